@@ -1,0 +1,74 @@
+/// diopi: gen, test, compare, profile, fallback-sim, report.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "commands.hpp"
+#include "core/suggest.hpp"
+#include "options.hpp"
+
+namespace {
+
+using diopi::Exit;
+
+constexpr const char* kVersion = "diopi 1.0.0 (DIOPI ABI 1.0.0)";
+
+/// CLI11 names the word that it does not know; we add the one that was probably meant.
+std::string suggestion(const CLI::App& app, int argc, char** argv) {
+    std::vector<std::string> known;
+    const CLI::App* scope = &app;
+    for (const CLI::App* sub : app.get_subcommands({})) {
+        known.push_back(sub->get_name());
+        if (argc > 1 && sub->get_name() == argv[1]) scope = sub;
+    }
+    if (scope == &app) return argc > 1 ? diopi::did_you_mean(argv[1], known) : "";
+    known.clear();
+    for (const CLI::Option* option : scope->get_options()) known.push_back("--" + option->get_single_name());
+    for (int i = 2; i < argc; ++i) {
+        const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+        const bool is_flag = word.starts_with("--");
+        if (is_flag && std::find(known.begin(), known.end(), word) == known.end()) {
+            return diopi::did_you_mean(word, known);
+        }
+    }
+    return "";
+}
+
+int run(int argc, char** argv) {
+    CLI::App app("diopi: is my operator right, is it fast, and which operator is to blame?");
+    app.name("diopi");
+    app.set_version_flag("--version", kVersion);
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 all passed, 1 failures found, 2 bad input or usage, 3 internal error, 130 interrupted.\n"
+               "diopi COMMAND --help tells more, with examples.");
+    int code = 0;
+    diopi::add_gen_command(app, code);
+    diopi::add_test_command(app, code, argc, argv);
+    diopi::add_compare_command(app, code);
+    diopi::add_profile_command(app, code);
+    diopi::add_fallback_sim_command(app, code);
+    diopi::add_report_command(app, code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& e) {
+        return app.exit(e);
+    } catch (const CLI::ParseError& e) {
+        std::fprintf(stderr, "diopi: error: %s%s\nRun diopi --help or diopi COMMAND --help.\n", e.what(),
+                     suggestion(app, argc, argv).c_str());
+        return static_cast<int>(Exit::kBadInput);
+    }
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "diopi: error: out of memory; try --jobs 1 or fewer cases\n");
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "diopi: internal error: %s\n", e.what());
+    }
+    return static_cast<int>(Exit::kInternal);
+}

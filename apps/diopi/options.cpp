@@ -1,0 +1,132 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "core/suggest.hpp"
+
+namespace diopi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders where the case files may be: beside an installed program, or in the source tree that it was built from.
+std::vector<std::string> candidate_folders() {
+    std::vector<std::string> folders;
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (!error) folders.push_back((program.parent_path().parent_path() / DIOPI_INSTALLED_CASES).string());
+    folders.emplace_back(DIOPI_SOURCE_CASES);
+    return folders;
+}
+
+Result<std::vector<Case>> one_case(const CommonOptions& options, Catalogue& catalogue) {
+    auto found = catalogue.find(options.case_id);
+    if (!found.ok()) return found.error();
+    return std::vector<Case>{std::move(*found)};
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+    const char* group = "Common options";
+    command.add_option("--impl", options.impl, "operator library: cpu or reference")->group(group)->capture_default_str();
+    command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")->group(group);
+    command.add_option("--model", options.model, "the cases of a model, such as resnet50 (gen --list-models)")
+        ->group(group);
+    command.add_option("--case", options.case_id, "one case, such as ops/pointwise_binary.add.17")->group(group);
+    command.add_option("--filter-dtype", options.filter_dtype, "skip the cases that use one of these dtypes")
+        ->group(group);
+    command.add_option("--cases", options.case_files, "more case files (docs/cases.md)")->group(group);
+    command.add_option("--cases-dir", options.cases_folder, "folder of the case files")->group(group);
+    command.add_option("--data", options.data, "folder of baselines")->group(group)->capture_default_str();
+    command.add_option("--run", options.run_folder, "folder of the run's journal")->group(group)->capture_default_str();
+    command.add_option("--seed", options.seed, "seed of every random number")->group(group)->capture_default_str();
+    command.add_option("--jobs", options.jobs, "worker processes; 0: one per processor")
+        ->group(group)
+        ->check(CLI::Range(0, 1024));
+    command.add_flag("--json", options.json, "print JSON on stdout, nothing else")->group(group);
+    command.add_flag("--quiet", options.quiet, "print only failures and the summary")->group(group);
+    command.add_option("--debug-level", options.debug_level, "0, 1 or 2: how much to tell")
+        ->group(group)
+        ->check(CLI::Range(0, 2));
+}
+
+std::string cases_folder(const CommonOptions& options) {
+    if (!options.cases_folder.empty()) return options.cases_folder;
+    const std::vector<std::string> folders = candidate_folders();
+    const auto found = std::ranges::find_if(folders, [](const std::string& f) { return fs::is_directory(f); });
+    return found == folders.end() ? folders.back() : *found;
+}
+
+Result<Catalogue> load_catalogue(const CommonOptions& options) {
+    const std::string folder = cases_folder(options);
+    if (!fs::is_directory(folder)) {
+        return bad_input("there is no folder of case files at " + folder + "; name one with --cases-dir");
+    }
+    CaseSelection selection;
+    if (!options.case_id.empty()) {
+        selection = CaseSelection::for_id(options.case_id);
+    } else if (!options.model.empty()) {
+        selection.ops = false;
+        if (options.model == "all") selection.all_models = true;
+        else selection.models = {options.model};
+    } else if (!options.case_files.empty()) {
+        selection.ops = false;
+    }
+    selection.files = options.case_files;
+    return Catalogue::load(folder, selection);
+}
+
+Result<std::vector<Case>> select_cases(const CommonOptions& options, Catalogue& catalogue) {
+    if (!options.case_id.empty()) return one_case(options, catalogue);
+    const bool all = options.fname.empty() || options.fname == "all";
+    return catalogue.cases_of(all ? "" : options.fname);
+}
+
+Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names) {
+    std::vector<Dtype> dtypes;
+    for (const std::string& text : names) {
+        if (const auto dtype = parse_dtype(text)) {
+            dtypes.push_back(*dtype);
+            continue;
+        }
+        std::vector<std::string> known;
+        for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
+        return bad_input("there is no dtype '" + text + "'" + did_you_mean(text, known));
+    }
+    return dtypes;
+}
+
+int worker_count(const CommonOptions& options) {
+    if (options.jobs > 0) return options.jobs;
+    return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::string repeat_options(const CommonOptions& options) {
+    std::string text;
+    const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+    if (options.impl != "cpu") append("--impl " + options.impl);
+    if (options.seed != 0) append(fmt::format("--seed {}", options.seed));
+    if (!options.cases_folder.empty()) append("--cases-dir " + options.cases_folder);
+    for (const std::string& file : options.case_files) append("--cases " + file);
+    return text;
+}
+
+int report_error(const Error& error) {
+    fmt::print(stderr, "diopi: error: {}\n", error.message);
+    switch (error.code) {
+        case Errc::kBadInput: return static_cast<int>(Exit::kBadInput);
+        case Errc::kNotImplemented: return static_cast<int>(Exit::kBadInput);
+        case Errc::kFailed: return static_cast<int>(Exit::kBadInput);
+        case Errc::kInternal: break;
+    }
+    return static_cast<int>(Exit::kInternal);
+}
+
+}  // namespace diopi

@@ -1,0 +1,58 @@
+/// What every subcommand takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "cases/catalogue.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// Exit codes of the program.
+enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3, kInterrupted = 130 };
+
+struct CommonOptions {
+    std::string impl = "cpu";
+    std::string fname;
+    std::string model;
+    std::string case_id;
+    std::vector<std::string> filter_dtype;
+    std::vector<std::string> case_files;
+    std::string cases_folder;
+    std::string data = "data";
+    std::string run_folder = "diopi_run";
+    uint64_t seed = 0;
+    int jobs = 0;
+    bool json = false;
+    bool quiet = false;
+    int debug_level = 0;
+};
+
+/// Adds the common flags to a subcommand.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+/// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
+[[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, Catalogue& catalogue);
+
+/// Reads the case files that the options need.
+[[nodiscard]] Result<Catalogue> load_catalogue(const CommonOptions& options);
+
+/// The folder of the case files: --cases-dir, the installed one, or the source tree's.
+[[nodiscard]] std::string cases_folder(const CommonOptions& options);
+
+[[nodiscard]] Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names);
+
+/// --jobs, or the number of processors.
+[[nodiscard]] int worker_count(const CommonOptions& options);
+
+/// What must be appended to a command to repeat it: backend and seed where they are not the defaults.
+[[nodiscard]] std::string repeat_options(const CommonOptions& options);
+
+/// Prints "diopi: error: ..." and gives the exit code that belongs to it.
+int report_error(const Error& error);
+
+}  // namespace diopi

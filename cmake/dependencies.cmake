@@ -1,0 +1,16 @@
+# Every dependency is a package of Debian 12; scripts/install_dependencies.sh names them.
+find_package(fmt 9 REQUIRED)
+find_package(CLI11 2 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(dnnl 2.6 REQUIRED)
+find_package(OpenMP REQUIRED)
+find_package(Threads REQUIRED)
+
+# CMake's own FindHDF5 runs the compiler wrapper several times; pkg-config knows the same.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
+add_library(diopi_hdf5 INTERFACE)
+target_link_libraries(diopi_hdf5 INTERFACE PkgConfig::HDF5)
+
+find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
+find_package(benchmark QUIET)

@@ -1,0 +1,23 @@
+# Headers, libraries, cases and a find_package(diopi) config.
+include(CMakePackageConfigHelpers)
+
+add_library(diopi_headers INTERFACE)
+set_target_properties(diopi_headers PROPERTIES EXPORT_NAME headers)
+target_include_directories(diopi_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/libdiopi/include>
+                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(diopi_shared PUBLIC diopi_headers)
+
+install(TARGETS diopi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS diopi_shared diopi_headers EXPORT diopi_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY libdiopi/include/diopi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/diopi)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+install(EXPORT diopi_targets NAMESPACE diopi:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi
+        FILE diopi-targets.cmake)
+configure_package_config_file(
+    cmake/diopi-config.cmake.in ${CMAKE_BINARY_DIR}/diopi-config.cmake PATH_VARS CMAKE_INSTALL_DATADIR
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/diopi-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/diopi-config.cmake ${CMAKE_BINARY_DIR}/diopi-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi)

@@ -1,0 +1,207 @@
+/// The table of conversions between the storage types and the compute types of tiles.
+#include <immintrin.h>
+
+#include <limits>
+#include <type_traits>
+
+#include "core/half.hpp"
+#include "kernels/cpu/tile.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+struct ComplexHalf {
+    Half re, im;
+};
+
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+template <class T>
+constexpr bool kIsComplex = std::is_same_v<T, ComplexHalf> || std::is_same_v<T, Complex64> ||
+                            std::is_same_v<T, Complex128>;
+
+/// Narrows so that rounding the result again to half precision rounds the double once: truncated, and the last bit set
+/// if anything was cut off (round to odd).
+inline float to_float_sticky(double x) {
+    const auto nearest = static_cast<float>(x);
+    const double back = nearest;
+    if (!(back != x)) return nearest;
+    if (x != x) return nearest;
+    auto bits = std::bit_cast<uint32_t>(nearest);
+    const double magnitude = x < 0 ? -x : x;
+    const double rounded = back < 0 ? -back : back;
+    if (rounded > magnitude) --bits;
+    return std::bit_cast<float>(bits | 1u);
+}
+
+inline uint16_t half_bits(float x) {
+    return static_cast<uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+/// The number as float, double or an integer: what a real element holds.
+template <class T>
+inline auto value_of(T x) {
+    if constexpr (std::is_same_v<T, Half>) {
+        return _cvtsh_ss(x.bits);
+    } else if constexpr (std::is_same_v<T, Bfloat16>) {
+        return to_float(x);
+    } else if constexpr (std::is_same_v<T, Bool>) {
+        return static_cast<uint8_t>(x);
+    } else {
+        return x;
+    }
+}
+
+/// Truncates; what does not fit becomes what x86 makes of it, as in PyTorch: the least number of 32 or 64 bits, cut off
+/// for narrower types. Unsigned types take the low bits of the 64-bit number.
+template <class To, class From>
+inline To truncate(From x) {
+    using Step = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, int32_t, int64_t>;
+    constexpr From kEnd = sizeof(Step) == 4 ? From(0x1p31) : From(0x1p63);
+    const bool fits = x >= -kEnd && x < kEnd;
+    const Step step = fits ? static_cast<Step>(fits ? x : From(0)) : std::numeric_limits<Step>::min();
+    return static_cast<To>(step);
+}
+
+template <class To, class From>
+inline To from_real(From x) {
+    if constexpr (std::is_same_v<To, Bool>) {
+        return static_cast<Bool>(x != From(0));
+    } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+        return truncate<To>(x);
+    } else if constexpr (std::is_same_v<To, Half>) {
+        if constexpr (sizeof(From) == 8) return {half_bits(to_float_sticky(static_cast<double>(x)))};
+        else return {half_bits(static_cast<float>(x))};
+    } else if constexpr (std::is_same_v<To, Bfloat16>) {
+        if constexpr (sizeof(From) == 8) return to_bfloat16(to_float_sticky(static_cast<double>(x)));
+        else return to_bfloat16(static_cast<float>(x));
+    } else {
+        return static_cast<To>(x);
+    }
+}
+
+template <class To, class From>
+inline To cast(From x) {
+    if constexpr (kIsComplex<From> && kIsComplex<To>) {
+        if constexpr (std::is_same_v<From, ComplexHalf>) {
+            return To(value_of(x.re), value_of(x.im));
+        } else if constexpr (std::is_same_v<To, ComplexHalf>) {
+            return {from_real<Half>(x.real()), from_real<Half>(x.imag())};
+        } else {
+            return To(x);
+        }
+    } else if constexpr (kIsComplex<From>) {
+        if constexpr (std::is_same_v<To, Bool>) {
+            if constexpr (std::is_same_v<From, ComplexHalf>) return cast<To>(cast<Complex128>(x));
+            else return static_cast<Bool>(x.real() != 0 || x.imag() != 0);
+        } else if constexpr (std::is_same_v<From, ComplexHalf>) {
+            return from_real<To>(value_of(x.re));
+        } else {
+            return from_real<To>(x.real());
+        }
+    } else if constexpr (std::is_same_v<To, ComplexHalf>) {
+        return {from_real<Half>(value_of(x)), Half{}};
+    } else if constexpr (kIsComplex<To>) {
+        return To(static_cast<typename To::value_type>(value_of(x)));
+    } else {
+        return from_real<To>(value_of(x));
+    }
+}
+
+template <class From, class To>
+void convert(const void* from, void* to, int64_t n) {
+    const From* a = static_cast<const From*>(from);
+    To* o = static_cast<To*>(to);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = cast<To>(a[i]);
+}
+
+void half_to_float(const void* from, void* to, int64_t n) {
+    const Half* a = static_cast<const Half*>(from);
+    float* o = static_cast<float*>(to);
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i));
+        _mm256_storeu_ps(o + i, _mm256_cvtph_ps(bits));
+    }
+    for (; i < n; ++i) o[i] = value_of(a[i]);
+}
+
+void float_to_half(const void* from, void* to, int64_t n) {
+    const float* a = static_cast<const float*>(from);
+    Half* o = static_cast<Half*>(to);
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(a + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i), bits);
+    }
+    for (; i < n; ++i) o[i] = {half_bits(a[i])};
+}
+
+constexpr size_t kDtypes = 17;
+using Row = std::array<Convert, kDtypes>;
+
+/// Conversions from (or to) the compute type C, indexed by the other dtype.
+template <class C>
+constexpr Row from_all() {
+    return {convert<int8_t, C>,   convert<uint8_t, C>,  convert<int16_t, C>, convert<uint16_t, C>,
+            convert<int32_t, C>,  convert<uint32_t, C>, convert<int64_t, C>, convert<uint64_t, C>,
+            convert<Half, C>,     convert<float, C>,    convert<double, C>,  convert<Bool, C>,
+            convert<Bfloat16, C>, convert<float, C>,    convert<ComplexHalf, C>,
+            convert<Complex64, C>, convert<Complex128, C>};
+}
+
+template <class C>
+constexpr Row to_all() {
+    return {convert<C, int8_t>,   convert<C, uint8_t>,  convert<C, int16_t>, convert<C, uint16_t>,
+            convert<C, int32_t>,  convert<C, uint32_t>, convert<C, int64_t>, convert<C, uint64_t>,
+            convert<C, Half>,     convert<C, float>,    convert<C, double>,  convert<C, Bool>,
+            convert<C, Bfloat16>, convert<C, float>,    convert<C, ComplexHalf>,
+            convert<C, Complex64>, convert<C, Complex128>};
+}
+
+/// Row of a compute type in the tables, -1 for a type that is only stored.
+constexpr int compute_row(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::float32:
+        case Dtype::tfloat32: return 0;
+        case Dtype::float64: return 1;
+        case Dtype::int64: return 2;
+        case Dtype::complex128: return 3;
+        case Dtype::int8:
+        case Dtype::uint8:
+        case Dtype::int16:
+        case Dtype::uint16:
+        case Dtype::int32:
+        case Dtype::uint32:
+        case Dtype::uint64:
+        case Dtype::float16:
+        case Dtype::boolean:
+        case Dtype::bfloat16:
+        case Dtype::complex32:
+        case Dtype::complex64:
+        case Dtype::unsupported: break;
+    }
+    return -1;
+}
+
+constexpr std::array<Row, 4> kFromAll = {from_all<float>(), from_all<double>(), from_all<int64_t>(),
+                                         from_all<Complex128>()};
+constexpr std::array<Row, 4> kToAll = {to_all<float>(), to_all<double>(), to_all<int64_t>(), to_all<Complex128>()};
+
+}  // namespace
+
+Convert converter(Dtype from, Dtype to) {
+    if (from == Dtype::unsupported || to == Dtype::unsupported) return nullptr;
+    if (from == Dtype::float16 && to == Dtype::float32) return half_to_float;
+    if (from == Dtype::float32 && to == Dtype::float16) return float_to_half;
+    if (const int row = compute_row(to); row >= 0) return kFromAll[static_cast<size_t>(row)][static_cast<size_t>(from)];
+    if (const int row = compute_row(from); row >= 0) return kToAll[static_cast<size_t>(row)][static_cast<size_t>(to)];
+    return nullptr;
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,307 @@
+/// Batch normalisation. Sums in parts of the compute type, joined in double; every element is read twice for the
+/// statistics, so that the variance does not cancel.
+#include "kernels/cpu/norm.hpp"
+
+#include <cmath>
+
+#include "kernels/cpu/norm_sums.hpp"
+#include "kernels/cpu/operators.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+template <class T>
+struct Sum {
+    const T* x;
+    Vector<T> vector(int64_t at, int64_t n, int64_t) const { return load_up_to(x + at, n); }
+    T scalar(int64_t at, int64_t) const { return x[at]; }
+};
+
+/// (x - mean)^2
+template <class T>
+struct SquaredDistance {
+    const T* x;
+    const T* mean;
+    Vector<T> vector(int64_t at, int64_t n, int64_t c) const {
+        const Vector<T> d = load_up_to(x + at, n, mean[c]) - spread(mean[c]);
+        return d * d;
+    }
+    T scalar(int64_t at, int64_t c) const { return (x[at] - mean[c]) * (x[at] - mean[c]); }
+};
+
+/// g * (x - mean)
+template <class T>
+struct Product {
+    const T* g;
+    const T* x;
+    const T* mean;
+    Vector<T> vector(int64_t at, int64_t n, int64_t c) const {
+        return load_up_to(g + at, n) * (load_up_to(x + at, n, mean[c]) - spread(mean[c]));
+    }
+    T scalar(int64_t at, int64_t c) const { return g[at] * (x[at] - mean[c]); }
+};
+
+/// Calls body(offset, number of elements, channel) for runs of elements of one channel (plain), or with channel -1 for
+/// rows of all channels (channels last).
+template <class Body>
+void for_each_run(const ChannelShape& s, Body&& body) {
+    const bool plain = s.layout == Layout::plain;
+    const int64_t runs = plain ? s.count * s.channels : s.per_channel(), length = plain ? s.inner : s.channels;
+    parallel_for(runs, length, [&](int64_t first, int64_t last) {
+        for (int64_t run = first; run < last; ++run) body(run * length, length, plain ? run % s.channels : -1);
+    });
+}
+
+/// out = (x - mean[c]) * scale[c] + shift[c]
+template <class T>
+void apply(const ChannelShape& s, const T* x, const T* mean, const T* scale, const T* shift, T* out) {
+    for_each_run(s, [=](int64_t at, int64_t n, int64_t channel) {
+        if (channel < 0) {
+            for (int64_t i = 0; i < n; ++i) out[at + i] = (x[at + i] - mean[i]) * scale[i] + shift[i];
+            return;
+        }
+        const T m = mean[channel], a = scale[channel], b = shift[channel];
+        for (int64_t i = 0; i < n; ++i) out[at + i] = (x[at + i] - m) * a + b;
+    });
+}
+
+/// grad = (g - shift[c] - (x - mean[c]) * slope[c]) * scale[c]
+template <class T>
+void apply_gradient(const ChannelShape& s, const T* g, const T* x, const T* mean, const T* shift, const T* slope,
+                    const T* scale, T* grad) {
+    for_each_run(s, [=](int64_t at, int64_t n, int64_t channel) {
+        if (channel < 0) {
+            for (int64_t i = 0; i < n; ++i) {
+                grad[at + i] = (g[at + i] - shift[i] - (x[at + i] - mean[i]) * slope[i]) * scale[i];
+            }
+            return;
+        }
+        const T m = mean[channel], a = shift[channel], b = slope[channel], c = scale[channel];
+        for (int64_t i = 0; i < n; ++i) grad[at + i] = (g[at + i] - a - (x[at + i] - m) * b) * c;
+    });
+}
+
+/// Biased variance and mean of every channel; mean in the compute type too, for the terms.
+template <class T>
+void statistics(const ChannelShape& s, const T* x, double* mean, T* rounded_mean, double* variance) {
+    const auto count = static_cast<double>(s.per_channel());
+    reduce_channels<T>(s, Sum<T>{x}, mean);
+    for (int64_t c = 0; c < s.channels; ++c) rounded_mean[c] = static_cast<T>(mean[c] /= count);
+    reduce_channels<T>(s, SquaredDistance<T>{x, rounded_mean}, variance);
+    for (int64_t c = 0; c < s.channels; ++c) variance[c] /= count;
+}
+
+struct Arguments {
+    std::string_view op;
+    View input;
+    diopiConstTensorHandle_t weight, bias, mean, variance;
+    bool training;
+    double eps;
+};
+
+/// (N, C) has its channels last.
+ChannelShape shape_of(const View& input, const View& out) {
+    ChannelShape s{input.shape[0], input.shape[1], 1, Layout::plain};
+    for (size_t d = 2; d < input.shape.size(); ++d) s.inner *= input.shape[d];
+    const bool last = layout_of(input) == Layout::channels_last && layout_of(out) == Layout::channels_last;
+    if (input.rank() == 2 || last) s.layout = Layout::channels_last;
+    return s;
+}
+
+/// The order in which the tensors are to be laid out; (N, C) is channels-last as it stands.
+Layout staged_layout(const ChannelShape& s, const View& input) {
+    return input.rank() == 2 ? Layout::plain : s.layout;
+}
+
+diopiError_t check(const Arguments& a, const View& out) {
+    if (!is_computable(a.input.dtype)) return unsupported(a.op, "input", a.input.dtype, "a floating dtype");
+    if (a.input.rank() < 2) return wrong_shape(a.op, "input", a.input.shape, "(N, C) or (N, C, ...)");
+    if (!std::ranges::equal(out.shape, a.input.shape)) return wrong_shape(a.op, "out", out.shape, "that of input");
+    for (const diopiConstTensorHandle_t each : {a.weight, a.bias, a.mean, a.variance}) {
+        if (each != nullptr && view(each).numel != a.input.shape[1]) {
+            return wrong_shape(a.op, "a parameter", view(each).shape, to_string(a.input.shape.subspan(1, 1)));
+        }
+    }
+    if (!a.training && (a.mean == nullptr || a.variance == nullptr)) {
+        return fail(diopiErrorOccurred,
+                    std::string(a.op) + ": running_mean and running_var are needed when training is false");
+    }
+    return diopiSuccess;
+}
+
+/// running = (1 - momentum) * running + momentum * batch
+diopiError_t update_running(diopiContextHandle_t ctx, diopiTensorHandle_t running, const double* batch, double factor,
+                            double momentum) {
+    if (running == nullptr) return diopiSuccess;
+    Staging staging(ctx);
+    const View target = view(running);
+    const auto* old = staging.in<double>(target);
+    auto* updated = staging.out<double>(target);
+    if (staging.error() != diopiSuccess) return staging.error();
+    for (int64_t c = 0; c < target.numel; ++c) {
+        updated[c] = (1 - momentum) * old[c] + momentum * (batch[c] * factor);
+    }
+    return staging.finish();
+}
+
+/// Writes a saved statistic unless it is not wanted (null or without elements).
+diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const double* values, int64_t channels) {
+    if (saved == nullptr || view(saved).numel != channels) return diopiSuccess;
+    Staging staging(ctx);
+    auto* to = staging.out<double>(saved);
+    if (staging.error() != diopiSuccess) return staging.error();
+    std::copy_n(values, channels, to);
+    return staging.finish();
+}
+
+template <class T>
+diopiError_t forward(diopiContextHandle_t ctx, const Arguments& a, const View& out, diopiTensorHandle_t save_mean,
+                     diopiTensorHandle_t save_invstd, diopiTensorHandle_t running_mean,
+                     diopiTensorHandle_t running_var, double momentum) {
+    const ChannelShape s = shape_of(a.input, out);
+    Staging staging(ctx);
+    const auto* x = staging.in<T>(a.input, staged_layout(s, a.input));
+    const auto* weight = staging.in<double>(a.weight);
+    const auto* bias = staging.in<double>(a.bias);
+    auto* y = staging.out<T>(out, staged_layout(s, a.input));
+    auto* rounded = staging.buffer<T>(3 * s.channels);
+    auto* exact = staging.buffer<double>(3 * s.channels);
+    const auto* old_mean = a.training ? nullptr : staging.in<double>(a.mean);
+    const auto* old_variance = a.training ? nullptr : staging.in<double>(a.variance);
+    if (staging.error() != diopiSuccess) return staging.error();
+    T *mean = rounded, *scale = rounded + s.channels, *shift = rounded + 2 * s.channels;
+    double *mean64 = exact, *variance = exact + s.channels, *invstd = exact + 2 * s.channels;
+    if (a.training) {
+        statistics(s, x, mean64, mean, variance);
+    } else {
+        std::copy_n(old_mean, s.channels, mean64);
+        std::copy_n(old_variance, s.channels, variance);
+    }
+    for (int64_t c = 0; c < s.channels; ++c) {
+        invstd[c] = 1 / std::sqrt(variance[c] + a.eps);
+        mean[c] = static_cast<T>(mean64[c]);
+        scale[c] = static_cast<T>(weight == nullptr ? invstd[c] : invstd[c] * weight[c]);
+        // What rounding the mean took away is added behind.
+        const double rest = (static_cast<double>(mean[c]) - mean64[c]) * static_cast<double>(scale[c]);
+        shift[c] = static_cast<T>((bias == nullptr ? 0 : bias[c]) + (std::isfinite(rest) ? rest : 0));
+    }
+    apply(s, x, mean, scale, shift, y);
+    if (a.training) {
+        const auto count = static_cast<double>(s.per_channel());
+        const diopiError_t first = update_running(ctx, running_mean, mean64, 1, momentum);
+        const diopiError_t second = update_running(ctx, running_var, variance, count / (count - 1), momentum);
+        if (first != diopiSuccess || second != diopiSuccess) return diopiErrorOccurred;
+    }
+    const diopiError_t first = save(ctx, save_mean, mean64, s.channels);
+    const diopiError_t second = save(ctx, save_invstd, invstd, s.channels);
+    if (first != diopiSuccess || second != diopiSuccess) return diopiErrorOccurred;
+    return staging.finish();
+}
+
+struct Gradients {
+    diopiTensorHandle_t input, weight, bias;
+};
+
+template <class T>
+diopiError_t backward(diopiContextHandle_t ctx, const Arguments& a, Gradients grads, const View& grad_output,
+                      diopiConstTensorHandle_t saved_mean, diopiConstTensorHandle_t saved_invstd) {
+    const ChannelShape s = shape_of(a.input, grad_output);
+    const Layout layout = staged_layout(s, a.input);
+    const bool has_saved = saved_mean != nullptr && saved_invstd != nullptr && view(saved_mean).numel == s.channels &&
+                           view(saved_invstd).numel == s.channels;
+    Staging staging(ctx);
+    const auto* x = staging.in<T>(a.input, layout);
+    const auto* g = staging.in<T>(grad_output, layout);
+    const auto* weight = staging.in<double>(a.weight);
+    const auto* known_mean = staging.in<double>(a.training ? has_saved ? saved_mean : nullptr : a.mean);
+    const auto* known_spread = staging.in<double>(a.training ? has_saved ? saved_invstd : nullptr : a.variance);
+    auto* gx = staging.out<T>(grads.input, layout);
+    auto* gw = staging.out<double>(grads.weight);
+    auto* gb = staging.out<double>(grads.bias);
+    auto* rounded = staging.buffer<T>(4 * s.channels);
+    auto* exact = staging.buffer<double>(4 * s.channels);
+    if (staging.error() != diopiSuccess) return staging.error();
+    T *mean = rounded, *shift = rounded + s.channels, *slope = shift + s.channels, *scale = slope + s.channels;
+    double *mean64 = exact, *invstd = exact + s.channels, *sum = invstd + s.channels, *product = sum + s.channels;
+    if (known_mean == nullptr) {
+        statistics(s, x, mean64, mean, invstd);
+        known_spread = invstd;
+    } else {
+        std::copy_n(known_mean, s.channels, mean64);
+    }
+    const bool is_variance = !(a.training && has_saved);
+    for (int64_t c = 0; c < s.channels; ++c) {
+        invstd[c] = is_variance ? 1 / std::sqrt(known_spread[c] + a.eps) : known_spread[c];
+        mean[c] = static_cast<T>(mean64[c]);
+    }
+    const auto count = static_cast<double>(s.per_channel());
+    if (a.training || gw != nullptr) reduce_channels<T>(s, Product<T>{g, x, mean}, product);
+    if (a.training || gb != nullptr) channel_sums(s, g, sum);
+    for (int64_t c = 0; c < s.channels; ++c) {
+        shift[c] = a.training ? static_cast<T>(sum[c] / count) : T{0};
+        slope[c] = a.training ? static_cast<T>(product[c] * invstd[c] * invstd[c] / count) : T{0};
+        scale[c] = static_cast<T>(weight == nullptr ? invstd[c] : invstd[c] * weight[c]);
+        if (gw != nullptr) gw[c] = product[c] * invstd[c];
+        if (gb != nullptr) gb[c] = sum[c];
+    }
+    if (gx != nullptr) {
+        if (a.training) {
+            apply_gradient(s, g, x, mean, shift, slope, scale, gx);
+        } else {
+            std::fill_n(mean, s.channels, T{0});
+            apply(s, g, mean, scale, shift, gx);
+        }
+    }
+    return staging.finish();
+}
+
+}  // namespace
+
+template <class T>
+void channel_sums(const ChannelShape& shape, const T* x, double* sums) {
+    reduce_channels<T>(shape, Sum<T>{x}, sums);
+}
+template void channel_sums(const ChannelShape& shape, const float* x, double* sums);
+template void channel_sums(const ChannelShape& shape, const double* x, double* sums);
+
+diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                            diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
+                            double momentum, double eps) {
+    const Arguments a{"diopiBatchNorm", view(input), weight, bias, running_mean, running_var, training, eps};
+    const View y = view(out);
+    if (const diopiError_t error = check(a, y); error != diopiSuccess) return error;
+    if (a.input.numel == 0) {
+        for (const diopiTensorHandle_t saved : {save_mean, save_invstd}) {
+            if (saved == nullptr) continue;
+            if (const diopiError_t error = fill(ctx, view(saved), 0); error != diopiSuccess) return error;
+        }
+        return diopiSuccess;
+    }
+    const auto run = a.input.dtype == Dtype::float64 ? forward<double> : forward<float>;
+    return run(ctx, a, y, save_mean, save_invstd, running_mean, running_var, momentum);
+}
+
+diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
+                                    diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
+                                    diopiConstTensorHandle_t save_invstd, bool training, double eps) {
+    const Arguments a{"diopiBatchNormBackward", view(input), weight, nullptr, running_mean, running_var, training, eps};
+    const View g = view(grad_output);
+    if (const diopiError_t error = check(a, g); error != diopiSuccess) return error;
+    if (a.input.numel == 0) {
+        for (const diopiTensorHandle_t gradient : {grad_weight, grad_bias}) {
+            if (gradient == nullptr) continue;
+            if (const diopiError_t error = fill(ctx, view(gradient), 0); error != diopiSuccess) return error;
+        }
+        return diopiSuccess;
+    }
+    const auto run = a.input.dtype == Dtype::float64 ? backward<double> : backward<float>;
+    return run(ctx, a, {grad_input, grad_weight, grad_bias}, g, save_mean, save_invstd);
+}
+
+}  // namespace diopi::cpu

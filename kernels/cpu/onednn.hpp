@@ -1,0 +1,67 @@
+/// oneDNN behind one small class: a primitive with the reorders that it needs, made once for each set of shapes and run
+/// on raw pointers.
+#pragma once
+
+#include <diopi/diopirt.h>
+
+#include <functional>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace diopi::cpu {
+
+/// The CPU engine of the process.
+[[nodiscard]] dnnl::engine& onednn_engine();
+/// The stream of the calling thread.
+[[nodiscard]] dnnl::stream& onednn_stream();
+/// Attributes under which the caller provides the scratchpad.
+[[nodiscard]] const dnnl::primitive_attr& onednn_attr();
+
+/// An argument of a primitive: DNNL_ARG_SRC, ..., how the caller's memory is laid out, and the caller's memory.
+struct Operand {
+    int arg = 0;
+    dnnl::memory::desc desc;
+    bool is_output = false;
+};
+
+/// A primitive bound to the caller's layouts. Where the primitive prefers another layout, run() reorders into and out of
+/// workspace of the thread, or of the context when it is large. Not for use from two threads: each has its own plans.
+class Plan {
+ public:
+    Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);
+
+    /// Runs on `data`, one pointer for each operand, in their order. Does not throw.
+    [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx, std::span<void* const> data);
+
+ private:
+    struct Bound {
+        bool is_output = false;
+        dnnl::memory user;
+        /// Empty when the primitive works on the caller's memory.
+        std::optional<dnnl::memory> inner;
+        std::optional<dnnl::reorder> reorder;
+        std::unordered_map<int, dnnl::memory> reorder_args;
+        size_t inner_offset = 0;
+    };
+
+    void bind(const dnnl::primitive_desc_base& desc, const Operand& operand);
+
+    dnnl::primitive primitive_;
+    std::vector<Bound> bound_;
+    std::unordered_map<int, dnnl::memory> args_;
+    /// The scratchpads of the primitive and of the reorders share the start of the workspace; they run in turn.
+    std::vector<dnnl::memory> scratchpads_;
+    size_t workspace_bytes_ = 0;
+};
+
+/// Everything that decides how a plan looks: kind, sizes, layouts. The number of threads is added by cached_plan.
+using PlanKey = std::vector<int64_t>;
+
+/// The calling thread's plan for `key`, made by `make` when it is not among the last ones used. Null, with the error's
+/// message set, when oneDNN has no such primitive.
+[[nodiscard]] Plan* cached_plan(PlanKey key, const std::function<Plan()>& make);
+
+}  // namespace diopi::cpu

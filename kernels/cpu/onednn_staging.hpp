@@ -1,0 +1,88 @@
+/// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, or float64 for float64;
+/// dense, with the channels second or last. What already has that form is used where it lies.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include "kernels/cpu/view.hpp"
+
+namespace diopi::cpu {
+
+/// Where the channels (dimension 1) of a dense tensor lie in memory.
+enum class Layout : int64_t { plain, channels_last };
+
+/// channels_last when the memory of the tensor is dense in that order and not row-major; plain otherwise.
+[[nodiscard]] Layout layout_of(const View& tensor);
+
+/// float16, bfloat16, float32 or float64.
+[[nodiscard]] bool is_computable(Dtype dtype);
+template <class Compute>
+constexpr Dtype kComputeDtype = std::is_same_v<Compute, double> ? Dtype::float64
+                              : std::is_same_v<Compute, float>  ? Dtype::float32
+                                                                : Dtype::int64;
+
+/// The operands of one call in compute form. Errors are kept and returned by error() and finish(); after an error the
+/// pointers are null. Compute is float, double or int64_t.
+class Staging {
+ public:
+    explicit Staging(diopiContextHandle_t ctx) : ctx_(ctx) {}
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+
+    /// The elements, dense in `layout` (which needs rank 3 or more if channels_last).
+    template <class Compute>
+    [[nodiscard]] const Compute* in(const View& tensor, Layout layout = Layout::plain) {
+        return reinterpret_cast<const Compute*>(load(tensor, kComputeDtype<Compute>, layout));
+    }
+    /// The same for an argument that may be null.
+    template <class Compute>
+    [[nodiscard]] const Compute* in(diopiConstTensorHandle_t tensor, Layout layout = Layout::plain) {
+        return tensor == nullptr ? nullptr : in<Compute>(view(tensor), layout);
+    }
+    /// Memory for an output, contents undefined; finish() rounds it into the tensor if it is not the tensor's own.
+    template <class Compute>
+    [[nodiscard]] Compute* out(const View& tensor, Layout layout = Layout::plain) {
+        return reinterpret_cast<Compute*>(open(tensor, kComputeDtype<Compute>, layout));
+    }
+    template <class Compute>
+    [[nodiscard]] Compute* out(diopiTensorHandle_t tensor, Layout layout = Layout::plain) {
+        return tensor == nullptr ? nullptr : out<Compute>(view(tensor), layout);
+    }
+    /// Workspace for `count` elements, aligned to 64 bytes.
+    template <class T>
+    [[nodiscard]] T* buffer(int64_t count) {
+        return reinterpret_cast<T*>(workspace(count * static_cast<int64_t>(sizeof(T))));
+    }
+
+    [[nodiscard]] diopiError_t error() const { return error_; }
+    /// Writes the outputs back.
+    [[nodiscard]] diopiError_t finish();
+
+ private:
+    /// A view with its own sizes, dimensions in the order of memory.
+    struct Ordered {
+        std::array<int64_t, kMaxRank> shape{}, strides{};
+        View view;
+        void set(const View& tensor, Layout layout);
+    };
+    struct Pending {
+        Ordered target;
+        View made;
+    };
+    static constexpr int kMaxOutputs = 4;
+
+    std::byte* load(const View& tensor, Dtype dtype, Layout layout);
+    std::byte* open(const View& tensor, Dtype dtype, Layout layout);
+    std::byte* workspace(int64_t nbytes);
+
+    diopiContextHandle_t ctx_;
+    diopiError_t error_ = diopiSuccess;
+    std::array<Pending, kMaxOutputs> pending_;
+    size_t pending_count_ = 0;
+};
+
+/// Sets every element of a tensor of any strides and dtype.
+[[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value);
+
+}  // namespace diopi::cpu

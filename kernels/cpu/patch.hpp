@@ -1,0 +1,69 @@
+/// The ends of the tile engine: a patch of one operand to a contiguous array of the compute type, and back.
+#pragma once
+
+#include "kernels/cpu/tile.hpp"
+
+namespace diopi::cpu {
+
+/// Part of an operand that a tile covers: `rows` rows of `n` elements, at most kTile in all; strides in elements.
+struct Patch {
+    std::byte* data = nullptr;
+    int64_t rows = 0, n = 0;
+    int64_t row_stride = 0, stride = 0;
+
+    [[nodiscard]] bool contiguous() const {
+        if (n == 1) return rows == 1 || row_stride == 1;
+        return stride == 1 && (rows == 1 || row_stride == n);
+    }
+    [[nodiscard]] int64_t count() const { return rows * n; }
+    bool operator==(const Patch&) const = default;
+};
+
+using Gather = void (*)(const Patch& from, std::byte* to);
+using Scatter = void (*)(const std::byte* from, const Patch& to);
+
+constexpr size_t kTileBytes = kTile * 16;
+
+/// Space for one operand: `raw` in its own dtype, `tile` in the compute type.
+struct Buffers {
+    alignas(64) std::byte raw[kTileBytes];
+    alignas(64) std::byte tile[kTileBytes];
+};
+
+/// Brings patches of one operand into the compute type.
+class Loader {
+ public:
+    void init(Dtype dtype, Dtype compute, Buffers& buffers);
+    /// patch.count() elements; valid until the next call. They lie in the operand itself when nothing is to be done.
+    [[nodiscard]] const void* load(const Patch& patch);
+
+ private:
+    Gather gather_ = nullptr;
+    Convert convert_ = nullptr;
+    Patch last_;
+    const void* ready_ = nullptr;
+    Buffers* buffers_ = nullptr;
+};
+
+/// Takes arrays of the compute type back to patches of one operand.
+class Storer {
+ public:
+    /// stream: writes past the caches where the address allows it.
+    void init(Dtype dtype, Dtype compute, bool stream, Buffers& buffers);
+    /// Where to compute the elements of the patch.
+    [[nodiscard]] void* target(const Patch& patch) {
+        const bool direct = convert_ == nullptr && !stream_ && patch.contiguous();
+        return direct ? static_cast<void*>(patch.data) : buffers_->tile;
+    }
+    /// `result` is the target, or any other array of the compute type.
+    void store(const void* result, const Patch& patch);
+
+ private:
+    Scatter scatter_ = nullptr;
+    Convert convert_ = nullptr;
+    int64_t item_size_ = 0;
+    bool stream_ = false;
+    Buffers* buffers_ = nullptr;
+};
+
+}  // namespace diopi::cpu

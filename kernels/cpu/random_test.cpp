@@ -1,0 +1,62 @@
+#include <catch2/catch.hpp>
+
+#include "core/normal.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/testing.hpp"
+#include "runtime/generator.hpp"
+
+using namespace diopi;
+using namespace diopi::cpu::testing;
+
+namespace {
+
+diopiContext context(cpu_device());
+
+template <class Number>
+Values wanted(Dtype dtype, int64_t n, double mean, double std, uint64_t seed, uint64_t offset) {
+    std::vector<Number> numbers(static_cast<size_t>(n));
+    normal_block(seed, offset, 0, std::span<Number>(numbers));
+    Values result;
+    for (const Number x : numbers) result.push_back(rounded(dtype, mean + std * double(x)));
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("normal_ gives the numbers of the generator in row-major order", "[cpu][random]") {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+        for (const auto& [shape, strides] : {std::pair<Shape, Shape>{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}}) {
+            const auto t = blank(dtype, shape, strides);
+            diopiGenerator generator{77, 8};
+            REQUIRE(cpu::diopiNormalInp(&context, t.get(), -0.25, 3.5, &generator) == diopiSuccess);
+            const int64_t n = t->numel();
+            INFO(name(dtype) << " " << to_string(shape));
+            CHECK(same(values(t), dtype == Dtype::float64 ? wanted<double>(dtype, n, -0.25, 3.5, 77, 8)
+                                                          : wanted<float>(dtype, n, -0.25, 3.5, 77, 8)));
+            CHECK(generator.seed == 77);
+            CHECK(generator.offset == 8 + static_cast<uint64_t>((n + 3) / 4 * 4));
+        }
+    }
+}
+
+TEST_CASE("normal_ draws other numbers at the next call", "[cpu][random]") {
+    diopiGenerator generator{1, 0};
+    const auto a = blank(Dtype::float32, {100}), b = blank(Dtype::float32, {100});
+    REQUIRE(cpu::diopiNormalInp(&context, a.get(), 0, 1, &generator) == diopiSuccess);
+    REQUIRE(cpu::diopiNormalInp(&context, b.get(), 0, 1, &generator) == diopiSuccess);
+    CHECK_FALSE(same(values(a), values(b)));
+}
+
+TEST_CASE("normal_ with std 0, of no elements, and its refusals", "[cpu][random]") {
+    diopiGenerator generator{1, 4};
+    const auto t = blank(Dtype::float32, {5});
+    REQUIRE(cpu::diopiNormalInp(&context, t.get(), 2, 0, &generator) == diopiSuccess);
+    CHECK(values(t) == Values(5, 2.0));
+    const uint64_t before = generator.offset;
+    REQUIRE(cpu::diopiNormalInp(&context, blank(Dtype::float32, {0, 3}).get(), 2, 1, &generator) == diopiSuccess);
+    CHECK(generator.offset == before);
+    CHECK(cpu::diopiNormalInp(&context, t.get(), 0, -1, &generator) == diopiErrorOccurred);
+    CHECK(last_error().find("std") != std::string::npos);
+    CHECK(cpu::diopiNormalInp(&context, t.get(), 0, 1, nullptr) == diopiErrorOccurred);
+    CHECK(cpu::diopiNormalInp(&context, blank(Dtype::int32, {5}).get(), 0, 1, &generator) == diopiDtypeNotSupported);
+}

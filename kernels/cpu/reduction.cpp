@@ -1,0 +1,252 @@
+/// sum and mean. Sums are formed in float64, int64 or complex128, in blocks, so that rounding errors stay small.
+#include <algorithm>
+#include <complex>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/reduced.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registers of double
+constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
+constexpr int kLevels = 4;
+
+/// Adds up numbers in levels: each passes its sum on after kBlockOfTiles additions.
+template <class Sum>
+class Cascade {
+ public:
+    void add(Sum x) {
+        for (int level = 0;; ++level) {
+            sums_[level] += x;
+            if (level + 1 == kLevels || ++counts_[level] < kBlockOfTiles) return;
+            x = sums_[level];
+            sums_[level] = Sum{};
+            counts_[level] = 0;
+        }
+    }
+    [[nodiscard]] Sum total() const {
+        Sum total{};
+        for (const Sum& x : sums_) total += x;
+        return total;
+    }
+
+ private:
+    Sum sums_[kLevels] = {};
+    int64_t counts_[kLevels] = {};
+};
+
+template <class Element, class Sum>
+Sum sum_row(const Element* x, int64_t n) {
+    if (n < kLanes) {
+        Sum sum{};
+        for (int64_t i = 0; i < n; ++i) sum += static_cast<Sum>(x[i]);
+        return sum;
+    }
+    Sum lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<Sum>(x[i + l]);
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += static_cast<Sum>(x[i]);
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    }
+    return lanes[0];
+}
+
+/// Walks a reduction. Element: what tiles of the input hold; Sum: what sums are formed in.
+template <class Element, class Sum>
+class Summation {
+ public:
+    /// element, sum: the dtypes of Element and Sum. divisor: 0 for a plain sum.
+    Summation(const Reduction& plan, Dtype element, Dtype sum, double divisor) : plan_(plan), divisor_(divisor) {
+        loader_.init(plan.in.dtype, element, in_buffers_);
+        storer_.init(plan.out.dtype, sum, false, out_buffers_);
+    }
+
+    void run() {
+        if (plan_.count == 0) return fill_empty();
+        if (plan_.runs_across_results()) return each_kept_row([this](int64_t in, int64_t out) { columns(in, out); });
+        if (plan_.joined.rank == 1 && plan_.count <= kTile / 2) {
+            return each_kept_row([this](int64_t in, int64_t out) { short_rows(in, out); });
+        }
+        for_each_outer(plan_.kept, 0, [this](const auto& at) {
+            results_[0] = long_sum(at[0]);
+            store(at[1], 1, 0);
+        });
+    }
+
+ private:
+    template <class Visit>
+    void each_kept_row(Visit&& visit) {
+        for_each_outer(plan_.kept, 1, [&](const auto& at) { visit(at[0], at[1]); });
+    }
+
+    [[nodiscard]] const Element* load(int64_t offset, int64_t rows, int64_t row_stride, int64_t n, int64_t stride) {
+        std::byte* data = plan_.in.data + offset * plan_.in.item_size();
+        return static_cast<const Element*>(loader_.load({data, rows, n, row_stride, stride}));
+    }
+
+    /// Writes n results from element `offset` of out on.
+    void store(int64_t offset, int64_t n, int64_t stride) {
+        if (divisor_ != 0) {
+            for (int64_t i = 0; i < n; ++i) results_[i] = divided(results_[i]);
+        }
+        storer_.store(results_, {plan_.out.data + offset * plan_.out.item_size(), 1, n, 0, stride});
+    }
+
+    [[nodiscard]] Sum divided(Sum x) const {
+        if constexpr (std::is_integral_v<Sum>) {
+            return x;
+        } else {
+            return x / divisor_;
+        }
+    }
+
+    void fill_empty() {
+        for_each_outer(plan_.kept, 0, [this](const auto& at) {
+            results_[0] = Sum{};
+            if constexpr (!std::is_integral_v<Sum>) {
+                if (divisor_ != 0) results_[0] = Sum{} / 0.0;
+            }
+            storer_.store(results_, {plan_.out.data + at[1] * plan_.out.item_size(), 1, 1, 0, 0});
+        });
+    }
+
+    /// One result from all of `joined`.
+    [[nodiscard]] Sum long_sum(int64_t offset) {
+        const LoopNest& nest = plan_.joined;
+        const int64_t n = nest.inner_size();
+        const int64_t stride = nest.inner_stride(0);
+        const bool nested = nest.rank > 1;
+        const int64_t rows = nested ? nest.sizes[static_cast<size_t>(nest.rank - 2)] : 1;
+        const int64_t row_stride = nested ? nest.strides[0][static_cast<size_t>(nest.rank - 2)] : 0;
+        const int64_t step = std::max<int64_t>(1, std::min(rows, kTile / n));
+        Cascade<Sum> sum;
+        for_each_outer(nest, nested ? 2 : 1, [&](const auto& at) {
+            for (int64_t r = 0; r < rows; r += step) {
+                const int64_t m = std::min(step, rows - r);
+                for (int64_t i = 0; i < n; i += kTile) {
+                    const int64_t width = std::min(kTile, n - i);
+                    const Element* x = load(offset + at[0] + r * row_stride + i * stride, m, row_stride, width, stride);
+                    sum.add(sum_row<Element, Sum>(x, m * width));
+                }
+            }
+        });
+        return sum.total();
+    }
+
+    /// A row of results, each from one short run: several runs make a tile.
+    void short_rows(int64_t in, int64_t out) {
+        const int64_t results = plan_.kept.inner_size();
+        const int64_t in_stride = plan_.kept.inner_stride(0);
+        const int64_t out_stride = plan_.kept.inner_stride(1);
+        const int64_t n = plan_.count;
+        const int64_t step = kTile / n;
+        for (int64_t r = 0; r < results; r += step) {
+            const int64_t rows = std::min(step, results - r);
+            const Element* x = load(in + r * in_stride, rows, in_stride, n, plan_.joined.inner_stride(0));
+            for (int64_t k = 0; k < rows; ++k) results_[k] = sum_row<Element, Sum>(x + k * n, n);
+            store(out + r * out_stride, rows, out_stride);
+        }
+    }
+
+    /// A row of results that lie side by side: rows of the input are added to an array of sums.
+    void columns(int64_t in, int64_t out) {
+        const int64_t results = plan_.kept.inner_size();
+        for (int64_t c = 0; c < results; c += kTile) {
+            const int64_t n = std::min(kTile, results - c);
+            sum_columns(in + c * plan_.kept.inner_stride(0), n);
+            store(out + c * plan_.kept.inner_stride(1), n, plan_.kept.inner_stride(1));
+        }
+    }
+
+    /// results_[0..n) = sums of n neighbouring columns. Few columns are summed in several groups at once.
+    void sum_columns(int64_t offset, int64_t n) {
+        const LoopNest& nest = plan_.joined;
+        const int64_t rows = nest.inner_size();
+        const int64_t groups = std::max<int64_t>(1, kLanes / n);
+        const int64_t width = n * groups;
+        const int64_t step = std::max<int64_t>(1, kTile / width) * groups;
+        for (auto& level : levels_) std::fill_n(level, width, Sum{});
+        int64_t counts[kLevels] = {};
+        for_each_outer(nest, 1, [&](const auto& at) {
+            for (int64_t r = 0; r < rows; r += step) {
+                const int64_t count = std::min(step, rows - r) * n;
+                const Element* x = load(offset + at[0] + r * nest.inner_stride(0), count / n, nest.inner_stride(0), n,
+                                        plan_.kept.inner_stride(0));
+                for (int64_t i = 0; i < count; i += width) add_row(x + i, std::min(width, count - i));
+                pass_on(counts, width);
+            }
+        });
+        for (int level = 1; level < kLevels; ++level) {
+            for (int64_t i = 0; i < width; ++i) levels_[0][i] += levels_[level][i];
+        }
+        for (int64_t i = 0; i < n; ++i) {
+            results_[i] = levels_[0][i];
+            for (int64_t g = 1; g < groups; ++g) results_[i] += levels_[0][g * n + i];
+        }
+    }
+
+    void add_row(const Element* x, int64_t n) {
+        Sum* sums = levels_[0];
+        for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<Sum>(x[i]);
+    }
+
+    /// After kBlockOfTiles additions a level's sums go to the next one.
+    void pass_on(int64_t (&counts)[kLevels], int64_t width) {
+        for (int level = 0; level + 1 < kLevels && ++counts[level] == kBlockOfTiles; ++level) {
+            counts[level] = 0;
+            for (int64_t i = 0; i < width; ++i) levels_[level + 1][i] += levels_[level][i];
+            std::fill_n(levels_[level], width, Sum{});
+        }
+    }
+
+    const Reduction& plan_;
+    double divisor_;
+    Loader loader_;
+    Storer storer_;
+    Buffers in_buffers_, out_buffers_;
+    Sum results_[kTile];
+    Sum levels_[kLevels][kTile];
+};
+
+diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {
+    Reduction plan;
+    if (const diopiError_t error = plan_reduction(op, out, in, dims, plan); error != diopiSuccess) return error;
+    if (is_complex(in.dtype) && !is_complex(out.dtype)) return unsupported(op, "out", out.dtype, "a complex dtype");
+    if (mean && !is_floating(out.dtype) && !is_complex(out.dtype)) {
+        return unsupported(op, "out", out.dtype, "a floating or complex dtype");
+    }
+    if (out.numel == 0) return diopiSuccess;
+    // Over no elements the mean is 0/0; any divisor marks it as a mean.
+    const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
+    if (is_complex(in.dtype)) {
+        Summation<Complex, Complex>(plan, Dtype::complex128, Dtype::complex128, divisor).run();
+    } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
+        Summation<double, double>(plan, Dtype::float64, Dtype::float64, divisor).run();
+    } else if (is_floating(in.dtype)) {
+        Summation<float, double>(plan, Dtype::float32, Dtype::float64, divisor).run();
+    } else {
+        Summation<uint64_t, uint64_t>(plan, Dtype::int64, Dtype::int64, divisor).run();
+    }
+    return diopiSuccess;
+}
+
+}  // namespace
+
+diopiError_t diopiSum(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
+    return sum("diopiSum", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, false);
+}
+
+diopiError_t diopiMean(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       diopiSize_t dim) {
+    return sum("diopiMean", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, true);
+}
+
+}  // namespace diopi::cpu

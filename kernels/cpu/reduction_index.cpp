@@ -1,0 +1,159 @@
+/// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/reduced.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+constexpr int64_t kLanes = 32;
+
+template <class T>
+bool is_nan(T x) {
+    return x != x;
+}
+
+/// Greatest of n >= 1 elements, NaN if there is one.
+template <class T>
+T greatest(const T* x, int64_t n) {
+    T lanes[kLanes];
+    uint8_t nans[kLanes] = {};
+    std::fill_n(lanes, kLanes, x[0]);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) {
+            lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
+            nans[l] |= static_cast<uint8_t>(is_nan(x[i + l]));
+        }
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) {
+        lanes[l] = x[i] > lanes[l] ? x[i] : lanes[l];
+        nans[l] |= static_cast<uint8_t>(is_nan(x[i]));
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+        if (std::find(nans, nans + kLanes, 1) != nans + kLanes) return std::numeric_limits<T>::quiet_NaN();
+    }
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
+/// Whether x takes the place of an earlier `best`.
+template <class T>
+bool beats(T x, T best) {
+    return x > best || (is_nan(x) && !is_nan(best));
+}
+
+/// T: what tiles of the input hold; Index: as wide as T, for loops across results.
+template <class T, class Index>
+class ArgMax {
+ public:
+    ArgMax(const Reduction& plan, Dtype compute) : plan_(plan) {
+        loader_.init(plan.in.dtype, compute, in_buffers_);
+        storer_.init(plan.out.dtype, Dtype::int64, false, out_buffers_);
+    }
+
+    void run() {
+        const bool index_fits = plan_.count <= std::numeric_limits<Index>::max();
+        if (plan_.runs_across_results() && index_fits) {
+            for_each_outer(plan_.kept, 1, [this](const auto& at) { columns(at[0], at[1]); });
+        } else {
+            for_each_outer(plan_.kept, 0, [this](const auto& at) {
+                results_[0] = row(at[0]);
+                store(at[1], 1, 0);
+            });
+        }
+    }
+
+ private:
+    [[nodiscard]] const T* load(int64_t offset, int64_t n, int64_t stride) {
+        return static_cast<const T*>(loader_.load({plan_.in.data + offset * plan_.in.item_size(), 1, n, 0, stride}));
+    }
+
+    void store(int64_t offset, int64_t n, int64_t stride) {
+        storer_.store(results_, {plan_.out.data + offset * plan_.out.item_size(), 1, n, 0, stride});
+    }
+
+    /// Per tile only its greatest element is looked for; where it stands, once the tile is known to have it.
+    [[nodiscard]] int64_t row(int64_t offset) {
+        const int64_t stride = plan_.joined.inner_stride(0);
+        T best{};
+        int64_t index = -1;
+        for (int64_t first = 0; first < plan_.count; first += kTile) {
+            const int64_t n = std::min(kTile, plan_.count - first);
+            const T* x = load(offset + first * stride, n, stride);
+            const T top = greatest(x, n);
+            if (index >= 0 && !beats(top, best)) continue;
+            best = top;
+            index = first + (std::find_if(x, x + n, [=](T y) { return y == top || (is_nan(top) && is_nan(y)); }) - x);
+        }
+        return index;
+    }
+
+    void columns(int64_t in, int64_t out) {
+        const int64_t results = plan_.kept.inner_size();
+        const int64_t in_stride = plan_.kept.inner_stride(0);
+        const int64_t out_stride = plan_.kept.inner_stride(1);
+        for (int64_t c = 0; c < results; c += kTile) {
+            const int64_t n = std::min(kTile, results - c);
+            for (int64_t k = 0; k < plan_.count; ++k) {
+                const T* x = load(in + c * in_stride + k * plan_.joined.inner_stride(0), n, in_stride);
+                k == 0 ? start(x, n) : improve(x, n, static_cast<Index>(k));
+            }
+            for (int64_t i = 0; i < n; ++i) results_[i] = indices_[i];
+            store(out + c * out_stride, n, out_stride);
+        }
+    }
+
+    void start(const T* x, int64_t n) {
+        std::copy_n(x, n, best_);
+        std::fill_n(indices_, n, Index{0});
+    }
+
+    void improve(const T* x, int64_t n, Index k) {
+        for (int64_t i = 0; i < n; ++i) {
+            const bool better = (x[i] > best_[i]) | (is_nan(x[i]) & !is_nan(best_[i]));
+            best_[i] = better ? x[i] : best_[i];
+            indices_[i] = better ? k : indices_[i];
+        }
+    }
+
+    const Reduction& plan_;
+    Loader loader_;
+    Storer storer_;
+    Buffers in_buffers_, out_buffers_;
+    int64_t results_[kTile];
+    T best_[kTile];
+    Index indices_[kTile];
+};
+
+}  // namespace
+
+diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                         const int64_t* dim, bool) {
+    constexpr std::string_view kOp = "diopiArgmax";
+    const View to = view(out);
+    View in = view(input);
+    if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
+        return unsupported(kOp, "input", in.dtype, "a real dtype other than uint64");
+    }
+    if (to.dtype != Dtype::int64) return unsupported(kOp, "out", to.dtype, "int64");
+    if (dim == nullptr) {  // the index counts in row-major order
+        if (const diopiError_t error = contiguous(ctx, in, in); error != diopiSuccess) return error;
+    }
+    Reduction plan;
+    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
+    if (const diopiError_t error = plan_reduction(kOp, to, in, dims, plan); error != diopiSuccess) return error;
+    if (to.numel == 0) return diopiSuccess;
+    if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
+    switch (wide(in.dtype)) {
+        case Dtype::float64: ArgMax<double, int64_t>(plan, Dtype::float64).run(); break;
+        case Dtype::float32: ArgMax<float, int32_t>(plan, Dtype::float32).run(); break;
+        default: ArgMax<int64_t, int64_t>(plan, Dtype::int64).run(); break;
+    }
+    return diopiSuccess;
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,190 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::cpu::testing;
+
+namespace {
+
+diopiContext context(cpu_device());
+
+const Dtype kReals[] = {Dtype::int8,  Dtype::uint8,   Dtype::int16,   Dtype::uint16,  Dtype::int32,   Dtype::uint32,
+                        Dtype::int64, Dtype::float16, Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::boolean};
+
+double small(int64_t i) { return double((i * 7 + 3) % 11) - 4; }
+
+diopiError_t sum(const TensorPtr& out, const TensorPtr& in, const Shape& dims) {
+    return cpu::diopiSum(&context, out.get(), in.get(), {dims.data(), int64_t(dims.size())});
+}
+diopiError_t mean(const TensorPtr& out, const TensorPtr& in, const Shape& dims) {
+    return cpu::diopiMean(&context, out.get(), in.get(), {dims.data(), int64_t(dims.size())});
+}
+
+std::vector<bool> flags(const TensorPtr& in, const Shape& dims) {
+    std::vector<bool> reduced(in->shape.size(), dims.empty());
+    for (const int64_t d : dims) reduced[size_t(d < 0 ? d + in->rank() : d)] = true;
+    return reduced;
+}
+
+Shape reduced_shape(const TensorPtr& in, const Shape& dims, bool keepdim) {
+    const auto reduced = flags(in, dims);
+    Shape shape;
+    for (size_t d = 0; d < reduced.size(); ++d) {
+        if (!reduced[d]) shape.push_back(in->shape[d]);
+        if (reduced[d] && keepdim) shape.push_back(1);
+    }
+    return shape;
+}
+
+/// Sums by index arithmetic, in double.
+Values naive_sum(const TensorPtr& in, const Shape& dims) {
+    const auto reduced = flags(in, dims);
+    const Shape kept = reduced_shape(in, dims, true);
+    Shape strides = contiguous_strides(kept);
+    for (size_t d = 0; d < reduced.size(); ++d) strides[d] = reduced[d] ? 0 : strides[d];
+    Values result(size_t(numel(kept)), 0.0);
+    const Values all = values(in);
+    size_t i = 0;
+    for_each_offset(in->shape, strides, [&](int64_t at) { result[size_t(at)] += all[i++]; });
+    return result;
+}
+
+Dtype sum_dtype(Dtype dtype) { return is_floating(dtype) ? dtype : Dtype::int64; }
+
+}  // namespace
+
+TEST_CASE("sum over each set of dimensions, dtype and layout", "[cpu][reduction]") {
+    const std::vector<Shape> sets = {{}, {0}, {1}, {2}, {-1, 0}, {1, 2}, {0, 1}, {0, 1, 2}};
+    const std::vector<Shape> layouts = {{}, {1, 6, 42}, {245, 7, 1}, {42 * 35, 2, 14}, {0, 35, 1}};
+    for (const Dtype dtype : kReals) {
+        for (const Shape& layout : layouts) {
+            const auto in = generate(dtype, {6, 7, 35}, small, layout);
+            for (const Shape& dims : sets) {
+                for (const bool keepdim : {false, true}) {
+                    const auto out = blank(sum_dtype(dtype), reduced_shape(in, dims, keepdim));
+                    REQUIRE(sum(out, in, dims) == diopiSuccess);
+                    Values wanted = naive_sum(in, dims);
+                    for (double& x : wanted) x = rounded(out->dtype, x);
+                    INFO(name(dtype) << " dims " << to_string(dims) << " strides " << to_string(layout));
+                    CHECK(same(values(out), wanted));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("sum of long and short rows and columns", "[cpu][reduction]") {
+    const std::vector<Shape> shapes = {{1023},      {1024},    {1025},    {5000},      {70, 513}, {70, 2000}, {2000, 70},
+                                       {4000, 2},   {2, 4000}, {4000, 3}, {3000, 33},  {1500, 1}, {3, 400, 2}, {30, 30, 30},
+                                       {2, 3000, 5}, {5, 2, 1100}};
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::uint8}) {
+        for (const Shape& shape : shapes) {
+            const auto in = generate(dtype, shape, small);
+            for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
+                const auto out = blank(sum_dtype(dtype), reduced_shape(in, {d}, false));
+                REQUIRE(sum(out, in, {d}) == diopiSuccess);
+                INFO(name(dtype) << " " << to_string(shape) << " dim " << d);
+                CHECK(same(values(out), naive_sum(in, {d})));
+            }
+            if (shape.size() == 3) {
+                const auto out = blank(sum_dtype(dtype), {shape[1]});
+                REQUIRE(sum(out, in, {0, 2}) == diopiSuccess);
+                CHECK(same(values(out), naive_sum(in, {0, 2})));
+            }
+        }
+    }
+}
+
+TEST_CASE("rounding errors of long sums stay far below 4 sqrt(K) u S", "[cpu][reduction]") {
+    const int64_t n = 3'000'000;
+    for (const auto& [dtype, unit] : {std::pair{Dtype::float32, 0x1p-24}, {Dtype::float64, 0x1p-53}}) {
+        const double tenth = rounded(dtype, 0.1);
+        const long double exact = static_cast<long double>(tenth) * n;
+        const auto in = generate(dtype, {n}, [](int64_t) { return 0.1; });
+        const auto total = blank(dtype, {});
+        REQUIRE(sum(total, in, {}) == diopiSuccess);
+        const double bound = 4 * std::sqrt(double(n)) * unit * double(exact);
+        CHECK(std::fabs(double(values(total)[0] - exact)) < bound / 10);
+        // The same as columns of height n / 3.
+        const auto columns = alias(in, {n / 3, 3}, {3, 1});
+        const auto sums = blank(dtype, {3});
+        REQUIRE(sum(sums, columns, {0}) == diopiSuccess);
+        for (const double x : values(sums)) CHECK(std::fabs(double(x - exact / 3)) < bound / 3 / std::sqrt(3.0) / 2);
+    }
+}
+
+TEST_CASE("half types add up in a wider type", "[cpu][reduction]") {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+        const auto in = generate(dtype, {4, 4096}, [](int64_t) { return 1.0; });
+        const auto out = blank(dtype, {4});
+        REQUIRE(sum(out, in, {1}) == diopiSuccess);
+        CHECK(values(out) == Values(4, 4096.0));
+        const auto wide = blank(Dtype::float32, {});
+        REQUIRE(sum(wide, in, {}) == diopiSuccess);
+        CHECK(values(wide) == Values{16384});
+        REQUIRE(mean(out, in, {1}) == diopiSuccess);
+        CHECK(values(out) == Values(4, 1.0));
+    }
+}
+
+TEST_CASE("mean divides by the number of elements", "[cpu][reduction]") {
+    const auto in = tensor(Dtype::float32, {2, 3}, {1, 2, 4, -1, 0, 5});
+    const auto rows = blank(Dtype::float32, {2}), columns = blank(Dtype::float32, {1, 3}), all = blank(Dtype::float64, {});
+    REQUIRE(mean(rows, in, {-1}) == diopiSuccess);
+    CHECK(values(rows) == Values{double(7.0f / 3.0f), double(4.0f / 3.0f)});
+    REQUIRE(mean(columns, in, {0}) == diopiSuccess);
+    CHECK(values(columns) == Values{0, 1, 4.5});
+    REQUIRE(mean(all, in, {}) == diopiSuccess);
+    CHECK(values(all) == Values{11.0 / 6.0});
+    const auto whole = tensor(Dtype::int32, {2}, {1, 2});
+    REQUIRE(mean(all, whole, {}) == diopiSuccess);
+    CHECK(values(all) == Values{1.5});
+    CHECK(mean(blank(Dtype::int64, {}), whole, {}) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("sums over no elements are 0, means NaN; results without elements are nothing", "[cpu][reduction]") {
+    const auto in = blank(Dtype::float32, {16, 0, 9});
+    const auto total = blank(Dtype::float32, {});
+    REQUIRE(sum(total, in, {}) == diopiSuccess);
+    CHECK(values(total) == Values{0});
+    REQUIRE(mean(total, in, {}) == diopiSuccess);
+    CHECK(std::isnan(values(total)[0]));
+    const auto grid = blank(Dtype::float32, {16, 9});
+    REQUIRE(sum(grid, in, {1}) == diopiSuccess);
+    CHECK(values(grid) == Values(144, 0.0));
+    CHECK(sum(blank(Dtype::float32, {16, 0}), in, {2}) == diopiSuccess);
+}
+
+TEST_CASE("sum of a 0-dim tensor, of NaN, infinities and complex numbers", "[cpu][reduction]") {
+    const auto point = tensor(Dtype::float64, {}, {2.5});
+    const auto out = blank(Dtype::float64, {});
+    REQUIRE(sum(out, point, {-1}) == diopiSuccess);
+    CHECK(values(out) == Values{2.5});
+    const double inf = std::numeric_limits<double>::infinity();
+    auto in = generate(Dtype::float32, {2000}, [=](int64_t i) { return i == 1999 ? inf : 1.0; });
+    const auto total = blank(Dtype::float32, {});
+    REQUIRE(sum(total, in, {}) == diopiSuccess);
+    CHECK(values(total) == Values{inf});
+    in->data_as<float>()[3] = -INFINITY;
+    REQUIRE(sum(total, in, {}) == diopiSuccess);
+    CHECK(std::isnan(values(total)[0]));
+    const auto z = generate(Dtype::complex64, {3}, [](int64_t i) { return Complex(double(i), 1); });
+    const auto w = blank(Dtype::complex64, {});
+    REQUIRE(sum(w, z, {}) == diopiSuccess);
+    CHECK(complex_values(w)[0] == Complex(3, 3));
+    REQUIRE(mean(w, z, {}) == diopiSuccess);
+    CHECK(complex_values(w)[0] == Complex(1, 1));
+    CHECK(sum(total, z, {}) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("sum refuses dimensions and outs that contradict", "[cpu][reduction]") {
+    const auto in = blank(Dtype::float32, {2, 3});
+    CHECK(sum(blank(Dtype::float32, {2}), in, {2}) == diopiErrorOccurred);
+    CHECK(sum(blank(Dtype::float32, {2}), in, {1, -1}) == diopiErrorOccurred);
+    CHECK(sum(blank(Dtype::float32, {3}), in, {1}) == diopiErrorOccurred);
+    CHECK(last_error().find("(3,)") != std::string::npos);
+    CHECK(sum(blank(Dtype::float32, {2, 3}), in, {1}) == diopiErrorOccurred);
+}

@@ -1,0 +1,261 @@
+#include "kernels/cpu/tile.hpp"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/cpu/patch.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// Measured on an AMD EPYC (Zen 4) guest with 32 MiB of last-level cache.
+constexpr int64_t kStreamBytes = 16 << 20;  ///< outputs from this size on bypass the caches
+constexpr int64_t kBlock = 32;              ///< side of a tile when an operand runs across the rows
+constexpr int64_t kCacheLine = 64;
+
+/// How the two innermost dimensions are cut into tiles.
+struct TileShape {
+    int64_t rows, n;
+};
+
+TileShape tile_shape(const LoopNest& nest) {
+    const int64_t n = nest.inner_size();
+    if (nest.rank == 1) return {1, kTile};
+    const auto outer = static_cast<size_t>(nest.rank - 2);
+    const int64_t rows = nest.sizes[outer];
+    for (int k = 0; k < nest.operands; ++k) {
+        const int64_t across = std::abs(nest.strides[static_cast<size_t>(k)][outer]);
+        const bool runs_across = across != 0 && across < std::abs(nest.inner_stride(k));
+        if (runs_across && rows >= kBlock / 2 && n >= kBlock / 2) return {kBlock, kBlock};
+    }
+    if (n >= kTile) return {1, kTile};
+    return {std::min(rows, kTile / n), n};
+}
+
+/// One call: outs first, then ins.
+struct Plan {
+    std::array<View, kMaxOperands> views;
+    LoopNest nest;
+    size_t outs = 0, ins = 0;
+    bool stream = false;
+    TileOp op{};
+};
+
+class Runner {
+ public:
+    explicit Runner(const Plan& plan) : plan_(plan) {
+        const int64_t n = plan.nest.inner_size();
+        shape_ = tile_shape(plan.nest);
+        for (size_t k = 0; k < plan.outs; ++k) storers_[k].init(plan.views[k].dtype, plan.op.compute, plan.stream, buffers_[k]);
+        for (size_t k = plan.outs; k < plan.outs + plan.ins; ++k) {
+            loaders_[k].init(plan.views[k].dtype, plan.op.compute, buffers_[k]);
+        }
+        if (plan.stream) {
+            // The first tile ends at a cache line, so that all others start at one.
+            const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(plan.views[0].data) % kCacheLine);
+            first_ = past == 0 ? 0 : std::min(n, (kCacheLine - past) / plan.views[0].item_size());
+        }
+    }
+
+    void run() {
+        const LoopNest& nest = plan_.nest;
+        const int64_t rows = nest.rank == 1 ? 1 : nest.sizes[static_cast<size_t>(nest.rank - 2)];
+        const int64_t n = nest.inner_size();
+        for_each_outer(nest, std::min(nest.rank, 2), [&](const std::array<int64_t, kMaxOperands>& offsets) {
+            for (int64_t r = 0; r < rows; r += shape_.rows) {
+                const int64_t tile_rows = std::min(shape_.rows, rows - r);
+                if (first_ > 0) tile(offsets, r, tile_rows, 0, first_);
+                for (int64_t i = first_; i < n; i += shape_.n) tile(offsets, r, tile_rows, i, std::min(shape_.n, n - i));
+            }
+        });
+        if (plan_.stream) _mm_sfence();
+    }
+
+ private:
+    [[nodiscard]] Patch patch(size_t k, int64_t offset, int64_t r, int64_t rows, int64_t i, int64_t n) const {
+        const LoopNest& nest = plan_.nest;
+        const int64_t stride = nest.inner_stride(static_cast<int>(k));
+        const int64_t row_stride = nest.rank == 1 ? 0 : nest.strides[k][static_cast<size_t>(nest.rank - 2)];
+        const View& v = plan_.views[k];
+        return {v.data + (offset + r * row_stride + i * stride) * v.item_size(), rows, n, row_stride, stride};
+    }
+
+    void tile(const std::array<int64_t, kMaxOperands>& offsets, int64_t r, int64_t rows, int64_t i, int64_t n) {
+        std::array<void*, kMaxOperands> out;
+        std::array<const void*, kMaxOperands> in;
+        std::array<Patch, kMaxOperands> to;
+        for (size_t k = 0; k < plan_.ins; ++k) {
+            const size_t operand = plan_.outs + k;
+            in[k] = loaders_[operand].load(patch(operand, offsets[operand], r, rows, i, n));
+        }
+        for (size_t k = 0; k < plan_.outs; ++k) {
+            to[k] = patch(k, offsets[k], r, rows, i, n);
+            out[k] = storers_[k].target(to[k]);
+        }
+        if (plan_.op.run == nullptr) {
+            storers_[0].store(in[0], to[0]);
+            return;
+        }
+        plan_.op.run(out.data(), in.data(), rows * n, plan_.op.state);
+        for (size_t k = 0; k < plan_.outs; ++k) storers_[k].store(out[k], to[k]);
+    }
+
+    const Plan& plan_;
+    TileShape shape_{};
+    int64_t first_ = 0;
+    std::array<Loader, kMaxOperands> loaders_;
+    std::array<Storer, kMaxOperands> storers_;
+    std::array<Buffers, kMaxOperands> buffers_;
+};
+
+/// Bytes that a view spans: [first, second).
+std::pair<const std::byte*, const std::byte*> extent(const View& v) {
+    int64_t low = 0, high = 1;
+    for (size_t d = 0; d < v.shape.size(); ++d) {
+        const int64_t span = (v.shape[d] - 1) * v.strides[d];
+        (span < 0 ? low : high) += span;
+    }
+    return {v.data + low * v.item_size(), v.data + high * v.item_size()};
+}
+
+bool overlap(const View& a, const View& b) {
+    if (a.data == nullptr || b.data == nullptr) return false;
+    const auto [a_first, a_last] = extent(a);
+    const auto [b_first, b_last] = extent(b);
+    return a_first < b_last && b_first < a_last;
+}
+
+bool repeats_elements(const View& v) {
+    for (size_t d = 0; d < v.shape.size(); ++d) {
+        if (v.strides[d] == 0 && v.shape[d] > 1) return true;
+    }
+    return false;
+}
+
+bool broadcasts_to(ShapeView shape, ShapeView target) {
+    if (shape.size() > target.size()) return false;
+    const size_t skip = target.size() - shape.size();
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] != 1 && shape[d] != target[skip + d]) return false;
+    }
+    return true;
+}
+
+diopiError_t check(std::string_view op, std::span<const View> outs, std::span<const View> ins) {
+    const ShapeView shape = outs[0].shape;
+    if (shape.size() > kMaxRank) return wrong_shape(op, "out", shape, "at most 16 dimensions");
+    for (const View& out : outs) {
+        if (!std::ranges::equal(out.shape, shape)) return wrong_shape(op, "an output", out.shape, to_string(shape));
+        if (repeats_elements(out)) {
+            return wrong_shape(op, "the output", out.shape, "one memory location for each element (no stride 0)");
+        }
+    }
+    for (const View& in : ins) {
+        if (!broadcasts_to(in.shape, shape)) {
+            return wrong_shape(op, "an input", in.shape, "one that broadcasts to the output's " + to_string(shape));
+        }
+    }
+    return diopiSuccess;
+}
+
+/// Whether each element of `in` lies where the same element of `out` does.
+bool same_view(const View& out, const View& in) {
+    return out.data == in.data && out.item_size() == in.item_size() && std::ranges::equal(out.shape, in.shape) &&
+           std::ranges::equal(out.strides, in.strides);
+}
+
+void make_nest(Plan& plan) {
+    const size_t count = plan.outs + plan.ins;
+    const ShapeView shape = plan.views[0].shape;
+    std::array<std::array<int64_t, kMaxRank>, kMaxOperands> strides;
+    std::array<const int64_t*, kMaxOperands> pointers;
+    for (size_t k = 0; k < count; ++k) {
+        strides[k] = broadcast_strides(plan.views[k], shape);
+        pointers[k] = strides[k].data();
+    }
+    plan.nest = loop_nest(shape, pointers.data(), static_cast<int>(count));
+}
+
+void copy_runs(const Plan& plan) {
+    const int64_t item_size = plan.views[0].item_size();
+    const auto bytes = static_cast<size_t>(plan.nest.inner_size() * item_size);
+    for_each_outer(plan.nest, 1, [&](const std::array<int64_t, kMaxOperands>& offsets) {
+        std::memcpy(plan.views[0].data + offsets[0] * item_size, plan.views[1].data + offsets[1] * item_size, bytes);
+    });
+}
+
+void run_plan(Plan& plan) {
+    const int64_t out_bytes = plan.views[0].numel * plan.views[0].item_size();
+    plan.stream = plan.stream && plan.outs == 1 && plan.nest.rank == 1 && plan.nest.inner_stride(0) == 1 &&
+                  out_bytes >= kStreamBytes;
+    Runner(plan).run();
+}
+
+}  // namespace
+
+diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::span<const View> outs,
+                           std::span<const View> ins, const TileOp& tile_op) {
+    const diopiError_t error = check(op, outs, ins);
+    if (error != diopiSuccess || outs[0].numel == 0) return error;
+    Plan plan;
+    plan.outs = outs.size();
+    plan.ins = ins.size();
+    plan.op = tile_op;
+    plan.stream = true;
+    std::ranges::copy(outs, plan.views.begin());
+    for (size_t k = 0; k < ins.size(); ++k) {
+        View& in = plan.views[outs.size() + k];
+        in = ins[k];
+        for (const View& out : outs) {
+            if (!overlap(out, ins[k])) continue;
+            plan.stream = false;
+            if (same_view(out, ins[k])) continue;
+            const diopiError_t copied = require(ctx, ins[k].shape, ins[k].dtype, in);
+            if (copied != diopiSuccess) return copied;
+            copy(ins[k], in);
+            break;
+        }
+    }
+    make_nest(plan);
+    run_plan(plan);
+    return diopiSuccess;
+}
+
+void copy(const View& from, const View& to) {
+    if (to.numel == 0) return;
+    Plan plan;
+    plan.views[0] = to;
+    plan.views[1] = from;
+    plan.outs = plan.ins = 1;
+    plan.stream = true;
+    make_nest(plan);
+    const LoopNest& nest = plan.nest;
+    if (from.dtype == to.dtype && nest.inner_stride(0) == 1 && nest.inner_stride(1) == 1) {
+        copy_runs(plan);
+        return;
+    }
+    // Some pairs of dtypes need a step in between; from uint64, int64 would lose the upper half.
+    const bool one_step = from.dtype == to.dtype || converter(from.dtype, to.dtype) != nullptr;
+    Dtype via = one_step ? from.dtype : wide(from.dtype);
+    if (!one_step && from.dtype == Dtype::uint64 && !is_integer(to.dtype)) via = Dtype::float64;
+    plan.op = {via, nullptr, nullptr};
+    run_plan(plan);
+}
+
+Dtype wide(Dtype dtype) {
+    if (is_complex(dtype)) return Dtype::complex128;
+    if (!is_floating(dtype)) return Dtype::int64;
+    return dtype == Dtype::float64 ? dtype : Dtype::float32;
+}
+
+Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins) {
+    const auto has_result = [&](const View& v) { return v.dtype == result; };
+    const bool plain = std::ranges::all_of(outs, has_result) && std::ranges::all_of(ins, has_result);
+    return plain && !is_half(result) && result != Dtype::complex32 ? result : wide(result);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,159 @@
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::reference::testing;
+namespace reference = diopi::reference;
+
+namespace {
+
+const diopiScalar_t kOne = number(1);
+
+}  // namespace
+
+TEST_CASE("add broadcasts both operands", "[reference][add]") {
+    const TensorPtr a = tensor({2, 1}, {1, 2});
+    const TensorPtr b = tensor({3}, {10, 20, 30});
+    const TensorPtr y = make({2, 3});
+    const diopiScalar_t alpha = number(0.5);
+    REQUIRE(reference::diopiAdd(context(), y.get(), a.get(), b.get(), &alpha) == diopiSuccess);
+    check_close(y, {6, 11, 16, 7, 12, 17});
+    REQUIRE(reference::diopiSub(context(), y.get(), a.get(), b.get(), &alpha) == diopiSuccess);
+    check_close(y, {-4, -9, -14, -3, -8, -13});
+}
+
+TEST_CASE("add takes empty and 0-dim tensors, any strides and mixed dtypes", "[reference][add]") {
+    const TensorPtr empty = make({0, 3});
+    const TensorPtr row = tensor({3}, {1, 2, 3});
+    const TensorPtr out = make({0, 3});
+    CHECK(reference::diopiAdd(context(), out.get(), empty.get(), row.get(), &kOne) == diopiSuccess);
+
+    const TensorPtr a = tensor({}, {2}, Dtype::int64);
+    const TensorPtr b = tensor({2, 2}, {0.5, 1.5, kNaN, kInf}, Dtype::float32, {1, 2});
+    const TensorPtr y = make({2, 2}, Dtype::float16, {1, 3});
+    REQUIRE(reference::diopiAdd(context(), y.get(), a.get(), b.get(), &kOne) == diopiSuccess);
+    check_close(y, {2.5, 3.5, kNaN, kInf});
+}
+
+TEST_CASE("integer addition wraps and bool addition is or", "[reference][add]") {
+    const TensorPtr a = tensor({2}, {127, -128}, Dtype::int8);
+    const TensorPtr b = tensor({2}, {1, -1}, Dtype::int8);
+    REQUIRE(reference::diopiAddInp(context(), a.get(), b.get(), &kOne) == diopiSuccess);
+    CHECK(values_of(a) == Values{-128, 127});
+
+    const TensorPtr p = tensor({4}, {0, 0, 1, 1}, Dtype::boolean);
+    const TensorPtr q = tensor({4}, {0, 1, 0, 1}, Dtype::boolean);
+    const TensorPtr y = make({4}, Dtype::boolean);
+    const diopiScalar_t no = number(false);
+    REQUIRE(reference::diopiAdd(context(), y.get(), p.get(), q.get(), &kOne) == diopiSuccess);
+    CHECK(values_of(y) == Values{0, 1, 1, 1});
+    REQUIRE(reference::diopiAdd(context(), y.get(), p.get(), q.get(), &no) == diopiSuccess);
+    CHECK(values_of(y) == Values{0, 0, 1, 1});
+    REQUIRE(reference::diopiMul(context(), y.get(), p.get(), q.get()) == diopiSuccess);
+    CHECK(values_of(y) == Values{0, 0, 0, 1});
+    CHECK(reference::diopiSub(context(), y.get(), p.get(), q.get(), &kOne) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("scalar forms and in-place forms agree with the formula", "[reference][elementwise]") {
+    const TensorPtr x = tensor({3}, {1, 2, 3});
+    const TensorPtr y = make({3});
+    const diopiScalar_t other = number(4.0);
+    const diopiScalar_t alpha = number(2);
+    REQUIRE(reference::diopiAddScalar(context(), y.get(), x.get(), &other, &alpha) == diopiSuccess);
+    check_close(y, {9, 10, 11});
+    REQUIRE(reference::diopiSubScalar(context(), y.get(), x.get(), &other, &alpha) == diopiSuccess);
+    check_close(y, {-7, -6, -5});
+    REQUIRE(reference::diopiMulScalar(context(), y.get(), x.get(), &other) == diopiSuccess);
+    check_close(y, {4, 8, 12});
+    REQUIRE(reference::diopiDivScalar(context(), y.get(), x.get(), &other, RoundModeNone) == diopiSuccess);
+    check_close(y, {0.25, 0.5, 0.75});
+
+    REQUIRE(reference::diopiAddInpScalar(context(), x.get(), &other, &alpha) == diopiSuccess);
+    check_close(x, {9, 10, 11});
+    REQUIRE(reference::diopiSubInpScalar(context(), x.get(), &other, &alpha) == diopiSuccess);
+    check_close(x, {1, 2, 3});
+    REQUIRE(reference::diopiMulInpScalar(context(), x.get(), &other) == diopiSuccess);
+    check_close(x, {4, 8, 12});
+    REQUIRE(reference::diopiDivInpScalar(context(), x.get(), &other, RoundModeNone) == diopiSuccess);
+    check_close(x, {1, 2, 3});
+
+    const TensorPtr b = tensor({1}, {2});
+    REQUIRE(reference::diopiSubInp(context(), x.get(), b.get(), &kOne) == diopiSuccess);
+    check_close(x, {-1, 0, 1});
+    REQUIRE(reference::diopiMulInp(context(), x.get(), b.get()) == diopiSuccess);
+    check_close(x, {-2, 0, 2});
+    REQUIRE(reference::diopiDivInp(context(), x.get(), b.get(), RoundModeNone) == diopiSuccess);
+    check_close(x, {-1, 0, 1});
+
+    const TensorPtr whole = tensor({2}, {1, -3}, Dtype::int32);
+    const TensorPtr real = make({2}, Dtype::float32);
+    const diopiScalar_t half = number(0.5);
+    REQUIRE(reference::diopiAddScalar(context(), real.get(), whole.get(), &half, &kOne) == diopiSuccess);
+    check_close(real, {1.5, -2.5});
+}
+
+TEST_CASE("complex products and quotients", "[reference][mul]") {
+    const auto make_complex = [](double re, double im) {
+        auto t = make_tensor(cpu_device(), {{1}, Dtype::complex64, {}});
+        t->get()->data_as<float>()[0] = static_cast<float>(re);
+        t->get()->data_as<float>()[1] = static_cast<float>(im);
+        return *t;
+    };
+    const TensorPtr a = make_complex(1, 2);
+    const TensorPtr b = make_complex(3, -1);
+    const TensorPtr y = make_complex(0, 0);
+    REQUIRE(reference::diopiMul(context(), y.get(), a.get(), b.get()) == diopiSuccess);
+    CHECK(y->data_as<float>()[0] == 5.0f);
+    CHECK(y->data_as<float>()[1] == 5.0f);
+    REQUIRE(reference::diopiDiv(context(), a.get(), y.get(), b.get(), RoundModeNone) == diopiSuccess);
+    CHECK(a->data_as<float>()[0] == Approx(1.0f));
+    CHECK(a->data_as<float>()[1] == Approx(2.0f));
+    CHECK(reference::diopiDiv(context(), a.get(), y.get(), b.get(), RoundModeFloor) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("division rounds as asked", "[reference][div]") {
+    const TensorPtr a = tensor({6}, {7, -7, 7, -7, 1, 0});
+    const TensorPtr b = tensor({6}, {2, 2, -2, -2, 0, 0});
+    const TensorPtr y = make({6});
+    REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeNone) == diopiSuccess);
+    check_close(y, {3.5, -3.5, -3.5, 3.5, kInf, kNaN});
+    REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeTrunc) == diopiSuccess);
+    check_close(y, {3, -3, -3, 3, kInf, kNaN});
+    REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeFloor) == diopiSuccess);
+    check_close(y, {3, -4, -4, 3, kInf, kNaN});
+
+    // 1 / 0.1 rounds up to 10, but ten times the double 0.1 is more than 1.
+    const diopiScalar_t tenth = number(0.1);
+    const TensorPtr one = tensor({}, {1});
+    REQUIRE(reference::diopiDivInpScalar(context(), one.get(), &tenth, RoundModeFloor) == diopiSuccess);
+    check_close(one, {9});
+}
+
+TEST_CASE("integer division: true, truncated, floored, and refused by zero", "[reference][div]") {
+    const TensorPtr a = tensor({4}, {7, -7, 7, -7}, Dtype::int32);
+    const TensorPtr b = tensor({4}, {2, 2, -2, -2}, Dtype::int32);
+    const TensorPtr real = make({4}, Dtype::float32);
+    const TensorPtr y = make({4}, Dtype::int32);
+    REQUIRE(reference::diopiDiv(context(), real.get(), a.get(), b.get(), RoundModeNone) == diopiSuccess);
+    check_close(real, {3.5, -3.5, -3.5, 3.5});
+    REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeTrunc) == diopiSuccess);
+    CHECK(values_of(y) == Values{3, -3, -3, 3});
+    REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeFloor) == diopiSuccess);
+    CHECK(values_of(y) == Values{3, -4, -4, 3});
+    const diopiScalar_t zero = number(0);
+    CHECK(reference::diopiDivScalar(context(), y.get(), a.get(), &zero, RoundModeFloor) == diopiErrorOccurred);
+}
+
+TEST_CASE("element-wise kernels refuse shapes that contradict", "[reference][elementwise]") {
+    const TensorPtr a = make({2});
+    const TensorPtr b = make({3});
+    const TensorPtr y = make({3});
+    CHECK(reference::diopiAdd(context(), y.get(), a.get(), b.get(), &kOne) == diopiErrorOccurred);
+    CHECK(last_error() == "input has shape (2,), which does not broadcast to (3,)");
+    const TensorPtr wide = make({2, 3});
+    CHECK(reference::diopiMul(context(), wide.get(), b.get(), b.get()) == diopiErrorOccurred);
+    CHECK(last_error() == "out has shape (2, 3), wanted (3,)");
+    const TensorPtr whole = make({2}, Dtype::int32);
+    const diopiScalar_t half = number(0.5);
+    CHECK(reference::diopiAddInp(context(), whole.get(), whole.get(), &half) == diopiErrorOccurred);
+}

@@ -1,0 +1,173 @@
+/// Normalisation.
+#include <cmath>
+
+#include "kernels/reference/operand.hpp"
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/sum.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// A tensor as (samples, channels, positions): dimension 1 counts channels, all after it positions.
+struct Channels {
+    int64_t samples, channels, positions;
+    Shape shape;
+
+    explicit Channels(ShapeView input) {
+        if (input.size() < 2) refuse("input has shape " + to_string(input) + ", wanted (N, C) or (N, C, ...)");
+        samples = input[0];
+        channels = input[1];
+        positions = numel(input.subspan(2));
+        shape = {channels};
+    }
+
+    [[nodiscard]] double per_channel() const { return static_cast<double>(samples * positions); }
+    /// Offset of sample n's row of channel c.
+    [[nodiscard]] int64_t row(int64_t n, int64_t c) const { return (n * channels + c) * positions; }
+
+    /// Sum of term(offset) over the elements of channel c.
+    template <class Term>
+    [[nodiscard]] double sum(int64_t c, const Term& term) const {
+        double total = 0.0;
+        for (int64_t n = 0; n < samples; ++n) {
+            total += pairwise_sum<double>(positions, [&, first = row(n, c)](int64_t i) { return term(first + i); });
+        }
+        return total;
+    }
+
+    /// Calls body(offset) for the elements of channel c.
+    template <class Body>
+    void for_each(int64_t c, const Body& body) const {
+        for (int64_t n = 0; n < samples; ++n) {
+            const int64_t first = row(n, c);
+#pragma GCC ivdep
+            for (int64_t i = 0; i < positions; ++i) body(first + i);
+        }
+    }
+};
+
+template <class Argument>
+void require_channels(const Argument& argument, std::string_view name, const Channels& at) {
+    if (argument) require_shape(name, argument.shape(), at.shape);
+}
+
+/// 1 / sqrt(variance + eps); a channel without variance and without eps gets 0, as in PyTorch. NaN if negative.
+double batch_invstd(double variance, double eps) {
+    return variance != 0.0 || eps != 0.0 ? 1.0 / std::sqrt(variance + eps) : 0.0;
+}
+
+}  // namespace
+
+/// out = (x - mean) * invstd * weight + bias per channel. Training: mean and the biased variance of the batch, kept in
+/// save_*; running = (1 - momentum) * running + momentum * batch with the unbiased variance (one element: 0 / 0 = NaN).
+/// Else the running statistics. Any momentum and eps are taken; a negative variance + eps gives NaN.
+diopiError_t diopiBatchNorm(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                            diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
+                            double momentum, double eps) {
+    return kernel([&] {
+        using Inout = Output<double>;
+        const Operand<double> x(input, "input");
+        const Operand<double> w(weight, "weight?");
+        const Operand<double> b(bias, "bias?");
+        Inout moving_mean(running_mean, training ? "running_mean?" : "running_mean", Inout::Start::kOldValues);
+        Inout moving_var(running_var, training ? "running_var?" : "running_var", Inout::Start::kOldValues);
+        Output<double> y(out, "out");
+        Output<double> kept_mean(training ? save_mean : nullptr, "save_mean?");
+        Output<double> kept_invstd(training ? save_invstd : nullptr, "save_invstd?");
+        const Channels at(x.shape());
+        require_shape("out", y.shape(), x.shape());
+        require_channels(w, "weight", at);
+        require_channels(b, "bias", at);
+        require_channels(moving_mean, "running_mean", at);
+        require_channels(moving_var, "running_var", at);
+        require_channels(kept_mean, "save_mean", at);
+        require_channels(kept_invstd, "save_invstd", at);
+        const double n = at.per_channel();
+        const double* from = x.data();
+        double* to = y.data();
+        for (int64_t c = 0; c < at.channels; ++c) {
+            double mean = 0.0;
+            double invstd = 0.0;
+            if (training) {
+                mean = at.sum(c, [=](int64_t i) { return from[i]; }) / n;
+                const double squares = at.sum(c, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
+                invstd = batch_invstd(squares / n, eps);
+                if (kept_mean) kept_mean[c] = mean;
+                if (kept_invstd) kept_invstd[c] = invstd;
+                if (moving_mean) moving_mean[c] = (1.0 - momentum) * moving_mean[c] + momentum * mean;
+                if (moving_var) moving_var[c] = (1.0 - momentum) * moving_var[c] + momentum * (squares / (n - 1.0));
+            } else {
+                mean = moving_mean[c];
+                invstd = 1.0 / std::sqrt(moving_var[c] + eps);
+            }
+            const double scale = w ? invstd * w[c] : invstd;
+            const double shift = b ? b[c] : 0.0;
+            at.for_each(c, [=](int64_t i) { to[i] = (from[i] - mean) * scale + shift; });
+        }
+        y.store();
+        kept_mean.store();
+        kept_invstd.store();
+        if (training) {
+            moving_mean.store();
+            moving_var.store();
+        }
+    });
+}
+
+/// With xhat = (x - mean) * invstd: grad_bias = sum(g), grad_weight = sum(g * xhat); grad_input = weight * invstd * (g
+/// - grad_bias/n - xhat * grad_weight/n) in training with the saved statistics, else weight * invstd * g with the
+/// running ones.
+diopiError_t diopiBatchNormBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
+                                    diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
+                                    diopiConstTensorHandle_t save_invstd, bool training, double eps) {
+    return kernel([&] {
+        const Operand<double> grad(grad_output, "grad_output");
+        const Operand<double> x(input, "input");
+        const Operand<double> w(weight, "weight?");
+        const Operand<double> centre(training ? save_mean : running_mean, training ? "save_mean" : "running_mean");
+        const Operand<double> spread(training ? save_invstd : running_var, training ? "save_invstd" : "running_var");
+        Output<double> gx(grad_input, "grad_input?");
+        Output<double> gw(grad_weight, "grad_weight?");
+        Output<double> gb(grad_bias, "grad_bias?");
+        const Channels at(x.shape());
+        require_shape("grad_output", grad.shape(), x.shape());
+        if (gx) require_shape("grad_input", gx.shape(), x.shape());
+        require_channels(w, "weight", at);
+        require_channels(centre, training ? "save_mean" : "running_mean", at);
+        require_channels(spread, training ? "save_invstd" : "running_var", at);
+        require_channels(gw, "grad_weight", at);
+        require_channels(gb, "grad_bias", at);
+        const double n = at.per_channel();
+        const double* g = grad.data();
+        const double* from = x.data();
+        double* to = gx.data();
+        for (int64_t c = 0; c < at.channels; ++c) {
+            const double mean = centre[c];
+            const double invstd = training ? spread[c] : 1.0 / std::sqrt(spread[c] + eps);
+            const double sum_g = at.sum(c, [=](int64_t i) { return g[i]; });
+            const double sum_gx = at.sum(c, [=](int64_t i) { return g[i] * (from[i] - mean); }) * invstd;
+            if (gb) gb[c] = sum_g;
+            if (gw) gw[c] = sum_gx;
+            if (!gx) continue;
+            const double scale = w ? invstd * w[c] : invstd;
+            const double mean_g = training ? sum_g / n : 0.0;
+            const double slope = training ? sum_gx / n * invstd : 0.0;
+            if (training) {
+                at.for_each(c, [=](int64_t i) { to[i] = (g[i] - mean_g - (from[i] - mean) * slope) * scale; });
+            } else {
+                at.for_each(c, [=](int64_t i) { to[i] = g[i] * scale; });
+            }
+        }
+        gx.store();
+        gw.store();
+        gb.store();
+    });
+}
+
+}  // namespace diopi::reference

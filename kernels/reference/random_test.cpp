@@ -1,0 +1,47 @@
+#include "core/normal.hpp"
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::reference::testing;
+namespace reference = diopi::reference;
+
+TEST_CASE("normal_ scales the numbers of seed and offset and moves the offset on", "[reference][normal_]") {
+    Generator generator{42, 8};
+    const TensorPtr x = make({3, 1667}, Dtype::float32, {1, 3});
+    REQUIRE(reference::diopiNormalInp(context(), x.get(), 2.0, 0.5, &generator) == diopiSuccess);
+    CHECK(generator.seed == 42);
+    CHECK(generator.offset == 8 + 5004);
+
+    std::vector<float> numbers(5001);
+    normal_block(42, 8, 0, std::span(numbers));
+    Values wanted;
+    for (const float n : numbers) wanted.push_back(static_cast<float>(2.0 + 0.5 * static_cast<double>(n)));
+    CHECK(values_of(x) == wanted);
+
+    const Values first = values_of(x);
+    REQUIRE(reference::diopiNormalInp(context(), x.get(), 2.0, 0.5, &generator) == diopiSuccess);
+    CHECK(values_of(x) != first);
+}
+
+TEST_CASE("normal_ of float64, of std 0 and of nothing", "[reference][normal_]") {
+    Generator generator{7, 0};
+    const TensorPtr x = make({5});
+    REQUIRE(reference::diopiNormalInp(context(), x.get(), 0.0, 1.0, &generator) == diopiSuccess);
+    Values wanted(5);
+    normal_block(7, 0, 0, std::span(wanted));
+    CHECK(values_of(x) == wanted);
+    REQUIRE(reference::diopiNormalInp(context(), x.get(), -3.0, 0.0, &generator) == diopiSuccess);
+    CHECK(values_of(x) == Values(5, -3.0));
+    const uint64_t offset = generator.offset;
+    REQUIRE(reference::diopiNormalInp(context(), make({0, 3}).get(), 0.0, 1.0, &generator) == diopiSuccess);
+    CHECK(generator.offset == offset);
+}
+
+TEST_CASE("normal_ refuses a negative std and integers", "[reference][normal_]") {
+    Generator generator;
+    CHECK(reference::diopiNormalInp(context(), make({2}).get(), 0.0, -1.0, &generator) == diopiErrorOccurred);
+    CHECK(reference::diopiNormalInp(context(), make({2}, Dtype::int32).get(), 0.0, 1.0, &generator) ==
+          diopiDtypeNotSupported);
+    CHECK(reference::diopiNormalInp(context(), make({2}).get(), 0.0, 1.0, nullptr) == diopiErrorOccurred);
+}

@@ -1,0 +1,82 @@
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::reference::testing;
+namespace reference = diopi::reference;
+
+namespace {
+
+Values sum(const TensorPtr& x, const Shape& dims, const Shape& out, Dtype dtype = Dtype::float64) {
+    const TensorPtr y = make(out, dtype);
+    REQUIRE(reference::diopiSum(context(), y.get(), x.get(), sizes(dims)) == diopiSuccess);
+    return values_of(y);
+}
+
+Values mean(const TensorPtr& x, const Shape& dims, const Shape& out) {
+    const TensorPtr y = make(out);
+    REQUIRE(reference::diopiMean(context(), y.get(), x.get(), sizes(dims)) == diopiSuccess);
+    return values_of(y);
+}
+
+Values argmax(const TensorPtr& x, const int64_t* dim, const Shape& out) {
+    const TensorPtr y = make(out, Dtype::int64);
+    REQUIRE(reference::diopiArgmax(context(), y.get(), x.get(), dim, false) == diopiSuccess);
+    return values_of(y);
+}
+
+}  // namespace
+
+TEST_CASE("sum and mean over any set of dimensions", "[reference][sum]") {
+    const TensorPtr x = tensor({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    CHECK(sum(x, {}, {}) == Values{78});
+    CHECK(sum(x, {0}, {3, 2}) == Values{8, 10, 12, 14, 16, 18});
+    CHECK(sum(x, {1}, {2, 1, 2}) == Values{9, 12, 27, 30});
+    CHECK(sum(x, {-1, 0}, {3}) == Values{18, 26, 34});
+    CHECK(mean(x, {0, 2}, {1, 3, 1}) == Values{4.5, 6.5, 8.5});
+    CHECK(mean(x, {}, {1, 1, 1}) == Values{6.5});
+}
+
+TEST_CASE("sum and mean of 0-dim, empty, strided and NaN input", "[reference][sum]") {
+    CHECK(sum(tensor({}, {3}), {-1}, {}) == Values{3});
+    CHECK(sum(make({2, 0}), {1}, {2}) == Values{0, 0});
+    CHECK(sum(make({2, 0}), {0}, {0}).empty());
+    check_close(mean(make({2, 0}), {1}, {2}), {kNaN, kNaN});
+    check_close(mean(make({0}), {}, {}), {kNaN});
+    CHECK(sum(tensor({2, 2}, {1, 2, 3, 4}, Dtype::float16, {1, 2}), {0}, {2}) == Values{4, 6});
+    check_close(sum(tensor({2, 2}, {1, kNaN, 3, 4}), {1}, {2}), {kNaN, 7});
+}
+
+TEST_CASE("integers and bool are summed as int64", "[reference][sum]") {
+    CHECK(sum(tensor({3}, {100, 100, 100}, Dtype::int8), {}, {}, Dtype::int64) == Values{300});
+    CHECK(sum(tensor({3}, {1, 0, 1}, Dtype::boolean), {}, {}, Dtype::int64) == Values{2});
+    CHECK(sum(tensor({3}, {100, 100, 100}, Dtype::int8), {}, {}, Dtype::int8) == Values{44});
+}
+
+TEST_CASE("a long sum keeps its precision", "[reference][sum]") {
+    const int64_t n = 1000003;
+    CHECK(std::fabs(sum(tensor({n}, Values(n, 0.1)), {}, {})[0] - 100000.3) < 1e-9);
+}
+
+TEST_CASE("sum refuses dims and shapes that contradict", "[reference][sum]") {
+    const TensorPtr x = make({2, 3});
+    CHECK(reference::diopiSum(context(), make({3}).get(), x.get(), sizes({1})) == diopiErrorOccurred);
+    CHECK(last_error() == "out has shape (3,), wanted (2,) or (2, 1)");
+    CHECK(reference::diopiSum(context(), make({2}).get(), x.get(), sizes({2})) == diopiErrorOccurred);
+    CHECK(reference::diopiSum(context(), make({2}).get(), x.get(), sizes({1, -1})) == diopiErrorOccurred);
+}
+
+TEST_CASE("argmax takes the first maximum, and NaN before all", "[reference][argmax]") {
+    const TensorPtr x = tensor({2, 3}, {1, 5, 5, 7, kNaN, kNaN});
+    const int64_t rows = 0;
+    const int64_t last = -1;
+    CHECK(argmax(x, &last, {2}) == Values{1, 1});
+    CHECK(argmax(x, &last, {2, 1}) == Values{1, 1});
+    CHECK(argmax(x, &rows, {3}) == Values{1, 1, 1});
+    CHECK(argmax(x, nullptr, {}) == Values{4});
+    CHECK(argmax(tensor({}, {3}), &rows, {}) == Values{0});
+    CHECK(argmax(tensor({3}, {-3, -1, -2}, Dtype::int8), &rows, {}) == Values{1});
+    CHECK(argmax(make({0, 2}), &last, {0}).empty());
+    CHECK(reference::diopiArgmax(context(), make({2}, Dtype::int64).get(), make({0, 2}).get(), &rows, false) ==
+          diopiErrorOccurred);
+}

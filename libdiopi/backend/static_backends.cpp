@@ -1,0 +1,37 @@
+/// The backends that are linked in: one table each over the weak declarations of its namespace.
+#include <array>
+
+#include "backend/backend.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/reference/operators.hpp"
+
+namespace diopi {
+
+namespace {
+
+const AnyFunction kReferenceTable[] = {
+#define DIOPI_ROW(function, ...) reinterpret_cast<AnyFunction>(&reference::function),
+#include "schema/all.inc"
+#undef DIOPI_ROW
+};
+
+const AnyFunction kCpuTable[] = {
+#define DIOPI_ROW(function, ...) reinterpret_cast<AnyFunction>(&cpu::function),
+#include "schema/all.inc"
+#undef DIOPI_ROW
+};
+
+}  // namespace
+
+const Backend& reference_backend() {
+    static const Backend backend("reference", cpu_device(), kReferenceTable);
+    return backend;
+}
+
+std::span<const Backend* const> backends() {
+    static const Backend cpu_backend("cpu", cpu_device(), kCpuTable);
+    static const std::array<const Backend*, 2> all = {&cpu_backend, &reference_backend()};
+    return all;
+}
+
+}  // namespace diopi

@@ -1,0 +1,34 @@
+/// Call: one function of the standard with its boxed arguments, the currency between every part of diopi.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/value.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+struct Call {
+    explicit Call(const Row& r) : row(&r), args(r.num_args) {}
+
+    const Row* row;
+    /// In the C order, without ctx; args[i] belongs to row->args()[i].
+    std::vector<Value> args;
+
+    /// The argument of that C name; the row must have it.
+    [[nodiscard]] Value& operator[](std::string_view arg) { return args[position(arg)]; }
+    [[nodiscard]] const Value& operator[](std::string_view arg) const { return args[position(arg)]; }
+    [[nodiscard]] bool has(std::string_view arg) const { return row->find(arg) >= 0; }
+
+    /// Typed views; null or `otherwise` when the argument is absent or of another type.
+    [[nodiscard]] const Tensor* tensor(std::string_view arg) const;
+    [[nodiscard]] const IntList* ints(std::string_view arg) const;
+    [[nodiscard]] int64_t integer(std::string_view arg, int64_t otherwise = 0) const;
+    [[nodiscard]] bool flag(std::string_view arg) const;
+
+ private:
+    [[nodiscard]] size_t position(std::string_view arg) const;
+};
+
+}  // namespace diopi

@@ -1,0 +1,31 @@
+#include "call/chain.hpp"
+
+#include "call/invoke.hpp"
+
+namespace diopi {
+
+namespace {
+
+Outcome call_backend(const Backend& backend, Call& call, Context& context) {
+    const AnyFunction function = backend.function(*call.row);
+    if (function == nullptr) {
+        return {diopiNoImplement, std::string(backend.name()) + " does not implement " + std::string(call.row->function)};
+    }
+    set_last_error({});
+    const diopiError_t error = invoke(function, context, call);
+    if (error == diopiSuccess) return {};
+    return {error, backend.error_text(error)};
+}
+
+}  // namespace
+
+Outcome Next::operator()(Call& call, Context& context) const {
+    if (begin_ == end_) return call_backend(*backend_, call, context);
+    return (*begin_)->around(call, context, Next(*backend_, begin_ + 1, end_));
+}
+
+Outcome Chain::run(Call& call, Context& context) const {
+    return Next(*backend_, interceptors_.data(), interceptors_.data() + interceptors_.size())(call, context);
+}
+
+}  // namespace diopi

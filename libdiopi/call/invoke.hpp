@@ -1,0 +1,21 @@
+/// invoke: from boxed arguments to a typed C call. One thunk per C signature unboxes by the parameter types.
+#pragma once
+
+#include "call/call.hpp"
+#include "core/status.hpp"
+#include "runtime/context.hpp"
+
+namespace diopi {
+
+/// Address of a C function of any signature; null when a backend does not implement it.
+using AnyFunction = void (*)();
+
+/// Calls `function`, which must have the type of call.row, with the call's arguments. Values that the function writes
+/// through pointers (bool*, double*, tensors that it allocates) are stored back into the call.
+[[nodiscard]] diopiError_t invoke(AnyFunction function, Context& context, Call& call);
+
+/// Checks that every argument that may not be null is there and that each box holds what the C type needs. A call
+/// that passed can be given to invoke.
+[[nodiscard]] Status validate(const Call& call);
+
+}  // namespace diopi

@@ -1,0 +1,240 @@
+#include "cases/bind.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "cases/coerce.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Parameters of a case that say something about the result, or choose the function, and are no C argument.
+constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
+
+bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
+
+bool is_null(const Param& param) { return std::holds_alternative<std::monostate>(param.value); }
+
+const Arg* arg_for(const Row& row, std::string_view word) {
+    for (const Arg& arg : row.args()) {
+        if (arg.answers_to(word)) return &arg;
+    }
+    return nullptr;
+}
+
+/// Whether the tensor is the argument, or an element of the list that it is.
+bool is_for(const CaseTensor& tensor, const Arg& arg) {
+    return arg.answers_to(tensor.list.empty() ? tensor.name : tensor.list);
+}
+
+bool takes_tensor(const Row& row, const CaseTensor& tensor) {
+    const Arg* arg = arg_for(row, tensor.list.empty() ? tensor.name : tensor.list);
+    if (arg == nullptr || arg->is_output) return false;
+    if (!tensor.list.empty()) return arg->is_tensor_list();
+    if (tensor.absent) return arg->optional;
+    return tensor.is_list ? arg->is_tensor_list() : arg->is_tensor();
+}
+
+bool takes_param(const Row& row, const std::string& name, const Param& param) {
+    const Arg* arg = arg_for(row, name);
+    if (arg == nullptr) return is_hint(name);
+    if (arg->is_tensor() || arg->is_tensor_list()) return is_null(param) && arg->optional;
+    return true;
+}
+
+/// Whether every argument that has no default and may not be null gets a value from the case.
+bool is_complete(const Row& row, const Case& c) {
+    return std::ranges::all_of(row.args(), [&](const Arg& arg) {
+        if (arg.is_output || arg.optional || arg.has_default || !arg.list.empty()) return true;
+        if (arg.kind == ArgKind::generator) return true;
+        return std::ranges::any_of(c.tensors, [&](const CaseTensor& t) { return is_for(t, arg); }) ||
+               std::ranges::any_of(c.params, [&](const auto& p) { return arg.answers_to(p.first); });
+    });
+}
+
+bool fits(const Row& row, const Case& c) {
+    const Param* indices = c.param("return_indices");
+    const bool wants_indices = indices != nullptr && indices->value == Param{true}.value;
+    if ((row.overload == "indices") != wants_indices) return false;
+    return std::ranges::all_of(c.tensors, [&](const CaseTensor& t) { return takes_tensor(row, t); }) &&
+           std::ranges::all_of(c.params, [&](const auto& p) { return takes_param(row, p.first, p.second); }) &&
+           is_complete(row, c);
+}
+
+/// Whether `saving` makes every output that `backward` reads.
+bool saves_for(const Row& saving, const Row& backward) {
+    return std::ranges::all_of(backward.args(), [&](const Arg& arg) {
+        if (arg.kind != ArgKind::const_tensor || arg.optional || arg.name.starts_with("grad")) return true;
+        if (arg.name == "output") return true;
+        return arg_for(saving, arg.name) != nullptr || (!arg.alias.empty() && arg_for(saving, arg.alias) != nullptr);
+    });
+}
+
+const CaseTensor* tensor_for(const Case& c, const Arg& arg) {
+    const auto found = std::ranges::find_if(c.tensors, [&](const CaseTensor& t) { return is_for(t, arg); });
+    return found == c.tensors.end() ? nullptr : &*found;
+}
+
+/// The tensor, the list of tensors, or the list that several arguments of the case make up.
+Value bound_tensor(const Arg& arg, const Case& c, const CaseTensors& tensors) {
+    TensorList elements;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        if (!is_for(c.tensors[i], arg)) continue;
+        const TensorList& list = tensors[i].second;
+        if (!arg.is_tensor_list()) return list.empty() ? Value() : Value(list.front());
+        elements.insert(elements.end(), list.begin(), list.end());
+        if (list.empty()) elements.emplace_back();
+    }
+    return elements.empty() ? Value() : Value(std::move(elements));
+}
+
+Result<Value> bound_param(const Row& row, const Arg& arg, const Case& c) {
+    for (const auto& [name, param] : c.params) {
+        if (!arg.answers_to(name)) continue;
+        if (is_null(param) && arg.has_default) return default_value(arg);
+        auto value = coerce(arg, param);
+        if (value.ok()) return value;
+        return bad_input(std::string(row.function) + ": " + value.error().message);
+    }
+    return default_value(arg);
+}
+
+/// The forward argument or output that the backward argument `arg` stands for.
+int forward_position(const Row& forward, const Arg& arg, const Case& c) {
+    for (const auto& [name, output] : c.saved) {
+        if (!arg.answers_to(name)) continue;
+        int64_t nth = 0;
+        for (size_t i = 0; i < forward.args().size(); ++i) {
+            if (forward.args()[i].is_output && nth++ == output) return static_cast<int>(i);
+        }
+    }
+    const int exact = forward.find(arg.name);
+    if (exact >= 0) return exact;
+    const Arg* alias = arg.alias.empty() ? nullptr : arg_for(forward, arg.alias);
+    if (alias != nullptr) return forward.find(alias->name);
+    return arg.name == "output" ? forward.find("out") : -1;
+}
+
+}  // namespace
+
+Result<CaseRows> rows_for(const Case& c) {
+    const auto candidates = rows_of(c.op);
+    if (candidates.empty()) return not_implemented("the standard has no operator " + c.op);
+    CaseRows rows;
+    for (const Row* row : candidates) {
+        if (row->variant == Variant::backward && rows.backward == nullptr) rows.backward = row;
+        if (!fits(*row, c)) continue;
+        if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
+        if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
+    }
+    if (rows.forward == nullptr && rows.inplace == nullptr) {
+        return not_implemented("no function of operator " + c.op + " takes the arguments of this case");
+    }
+    if (rows.backward != nullptr) {
+        rows.saving = rows.forward;
+        for (const Row* row : candidates) {
+            if (rows.saving != nullptr && saves_for(*rows.saving, *rows.backward)) break;
+            if (row->variant == Variant::forward) rows.saving = row;
+        }
+    }
+    return rows;
+}
+
+Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors) {
+    Call call(row);
+    const auto args = row.args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        const Arg& arg = args[i];
+        if (arg.is_output) continue;
+        if (arg.is_tensor() || arg.is_tensor_list()) {
+            call.args[i] = bound_tensor(arg, c, tensors);
+        } else if (!arg.list.empty()) {
+            const auto* list = std::get_if<TensorList>(&call[arg.list]);
+            call.args[i] = static_cast<int64_t>(list == nullptr ? 0 : list->size());
+        } else if (arg.kind != ArgKind::generator) {
+            auto value = bound_param(row, arg, c);
+            if (!value.ok()) return value.error();
+            call.args[i] = std::move(*value);
+        }
+    }
+    return call;
+}
+
+ResultHints hints_of(const Case& c) {
+    ResultHints hints;
+    const auto truth = [](const Param* p) {
+        const bool* flag = p == nullptr ? nullptr : std::get_if<bool>(&p->value);
+        return flag != nullptr && *flag;
+    };
+    hints.keepdim = truth(c.param("keepdim"));
+    if (const Param* dtype = c.param("dtype"); dtype != nullptr) {
+        if (const auto* text = std::get_if<std::string>(&dtype->value)) hints.dtype = parse_dtype(*text);
+    }
+    return hints;
+}
+
+Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward, const TensorPtr& grad_output) {
+    Call call(row);
+    const auto args = row.args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        const Arg& arg = args[i];
+        if (arg.is_output || arg.kind == ArgKind::generator) continue;
+        if (arg.answers_to("grad_output")) {
+            call.args[i] = grad_output;
+            continue;
+        }
+        if (arg.name == "bias_sizes") {
+            if (const Tensor* bias = forward.tensor("bias")) call.args[i] = bias->shape;
+            continue;
+        }
+        const int from = forward_position(*forward.row, arg, c);
+        if (from >= 0) {
+            call.args[i] = forward.args[static_cast<size_t>(from)];
+            const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
+            const bool unused = tensor != nullptr && *tensor != nullptr && arg.optional && (*tensor)->numel() == 0 &&
+                                forward.row->args()[static_cast<size_t>(from)].is_output;
+            if (unused) call.args[i] = {};
+            continue;
+        }
+        auto value = bound_param(row, arg, c);
+        if (!value.ok()) return value.error();
+        call.args[i] = std::move(*value);
+    }
+    return call;
+}
+
+std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, const Call& forward) {
+    std::vector<OutputSpec> specs;
+    const auto args = backward.row->args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
+        const int of = forward.row->find(args[i].name.substr(5));
+        if (of < 0) continue;
+        const Arg& source = forward.row->args()[static_cast<size_t>(of)];
+        const Tensor* tensor = forward.tensor(source.name);
+        const CaseTensor* described = tensor_for(c, source);
+        if (tensor == nullptr || described == nullptr) continue;
+        if (described->requires_grad || !args[i].optional) specs.push_back({i, {tensor->shape, tensor->dtype, {}}});
+    }
+    return specs;
+}
+
+CaseTensors shape_tensors(const Case& c) {
+    CaseTensors out;
+    for (const CaseTensor& tensor : c.tensors) {
+        TensorList list;
+        for (const TensorSpec& spec : tensor.specs) {
+            auto meta = std::make_shared<Tensor>();
+            meta->shape = spec.shape;
+            meta->strides = contiguous_strides(spec.shape);
+            meta->dtype = spec.dtype;
+            list.push_back(std::move(meta));
+        }
+        if (tensor.absent) list.clear();
+        out.emplace_back(tensor.name, std::move(list));
+    }
+    return out;
+}
+
+}  // namespace diopi

@@ -1,0 +1,48 @@
+/// From a case to calls: which functions of the standard it asks for, and their arguments.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "call/call.hpp"
+#include "cases/case.hpp"
+#include "core/status.hpp"
+#include "infer/infer.hpp"
+
+namespace diopi {
+
+/// The tensors of a case by argument name; one element, or the elements of a list; empty for an absent one.
+using CaseTensors = std::vector<std::pair<std::string, TensorList>>;
+
+/// The rows that serve a case. Null where the standard has no such function.
+struct CaseRows {
+    const Row* forward = nullptr;   ///< takes the case's arguments and makes the outputs
+    const Row* inplace = nullptr;
+    const Row* backward = nullptr;
+    /// The forward function that saves what `backward` needs (max_pool2d with indices); often `forward` itself.
+    const Row* saving = nullptr;
+};
+
+/// Finds the rows whose arguments fit the case: the scalar form for a number, the form with indices when they are asked
+/// for. An operator or a combination that the standard does not have is not implemented.
+[[nodiscard]] Result<CaseRows> rows_for(const Case& c);
+
+/// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. Generators are the host's.
+[[nodiscard]] Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors);
+
+/// keepdim and dtype of the case, as far as it has them.
+[[nodiscard]] ResultHints hints_of(const Case& c);
+
+/// The backward call: arguments of the forward call by their names, its outputs for what was saved, `grad_output` for
+/// the gradients that come in. Outputs stay null.
+[[nodiscard]] Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
+                                         const TensorPtr& grad_output);
+
+/// The gradients that the case wants and what they must be: grad_x for each floating x that requires a gradient.
+[[nodiscard]] std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, const Call& forward);
+
+/// Tensors of the case without memory, for planning.
+[[nodiscard]] CaseTensors shape_tensors(const Case& c);
+
+}  // namespace diopi

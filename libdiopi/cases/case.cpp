@@ -1,0 +1,50 @@
+#include "cases/case.hpp"
+
+#include <algorithm>
+
+namespace diopi {
+
+namespace {
+
+/// FNV-1a, 64 bits: stable across machines and versions, unlike std::hash.
+uint64_t fnv1a(std::string_view text) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash;
+}
+
+/// The finaliser of SplitMix64: every input bit reaches every output bit.
+uint64_t scramble(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::string Case::id() const { return suite + "/" + group + "." + op + "." + std::to_string(index); }
+
+uint64_t Case::key(uint64_t seed) const { return scramble(fnv1a(id()) + scramble(seed + 0x9e3779b97f4a7c15u)); }
+
+bool Case::uses(Dtype wanted) const {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const CaseTensor& tensor) {
+        return !tensor.absent && std::any_of(tensor.specs.begin(), tensor.specs.end(),
+                                             [&](const TensorSpec& spec) { return spec.dtype == wanted; });
+    });
+}
+
+Dtype Case::dtype() const {
+    for (const CaseTensor& tensor : tensors) {
+        if (!tensor.absent && !tensor.specs.empty()) return tensor.specs.front().dtype;
+    }
+    return Dtype::float32;
+}
+
+const Param* Case::param(std::string_view name) const {
+    for (const auto& [key, value] : params) {
+        if (key == name) return &value;
+    }
+    return nullptr;
+}
+
+}  // namespace diopi

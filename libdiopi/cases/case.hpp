@@ -1,0 +1,81 @@
+/// A test case: an operator, its tensors as specifications, its parameters, tolerances and what it must show.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "check/verdict.hpp"
+#include "core/tensor.hpp"
+
+namespace diopi {
+
+/// A parameter as JSON has it: null, bool, integer, floating, text or a list.
+struct Param {
+    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<Param>> value;
+    bool operator==(const Param&) const = default;
+};
+
+/// How the values of a tensor are drawn; docs/cases.md defines each.
+enum class Fill {
+    kRand, kRandn, kUniform, kEmpty, kOnes, kZeros, kMask, kRandint, kPositive, kSymMat, kRandnInt, kRandnComplex,
+    kLogSoftmax, kValue
+};
+
+/// A generator with its range [low, high), and the share of non-zeros of a sparse tensor.
+struct FillSpec {
+    Fill fn = Fill::kRandn;
+    double low = 0;
+    double high = 10;
+    double density = 0.2;
+    bool operator==(const FillSpec&) const = default;
+};
+
+/// One tensor argument of a case, or a list of tensors.
+struct CaseTensor {
+    std::string name;
+    /// The tensor is an element of the list argument of this name, in file order; an absent one is a null element.
+    std::string list;
+    bool absent = false;                ///< the argument is null in this case
+    bool is_list = false;               ///< a list of tensors rather than one
+    std::vector<TensorSpec> specs;      ///< one element, or one per tensor of the list
+    FillSpec fill;
+    std::vector<double> values;         ///< with Fill::kValue: the elements in row-major order
+    bool requires_grad = false;
+    bool no_contiguous = false;         ///< lay the tensor out as a non-contiguous view
+    bool sparse_csr = false;            ///< a CSR tensor of that shape
+};
+
+/// One expanded case. The same files and the same index give the same case on every machine.
+struct Case {
+    std::string suite;     ///< "ops", or the model's name
+    std::string group;     ///< name of its group in the case file
+    std::string op;        ///< operator name as schema rows have it
+    int64_t index = 0;     ///< position among the cases of (suite, group, op)
+    std::string semantics; ///< whose definition holds: torch, torch.nn.functional, diopi, ...
+    std::vector<CaseTensor> tensors;
+    std::vector<std::pair<std::string, Param>> params;
+    Tolerance tolerance;
+    bool inplace = false;   ///< also run in place
+    bool backward = false;  ///< also run backward
+    bool random = false;    ///< no expected output: a distribution is tested
+    /// Backward argument name -> index of the forward output that is saved for it.
+    std::vector<std::pair<std::string, int64_t>> saved;
+    /// Forward outputs that get a gradient; empty means all of them.
+    std::vector<int64_t> grad_outputs;
+
+    /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
+    [[nodiscard]] std::string id() const;
+    /// Key of the case's random numbers: a hash of id() and the run's seed.
+    [[nodiscard]] uint64_t key(uint64_t seed) const;
+    /// Whether any tensor has this dtype.
+    [[nodiscard]] bool uses(Dtype dtype) const;
+    /// dtype of the first tensor that is there, float32 when none is.
+    [[nodiscard]] Dtype dtype() const;
+    [[nodiscard]] const Param* param(std::string_view name) const;
+};
+
+}  // namespace diopi

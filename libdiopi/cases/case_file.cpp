@@ -1,0 +1,676 @@
+#include "cases/case_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "cases/json_position.hpp"
+#include "core/suggest.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Kind = JsonNode::Kind;
+
+constexpr std::array kFileKeys = {"$schema", "model", "groups"};
+constexpr std::array kGroupKeys = {"group",     "ops",  "semantics", "dtypes", "inplace", "random",
+                                   "tolerance", "fill", "tensors",   "params", "saved",   "grad_outputs"};
+constexpr std::array kTensorKeys = {"name",   "list",    "shapes",        "shape_lists", "count", "values",
+                                    "dtypes", "strides", "no_contiguous", "sparse",      "fill",  "grad"};
+constexpr std::array kToleranceKeys = {"atol", "rtol", "half", "mismatch_ratio"};
+constexpr std::array kHalfKeys = {"atol", "rtol"};
+constexpr std::array kFillKeys = {"fn", "low", "high", "density"};
+constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch.Tensor",
+                                   "torch.linalg", "torchvision.ops",     "diopi"};
+
+constexpr std::array kDefaultDtypes = {Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
+
+struct FillName {
+    const char* name;
+    Fill fill;
+};
+/// Fill::kValue has no name: "values" is how a file says it.
+constexpr std::array kFills = {
+    FillName{"rand", Fill::kRand},
+    FillName{"randn", Fill::kRandn},
+    FillName{"uniform", Fill::kUniform},
+    FillName{"empty", Fill::kEmpty},
+    FillName{"ones", Fill::kOnes},
+    FillName{"zeros", Fill::kZeros},
+    FillName{"mask", Fill::kMask},
+    FillName{"randint", Fill::kRandint},
+    FillName{"positive", Fill::kPositive},
+    FillName{"sym_mat", Fill::kSymMat},
+    FillName{"randn_int", Fill::kRandnInt},
+    FillName{"randn_complex", Fill::kRandnComplex},
+    FillName{"log_softmax", Fill::kLogSoftmax},
+};
+
+std::string join(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+/// The number that a text stands for where JSON has none.
+std::optional<double> special_number(const std::string& text) {
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    if (text == "-inf") return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
+}
+
+bool is_identifier(std::string_view text) {
+    if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+/// Turns the tree of a file into groups. Every step returns false after it has stated the first error.
+class Reader {
+ public:
+    Reader(const std::string& file, const JsonNode& root) : file_(file), root_(root) {}
+
+    bool read(std::vector<CaseGroup>& groups);
+    [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+    bool fail(const JsonNode& at, const std::string& message);
+    bool wrong_kind(const JsonNode& at, const char* wanted);
+
+    template <size_t N>
+    bool check_keys(const JsonNode& object, const std::array<const char*, N>& allowed);
+    bool require(const JsonNode& object, const char* key);
+
+    bool read_text(const JsonNode& node, const char* wanted, std::string& text);
+    bool read_bool(const JsonNode& node, bool& value);
+    bool read_number(const JsonNode& node, double& value);
+    bool read_list(const JsonNode& node, const char* wanted);
+    bool read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes);
+    bool read_shape(const JsonNode& node, Shape& shape);
+    bool read_fill(const JsonNode& node, FillSpec& fill);
+    bool read_tolerance(const JsonNode& node, CaseGroup& group);
+
+    bool read_group(const JsonNode& node, CaseGroup& group);
+    bool read_names(const JsonNode& node, CaseGroup& group);
+    bool read_checks(const JsonNode& node, CaseGroup& group);
+    bool read_tensors(const JsonNode& node, CaseGroup& group);
+    bool read_params(const JsonNode& node, CaseGroup& group);
+
+    bool read_tensor(const JsonNode& node, const FillSpec& group_fill, GroupTensor& tensor);
+    bool read_tensor_names(const JsonNode& node, GroupTensor& tensor);
+    bool read_entries(const JsonNode& node, GroupTensor& tensor);
+    bool read_count(const JsonNode& node, GroupTensor& tensor);
+    bool read_strides(const JsonNode& node, GroupTensor& tensor);
+    bool read_sparse(const JsonNode& node, GroupTensor& tensor);
+    bool read_literal(const JsonNode& node, size_t depth, GroupEntry& entry);
+    bool read_param(const JsonNode& node, Param& param);
+
+    bool set_dtypes(const JsonNode& node, CaseGroup& group);
+    /// All zipped lists are as long as the first one.
+    bool zip(const JsonNode& list, int64_t length, const std::string& what);
+
+    const std::string& file_;
+    const JsonNode& root_;
+    Error error_;
+    std::string zipped_by_;  ///< what decided the length of the zipped lists of this group; empty: nothing yet
+    int64_t zipped_length_ = 1;
+};
+
+bool Reader::fail(const JsonNode& at, const std::string& message) {
+    const std::string pointer = pointer_of(root_, at);
+    error_ = bad_input(fmt::format("{}:{}: {}: {}", file_, at.line, pointer.empty() ? "/" : pointer, message));
+    return false;
+}
+
+bool Reader::wrong_kind(const JsonNode& at, const char* wanted) {
+    return fail(at, fmt::format("expected {}, got {}", wanted, describe(at)));
+}
+
+template <size_t N>
+bool Reader::check_keys(const JsonNode& object, const std::array<const char*, N>& allowed) {
+    if (!object.is(Kind::kObject)) return wrong_kind(object, "an object");
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+        const std::string& key = object.keys[i];
+        if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+        const std::vector<std::string> known(allowed.begin(), allowed.end());
+        const std::string hint = did_you_mean(key, known);
+        return fail(object.items[i],
+                    fmt::format("unknown key '{}'{}", key, hint.empty() ? "; known here: " + join(known) : hint));
+    }
+    return true;
+}
+
+bool Reader::require(const JsonNode& object, const char* key) {
+    if (object.find(key) != nullptr) return true;
+    return fail(object, fmt::format("the key '{}' is missing", key));
+}
+
+bool Reader::read_text(const JsonNode& node, const char* wanted, std::string& text) {
+    if (!node.is(Kind::kText)) return wrong_kind(node, wanted);
+    text = node.text;
+    return true;
+}
+
+bool Reader::read_bool(const JsonNode& node, bool& value) {
+    if (!node.is(Kind::kBool)) return wrong_kind(node, "true or false");
+    value = node.boolean;
+    return true;
+}
+
+bool Reader::read_number(const JsonNode& node, double& value) {
+    if (!node.is_number()) return wrong_kind(node, "a number");
+    value = node.real;
+    return true;
+}
+
+bool Reader::read_list(const JsonNode& node, const char* wanted) {
+    if (!node.is(Kind::kList)) return wrong_kind(node, wanted);
+    if (node.items.empty()) return fail(node, fmt::format("expected {}, got an empty list", wanted));
+    return true;
+}
+
+bool Reader::read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes) {
+    if (!read_list(node, "a list of dtypes")) return false;
+    for (const JsonNode& item : node.items) {
+        std::string text;
+        if (!read_text(item, "the name of a dtype", text)) return false;
+        const std::optional<Dtype> dtype = parse_dtype(text);
+        if (!dtype) {
+            std::vector<std::string> known;
+            for (const Dtype candidate : all_dtypes()) known.emplace_back(name(candidate));
+            const std::string hint = did_you_mean(text, known);
+            return fail(item,
+                        fmt::format("unknown dtype '{}'{}", text, hint.empty() ? "; known: " + join(known) : hint));
+        }
+        dtypes.push_back(*dtype);
+    }
+    return true;
+}
+
+bool Reader::read_shape(const JsonNode& node, Shape& shape) {
+    if (!node.is(Kind::kList)) return wrong_kind(node, "a shape (a list of sizes, or null for an absent tensor)");
+    for (const JsonNode& item : node.items) {
+        if (!item.is(Kind::kInteger)) {
+            return fail(item, fmt::format("expected a size (an integer), got {}", describe(item)));
+        }
+        if (item.integer < 0) return fail(item, fmt::format("a size cannot be negative: {}", item.integer));
+        shape.push_back(item.integer);
+    }
+    if (!checked_numel(shape)) return fail(node, "the number of elements overflows 64 bits");
+    return true;
+}
+
+bool Reader::read_fill(const JsonNode& node, FillSpec& fill) {
+    fill = FillSpec();
+    const JsonNode* fn = &node;
+    if (node.is(Kind::kObject)) {
+        if (!check_keys(node, kFillKeys) || !require(node, "fn")) return false;
+        fn = node.find("fn");
+    }
+    std::string text;
+    if (!read_text(*fn, "the name of a fill function", text)) return false;
+    const auto* found =
+        std::find_if(kFills.begin(), kFills.end(), [&](const FillName& row) { return row.name == text; });
+    if (found == kFills.end()) {
+        std::vector<std::string> known;
+        for (const FillName& row : kFills) known.emplace_back(row.name);
+        const std::string hint = did_you_mean(text, known);
+        return fail(*fn, fmt::format("unknown fill '{}'{}", text, hint.empty() ? "; known: " + join(known) : hint));
+    }
+    fill.fn = found->fill;
+    const bool ranged = fill.fn == Fill::kUniform || fill.fn == Fill::kRandint || fill.fn == Fill::kRandnInt;
+    for (const char* key : {"low", "high"}) {
+        const JsonNode* bound = node.find(key);
+        if (bound == nullptr) continue;
+        if (!ranged) return fail(*bound, fmt::format("'{}' takes no range", text));
+        if (!read_number(*bound, key == std::string_view("low") ? fill.low : fill.high)) return false;
+    }
+    if (ranged && fill.low >= fill.high) {
+        return fail(node, fmt::format("the range [{}, {}) is empty", fill.low, fill.high));
+    }
+    if (const JsonNode* density = node.find("density")) {
+        if (!read_number(*density, fill.density)) return false;
+        if (fill.density < 0 || fill.density > 1) return fail(*density, "a density lies between 0 and 1");
+    }
+    return true;
+}
+
+bool Reader::read_tolerance(const JsonNode& node, CaseGroup& group) {
+    if (!check_keys(node, kToleranceKeys)) return false;
+    const auto read = [&](const JsonNode& from, const char* key, double& value, bool& stated) {
+        const JsonNode* item = from.find(key);
+        if (item == nullptr) return true;
+        stated = true;
+        if (!read_number(*item, value)) return false;
+        return value >= 0 || fail(*item, "a tolerance cannot be negative");
+    };
+    Tolerance& full = group.full;
+    Tolerance& half = group.half;
+    if (!read(node, "atol", full.atol, full.stated) || !read(node, "rtol", full.rtol, full.stated)) return false;
+    if (const JsonNode* item = node.find("half")) {
+        if (!check_keys(*item, kHalfKeys)) return false;
+        if (!read(*item, "atol", half.atol, half.stated) || !read(*item, "rtol", half.rtol, half.stated)) return false;
+    }
+    bool ratio_stated = false;
+    if (!read(node, "mismatch_ratio", full.mismatch_ratio, ratio_stated)) return false;
+    half.mismatch_ratio = full.mismatch_ratio;
+    return true;
+}
+
+bool Reader::read(std::vector<CaseGroup>& groups) {
+    if (!check_keys(root_, kFileKeys) || !require(root_, "groups")) return false;
+    std::string suite = "ops";
+    if (const JsonNode* model = root_.find("model")) {
+        if (!read_text(*model, "the name of a model", suite)) return false;
+        if (!is_identifier(suite)) return fail(*model, "a name has letters, digits and underscores");
+        if (suite == "ops") return fail(*model, "no model can be named 'ops': operator cases leave the key out");
+    }
+    const JsonNode& list = *root_.find("groups");
+    if (!read_list(list, "a list of groups")) return false;
+    for (const JsonNode& node : list.items) {
+        CaseGroup group;
+        group.file = file_;
+        group.line = node.line;
+        group.pointer = pointer_of(root_, node);
+        group.suite = suite;
+        if (!read_group(node, group)) return false;
+        for (const CaseGroup& other : groups) {
+            if (other.name == group.name) {
+                return fail(*node.find("group"),
+                            fmt::format("the group '{}' stands in line {} already", group.name, other.line));
+            }
+        }
+        groups.push_back(std::move(group));
+    }
+    return true;
+}
+
+bool Reader::read_group(const JsonNode& node, CaseGroup& group) {
+    zipped_by_.clear();
+    zipped_length_ = 1;
+    if (!check_keys(node, kGroupKeys)) return false;
+    if (!read_names(node, group) || !read_checks(node, group)) return false;
+    if (!read_tensors(node, group) || !read_params(node, group)) return false;
+    group.num_entries = zipped_length_;
+    return true;
+}
+
+bool Reader::read_names(const JsonNode& node, CaseGroup& group) {
+    if (!require(node, "group") || !require(node, "ops")) return false;
+    const JsonNode& name = *node.find("group");
+    if (!read_text(name, "the name of the group", group.name)) return false;
+    if (!is_identifier(group.name)) return fail(name, "a name has letters, digits and underscores");
+
+    const JsonNode& ops = *node.find("ops");
+    if (!read_list(ops, "a list of operators")) return false;
+    for (const JsonNode& item : ops.items) {
+        std::string op;
+        if (!read_text(item, "the name of an operator", op)) return false;
+        if (!is_identifier(op)) return fail(item, "a name has letters, digits and underscores");
+        if (std::find(group.ops.begin(), group.ops.end(), op) != group.ops.end()) {
+            return fail(item, fmt::format("the operator '{}' occurs twice", op));
+        }
+        group.ops.push_back(op);
+    }
+    if (const JsonNode* item = node.find("semantics")) {
+        if (!read_text(*item, "whose semantics hold", group.semantics)) return false;
+        if (std::find(kSemantics.begin(), kSemantics.end(), group.semantics) == kSemantics.end()) {
+            const std::vector<std::string> known(kSemantics.begin(), kSemantics.end());
+            return fail(*item, fmt::format("unknown semantics '{}'; known: {}", group.semantics, join(known)));
+        }
+    }
+    return true;
+}
+
+bool Reader::read_checks(const JsonNode& node, CaseGroup& group) {
+    if (const JsonNode* item = node.find("inplace"); item && !read_bool(*item, group.inplace)) return false;
+    if (const JsonNode* item = node.find("random"); item && !read_bool(*item, group.random)) return false;
+    if (const JsonNode* item = node.find("tolerance"); item && !read_tolerance(*item, group)) return false;
+    if (const JsonNode* saved = node.find("saved")) {
+        if (!saved->is(Kind::kObject)) return wrong_kind(*saved, "an object: backward argument to index of an output");
+        for (size_t i = 0; i < saved->items.size(); ++i) {
+            const JsonNode& index = saved->items[i];
+            if (!index.is(Kind::kInteger) || index.integer < 0) return wrong_kind(index, "the index of an output");
+            group.saved.emplace_back(saved->keys[i], index.integer);
+        }
+    }
+    if (const JsonNode* outputs = node.find("grad_outputs")) {
+        if (!read_list(*outputs, "a list of indices of outputs")) return false;
+        for (const JsonNode& index : outputs->items) {
+            if (!index.is(Kind::kInteger) || index.integer < 0) return wrong_kind(index, "the index of an output");
+            group.grad_outputs.push_back(index.integer);
+        }
+    }
+    return true;
+}
+
+bool Reader::read_tensors(const JsonNode& node, CaseGroup& group) {
+    const JsonNode* list = node.find("tensors");
+    if (list == nullptr) {
+        for (const char* key : {"dtypes", "fill"}) {
+            const JsonNode* item = node.find(key);
+            if (item) return fail(*item, fmt::format("'{}' means nothing in a group without tensors", key));
+        }
+        return true;
+    }
+    FillSpec group_fill;
+    if (const JsonNode* fill = node.find("fill"); fill && !read_fill(*fill, group_fill)) return false;
+    if (!read_list(*list, "a list of tensors")) return false;
+    std::vector<std::string> names;
+    for (const JsonNode& item : list->items) {
+        GroupTensor tensor;
+        if (!read_tensor(item, group_fill, tensor)) return false;
+        for (const std::string& name : tensor.names) {
+            if (std::find(names.begin(), names.end(), name) != names.end()) {
+                return fail(*item.find("name"), fmt::format("the tensor '{}' occurs twice", name));
+            }
+            names.push_back(name);
+        }
+        group.tensors.push_back(std::move(tensor));
+    }
+    return set_dtypes(node, group);
+}
+
+bool Reader::set_dtypes(const JsonNode& node, CaseGroup& group) {
+    const JsonNode* list = node.find("dtypes");
+    const JsonNode& tensors = *node.find("tensors");
+    std::vector<Dtype> common;
+    if (list != nullptr) {
+        if (!read_dtypes(*list, common)) return false;
+    } else if (std::all_of(group.tensors.begin(), group.tensors.end(),
+                           [](const GroupTensor& tensor) { return tensor.dtypes.empty(); })) {
+        common.assign(kDefaultDtypes.begin(), kDefaultDtypes.end());
+    }
+    std::string decided_by;
+    for (size_t i = 0; i < group.tensors.size(); ++i) {
+        GroupTensor& tensor = group.tensors[i];
+        const JsonNode* own = tensors.items[i].find("dtypes");
+        if (own == nullptr) {
+            if (common.empty()) {
+                return fail(tensors.items[i], fmt::format("'{}' has no dtypes, others do: give it its own or give the "
+                                                          "group \"dtypes\"",
+                                                          tensor.names.front()));
+            }
+            tensor.dtypes = common;
+        }
+        const auto length = static_cast<int64_t>(tensor.dtypes.size());
+        if (length == 1) continue;
+        if (!decided_by.empty() && length != group.num_dtypes) {
+            const JsonNode& at = own ? *own : list ? *list : tensors.items[i];
+            return fail(at,
+                        fmt::format("{} dtypes for '{}', but {} for '{}': the lists belong together index by index, "
+                                    "only a list of one serves every row",
+                                    length, tensor.names.front(), group.num_dtypes, decided_by));
+        }
+        group.num_dtypes = length;
+        decided_by = tensor.names.front();
+    }
+    return true;
+}
+
+bool Reader::read_tensor(const JsonNode& node, const FillSpec& group_fill, GroupTensor& tensor) {
+    if (!check_keys(node, kTensorKeys) || !read_tensor_names(node, tensor)) return false;
+    if (!read_entries(node, tensor) || !read_count(node, tensor) || !read_strides(node, tensor)) return false;
+    if (const JsonNode* item = node.find("dtypes"); item && !read_dtypes(*item, tensor.dtypes)) return false;
+    if (const JsonNode* item = node.find("grad"); item && !read_bool(*item, tensor.grad)) return false;
+    if (const JsonNode* item = node.find("no_contiguous"); item && !read_bool(*item, tensor.no_contiguous))
+        return false;
+    tensor.fill = group_fill;
+    const JsonNode* fill = node.find("fill");
+    if (fill != nullptr && !read_fill(*fill, tensor.fill)) return false;
+    if (node.find("values") != nullptr) {
+        if (fill != nullptr) return fail(*fill, "a tensor has either 'values' or a 'fill'");
+        tensor.fill = FillSpec();
+        tensor.fill.fn = Fill::kValue;
+    }
+    return read_sparse(node, tensor);
+}
+
+bool Reader::read_tensor_names(const JsonNode& node, GroupTensor& tensor) {
+    if (!require(node, "name")) return false;
+    const JsonNode& name = *node.find("name");
+    const std::span<const JsonNode> items =
+        name.is(Kind::kList) ? std::span<const JsonNode>(name.items) : std::span<const JsonNode>(&name, 1);
+    if (items.empty()) return fail(name, "expected the name of an argument, or a list of names");
+    for (const JsonNode& item : items) {
+        std::string text;
+        if (!read_text(item, "the name of an argument", text)) return false;
+        if (!is_identifier(text)) return fail(item, "a name has letters, digits and underscores");
+        tensor.names.push_back(text);
+    }
+    if (const JsonNode* list = node.find("list")) return read_text(*list, "the name of a list argument", tensor.list);
+    return true;
+}
+
+bool Reader::read_entries(const JsonNode& node, GroupTensor& tensor) {
+    const JsonNode* list = nullptr;
+    const char* kind = "";
+    for (const char* key : {"shapes", "shape_lists", "values"}) {
+        const JsonNode* item = node.find(key);
+        if (item == nullptr) continue;
+        if (list != nullptr) return fail(*item, fmt::format("a tensor has either '{}' or '{}'", kind, key));
+        list = item;
+        kind = key;
+    }
+    if (list == nullptr) return fail(node, "one of 'shapes', 'shape_lists' and 'values' is missing");
+    const bool lists = kind == std::string_view("shape_lists");
+    const bool literal = kind == std::string_view("values");
+    tensor.is_list = lists;
+    if (!read_list(*list, lists ? "a list of lists of shapes" : literal ? "a list of values" : "a list of shapes")) {
+        return false;
+    }
+    for (const JsonNode& item : list->items) {
+        GroupEntry entry;
+        entry.absent = item.is(Kind::kNull);
+        if (entry.absent) {
+            // Nothing to read.
+        } else if (literal) {
+            entry.shapes.emplace_back();
+            if (!read_literal(item, 0, entry)) return false;
+        } else if (lists) {
+            if (!item.is(Kind::kList)) return wrong_kind(item, "a list of shapes");
+            for (const JsonNode& shape : item.items) {
+                if (!read_shape(shape, entry.shapes.emplace_back())) return false;
+            }
+        } else if (!read_shape(item, entry.shapes.emplace_back())) {
+            return false;
+        }
+        tensor.entries.push_back(std::move(entry));
+    }
+    return zip(*list, static_cast<int64_t>(tensor.entries.size()), tensor.names.front());
+}
+
+bool Reader::zip(const JsonNode& list, int64_t length, const std::string& what) {
+    if (zipped_by_.empty()) {
+        zipped_by_ = what;
+        zipped_length_ = length;
+        return true;
+    }
+    if (length == zipped_length_) return true;
+    return fail(list, fmt::format("{} entries for '{}', but {} for '{}': lists of shapes, values and parameters belong "
+                                  "together index by index",
+                                  length, what, zipped_length_, zipped_by_));
+}
+
+bool Reader::read_literal(const JsonNode& node, size_t depth, GroupEntry& entry) {
+    Shape& shape = entry.shapes.front();
+    if (!node.is(Kind::kList)) {
+        if (depth != shape.size()) return fail(node, "the rows of a tensor differ in depth");
+        if (const auto special = node.is(Kind::kText) ? special_number(node.text) : std::nullopt) {
+            entry.values.push_back(*special);
+        } else if (node.is(Kind::kBool)) {
+            entry.values.push_back(node.boolean ? 1 : 0);
+        } else if (node.is_number()) {
+            entry.values.push_back(node.real);
+        } else {
+            return wrong_kind(node, "a number, true or false, \"nan\", \"inf\" or \"-inf\"");
+        }
+        return true;
+    }
+    const auto length = static_cast<int64_t>(node.items.size());
+    if (depth == shape.size()) {
+        if (!entry.values.empty()) return fail(node, "the rows of a tensor differ in depth");
+        shape.push_back(length);
+    } else if (shape[depth] != length) {
+        return fail(node, fmt::format("the rows of a tensor differ in length: {} and {}", shape[depth], length));
+    }
+    return std::all_of(node.items.begin(), node.items.end(),
+                       [&](const JsonNode& item) { return read_literal(item, depth + 1, entry); });
+}
+
+bool Reader::read_count(const JsonNode& node, GroupTensor& tensor) {
+    const JsonNode* count = node.find("count");
+    if (count == nullptr) return true;
+    if (node.find("shapes") == nullptr) return fail(*count, "'count' goes with 'shapes'");
+    tensor.is_list = true;
+    const bool pair = count->is(Kind::kList) && count->items.size() == 2;
+    const JsonNode& least = pair ? count->items[0] : *count;
+    const JsonNode& most = pair ? count->items[1] : *count;
+    if (!least.is(Kind::kInteger) || !most.is(Kind::kInteger)) {
+        return wrong_kind(*count, "a number of tensors or a pair [least, most]");
+    }
+    if (least.integer < 1 || most.integer < least.integer) {
+        return fail(*count, "a count is at least 1, and the least is not above the most");
+    }
+    tensor.least = least.integer;
+    tensor.most = most.integer;
+    return true;
+}
+
+bool Reader::read_strides(const JsonNode& node, GroupTensor& tensor) {
+    const JsonNode* list = node.find("strides");
+    if (list == nullptr) return true;
+    if (node.find("shapes") == nullptr) return fail(*list, "'strides' go with 'shapes'");
+    if (!read_list(*list, "a list of strides")) return false;
+    if (list->items.size() > tensor.entries.size()) {
+        return fail(*list, fmt::format("{} strides for {} shapes", list->items.size(), tensor.entries.size()));
+    }
+    for (size_t i = 0; i < list->items.size(); ++i) {
+        const JsonNode& item = list->items[i];
+        GroupEntry& entry = tensor.entries[i];
+        if (item.is(Kind::kNull)) continue;
+        if (entry.absent) return fail(item, "strides for an absent tensor");
+        if (!item.is(Kind::kList)) return wrong_kind(item, "strides (a list of integers, or null for row-major)");
+        for (const JsonNode& stride : item.items) {
+            if (!stride.is(Kind::kInteger)) return wrong_kind(stride, "a stride (an integer)");
+            if (stride.integer < 0) return fail(stride, fmt::format("a stride cannot be negative: {}", stride.integer));
+            entry.strides.push_back(stride.integer);
+        }
+        if (entry.strides.size() != entry.shapes.front().size()) {
+            return fail(item, fmt::format("{} strides for the shape {}", entry.strides.size(),
+                                          to_string(entry.shapes.front())));
+        }
+    }
+    return true;
+}
+
+bool Reader::read_sparse(const JsonNode& node, GroupTensor& tensor) {
+    const JsonNode* sparse = node.find("sparse");
+    if (sparse == nullptr) return true;
+    const std::span<const JsonNode> items =
+        sparse->is(Kind::kList) ? std::span<const JsonNode>(sparse->items) : std::span<const JsonNode>(sparse, 1);
+    tensor.sparse.clear();
+    for (const JsonNode& item : items) {
+        bool value = false;
+        if (!read_bool(item, value)) return false;
+        tensor.sparse.push_back(value);
+    }
+    if (tensor.sparse.empty()) return fail(*sparse, "expected true, false or a list of both");
+    for (const GroupEntry& entry : tensor.entries) {
+        if (entry.absent || (!tensor.is_list && entry.shapes.front().size() == 2)) continue;
+        return fail(*sparse, "a sparse (CSR) tensor has two dimensions");
+    }
+    return true;
+}
+
+bool Reader::read_params(const JsonNode& node, CaseGroup& group) {
+    const JsonNode* params = node.find("params");
+    if (params == nullptr) return true;
+    if (!params->is(Kind::kObject)) return wrong_kind(*params, "an object: parameter to list of values");
+    for (size_t i = 0; i < params->items.size(); ++i) {
+        const JsonNode& item = params->items[i];
+        GroupParam param{params->keys[i], {}};
+        for (const GroupTensor& tensor : group.tensors) {
+            if (std::find(tensor.names.begin(), tensor.names.end(), param.name) == tensor.names.end()) continue;
+            return fail(item, fmt::format("'{}' is a tensor of this group already", param.name));
+        }
+        if (item.is(Kind::kList)) {
+            if (!read_list(item, "a list of values, one per case")) return false;
+            if (!zip(item, static_cast<int64_t>(item.items.size()), param.name)) return false;
+            for (const JsonNode& value : item.items) {
+                if (!read_param(value, param.values.emplace_back())) return false;
+            }
+        } else if (!read_param(item, param.values.emplace_back())) {
+            return false;
+        }
+        group.params.push_back(std::move(param));
+    }
+    return true;
+}
+
+bool Reader::read_param(const JsonNode& node, Param& param) {
+    switch (node.kind) {
+        case Kind::kNull:
+            return true;
+        case Kind::kBool:
+            param.value = node.boolean;
+            return true;
+        case Kind::kInteger:
+            param.value = node.integer;
+            return true;
+        case Kind::kReal:
+            param.value = node.real;
+            return true;
+        case Kind::kText:
+            if (const auto special = special_number(node.text)) {
+                param.value = *special;
+            } else {
+                param.value = node.text;
+            }
+            return true;
+        case Kind::kList: {
+            std::vector<Param> values(node.items.size());
+            for (size_t i = 0; i < values.size(); ++i) {
+                if (!read_param(node.items[i], values[i])) return false;
+            }
+            param.value = std::move(values);
+            return true;
+        }
+        case Kind::kObject:
+            break;
+    }
+    return wrong_kind(node, "a number, a text, true, false, null or a list of these");
+}
+
+}  // namespace
+
+int64_t CaseGroup::num_sparse() const {
+    int64_t combinations = 1;
+    for (const GroupTensor& tensor : tensors) {
+        for (size_t i = 0; i < tensor.names.size(); ++i) combinations *= static_cast<int64_t>(tensor.sparse.size());
+    }
+    return combinations;
+}
+
+Result<std::vector<CaseGroup>> parse_case_file(std::string_view text, const std::string& file) {
+    const Result<JsonNode> root = parse_json(text, file);
+    if (!root.ok()) return root.error();
+    std::vector<CaseGroup> groups;
+    Reader reader(file, *root);
+    if (!reader.read(groups)) return reader.error();
+    return groups;
+}
+
+Result<std::vector<CaseGroup>> read_case_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) return bad_input(fmt::format("{}: the case file cannot be read", path));
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    return parse_case_file(text, path);
+}
+
+}  // namespace diopi

@@ -1,0 +1,71 @@
+/// The catalogue: which cases there are. Files are read as far as they are wanted, groups are expanded on demand.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cases/case_file.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// How many cases there are, and how many of them also run in place, backward, or are random.
+struct CaseCounts {
+    int64_t total = 0, inplace = 0, backward = 0, random = 0;
+    CaseCounts& operator+=(const CaseCounts& other);
+    bool operator==(const CaseCounts&) const = default;
+};
+
+/// The cases of a group: every operator with every entry, row of dtypes and sparse combination, in that order of
+/// nesting.
+[[nodiscard]] std::vector<Case> expand(const CaseGroup& group);
+/// Those of one of its operators; empty when the group has none of that name.
+[[nodiscard]] std::vector<Case> expand(const CaseGroup& group, std::string_view op);
+/// The counts of expand(group), without expanding it.
+[[nodiscard]] CaseCounts count(const CaseGroup& group);
+
+/// Which case files to read.
+struct CaseSelection {
+    bool ops = true;                  ///< all of ops/*.json
+    bool all_models = false;          ///< all of models/*.json
+    std::vector<std::string> models;  ///< models by name
+    std::vector<std::string> files;   ///< case files of the user
+
+    /// What is needed to find the case of that id in the folder.
+    [[nodiscard]] static CaseSelection for_id(std::string_view id);
+};
+
+/// Names of the models in folder/models, sorted; no file is opened.
+[[nodiscard]] std::vector<std::string> list_models(const std::string& folder);
+
+class Catalogue {
+ public:
+    /// Reads the selected files of a cases folder, sorted by name. An unknown model is refused with suggestions, a
+    /// group that two files define for one suite with both places.
+    [[nodiscard]] static Result<Catalogue> load(const std::string& folder, const CaseSelection& selection = {});
+
+    [[nodiscard]] std::span<const CaseGroup> groups() const { return groups_; }
+    /// Operators that any case has, sorted.
+    [[nodiscard]] std::vector<std::string> list_ops() const;
+    /// "ops" when operator files were read, then the models, in the order of the files.
+    [[nodiscard]] std::vector<std::string> suites() const;
+    /// Counts of one suite: "ops" or a model.
+    [[nodiscard]] CaseCounts count_suite(std::string_view suite) const;
+
+    /// All cases of an operator; refused with suggestions when no case has it. "" stands for every operator.
+    [[nodiscard]] Result<std::vector<Case>> cases_of(std::string_view op = "") const;
+    /// The case of an id such as "ops/pointwise_binary.add.17"; the message says which part of it fails.
+    [[nodiscard]] Result<Case> find(std::string_view id) const;
+    /// "cases/ops/conv.json:12: /groups/0": where the group of a case stands.
+    [[nodiscard]] std::string place_of(const Case& c) const;
+
+ private:
+    Status add_file(const std::string& path, std::string_view suite);
+
+    std::vector<CaseGroup> groups_;
+};
+
+}  // namespace diopi

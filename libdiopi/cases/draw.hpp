@@ -1,0 +1,53 @@
+/// Draws the inputs of a case: the same bytes on every machine and however the work is split. An element depends only
+/// on the case's key, the argument's name, its position in a list and the element's row-major index; never on the
+/// layout. Numbers come from core/normal.hpp; counter_high 0 holds values, 1 the pattern of a sparse tensor.
+///
+/// What each fill gives, by dtype. Let u, x and w be the uniform, normal and word of the element's index: in float
+/// (rounded once more to the 16-bit formats and tfloat32), in double for float64 and complex128.
+///   fill          floating             signed, unsigned integers           bool
+///   rand          u                    0                                   top bit of w
+///   uniform       low (1-u) + high u   as randint                          as randint
+///   randn         x                    round(4x), |round(4x)|              x < 0
+///   positive      max(|x|, 2^-24)      |round(4x)|, so 0 is drawn too      round(4x) != 0
+///   randint       an integer           an integer                          the integer != 0
+///   randn_int     floor(m + s x) with m = (low+high)/2, s = (high-low)/6, cut to the range; bool: != 0
+///   mask          0 or 1               0 or 1                              top bit of w
+///   empty         NaN                  bytes 0xA5                          true
+///   ones, zeros   1, 0                 1, 0                                true, false
+///   sym_mat       A A^T / n + I per matrix of the last two dims (A of double normals); integers: rounded
+///   log_softmax   of double normals along dim 1, dim 0 below rank 2; integers: rounded, unsigned: magnitude
+///   value         the case's list, in row-major order; integers: truncated and saturated, NaN is 0
+/// Ranges are [low, high) cut to what the dtype can hold (bool: not cut; integers: at most 2^62 in magnitude); a range
+/// that holds no value is an error. Values are in the range after rounding to the dtype, too.
+/// randint: n integers from `first` on; n <= 2^32: first + (w n >> 32); else first + (w' n >> 64) with w' the 64 bits
+/// of words 2i (high) and 2i+1.
+/// Complex tensors: element i has components 2i and 2i+1 of the drawn sequence with rand, uniform, randn, positive,
+/// randint, randn_int, empty; the other fills have an imaginary part of 0. randn_complex is randn.
+///
+/// Layout: explicit strides; else no_contiguous swaps the strides of the last two dims (rank 1: stride 2; where the
+/// swap leaves the tensor contiguous, all strides are doubled; a single element stays). Gaps hold what `empty` gives.
+/// Where strides make elements overlap, the last one in row-major order stays.
+///
+/// CSR: crow_indices and col_indices are int64 (PyTorch's default), columns ascend within a row; an element is stored
+/// when its word of counter_high 1 is below density * 2^32, and has the value that the dense tensor would have (which
+/// can be 0). Strides are ignored.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cases/case.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// Key of the random numbers of one tensor: of argument `name`, at `position` of its list (0 for a single tensor).
+[[nodiscard]] uint64_t tensor_key(uint64_t case_key, std::string_view name, int64_t position);
+
+/// The tensors of an argument in host memory, one per spec; none for an absent argument. bad_input for a spec or a
+/// fill that cannot be drawn: negative strides, an empty range, a sym_mat that is not square, a CSR tensor of rank
+/// other than 2, a list of values of another length than the tensor.
+[[nodiscard]] Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key);
+
+}  // namespace diopi

@@ -1,0 +1,204 @@
+#include "cases/json_position.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace diopi {
+
+namespace {
+
+constexpr size_t kMaxDepth = 64;
+
+/// How far the parser has read. nlohmann's lexer reads one character beyond a number, never beyond anything else.
+struct Progress {
+    const char* begin = nullptr;
+    const char* at = nullptr;
+};
+
+/// An input iterator that reports its position.
+class Tracked {
+ public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
+
+    Tracked(const char* at, Progress* progress) : at_(at), progress_(progress) {}
+    reference operator*() const { return *at_; }
+    Tracked& operator++() {
+        progress_->at = ++at_;
+        return *this;
+    }
+    Tracked operator++(int) {
+        Tracked old = *this;
+        ++*this;
+        return old;
+    }
+    bool operator==(const Tracked& other) const { return at_ == other.at_; }
+    bool operator!=(const Tracked& other) const { return at_ != other.at_; }
+
+ private:
+    const char* at_;
+    Progress* progress_;
+};
+
+/// Builds the tree. Names of the handlers are nlohmann's.
+class Builder {
+ public:
+    using Json = nlohmann::json;
+
+    explicit Builder(Progress* progress) : progress_(progress), counted_(progress->begin) {}
+
+    bool null() { return add(JsonNode::Kind::kNull) != nullptr; }
+    bool boolean(bool value) {
+        JsonNode* node = add(JsonNode::Kind::kBool);
+        node->boolean = value;
+        return true;
+    }
+    bool number_integer(int64_t value) {
+        JsonNode* node = add(JsonNode::Kind::kInteger);
+        node->integer = value;
+        node->real = static_cast<double>(value);
+        return true;
+    }
+    bool number_unsigned(uint64_t value) {
+        if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+            return fail(fmt::format("{} does not fit in 64 bits with a sign", value));
+        }
+        return number_integer(static_cast<int64_t>(value));
+    }
+    bool number_float(double value, const std::string& text) {
+        // An integer too large for 64 bits arrives here.
+        if (text.find_first_of(".eE") == std::string::npos) return fail(text + " does not fit in 64 bits with a sign");
+        add(JsonNode::Kind::kReal)->real = value;
+        return true;
+    }
+    bool string(std::string& value) {
+        add(JsonNode::Kind::kText)->text = std::move(value);
+        return true;
+    }
+    bool binary(Json::binary_t&) { return fail("binary data"); }
+    bool start_object(size_t) { return open(JsonNode::Kind::kObject); }
+    bool key(std::string& value) {
+        std::vector<std::string>& keys = open_.back()->keys;
+        if (std::find(keys.begin(), keys.end(), value) != keys.end()) {
+            return fail(fmt::format("the key '{}' occurs twice in one object", value));
+        }
+        keys.push_back(std::move(value));
+        return true;
+    }
+    bool end_object() { return close(); }
+    bool start_array(size_t) { return open(JsonNode::Kind::kList); }
+    bool end_array() { return close(); }
+    bool parse_error(size_t, const std::string&, const Json::exception& error) {
+        // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing ..."
+        std::string_view what = error.what();
+        const size_t start = what.find("syntax error ");
+        if (start != std::string_view::npos) what.remove_prefix(start + 13);
+        return fail("malformed JSON: " + std::string(what));
+    }
+
+    [[nodiscard]] JsonNode& root() { return root_; }
+    [[nodiscard]] const std::string& message() const { return message_; }
+
+ private:
+    JsonNode* add(JsonNode::Kind kind) {
+        JsonNode* node = &root_;
+        if (!open_.empty()) node = &open_.back()->items.emplace_back();
+        node->kind = kind;
+        const char* last = progress_->at > counted_ ? progress_->at - 1 : counted_;
+        line_ += static_cast<int32_t>(std::count(counted_, last, '\n'));
+        counted_ = last;
+        node->line = line_;
+        return node;
+    }
+    bool open(JsonNode::Kind kind) {
+        if (open_.size() == kMaxDepth) return fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+        // Stays valid: a list grows only while none of its items is open.
+        open_.push_back(add(kind));
+        return true;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+    bool fail(std::string message) {
+        message_ = std::move(message);
+        return false;
+    }
+
+    Progress* progress_;
+    const char* counted_;
+    int32_t line_ = 1;
+    JsonNode root_;
+    std::vector<JsonNode*> open_;
+    std::string message_;
+};
+
+bool find_path(const JsonNode& from, const JsonNode& value, std::string& path) {
+    if (&from == &value) return true;
+    for (size_t i = 0; i < from.items.size(); ++i) {
+        const size_t length = path.size();
+        path += "/" + (from.is(JsonNode::Kind::kObject) ? from.keys[i] : std::to_string(i));
+        if (find_path(from.items[i], value, path)) return true;
+        path.resize(length);
+    }
+    return false;
+}
+
+}  // namespace
+
+const JsonNode* JsonNode::find(std::string_view key) const {
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i] == key) return &items[i];
+    }
+    return nullptr;
+}
+
+Result<JsonNode> parse_json(std::string_view text, std::string_view file) {
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    Progress progress{begin, begin};
+    Builder builder(&progress);
+    const bool sound = nlohmann::json::sax_parse(Tracked(begin, &progress), Tracked(end, &progress), &builder);
+    if (sound) return std::move(builder.root());
+    const char* last = progress.at > begin ? progress.at - 1 : begin;
+    const auto line = 1 + std::count(begin, last, '\n');
+    const char* line_start = last;
+    while (line_start > begin && line_start[-1] != '\n') --line_start;
+    return bad_input(fmt::format("{}:{}:{}: {}", file, line, last - line_start + 1, builder.message()));
+}
+
+std::string pointer_of(const JsonNode& root, const JsonNode& value) {
+    std::string path;
+    find_path(root, value, path);
+    return path;
+}
+
+const char* describe(const JsonNode& value) {
+    switch (value.kind) {
+        case JsonNode::Kind::kNull:
+            return "null";
+        case JsonNode::Kind::kBool:
+            return "true or false";
+        case JsonNode::Kind::kInteger:
+        case JsonNode::Kind::kReal:
+            return "a number";
+        case JsonNode::Kind::kText:
+            return "a text";
+        case JsonNode::Kind::kList:
+            return "a list";
+        case JsonNode::Kind::kObject:
+            return "an object";
+    }
+    return "nothing";
+}
+
+}  // namespace diopi

@@ -1,0 +1,54 @@
+#include "cases/json_position.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace diopi;
+
+namespace {
+
+std::string refusal(std::string_view text) {
+    const Result<JsonNode> root = parse_json(text, "f.json");
+    REQUIRE_FALSE(root.ok());
+    return root.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("values know their line, also numbers that end one") {
+    const Result<JsonNode> root = parse_json("{\n\"a\": [1\n,\n2.5\n],\n \"b\": null}", "f.json");
+    REQUIRE(root.ok());
+    const JsonNode& list = *root->find("a");
+    CHECK(root->line == 1);
+    CHECK(list.line == 2);
+    CHECK(list.items[0].line == 2);
+    CHECK(list.items[1].line == 4);
+    CHECK(root->find("b")->line == 6);
+    CHECK(root->find("c") == nullptr);
+}
+
+TEST_CASE("integers and reals stay apart, members keep their order") {
+    const Result<JsonNode> root = parse_json(R"({"z": 2, "a": 2.0, "m": -3})", "f.json");
+    REQUIRE(root.ok());
+    CHECK(root->keys == std::vector<std::string>{"z", "a", "m"});
+    CHECK(root->items[0].kind == JsonNode::Kind::kInteger);
+    CHECK(root->items[1].kind == JsonNode::Kind::kReal);
+    CHECK(root->items[2].integer == -3);
+}
+
+TEST_CASE("a pointer leads from the root to a value") {
+    const Result<JsonNode> root = parse_json(R"({"groups": [{}, {"ops": ["add", "mul"]}]})", "f.json");
+    REQUIRE(root.ok());
+    CHECK(pointer_of(*root, root->items[0].items[1].items[0].items[1]) == "/groups/1/ops/1");
+    CHECK(pointer_of(*root, *root).empty());
+}
+
+TEST_CASE("malformed text is refused with line and column") {
+    CHECK(refusal("{\n  \"a\": [1, 2\n}") ==
+          "f.json:3:1: malformed JSON: while parsing array - unexpected '}'; expected ']'");
+    CHECK(refusal("").substr(0, 27) == "f.json:1:1: malformed JSON:");
+    CHECK(refusal("{\"a\": 1,\n\"a\": 2}") == "f.json:2:3: the key 'a' occurs twice in one object");
+    CHECK_THAT(
+        refusal("[99999999999999999999]"),
+        Catch::StartsWith("f.json:1:") && Catch::EndsWith("99999999999999999999 does not fit in 64 bits with a sign"));
+    CHECK(refusal(std::string(100, '[')) == "f.json:1:65: nested deeper than 64 levels");
+}

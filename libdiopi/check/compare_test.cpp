@@ -1,0 +1,405 @@
+#include "check/compare.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "check/judge.hpp"
+#include "check/legacy.hpp"
+#include "check/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Bound bound_of(Accuracy accuracy, double max_ulp = 0.5) {
+    Bound bound;
+    bound.accuracy = accuracy;
+    bound.max_ulp = max_ulp;
+    return bound;
+}
+
+Bound tolerance_of(double atol, double rtol) {
+    Bound bound;
+    bound.tolerance.atol = atol;
+    bound.tolerance.rtol = rtol;
+    return bound;
+}
+
+/// Compares with a specification that the actual tensor meets.
+Comparison check(const Tensor& actual, const Tensor& oracle, const Bound& bound, const Tensor* sums = nullptr) {
+    return compare(actual, oracle, {actual.shape, actual.dtype}, bound, sums);
+}
+
+constexpr Accuracy kElementwise[] = {Accuracy::A, Accuracy::B, Accuracy::C, Accuracy::D, Accuracy::E};
+constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+
+struct Dot {
+    double exact = 0, magnitude = 0, in_float32 = 0, in_float16 = 0;
+};
+
+/// A dot product of float16 values, accumulated in float64, float32 and float16.
+Dot dot_product(int64_t k, unsigned seed) {
+    const std::vector<double> x = reals(2 * k, seed);
+    Dot dot;
+    for (int64_t i = 0; i < k; ++i) {
+        const double a = to_float(to_half(x[static_cast<size_t>(2 * i)]));
+        const double b = to_float(to_half(x[static_cast<size_t>(2 * i + 1)]));
+        dot.exact += a * b;
+        dot.magnitude += std::fabs(a * b);
+        dot.in_float32 = static_cast<float>(dot.in_float32 + static_cast<float>(a * b));
+        dot.in_float16 = to_float(to_half(dot.in_float16 + a * b));
+    }
+    return dot;
+}
+
+}  // namespace
+
+TEST_CASE("every class passes the correctly rounded oracle in every dtype") {
+    const std::vector<double> values = reals(5003);
+    for (const Dtype dtype : kFloats) {
+        for (const Accuracy accuracy : kElementwise) {
+            const Comparison result = check(rounded_to(dtype, {5003}, values), oracle_of({5003}, values),
+                                            bound_of(accuracy));
+            INFO(name(dtype) << " class " << static_cast<char>(accuracy) << ": " << result.reason);
+            CHECK(result.passed);
+            CHECK(result.warning.empty());
+            CHECK(result.deviation.max_ulp <= 0.5);
+            CHECK(result.deviation.budget_used <= 1);
+            CHECK(result.deviation.cosine > 0.9999);
+        }
+    }
+}
+
+TEST_CASE("a stale last element fails every class, at every length") {
+    for (const int64_t n : {1, 3, 4, 7, 1023, 1024, 1025, 4096}) {
+        const std::vector<double> values = reals(n);
+        for (const Dtype dtype : kFloats) {
+            for (const Accuracy accuracy : kElementwise) {
+                const Tensor actual = rounded_to(dtype, {n}, values);
+                store(actual, n - 1, values.back() + 0.5);
+                const Comparison result = check(actual, oracle_of({n}, values), bound_of(accuracy));
+                INFO(name(dtype) << " class " << static_cast<char>(accuracy) << " n " << n);
+                CHECK_FALSE(result.passed);
+                CHECK(result.deviation.mismatches == 1);
+                CHECK(result.deviation.where == (n == 1 ? "the only element" : "last element"));
+                CHECK(result.deviation.worst_index == Shape{n - 1});
+            }
+        }
+    }
+}
+
+TEST_CASE("class B refuses one ulp") {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+        const std::vector<double> values = reals(3000);
+        for (const int64_t at : {0, 1500, 2999}) {
+            const Tensor actual = rounded_to(dtype, {3000}, values);
+            bump(actual, at);
+            const Comparison result = check(actual, oracle_of({3000}, values), bound_of(Accuracy::B));
+            INFO(name(dtype) << " " << at);
+            CHECK_FALSE(result.passed);
+            CHECK(result.deviation.mismatches == 1);
+            CHECK(result.deviation.max_ulp > 0.5);
+            CHECK(result.deviation.max_ulp <= 1.5);
+        }
+    }
+}
+
+TEST_CASE("class B at a power of two refuses the neighbour below, half an ulp of the binade above away") {
+    const Tensor actual = tensor_of<float>({1}, Dtype::float32, {std::nextafter(1.0f, 0.0f)});
+    const Comparison result = check(actual, oracle_of({1}, {1.0}), bound_of(Accuracy::B));
+    CHECK_FALSE(result.passed);
+    CHECK(result.deviation.max_ulp == 1);
+    CHECK(check(actual, oracle_of({1}, {1.0}), bound_of(Accuracy::B, 1)).passed);
+}
+
+TEST_CASE("class B takes either neighbour of a tie, class A the even one only") {
+    const double tie = 1 + 0x1p-24;
+    const Tensor even = tensor_of<float>({1}, Dtype::float32, {1.0f});
+    const Tensor odd = tensor_of<float>({1}, Dtype::float32, {1 + 0x1p-23f});
+    CHECK(check(even, oracle_of({1}, {tie}), bound_of(Accuracy::B)).passed);
+    CHECK(check(odd, oracle_of({1}, {tie}), bound_of(Accuracy::B)).passed);
+    CHECK(check(even, oracle_of({1}, {tie}), bound_of(Accuracy::A)).passed);
+    CHECK_FALSE(check(odd, oracle_of({1}, {tie}), bound_of(Accuracy::A)).passed);
+    CHECK_FALSE(check(even, oracle_of({1}, {std::nextafter(tie, 2)}), bound_of(Accuracy::B)).passed);
+}
+
+TEST_CASE("class B rounds denormals to their own grid") {
+    const double least = 0x1p-149;
+    const Tensor actual = tensor_of<float>({3}, Dtype::float32, {0.0f, 0x1p-149f, 0x1.8p-148f});
+    CHECK(check(actual, oracle_of({3}, {0.4 * least, 0.6 * least, 3.2 * least}), bound_of(Accuracy::B)).passed);
+    CHECK_FALSE(check(actual, oracle_of({3}, {0.6 * least, 0.6 * least, 3.2 * least}), bound_of(Accuracy::B)).passed);
+    const Tensor half = tensor_of<uint16_t>({1}, Dtype::float16, {1});
+    CHECK(check(half, oracle_of({1}, {0x1p-24}), bound_of(Accuracy::B)).passed);
+    CHECK_FALSE(check(half, oracle_of({1}, {0x1p-26}), bound_of(Accuracy::B)).passed);
+}
+
+TEST_CASE("float64 class B asks for the same bits, class C for the declared ulp and one of the oracle") {
+    const double next = std::nextafter(1.5, 2);
+    const Tensor actual = oracle_of({2}, {0.0, next});
+    const Tensor oracle = oracle_of({2}, {0.0, 1.5});
+    CHECK_FALSE(check(actual, oracle, bound_of(Accuracy::B)).passed);
+    CHECK(check(actual, oracle, bound_of(Accuracy::B, 1)).passed);
+    CHECK(check(actual, oracle, bound_of(Accuracy::C, 0)).passed);
+    const Tensor tiny = oracle_of({1}, {0x1p-1074});
+    CHECK_FALSE(check(tiny, oracle_of({1}, {0.0}), bound_of(Accuracy::B)).passed);
+    CHECK_FALSE(check(tiny, oracle_of({1}, {0.0}), bound_of(Accuracy::A)).passed);
+}
+
+TEST_CASE("truncation instead of rounding is seen in half dtypes") {
+    const std::vector<double> values = reals(1000);
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+        Tensor actual = rounded_to(dtype, {1000}, values);
+        for (int64_t i = 0; i < 1000; ++i) {
+            const double x = values[static_cast<size_t>(i)];
+            if (std::fabs(real_of(actual, i)) > std::fabs(x)) --actual.data_as<uint16_t>()[i];
+        }
+        for (const Accuracy accuracy : {Accuracy::A, Accuracy::B}) {
+            const Comparison result = check(actual, oracle_of({1000}, values), bound_of(accuracy));
+            CHECK_FALSE(result.passed);
+            CHECK(result.deviation.mismatches > 400);
+            CHECK(result.deviation.p99_ulp > 0.9);
+            CHECK(result.deviation.max_ulp < 1.0001);
+        }
+        CHECK(check(actual, oracle_of({1000}, values), bound_of(Accuracy::C)).passed);
+    }
+}
+
+TEST_CASE("one wrong element among a million fails, where the legacy check lets it pass") {
+    const int64_t n = 1'000'000;
+    std::vector<double> values = reals(n);
+    const Tensor actual = rounded_to(Dtype::float32, {1000, 1000}, values);
+    const Tensor oracle = oracle_of({1000, 1000}, values);
+    REQUIRE(check(actual, oracle, bound_of(Accuracy::E)).passed);
+    store(actual, 567'891, 1000);
+    for (const Accuracy accuracy : kElementwise) {
+        const Comparison result = check(actual, oracle, bound_of(accuracy));
+        CHECK_FALSE(result.passed);
+        CHECK(result.deviation.worst_index == Shape{567, 891});
+        CHECK(result.deviation.worst_actual == 1000);
+        CHECK_THAT(result.reason, StartsWith("1 of 1000000 elements differ: max "));
+        CHECK_THAT(result.reason, Contains("at (567, 891): got 1000, expected "));
+    }
+    const Comparison legacy = compare_legacy(actual, oracle, {});
+    CHECK(legacy.passed);
+    CHECK(legacy.deviation.mismatches == 1);
+}
+
+TEST_CASE("shape and dtype must be exactly the wanted ones") {
+    const Tensor oracle = oracle_of({3, 1}, {1, 2, 3});
+    const Tensor row = rounded_to(Dtype::float32, {1, 3}, {1, 2, 3});
+    const TensorSpec spec{{3, 1}, Dtype::float32};
+    for (const Accuracy accuracy : {Accuracy::A, Accuracy::E, Accuracy::F}) {
+        const Comparison result = compare(row, oracle, spec, bound_of(accuracy), nullptr);
+        CHECK_FALSE(result.passed);
+        CHECK_THAT(result.reason, Equals("shape (1, 3) where (3, 1) is wanted"));
+    }
+    CHECK(compare_legacy(row, oracle, {}).passed);
+    const Tensor column = rounded_to(Dtype::float32, {3, 1}, {1, 2, 3});
+    CHECK(compare(column, oracle, spec, bound_of(Accuracy::A), nullptr).passed);
+    const Comparison result = compare(column, oracle, {{3, 1}, Dtype::float16}, bound_of(Accuracy::A), nullptr);
+    CHECK_THAT(result.reason, Equals("dtype float32 where float16 is wanted"));
+    const Tensor empty = rounded_to(Dtype::float32, {0, 3}, {});
+    CHECK(compare(empty, oracle_of({0, 3}, {}), {{0, 3}, Dtype::float32}, bound_of(Accuracy::A), nullptr).passed);
+    CHECK_FALSE(compare(empty, oracle_of({0, 4}, {}), {{0, 4}, Dtype::float32}, bound_of(Accuracy::A), nullptr).passed);
+}
+
+TEST_CASE("NaN and infinity must stand where the oracle has them") {
+    const std::vector<double> values = {1.25, kNan, kInf, -kInf, -0.0, 7};
+    const Tensor oracle = oracle_of({2, 3}, values);
+    for (const Dtype dtype : kFloats) {
+        for (const Accuracy accuracy : kElementwise) {
+            Bound loose = bound_of(accuracy, 1e9);
+            loose.tolerance = {1e30, 1e30, 1, true};
+            CHECK(check(rounded_to(dtype, {2, 3}, values), oracle, loose).passed);
+            const Tensor swallowed = rounded_to(dtype, {2, 3}, {1.25, 0, kInf, -kInf, 0, 7});
+            CHECK_THAT(check(swallowed, oracle, loose).reason,
+                       Equals("0 at (0, 1) where NaN is expected; one element"));
+            const Tensor sign = rounded_to(dtype, {2, 3}, {1.25, kNan, -kInf, -kInf, 0, 7});
+            CHECK_THAT(check(sign, oracle, loose).reason, StartsWith("-inf at (0, 2) where inf is expected"));
+            const Tensor lost = rounded_to(dtype, {2, 3}, {1.25, kNan, kInf, -1e4, 0, 7});
+            CHECK_FALSE(check(lost, oracle, loose).passed);
+            const Tensor planted = rounded_to(dtype, {2, 3}, {kNan, kNan, kInf, -kInf, 0, kNan});
+            CHECK_THAT(check(planted, oracle, loose).reason,
+                       StartsWith("NaN at (0, 0) where 1.25 is expected (2 such places)"));
+        }
+    }
+}
+
+TEST_CASE("a value that overflows the output dtype is infinite there") {
+    const Tensor oracle = oracle_of({2}, {65520, -70000});
+    CHECK(check(rounded_to(Dtype::float16, {2}, {kInf, -kInf}), oracle, bound_of(Accuracy::B)).passed);
+    CHECK_FALSE(check(rounded_to(Dtype::float16, {2}, {65504, -kInf}), oracle, tolerance_of(100, 1)).passed);
+    CHECK(check(rounded_to(Dtype::float16, {1}, {65504}), oracle_of({1}, {65519}), bound_of(Accuracy::B)).passed);
+    const Tensor huge = oracle_of({1}, {1e39});
+    CHECK(check(rounded_to(Dtype::float32, {1}, {kInf}), huge, bound_of(Accuracy::A)).passed);
+    CHECK_FALSE(check(tensor_of<float>({1}, Dtype::float32, {3e38f}), huge, tolerance_of(1e39, 1)).passed);
+}
+
+TEST_CASE("integers and bools are compared bit by bit, whatever the class") {
+    const std::vector<int64_t> order = {5, 2, 9, int64_t{1} << 60, -3, 0};
+    std::vector<int64_t> swapped = order;
+    std::swap(swapped[1], swapped[2]);
+    const Tensor oracle = tensor_of({6}, Dtype::int64, order);
+    for (const Accuracy accuracy : kElementwise) {
+        CHECK(check(tensor_of({6}, Dtype::int64, order), oracle, bound_of(accuracy)).passed);
+        const Comparison result = check(tensor_of({6}, Dtype::int64, swapped), oracle, bound_of(accuracy));
+        CHECK_THAT(result.reason, StartsWith("2 of 6 elements differ: max difference 7 at (1,): got 9, expected 2"));
+    }
+    std::vector<int64_t> nearly = order;
+    ++nearly[3];
+    CHECK_FALSE(check(tensor_of({6}, Dtype::int64, nearly), oracle, tolerance_of(10, 10)).passed);
+    const Tensor bytes = tensor_of<int8_t>({2}, Dtype::int8, {44, -1});
+    CHECK(check(bytes, tensor_of<int64_t>({2}, Dtype::int64, {300, 255}), bound_of(Accuracy::A)).passed);
+    const Tensor truth = tensor_of<uint8_t>({2}, Dtype::boolean, {1, 0});
+    CHECK(check(truth, truth, bound_of(Accuracy::A)).passed);
+    CHECK_FALSE(check(tensor_of<uint8_t>({2}, Dtype::boolean, {1, 205}), truth, bound_of(Accuracy::A)).passed);
+}
+
+TEST_CASE("class D lets float32 accumulation pass and sees float16 accumulation") {
+    const int64_t n = 64;
+    for (const int64_t k : {512, 4096}) {
+        std::vector<double> exact, sums, good, bad;
+        for (unsigned i = 0; i < n; ++i) {
+            const Dot dot = dot_product(k, 100 + i);
+            exact.push_back(dot.exact);
+            sums.push_back(dot.magnitude);
+            good.push_back(dot.in_float32);
+            bad.push_back(dot.in_float16);
+        }
+        Bound bound = bound_of(Accuracy::D);
+        bound.accumulation_length = k;
+        const Tensor magnitude = oracle_of({n}, sums);
+        for (const Dtype dtype : {Dtype::float16, Dtype::float32}) {
+            const Comparison right = check(rounded_to(dtype, {n}, good), oracle_of({n}, exact), bound, &magnitude);
+            INFO(k << " " << name(dtype) << " " << right.reason);
+            CHECK(right.passed);
+            CHECK(right.warning.empty());
+            const Comparison wrong = check(rounded_to(dtype, {n}, bad), oracle_of({n}, exact), bound, &magnitude);
+            CHECK((!wrong.passed || !wrong.warning.empty()));
+            if (k == 512) CHECK_FALSE(wrong.passed);
+        }
+    }
+}
+
+TEST_CASE("class D warns between its bounds, and fails on the warn bound where the worst case says nothing") {
+    Bound bound = bound_of(Accuracy::D);
+    bound.accumulation_length = 1 << 16;
+    const Tensor magnitude = oracle_of({2}, {100, 100});
+    const Tensor oracle = oracle_of({2}, {1, 1});
+    const double warn = 4 * 256 * 0x1p-24 * 100;
+    const double limit = 2 * 65536 * 0x1p-24 * 100;
+    const auto at = [&](double error) {
+        return check(rounded_to(Dtype::float32, {2}, {1, 1 + error}), oracle, bound, &magnitude);
+    };
+    CHECK(at(0.9 * warn).warning.empty());
+    CHECK(at(1.1 * warn).passed);
+    CHECK_THAT(at(1.1 * warn).warning, StartsWith("class D: 1 of 2 values"));
+    CHECK(at(0.99 * limit).passed);
+    CHECK_FALSE(at(1.01 * limit).passed);
+    bound.accumulator_roundoff = 0x1p-11;
+    CHECK(at(0.9 * 0x1p13 * warn).passed);
+    CHECK_FALSE(at(1.1 * 0x1p13 * warn).passed);
+    bound.accumulator_roundoff = 0x1p-24;
+    bound.extra_roundoff = 0x1p-10;
+    CHECK(at(limit + 0.09).passed);
+}
+
+TEST_CASE("class D for float64 takes the roundoff of float64") {
+    Bound bound = bound_of(Accuracy::D);
+    bound.accumulation_length = 100;
+    const Tensor oracle = oracle_of({1}, {1});
+    CHECK(check(oracle_of({1}, {1 + 1e-14}), oracle, bound).passed);
+    CHECK_FALSE(check(oracle_of({1}, {1 + 1e-12}), oracle, bound).passed);
+}
+
+TEST_CASE("class E allows its tolerance at every element, and half an ulp more where the output is half") {
+    const Tensor oracle = oracle_of({2}, {100, 0});
+    CHECK(check(rounded_to(Dtype::float32, {2}, {100.1, 0.001}), oracle, tolerance_of(0.001001, 0.001)).passed);
+    const Comparison result = check(rounded_to(Dtype::float32, {2}, {100.3, 0}), oracle, tolerance_of(0, 0.001));
+    CHECK_FALSE(result.passed);
+    CHECK(result.deviation.budget_used == Approx(3).epsilon(1e-4));
+    CHECK_THAT(result.reason, StartsWith("1 of 2 elements differ: max 3 times the tolerance at (0,): got 100.3"));
+    CHECK(check(rounded_to(Dtype::float16, {1}, {100.04}), oracle_of({1}, {100.04}), tolerance_of(0, 1e-6)).passed);
+}
+
+TEST_CASE("an output of zeros fails where the expected mean is near zero") {
+    const std::vector<double> values = reals(4096);
+    const Tensor zeros = rounded_to(Dtype::float32, {64, 64}, std::vector<double>(4096, 0.0));
+    const Comparison result = check(zeros, oracle_of({64, 64}, values), tolerance_of(1e-2, 1e-2));
+    CHECK_FALSE(result.passed);
+    CHECK(result.deviation.cosine == 0);
+    CHECK(result.deviation.mismatches > 4000);
+    CHECK(result.deviation.where == "nearly everywhere");
+}
+
+TEST_CASE("complex outputs are compared part by part") {
+    using C = std::complex<double>;
+    const Tensor oracle = tensor_of<C>({3}, Dtype::complex128, {{1, 2}, {3, -4}, {0.1, kNan}});
+    const std::vector<std::complex<float>> right = {{1, 2}, {3, -4}, {0.1f, NAN}};
+    for (const Accuracy accuracy : kElementwise) {
+        CHECK(check(tensor_of({3}, Dtype::complex64, right), oracle, bound_of(accuracy)).passed);
+        auto wrong = right;
+        wrong[1] = {3, 4};
+        const Comparison result = check(tensor_of({3}, Dtype::complex64, wrong), oracle, bound_of(accuracy));
+        CHECK_FALSE(result.passed);
+        CHECK(result.deviation.mismatches == 1);
+        CHECK_THAT(result.reason, Contains("at (1,): got 3+4j, expected 3-4j"));
+    }
+}
+
+TEST_CASE("strided outputs are compared in row-major order of their shape") {
+    const std::vector<double> values = reals(12);
+    Tensor transposed = rounded_to(Dtype::float32, {4, 3}, values);
+    for (int64_t i = 0; i < 12; ++i) store(transposed, i % 3 * 4 + i / 3, values[static_cast<size_t>(i)]);
+    transposed.shape = {4, 3};
+    transposed.strides = {1, 4};
+    CHECK(check(transposed, oracle_of({4, 3}, values), bound_of(Accuracy::B)).passed);
+    store(transposed, 11, 9);
+    const Comparison result = check(transposed, oracle_of({4, 3}, values), bound_of(Accuracy::B));
+    CHECK(result.deviation.where == "last element");
+}
+
+TEST_CASE("the vectorised scan agrees with the rule for one element") {
+    std::vector<double> oracle = reals(4000, 7);
+    const std::vector<double> scale = reals(4000, 8);
+    for (size_t i = 0; i < oracle.size(); ++i) oracle[i] = std::ldexp(oracle[i], static_cast<int>(scale[i] * 80));
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+        for (const Accuracy accuracy : kElementwise) {
+            Bound bound = bound_of(accuracy, 1.5);
+            bound.tolerance = {1e-30, 1e-6, 0, true};
+            const Tensor actual = rounded_to(dtype, {4000}, oracle);
+            for (int64_t i = 0; i < 4000; i += 3) bump(actual, i);
+            int64_t wrong = 0;
+            for (int64_t i = 0; i < 4000; ++i) {
+                const double e = oracle[static_cast<size_t>(i)];
+                wrong += judge(real_of(actual, i), e, std::fabs(e), make_rule(bound, dtype)).ok ? 0 : 1;
+            }
+            const Comparison result = check(actual, oracle_of({4000}, oracle), bound);
+            INFO(name(dtype) << " class " << static_cast<char>(accuracy));
+            CHECK(result.deviation.mismatches == wrong);
+        }
+    }
+}
+
+TEST_CASE("the legacy check allows its share of mismatches and no more") {
+    const std::vector<double> values(1000, 1.0);
+    const Tensor actual = rounded_to(Dtype::float32, {1000}, values);
+    const Tensor oracle = oracle_of({1000}, values);
+    store(actual, 3, kNan);
+    CHECK(compare_legacy(actual, oracle, {1e-5, 1e-5, 1e-3, false}).passed);
+    store(actual, 4, 2);
+    const Comparison result = compare_legacy(actual, oracle, {1e-5, 1e-5, 1e-3, false});
+    CHECK_FALSE(result.passed);
+    CHECK(result.deviation.mismatches == 2);
+    const Tensor three = tensor_of<int64_t>({3}, Dtype::int64, {1, 2, 3});
+    CHECK_FALSE(compare_legacy(three, tensor_of<int64_t>({3}, Dtype::int64, {1, 2, 4}), {}).passed);
+    CHECK_FALSE(compare_legacy(three, tensor_of<int64_t>({2}, Dtype::int64, {1, 2}), {}).passed);
+}

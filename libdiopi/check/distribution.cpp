@@ -1,0 +1,297 @@
+#include "check/distribution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "check/judge.hpp"
+#include "check/oracle.hpp"
+#include "core/half.hpp"
+#include "core/philox.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The Kolmogorov-Smirnov test sorts no more elements than this, taken at regular distance.
+constexpr int64_t kSampleSize = int64_t{1} << 20;
+/// Variances of small samples are too skewed for a normal bound.
+constexpr int64_t kLeastVarianceSample = 100;
+/// Moments may be this many standard errors off: p = 6e-7 for a normal law.
+constexpr double kStandardErrors = 5;
+constexpr double kMostCategories = 1024;
+constexpr uint64_t kDitherKey = 0x646974686572;
+
+std::string print(double x) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.6g", x);
+    return text.data();
+}
+
+void fail(DistributionCheck& check, std::string reason) {
+    if (!check.passed) return;
+    check.passed = false;
+    check.reason = std::move(reason);
+}
+
+/// The sample in float64, and what its dtype does to values.
+struct Sample {
+    Tensor wide;
+    const double* values = nullptr;
+    int64_t n = 0;
+    Dtype dtype = Dtype::float32;
+    Format format;
+
+    explicit Sample(const Tensor& actual)
+        : wide(to_oracle(actual, Dtype::float64)), values(wide.data_as<double>()), n(actual.numel()),
+          dtype(actual.dtype), format(format_of(actual.dtype)) {}
+
+    [[nodiscard]] double rounded(double x) const {
+        if (!is_floating(dtype)) return x;
+        return round_to_precision(x, format.significand, format.min_exponent, format.largest);
+    }
+    /// Distance of the dtype's neighbours at |x|; 0 unless the dtype is coarse enough to matter.
+    [[nodiscard]] double step(double x) const { return is_half(dtype) ? ulp_of(x, format) : 0; }
+};
+
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+double cdf(const Distribution& law, double x) {
+    if (law.law == Law::kNormal) return normal_cdf((x - law.a) / law.b);
+    return std::clamp((x - law.a) / (law.b - law.a), 0.0, 1.0);
+}
+
+/// A continuous value that `x` may have been before rounding; for an integer the interval [x, x + 1) is its share.
+double dithered(const Sample& sample, const Distribution& law, double x, int64_t index) {
+    const bool integers = law.law == Law::kIntegerUniform;
+    const double width = std::max(sample.step(x), integers ? 1.0 : 0.0);
+    if (width == 0) return x;
+    const double u = unit_double(philox(kDitherKey, static_cast<uint64_t>(index), 0)[0], 0);
+    return x + (u - 0.5) * width + (integers ? 0.5 : 0.0);
+}
+
+/// The part of the distribution function that one step of the dtype may shift, where the law is densest.
+double rounding_allowance(const Sample& sample, const Distribution& law) {
+    if (law.law == Law::kNormal) return 0.4 / law.b * sample.step(std::fabs(law.a) + law.b);
+    return sample.step(std::max(std::fabs(law.a), std::fabs(law.b))) / (law.b - law.a);
+}
+
+void check_kolmogorov(const Sample& sample, const Distribution& law, DistributionCheck& check) {
+    const int64_t every = (sample.n + kSampleSize - 1) / kSampleSize;
+    std::vector<double> points;
+    points.reserve(static_cast<size_t>(sample.n / every + 1));
+    for (int64_t i = 0; i < sample.n; i += every) {
+        points.push_back(cdf(law, dithered(sample, law, sample.values[i], i)));
+    }
+    std::ranges::sort(points);
+    const auto n = static_cast<double>(points.size());
+    double distance = 0;
+    for (size_t i = 0; i < points.size(); ++i) {
+        const auto below = static_cast<double>(i) / n;
+        distance = std::max({distance, points[i] - below, below + 1 / n - points[i]});
+    }
+    check.statistic = std::max(0.0, distance - rounding_allowance(sample, law));
+    const double p = kolmogorov_p_value(check.statistic, static_cast<int64_t>(points.size()));
+    check.p_value = std::min(check.p_value, p);
+    if (p < kLeastPValue) {
+        fail(check, "Kolmogorov-Smirnov distance " + print(check.statistic) + " of " + std::to_string(points.size()) +
+                        " values (p " + print(p) + ")");
+    }
+}
+
+void measure(const Sample& sample, DistributionCheck& check) {
+    if (sample.n == 0) return;
+    double sum = 0;
+    for (int64_t i = 0; i < sample.n; ++i) sum += sample.values[i];
+    check.mean = sum / static_cast<double>(sample.n);
+    double squares = 0;
+    for (int64_t i = 0; i < sample.n; ++i) squares += (sample.values[i] - check.mean) * (sample.values[i] - check.mean);
+    check.deviation = std::sqrt(squares / static_cast<double>(std::max<int64_t>(sample.n - 1, 1)));
+}
+
+struct Moments {
+    double mean, variance, kurtosis;
+};
+
+Moments moments_of(const Distribution& law) {
+    const double width = law.b - law.a;
+    if (law.law == Law::kNormal) return {law.a, law.b * law.b, 3};
+    if (law.law == Law::kUniform) return {(law.a + law.b) / 2, width * width / 12, 1.8};
+    return {(law.a + law.b - 1) / 2, (width * width - 1) / 12, 1.8};
+}
+
+void check_moments(const Sample& sample, const Distribution& law, DistributionCheck& check) {
+    const auto n = static_cast<double>(sample.n);
+    const Moments expected = moments_of(law);
+    const double sigma = std::sqrt(expected.variance);
+    const double step = sample.step(std::fabs(expected.mean) + 3 * sigma);
+    if (std::fabs(check.mean - expected.mean) > kStandardErrors * sigma / std::sqrt(n) + step) {
+        fail(check, "mean " + print(check.mean) + " where " + print(expected.mean) + " is expected (" +
+                        std::to_string(sample.n) + " values)");
+    }
+    if (sample.n < kLeastVarianceSample) return;
+    const double spread = kStandardErrors * std::sqrt((expected.kurtosis - 1) / n) * expected.variance;
+    const double variance = check.deviation * check.deviation;
+    if (std::fabs(variance - expected.variance) > spread + 2 * sigma * step + step * step) {
+        fail(check, "standard deviation " + print(check.deviation) + " where " + print(sigma) + " is expected (" +
+                        std::to_string(sample.n) + " values)");
+    }
+}
+
+/// Each integer of a short range must come as often as the others.
+void check_categories(const Sample& sample, const Distribution& law, DistributionCheck& check) {
+    const double width = law.b - law.a;
+    const double each = static_cast<double>(sample.n) / width;
+    const bool exact = sample.step(std::max(std::fabs(law.a), std::fabs(law.b))) <= 1;
+    if (width < 2 || width > kMostCategories || each < 5 || !exact) return;
+    std::vector<double> counts(static_cast<size_t>(width));
+    for (int64_t i = 0; i < sample.n; ++i) counts[static_cast<size_t>(sample.values[i] - law.a)] += 1;
+    double chi_square = 0;
+    for (const double count : counts) chi_square += (count - each) * (count - each) / each;
+    // Wilson and Hilferty: the cube root of chi-square is nearly normal.
+    const double freedom = width - 1;
+    const double z = (std::cbrt(chi_square / freedom) - (1 - 2 / (9 * freedom))) / std::sqrt(2 / (9 * freedom));
+    const double p = 1 - normal_cdf(z);
+    check.p_value = std::min(check.p_value, p);
+    if (p >= kLeastPValue) return;
+    const auto rarest = std::ranges::min_element(counts) - counts.begin();
+    fail(check, "uneven counts: " + print(law.a + static_cast<double>(rarest)) + " came " +
+                    print(counts[static_cast<size_t>(rarest)]) + " times where " + print(each) + " are expected (p " +
+                    print(p) + ")");
+}
+
+/// Chernoff's bound, which holds for every n: P <= 2 exp(-n KL(share || p)).
+void check_share(int64_t hits, int64_t n, double p, const std::string& what, DistributionCheck& check) {
+    const double share = static_cast<double>(hits) / static_cast<double>(n);
+    const auto term = [](double x, double y) { return x == 0 ? 0 : x * std::log(x / y); };
+    const double divergence = term(share, p) + term(1 - share, 1 - p);
+    const double bound = std::min(1.0, 2 * std::exp(-static_cast<double>(n) * divergence));
+    check.p_value = std::min(check.p_value, bound);
+    if (bound < kLeastPValue) {
+        fail(check, "share of " + what + " " + print(share) + " where " + print(p) + " is expected (" +
+                        std::to_string(n) + " values)");
+    }
+}
+
+void check_range(const Sample& sample, double low, double high, bool whole, DistributionCheck& check) {
+    for (int64_t i = 0; i < sample.n && check.passed; ++i) {
+        const double x = sample.values[i];
+        const std::string at = " at element ";
+        if (!std::isfinite(x)) {
+            fail(check, (std::isnan(x) ? "NaN" : "infinity") + at + std::to_string(i));
+        } else if (x < low || x > high) {
+            fail(check, print(x) + at + std::to_string(i) + " outside [" + print(low) + ", " + print(high) + "]");
+        } else if (whole && x != std::trunc(x)) {
+            fail(check, print(x) + at + std::to_string(i) + " is not an integer");
+        }
+    }
+}
+
+void check_permutation(const Sample& sample, DistributionCheck& check) {
+    check_range(sample, 0, sample.rounded(static_cast<double>(sample.n - 1)), true, check);
+    // Beyond this a half dtype cannot tell the integers apart.
+    if (!check.passed || sample.step(static_cast<double>(sample.n)) > 1) return;
+    std::vector<bool> seen(static_cast<size_t>(sample.n));
+    bool sorted = true;
+    for (int64_t i = 0; i < sample.n; ++i) {
+        const auto x = static_cast<size_t>(sample.values[i]);
+        if (seen[x]) return fail(check, std::to_string(x) + " came twice, again at element " + std::to_string(i));
+        seen[x] = true;
+        sorted = sorted && static_cast<int64_t>(x) == i;
+    }
+    if (sorted && sample.n >= kLeastSample) fail(check, "the numbers are in order");
+}
+
+void check_bernoulli(const Sample& sample, double p, DistributionCheck& check) {
+    check_range(sample, 0, 1, true, check);
+    if (!check.passed || sample.n < kLeastSample) return;
+    const auto ones = std::count(sample.values, sample.values + sample.n, 1.0);
+    check_share(ones, sample.n, p, "ones", check);
+}
+
+/// Laws of a single value: standard deviation 0, or an empty interval.
+void check_constant(const Sample& sample, double value, DistributionCheck& check) {
+    check_range(sample, sample.rounded(value), sample.rounded(value), false, check);
+}
+
+void check_law(const Sample& sample, const Distribution& law, DistributionCheck& check) {
+    const bool normal = law.law == Law::kNormal;
+    const bool integers = law.law == Law::kIntegerUniform;
+    if (normal ? law.b < 0 : integers ? law.b <= law.a : law.b < law.a) {
+        return fail(check, "no such distribution: a " + print(law.a) + ", b " + print(law.b));
+    }
+    if (normal && law.b == 0) return check_constant(sample, law.a, check);
+    if (!normal && law.b == law.a) return check_constant(sample, law.a, check);
+    const double reach = HUGE_VAL;
+    const double low = normal ? -reach : sample.rounded(law.a);
+    const double high = normal ? reach : sample.rounded(integers ? law.b - 1 : law.b);
+    check_range(sample, low, high, integers, check);
+    if (!check.passed || sample.n < kLeastSample) return;
+    check_moments(sample, law, check);
+    if (integers) check_categories(sample, law, check);
+    check_kolmogorov(sample, law, check);
+}
+
+}  // namespace
+
+double kolmogorov_p_value(double statistic, int64_t n) {
+    const double root = std::sqrt(static_cast<double>(n));
+    const double lambda = (root + 0.12 + 0.11 / root) * statistic;
+    if (lambda < 0.2) return 1;
+    double sum = 0;
+    for (int k = 1; k <= 100; ++k) {
+        const double term = std::exp(-2.0 * k * k * lambda * lambda);
+        sum += k % 2 == 1 ? term : -term;
+        if (term < 1e-18) break;
+    }
+    return std::clamp(2 * sum, 0.0, 1.0);
+}
+
+DistributionCheck check_distribution(const Tensor& actual, const Distribution& expected) {
+    DistributionCheck check;
+    check.n = actual.numel();
+    if (check.n == 0) return check;
+    const Sample sample(actual);
+    measure(sample, check);
+    switch (expected.law) {
+        case Law::kPermutation: check_permutation(sample, check); break;
+        case Law::kBernoulli: check_bernoulli(sample, expected.a, check); break;
+        case Law::kNormal:
+        case Law::kUniform:
+        case Law::kIntegerUniform: check_law(sample, expected, check); break;
+    }
+    return check;
+}
+
+DistributionCheck check_dropout(const Tensor& output, const Tensor& input, double p) {
+    DistributionCheck check;
+    check.n = output.numel();
+    if (output.shape != input.shape) {
+        fail(check, "shape " + to_string(output.shape) + " where " + to_string(input.shape) + " is wanted");
+    }
+    if (!check.passed || check.n == 0) return check;
+    const Sample out(output);
+    const Sample in(input);
+    measure(out, check);
+    int64_t dropped = 0;
+    int64_t counted = 0;
+    for (int64_t i = 0; i < check.n; ++i) {
+        const double kept = in.values[i] / (1 - p);
+        const double y = out.values[i];
+        // A zero that comes out as zero tells nothing.
+        if (in.values[i] != 0 && out.rounded(kept) != 0) {
+            ++counted;
+            dropped += y == 0 ? 1 : 0;
+        }
+        const bool is_kept = p < 1 && (std::fabs(y - kept) <= 2 * ulp_of(kept, out.format) || y == out.rounded(kept));
+        if (y == 0 || is_kept || (std::isnan(y) && std::isnan(kept))) continue;
+        fail(check, print(y) + " at element " + std::to_string(i) + " is neither 0 nor " + print(kept));
+        return check;
+    }
+    if (counted >= kLeastSample) check_share(dropped, counted, p, "dropped elements", check);
+    return check;
+}
+
+}  // namespace diopi

@@ -1,0 +1,51 @@
+/// Class F: whether random output follows its law. Range, moments, Kolmogorov-Smirnov; chi-square for few integers.
+#pragma once
+
+#include <string>
+
+#include "core/tensor.hpp"
+
+namespace diopi {
+
+enum class Law {
+    kNormal,          ///< mean a, standard deviation b
+    kUniform,         ///< between a and b; either end is allowed, for rounding reaches it
+    kIntegerUniform,  ///< the integers a, a + 1, ..., b - 1
+    kBernoulli,       ///< 1 with probability a, else 0
+    kPermutation,     ///< each of 0, ..., n - 1 once; a and b are ignored
+};
+
+struct Distribution {
+    Law law = Law::kUniform;
+    double a = 0;
+    double b = 1;
+};
+
+/// The outcome of one distribution check.
+struct DistributionCheck {
+    bool passed = true;
+    std::string reason;    ///< one line for people when it did not pass
+    int64_t n = 0;
+    double mean = 0;
+    double deviation = 0;  ///< standard deviation of the sample
+    double statistic = 0;  ///< Kolmogorov-Smirnov distance, after what the dtype's rounding explains
+    double p_value = 1;    ///< the smallest of the tests that were made
+};
+
+/// Below this p-value a test fails.
+inline constexpr double kLeastPValue = 1e-4;
+/// With fewer elements only the range is checked.
+inline constexpr int64_t kLeastSample = 20;
+
+/// `actual`: host memory, any strides, any real dtype, bool or integers. In float16 and bfloat16 each value is spread
+/// over the interval that rounds to it, always in the same way, so that ties and coarse steps do not count as misfit.
+[[nodiscard]] DistributionCheck check_distribution(const Tensor& actual, const Distribution& expected);
+
+/// Dropout in training: each element of `output` is 0, or input / (1 - p) to two ulp, and the share of zeros agrees
+/// with `p`. Both tensors of one shape and floating dtype, host memory, any strides.
+[[nodiscard]] DistributionCheck check_dropout(const Tensor& output, const Tensor& input, double p);
+
+/// P(D_n >= statistic) of the Kolmogorov-Smirnov test (asymptotic series with Stephens' correction for small n).
+[[nodiscard]] double kolmogorov_p_value(double statistic, int64_t n);
+
+}  // namespace diopi

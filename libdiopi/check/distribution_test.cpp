@@ -1,0 +1,147 @@
+#include "check/distribution.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "check/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+
+template <class Draw>
+Tensor draw(Dtype dtype, int64_t n, Draw&& next, unsigned seed = 11) {
+    std::mt19937_64 bits(seed);
+    std::vector<double> values(static_cast<size_t>(n));
+    for (double& x : values) x = static_cast<double>(next(bits));
+    return rounded_to(dtype, {n}, values);
+}
+
+Tensor uniform(Dtype dtype, int64_t n, double a, double b, unsigned seed = 11) {
+    return draw(dtype, n, std::uniform_real_distribution<double>(a, b), seed);
+}
+
+Tensor normal(Dtype dtype, int64_t n, double mean, double std, unsigned seed = 11) {
+    return draw(dtype, n, std::normal_distribution<double>(mean, std), seed);
+}
+
+bool follows(const Tensor& actual, Law law, double a, double b = 0) {
+    const DistributionCheck check = check_distribution(actual, {law, a, b});
+    UNSCOPED_INFO(name(actual.dtype) << " n " << check.n << " p " << check.p_value << ": " << check.reason);
+    return check.passed;
+}
+
+}  // namespace
+
+TEST_CASE("the Kolmogorov p-value agrees with printed tables") {
+    CHECK(kolmogorov_p_value(0, 100) == 1);
+    CHECK(kolmogorov_p_value(1.3581 / 1000, 1'000'000) == Approx(0.05).margin(1e-3));
+    CHECK(kolmogorov_p_value(1.6276 / 1000, 1'000'000) == Approx(0.01).margin(1e-3));
+    CHECK(kolmogorov_p_value(0.294, 20) == Approx(0.05).margin(5e-3));
+}
+
+TEST_CASE("true samples follow their law in every dtype and size") {
+    for (const Dtype dtype : kFloats) {
+        for (const int64_t n : {1, 19, 20, 1000, 300'000}) {
+            CHECK(follows(uniform(dtype, n, 0, 1), Law::kUniform, 0, 1));
+            CHECK(follows(uniform(dtype, n, -3, 10), Law::kUniform, -3, 10));
+            CHECK(follows(normal(dtype, n, 0, 1), Law::kNormal, 0, 1));
+            CHECK(follows(normal(dtype, n, 5, 0.25), Law::kNormal, 5, 0.25));
+        }
+    }
+}
+
+TEST_CASE("a half sample on the coarse grid of its own generator follows the law") {
+    const auto eight_bits = [](std::mt19937_64& bits) { return static_cast<double>(bits() & 255) / 256; };
+    CHECK(follows(draw(Dtype::bfloat16, 300'000, eight_bits), Law::kUniform, 0, 1));
+    CHECK(follows(uniform(Dtype::bfloat16, 5000, 1, 1.001), Law::kUniform, 1, 1.001));
+}
+
+TEST_CASE("a sample of another law is refused") {
+    for (const Dtype dtype : kFloats) {
+        CHECK_FALSE(follows(uniform(dtype, 10'000, 0, 0.95), Law::kUniform, 0, 1));
+        CHECK_FALSE(follows(normal(dtype, 10'000, 0.06, 1), Law::kNormal, 0, 1));
+        CHECK_FALSE(follows(normal(dtype, 10'000, 0, 1.1), Law::kNormal, 0, 1));
+        CHECK_FALSE(follows(uniform(dtype, 10'000, -std::sqrt(3.0), std::sqrt(3.0)), Law::kNormal, 0, 1));
+        CHECK_FALSE(follows(draw(dtype, 10'000, [](auto&) { return 0.5; }), Law::kUniform, 0, 1));
+    }
+}
+
+TEST_CASE("values out of range and non-finite values are refused, however few") {
+    const Tensor actual = uniform(Dtype::float32, 10, 0, 1);
+    store(actual, 3, 1.01);
+    CHECK_THAT(check_distribution(actual, {Law::kUniform, 0, 1}).reason, Contains("1.01 at element 3 outside [0, 1]"));
+    const Tensor broken = normal(Dtype::float32, 10, 0, 1);
+    store(broken, 9, std::numeric_limits<double>::quiet_NaN());
+    CHECK_THAT(check_distribution(broken, {Law::kNormal, 0, 1}).reason, Contains("NaN at element 9"));
+}
+
+TEST_CASE("empty and constant laws") {
+    CHECK(follows(make_host_tensor({0}, Dtype::float32), Law::kNormal, 0, 1));
+    const auto constant = [](auto&) { return 0.1; };
+    for (const Dtype dtype : kFloats) {
+        CHECK(follows(draw(dtype, 100, constant), Law::kNormal, 0.1, 0));
+        CHECK(follows(draw(dtype, 100, constant), Law::kUniform, 0.1, 0.1));
+        CHECK_FALSE(follows(normal(dtype, 100, 0.1, 1), Law::kNormal, 0.1, 0));
+    }
+    CHECK_FALSE(follows(normal(Dtype::float32, 100, 0, 1), Law::kNormal, 0, -1));
+}
+
+TEST_CASE("integers come evenly, and each of them") {
+    std::mt19937_64 bits(5);
+    std::vector<int64_t> good(20'000);
+    for (int64_t& x : good) x = static_cast<int64_t>(bits() % 10) - 2;
+    CHECK(follows(tensor_of({20'000}, Dtype::int64, good), Law::kIntegerUniform, -2, 8));
+    CHECK_FALSE(follows(tensor_of({20'000}, Dtype::int64, good), Law::kIntegerUniform, -2, 7));
+    std::vector<int64_t> without = good;
+    for (int64_t& x : without) x = x == 7 ? 6 : x;
+    const DistributionCheck check = check_distribution(tensor_of({20'000}, Dtype::int64, without),
+                                                       {Law::kIntegerUniform, -2, 8});
+    CHECK_FALSE(check.passed);
+    CHECK_FALSE(follows(uniform(Dtype::float32, 100, 0, 9), Law::kIntegerUniform, 0, 10));
+    auto wide = std::uniform_int_distribution<int64_t>(0, 9999);
+    CHECK(follows(draw(Dtype::float16, 50'000, wide), Law::kIntegerUniform, 0, 10'000));
+    CHECK(follows(draw(Dtype::float32, 50'000, wide), Law::kIntegerUniform, 0, 10'000));
+}
+
+TEST_CASE("Bernoulli shares") {
+    for (const double p : {0.0, 0.001, 0.3, 1.0}) {
+        CHECK(follows(draw(Dtype::float32, 10'000, std::bernoulli_distribution(p)), Law::kBernoulli, p));
+        CHECK_FALSE(follows(draw(Dtype::float32, 10'000, std::bernoulli_distribution(p)), Law::kBernoulli, 0.5));
+    }
+    CHECK_FALSE(follows(draw(Dtype::float32, 10'000, std::bernoulli_distribution(0.01)), Law::kBernoulli, 0));
+    CHECK_FALSE(follows(uniform(Dtype::float32, 10, 0, 1), Law::kBernoulli, 0.5));
+}
+
+TEST_CASE("permutations hold each number once, and not in order") {
+    std::vector<int64_t> order(100);
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+    CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    CHECK(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
+    order[7] = order[8];
+    CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
+}
+
+TEST_CASE("dropout scales what it keeps and drops the wanted share") {
+    const std::vector<double> in = reals(10'000);
+    for (const Dtype dtype : kFloats) {
+        const Tensor input = rounded_to(dtype, {10'000}, in);
+        const Tensor output = make_host_tensor({10'000}, dtype);
+        std::mt19937_64 bits(2);
+        for (int64_t i = 0; i < 10'000; ++i) store(output, i, bits() % 10 < 3 ? 0 : real_of(input, i) / 0.7);
+        CHECK(check_dropout(output, input, 0.3).passed);
+        CHECK_FALSE(check_dropout(output, input, 0.25).passed);
+        CHECK_FALSE(check_dropout(input, input, 0.3).passed);
+        store(output, 9999, 5);
+        CHECK_THAT(check_dropout(output, input, 0.3).reason, Contains("5 at element 9999 is neither 0 nor"));
+    }
+    const Tensor zeros = rounded_to(Dtype::float32, {10'000}, std::vector<double>(10'000, 0.0));
+    CHECK(check_dropout(zeros, rounded_to(Dtype::float32, {10'000}, in), 1).passed);
+}

@@ -1,0 +1,261 @@
+#include "check/scan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace diopi {
+
+namespace {
+
+// Vectors as wide as the machine's: g++ 12 takes wider ones apart element by element, ten times slower. They travel by
+// reference, for passing them by value depends on the instruction set.
+#ifdef __AVX2__
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+using Lanes = double __attribute__((vector_size(kVectorBytes)));
+using Bits = int64_t __attribute__((vector_size(kVectorBytes)));
+using Floats = float __attribute__((vector_size(kVectorBytes / 2)));
+using HalfWords = int32_t __attribute__((vector_size(kVectorBytes)));
+using HalfFloats = float __attribute__((vector_size(kVectorBytes)));
+using Shorts = uint16_t __attribute__((vector_size(kVectorBytes / 2)));
+constexpr int64_t kLanes = kVectorBytes / sizeof(double);
+constexpr int64_t kHalfLanes = kVectorBytes / sizeof(float);
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr int64_t kMagnitudeBits = 0x7fffffffffffffff;
+constexpr int64_t kExponentBits = 0x7ff0000000000000;
+
+template <class Vector>
+inline void load(Vector& to, const void* from) {
+    std::memcpy(&to, from, sizeof(Vector));
+}
+
+inline void raise(Lanes& maximum, const Lanes& x) { maximum = x > maximum ? x : maximum; }
+
+double largest_of(const Lanes& x) {
+    double largest = x[0];
+    for (int i = 1; i < kLanes; ++i) largest = std::max(largest, x[i]);
+    return largest;
+}
+
+template <class Vector>
+auto sum_of(const Vector& x) {
+    auto sum = x[0];
+    for (int i = 1; i < kLanes; ++i) sum += x[i];
+    return sum;
+}
+
+bool any(const Bits& x) {
+    int64_t bits = 0;
+    for (int i = 0; i < kLanes; ++i) bits |= x[i];
+    return bits != 0;
+}
+
+void widen_float32(const void* from, int64_t n, double* to) {
+    const auto* in = static_cast<const float*>(from);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        Floats x;
+        load(x, in + i);
+        const Lanes wide = __builtin_convertvector(x, Lanes);
+        std::memcpy(to + i, &wide, sizeof(wide));
+    }
+    for (; i < n; ++i) to[i] = static_cast<double>(in[i]);
+}
+
+void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
+    const HalfWords bits = __builtin_convertvector(in, HalfWords);
+    if (bfloat) {
+        const HalfWords high = bits << 16;
+        std::memcpy(&out, &high, sizeof(out));
+        return;
+    }
+    // As to_float(Half): the multiplication re-biases the exponent and normalises denormals.
+    const HalfWords magnitude = bits & 0x7fff;
+    const HalfWords shifted = magnitude << 13;
+    HalfFloats scaled;
+    std::memcpy(&scaled, &shifted, sizeof(scaled));
+    scaled = scaled * 0x1p112f;
+    HalfWords value;
+    std::memcpy(&value, &scaled, sizeof(value));
+    value = magnitude >= 0x7c00 ? (shifted | 0x7f800000) : value;
+    value |= (bits & 0x8000) << 16;
+    std::memcpy(&out, &value, sizeof(out));
+}
+
+void widen_half(const void* from, int64_t n, double* to, bool bfloat) {
+    const auto* in = static_cast<const uint16_t*>(from);
+    for (int64_t i = 0; i < n; i += kHalfLanes) {
+        Shorts bits = {};
+        std::memcpy(&bits, in + i, i + kHalfLanes <= n ? sizeof(bits) : static_cast<size_t>(n - i) * sizeof(uint16_t));
+        HalfFloats x;
+        bits_to_float32(bits, x, bfloat);
+        // kBlock is a multiple of kHalfLanes: the block has room for the padding.
+        widen_float32(&x, kHalfLanes, to + i);
+    }
+}
+
+void widen(const Operands& operands, int64_t begin, int64_t n, double* to) {
+    const auto* from = static_cast<const std::byte*>(operands.actual) +
+                       begin * static_cast<int64_t>(size_of(operands.component));
+    if (operands.component == Dtype::float64) {
+        std::memcpy(to, from, static_cast<size_t>(n) * sizeof(double));
+    } else if (is_half(operands.component)) {
+        widen_half(from, n, to, operands.component == Dtype::bfloat16);
+    } else {
+        widen_float32(from, n, to);
+    }
+}
+
+void load_sums(const Operands& operands, Block& block) {
+    if (operands.magnitude != nullptr && operands.parts == 1) {
+        block.sums = operands.magnitude + block.begin;
+        return;
+    }
+    block.sums = block.padded_sums.data();
+    for (int64_t i = 0; i < block.count; ++i) {
+        const int64_t part = block.begin + i;
+        double& sum = block.padded_sums[static_cast<size_t>(i)];
+        if (operands.magnitude != nullptr) {
+            sum = operands.magnitude[part / 2];
+        } else if (operands.parts == 2) {
+            // Real and imaginary part of a product mix: the modulus stands for both.
+            sum = std::hypot(operands.expected[part & ~int64_t{1}], operands.expected[part | 1]);
+        } else {
+            sum = std::fabs(operands.expected[part]);
+        }
+    }
+}
+
+/// Replaces a row that ends amid a vector by a copy with zeros behind it.
+void pad(const double*& row, std::array<double, kBlock>& copy, int64_t count, int64_t whole) {
+    if (row != copy.data()) std::copy_n(row, count, copy.data());
+    std::fill(copy.begin() + count, copy.begin() + whole, 0.0);
+    row = copy.data();
+}
+
+/// What the vectorised sweep of one block keeps, lane by lane.
+struct Figures {
+    Lanes max_abs = {}, max_rel = {}, max_ulp = {}, share = {}, unequal_magnitude = {};
+    Lanes dot = {}, square_actual = {}, square_expected = {};
+    Bits suspect = {};  ///< bits set where an element is not shown to be right
+    Bits warned = {};
+};
+
+/// Accepts only what judge() accepts; what it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
+/// float64 denormals) is left as suspect.
+template <bool kSums>
+void sweep(const Block& block, const Rule& rule, Figures& figures) {
+    const double ulp_factor = std::ldexp(1.0, 1 - rule.format.significand);
+    // float64: no clamping, for its denormals are slow; a smaller ulp only makes suspects.
+    const bool wide = rule.format.significand == 53;
+    const Lanes least = Lanes{} + (wide ? 0.0 : std::ldexp(1.0, rule.format.min_exponent));
+    Figures f = figures;
+    for (int64_t i = 0; i < block.count; i += kLanes) {
+        Lanes a, e;
+        load(a, &block.actual[static_cast<size_t>(i)]);
+        load(e, block.expected + i);
+        const Lanes magnitude = (Lanes)((Bits)e & kMagnitudeBits);
+        const Bits equal = a == e;
+        const Lanes error = (Lanes)((Bits)(a - e) & kMagnitudeBits & ~equal);
+        Lanes ulp = (Lanes)((Bits)(magnitude * (1 - 0x1p-53)) & kExponentBits);
+        ulp = (ulp > least ? ulp : least) * ulp_factor;
+        Lanes allowed = rule.atol + rule.rtol * magnitude + rule.ulps * ulp;
+        if constexpr (kSums) {
+            Lanes s;
+            load(s, block.sums + i);
+            allowed += rule.sums * s;
+            f.warned -= (Bits)(error > rule.warn_ulps * ulp + rule.warn_sums * s);
+        }
+        const Bits both_nan = (a != a) & (e != e);
+        const Bits within = (error <= allowed) & (allowed <= kLargest);
+        f.suspect |= ~(equal | both_nan | within);
+        raise(f.unequal_magnitude, (Lanes)((Bits)magnitude & ~equal));
+        raise(f.max_abs, error);
+        raise(f.max_ulp, error / ulp);
+        raise(f.max_rel, (Lanes)((Bits)(error / magnitude) & (Bits)(magnitude > 0)));
+        raise(f.share, error / allowed);
+        const Bits finite = (magnitude <= kLargest) & ((Lanes)((Bits)a & kMagnitudeBits) <= kLargest);
+        a = (Lanes)((Bits)a & finite);
+        e = (Lanes)((Bits)e & finite);
+        f.dot += a * e;
+        f.square_actual += a * a;
+        f.square_expected += e * e;
+    }
+    figures = f;
+}
+
+void add_sweep(const Figures& figures, Scan& total) {
+    total.max_abs = std::max(total.max_abs, largest_of(figures.max_abs));
+    total.max_rel = std::max(total.max_rel, std::min(largest_of(figures.max_rel), kLargest));
+    total.max_ulp = std::max(total.max_ulp, largest_of(figures.max_ulp));
+    total.share = std::max(total.share, largest_of(figures.share));
+    total.warnings += sum_of(figures.warned);
+    total.dot += sum_of(figures.dot);
+    total.square_actual += sum_of(figures.square_actual);
+    total.square_expected += sum_of(figures.square_expected);
+}
+
+void add_judged(const Block& block, const Rule& rule, Scan& total) {
+    for (int64_t i = 0; i < block.count; ++i) {
+        const double a = block.actual[static_cast<size_t>(i)];
+        const double e = block.expected[i];
+        const Judgement j = judge(a, e, block.sums != nullptr ? block.sums[i] : 0, rule);
+        total.mismatches += j.ok ? 0 : 1;
+        total.warnings += j.warned ? 1 : 0;
+        if (!j.finite) {
+            total.non_finite += j.ok ? 0 : 1;
+            continue;
+        }
+        total.max_abs = std::max(total.max_abs, j.abs_error);
+        total.max_rel = std::max(total.max_rel, j.rel_error);
+        total.max_ulp = std::max(total.max_ulp, j.ulp_error);
+        total.share = std::max(total.share, j.share);
+        total.dot += a * e;
+        total.square_actual += a * a;
+        total.square_expected += e * e;
+    }
+}
+
+}  // namespace
+
+void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& block) {
+    block.begin = begin;
+    block.count = std::min(kBlock, operands.count - begin);
+    block.expected = operands.expected + begin;
+    widen(operands, begin, block.count, block.actual.data());
+    block.sums = nullptr;
+    if (with_sums) load_sums(operands, block);
+    const int64_t whole = (block.count + kLanes - 1) / kLanes * kLanes;
+    if (whole == block.count) return;
+    pad(block.expected, block.padded_expected, block.count, whole);
+    if (with_sums) pad(block.sums, block.padded_sums, block.count, whole);
+    std::fill(block.actual.begin() + block.count, block.actual.begin() + whole, 0.0);
+}
+
+double Scan::cosine() const {
+    if (square_actual == 0 || square_expected == 0) return square_actual == square_expected ? 1 : 0;
+    const double cosine = dot / (std::sqrt(square_actual) * std::sqrt(square_expected));
+    // Squares of float64 may overflow; a cosine that is unknown must not look like a fault.
+    return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 1;
+}
+
+Scan scan(const Operands& operands, const Rule& rule) {
+    Scan total;
+    Block block;
+    for (int64_t begin = 0; begin < operands.count; begin += kBlock) {
+        load_block(operands, begin, rule.has_sums, block);
+        Figures figures;
+        rule.has_sums ? sweep<true>(block, rule, figures) : sweep<false>(block, rule, figures);
+        const bool undecided = any(figures.suspect) || largest_of(figures.max_ulp) > kLargest ||
+                               largest_of(figures.unequal_magnitude) >= rule.format.overflow;
+        undecided ? add_judged(block, rule, total) : add_sweep(figures, total);
+    }
+    return total;
+}
+
+}  // namespace diopi

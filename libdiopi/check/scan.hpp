@@ -1,0 +1,52 @@
+/// The fast pass over floating outputs: one vectorised sweep that answers "all within the bound?" and how far at most.
+#pragma once
+
+#include <array>
+
+#include "check/judge.hpp"
+
+namespace diopi {
+
+/// Elements that are judged in one go; small enough that the widened copies stay in the first-level cache.
+inline constexpr int64_t kBlock = 1024;
+
+/// What is compared, as plain memory. Complex tensors count each element as two: real part, imaginary part.
+struct Operands {
+    const void* actual = nullptr;       ///< contiguous, of `component`
+    Dtype component = Dtype::float32;   ///< float16, bfloat16, tfloat32, float32 or float64
+    const double* expected = nullptr;   ///< contiguous
+    const double* magnitude = nullptr;  ///< S, one per element (not per part), or null: |expected|
+    int64_t count = 0;                  ///< of parts
+    int parts = 1;                      ///< 2 for complex
+};
+
+/// A block of the operands, in float64 and padded to whole vectors.
+struct Block {
+    alignas(32) std::array<double, kBlock> actual;
+    alignas(32) std::array<double, kBlock> padded_expected;
+    alignas(32) std::array<double, kBlock> padded_sums;
+    const double* expected = nullptr;
+    const double* sums = nullptr;  ///< null unless asked for
+    int64_t begin = 0;
+    int64_t count = 0;
+};
+
+/// Fills `block` with the parts [begin, begin + kBlock) or fewer; `sums` only when asked for.
+void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& block);
+
+/// Figures over all parts. Maxima are over parts that are finite on both sides.
+struct Scan {
+    int64_t mismatches = 0;
+    int64_t non_finite = 0;  ///< mismatches where NaN or infinity is involved
+    int64_t warnings = 0;
+    double max_abs = 0, max_rel = 0, max_ulp = 0;
+    double share = 0;        ///< largest share of the allowed error
+    double dot = 0, square_actual = 0, square_expected = 0;
+
+    /// Cosine of the angle between both sides; 1 when both are zero, 0 when one is.
+    [[nodiscard]] double cosine() const;
+};
+
+[[nodiscard]] Scan scan(const Operands& operands, const Rule& rule);
+
+}  // namespace diopi

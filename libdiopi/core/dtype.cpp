@@ -1,0 +1,117 @@
+#include "core/dtype.hpp"
+
+#include <array>
+
+namespace diopi {
+
+namespace {
+
+enum class Category { kBool, kInteger, kFloating, kComplex, kNone };
+
+struct DtypeRow {
+    Dtype dtype;
+    std::string_view name;
+    size_t size;
+    Category category;
+    int significand_bits;
+};
+
+constexpr std::array kRows = {
+    DtypeRow{Dtype::int8, "int8", 1, Category::kInteger, 7},
+    DtypeRow{Dtype::uint8, "uint8", 1, Category::kInteger, 8},
+    DtypeRow{Dtype::int16, "int16", 2, Category::kInteger, 15},
+    DtypeRow{Dtype::uint16, "uint16", 2, Category::kInteger, 16},
+    DtypeRow{Dtype::int32, "int32", 4, Category::kInteger, 31},
+    DtypeRow{Dtype::uint32, "uint32", 4, Category::kInteger, 32},
+    DtypeRow{Dtype::int64, "int64", 8, Category::kInteger, 63},
+    DtypeRow{Dtype::uint64, "uint64", 8, Category::kInteger, 64},
+    DtypeRow{Dtype::float16, "float16", 2, Category::kFloating, 11},
+    DtypeRow{Dtype::float32, "float32", 4, Category::kFloating, 24},
+    DtypeRow{Dtype::float64, "float64", 8, Category::kFloating, 53},
+    DtypeRow{Dtype::boolean, "bool", 1, Category::kBool, 1},
+    DtypeRow{Dtype::bfloat16, "bfloat16", 2, Category::kFloating, 8},
+    DtypeRow{Dtype::tfloat32, "tfloat32", 4, Category::kFloating, 11},
+    DtypeRow{Dtype::complex32, "complex32", 4, Category::kComplex, 11},
+    DtypeRow{Dtype::complex64, "complex64", 8, Category::kComplex, 24},
+    DtypeRow{Dtype::complex128, "complex128", 16, Category::kComplex, 53},
+};
+constexpr DtypeRow kUnsupported{Dtype::unsupported, "unsupported", 0, Category::kNone, 0};
+
+constexpr std::array kAll = [] {
+    std::array<Dtype, kRows.size()> all{};
+    for (size_t i = 0; i < all.size(); ++i) all[i] = kRows[i].dtype;
+    return all;
+}();
+
+const DtypeRow& row(Dtype dtype) {
+    const auto index = static_cast<size_t>(dtype);
+    return index < kRows.size() ? kRows[index] : kUnsupported;
+}
+
+Dtype complex_of(Dtype dtype) {
+    if (is_complex(dtype)) return dtype;
+    return dtype == Dtype::float64 ? Dtype::complex128 : dtype == Dtype::float16 ? Dtype::complex32 : Dtype::complex64;
+}
+
+Dtype promote_integers(Dtype a, Dtype b) {
+    if (a == b) return a;
+    const bool signed_a = significand_bits(a) % 8 == 7;
+    const bool signed_b = significand_bits(b) % 8 == 7;
+    if (signed_a == signed_b) return size_of(a) >= size_of(b) ? a : b;
+    const Dtype with_sign = signed_a ? a : b;
+    const Dtype without = signed_a ? b : a;
+    if (size_of(with_sign) > size_of(without)) return with_sign;
+    switch (size_of(without)) {
+        case 1: return Dtype::int16;
+        case 2: return Dtype::int32;
+        default: return Dtype::int64;
+    }
+}
+
+}  // namespace
+
+std::string_view name(Dtype dtype) { return row(dtype).name; }
+
+std::optional<Dtype> parse_dtype(std::string_view text) {
+    for (const DtypeRow& r : kRows) {
+        if (r.name == text) return r.dtype;
+    }
+    return std::nullopt;
+}
+
+std::span<const Dtype> all_dtypes() { return kAll; }
+size_t size_of(Dtype dtype) { return row(dtype).size; }
+bool is_floating(Dtype dtype) { return row(dtype).category == Category::kFloating; }
+bool is_complex(Dtype dtype) { return row(dtype).category == Category::kComplex; }
+bool is_integer(Dtype dtype) { return row(dtype).category == Category::kInteger; }
+bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
+int significand_bits(Dtype dtype) { return row(dtype).significand_bits; }
+
+Dtype promote(Dtype a, Dtype b) {
+    if (a == b) return a;
+    const Category ca = row(a).category;
+    const Category cb = row(b).category;
+    if (ca == Category::kComplex || cb == Category::kComplex) {
+        const Dtype x = ca < Category::kFloating ? b : complex_of(a);
+        const Dtype y = cb < Category::kFloating ? a : complex_of(b);
+        return size_of(x) >= size_of(y) ? x : y;
+    }
+    if (ca != cb) return ca > cb ? a : b;
+    if (ca == Category::kInteger) return promote_integers(a, b);
+    if (is_half(a) && is_half(b)) return Dtype::float32;
+    return size_of(a) >= size_of(b) ? a : b;
+}
+
+Dtype promote_with_number(Dtype tensor, Dtype number) {
+    if (row(number).category <= row(tensor).category) return tensor;
+    switch (row(number).category) {
+        case Category::kInteger: return Dtype::int64;
+        case Category::kFloating: return Dtype::float32;
+        case Category::kComplex: return complex_of(tensor);
+        case Category::kBool:
+        case Category::kNone: break;
+    }
+    return tensor;
+}
+
+}  // namespace diopi

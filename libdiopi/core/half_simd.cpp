@@ -1,0 +1,40 @@
+#include "core/half_simd.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Bits of the nearest binary16, ties to even.
+uint16_t half_bits(float x) {
+    const auto bits = std::bit_cast<uint32_t>(x);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    // Normal: re-bias the exponent by -112 and round at bit 13. Denormal: adding 0.5 puts the last place where
+    // binary16 has it, so that the addition rounds.
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    const uint32_t finite = magnitude < 0x38800000u ? denormal : normal;
+    const uint32_t rounded = magnitude < 0x477ff000u ? finite : special;  // 65520 and more round to infinity
+    return static_cast<uint16_t>(rounded | ((bits >> 16) & 0x8000u));
+}
+
+}  // namespace
+
+void to_half(std::span<const float> from, Half* __restrict to) {
+    const float* __restrict in = from.data();
+    const size_t n = from.size();
+    for (size_t i = 0; i < n; ++i) to[i].bits = half_bits(in[i]);
+}
+
+void to_bfloat16(std::span<const float> from, Bfloat16* __restrict to) {
+    const float* __restrict in = from.data();
+    const size_t n = from.size();
+    for (size_t i = 0; i < n; ++i) {
+        const auto bits = std::bit_cast<uint32_t>(in[i]);
+        const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+        const uint32_t nan = (bits >> 16) | 0x40u;
+        to[i].bits = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+    }
+}
+
+}  // namespace diopi

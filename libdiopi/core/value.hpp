@@ -1,0 +1,39 @@
+/// Value: one boxed argument of an operator, whatever its C type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/tensor.hpp"
+
+namespace diopi {
+
+/// A number with its dtype, as diopiScalar_t.
+struct Scalar {
+    Dtype dtype = Dtype::float64;
+    double real = 0;       ///< the value when dtype is floating
+    int64_t integer = 0;   ///< the value otherwise
+
+    [[nodiscard]] static Scalar of(double x) { return {Dtype::float64, x, static_cast<int64_t>(0)}; }
+    [[nodiscard]] static Scalar of(int64_t x) { return {Dtype::int64, static_cast<double>(x), x}; }
+    [[nodiscard]] static Scalar of(bool x) { return {Dtype::boolean, x ? 1.0 : 0.0, x ? 1 : 0}; }
+    [[nodiscard]] double as_double() const { return is_floating(dtype) ? real : static_cast<double>(integer); }
+    [[nodiscard]] int64_t as_int() const { return is_floating(dtype) ? static_cast<int64_t>(real) : integer; }
+    bool operator==(const Scalar&) const = default;
+};
+
+using IntList = std::vector<int64_t>;
+using TensorList = std::vector<TensorPtr>;
+
+/// The argument, or std::monostate for an absent (null) one. A generator travels as its handle, owned by the host.
+using Value = std::variant<std::monostate, TensorPtr, TensorList, Scalar, int64_t, double, bool, std::string, IntList,
+                           diopiGeneratorHandle_t>;
+
+[[nodiscard]] inline bool is_null(const Value& value) {
+    if (const auto* tensor = std::get_if<TensorPtr>(&value)) return *tensor == nullptr;
+    return std::holds_alternative<std::monostate>(value);
+}
+
+}  // namespace diopi

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "infer/rules.hpp"
+
+namespace diopi {
+
+namespace infer_rules {
+
+/// grad_x is like x. A gradient whose x is no argument of the backward function (grad_bias of a linear) is described by
+/// whoever knows the forward call; here only those of arguments that stand in the call.
+Specs gradients(Call& call, const ResultHints&) {
+    std::vector<OutputSpec> specs;
+    const auto args = call.row->args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
+        const Tensor* of = call.tensor(args[i].name.substr(5));
+        if (of == nullptr && args[i].name == "grad_input") of = call.tensor("grad_output");
+        if (of != nullptr) specs.push_back({i, {of->shape, of->dtype, {}}});
+    }
+    return specs;
+}
+
+}  // namespace infer_rules
+
+namespace {
+
+int64_t ratio(int64_t numerator, int64_t denominator) { return denominator == 0 ? 1 : numerator / denominator; }
+
+/// Convolution: out sums over C / groups and the kernel, grad_input over K / groups and the kernel, grad_weight and
+/// grad_bias over the batch and the output positions.
+int64_t convolution_terms(const Call& call, std::string_view output) {
+    const Tensor& weight = *call.tensor("weight");
+    if (output == "out") return ratio(weight.numel(), weight.shape[0]) + 1;
+    if (output == "grad_input") {
+        return ratio(weight.numel(), weight.shape[1] * std::max<int64_t>(call.integer("groups", 1), 1));
+    }
+    const Tensor& grad = *call.tensor("grad_output");
+    return ratio(grad.numel(), grad.shape[1]);
+}
+
+int64_t linear_terms(const Call& call, std::string_view output) {
+    const Tensor& weight = *call.tensor("weight");
+    if (output == "out") return weight.shape[1] + 1;
+    if (output == "grad_input") return weight.shape[0];
+    return ratio(call.tensor("grad_output")->numel(), weight.shape[0]);
+}
+
+}  // namespace
+
+int64_t accumulation_length(const Call& call, size_t output) {
+    const std::string_view arg = call.row->args()[output].name;
+    int64_t terms = 1;
+    if (call.row->op == "linear") {
+        terms = linear_terms(call, arg);
+    } else if (call.row->rule == ShapeRule::convolution || call.row->op.starts_with("conv")) {
+        terms = convolution_terms(call, arg);
+    } else if (call.row->rule == ShapeRule::reduce_sum || call.row->rule == ShapeRule::reduce_mean) {
+        const auto* out = std::get_if<TensorPtr>(&call.args[output]);
+        terms = ratio(call.tensor("input")->numel(), out == nullptr || *out == nullptr ? 1 : (*out)->numel());
+    }
+    return std::max<int64_t>(terms, 1);
+}
+
+}  // namespace diopi

@@ -1,0 +1,52 @@
+#include "infer/infer.hpp"
+
+#include "infer/rules.hpp"
+
+namespace diopi {
+
+namespace infer_rules {
+
+Error contradiction(const Call& call, const std::string& what) {
+    return bad_input(std::string(call.row->function) + ": " + what);
+}
+
+std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec spec) {
+    return {{static_cast<size_t>(call.row->find(arg)), std::move(spec)}};
+}
+
+Status spread(Call& call, std::string_view arg, size_t rank) {
+    auto& list = std::get<IntList>(call[arg]);
+    if (list.size() == 1) list.resize(rank, list[0]);
+    if (list.size() == rank) return {};
+    return contradiction(call, std::string(arg) + " has " + std::to_string(list.size()) + " numbers where 1 or " +
+                                   std::to_string(rank) + " are wanted");
+}
+
+}  // namespace infer_rules
+
+Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
+    using namespace infer_rules;
+    switch (call.row->rule) {
+        case ShapeRule::unknown:
+            return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
+        case ShapeRule::same: return same(call, hints);
+        case ShapeRule::in_place: return in_place(call, hints);
+        case ShapeRule::gradients: return gradients(call, hints);
+        case ShapeRule::broadcast: return broadcast(call, hints);
+        case ShapeRule::broadcast_div: return broadcast_div(call, hints);
+        case ShapeRule::convolution: return convolution(call, hints);
+        case ShapeRule::batch_norm: return batch_norm(call, hints);
+        case ShapeRule::max_pool: return max_pool(call, hints);
+        case ShapeRule::adaptive_pool: return adaptive_pool(call, hints);
+        case ShapeRule::linear: return linear(call, hints);
+        case ShapeRule::nll_loss: return nll_loss(call, hints);
+        case ShapeRule::cross_entropy: return cross_entropy(call, hints);
+        case ShapeRule::reduce_mean: return reduce_mean(call, hints);
+        case ShapeRule::reduce_sum: return reduce_sum(call, hints);
+        case ShapeRule::reduce_index: return reduce_index(call, hints);
+        case ShapeRule::cat: return cat(call, hints);
+    }
+    return internal_error("a shape rule without a function");
+}
+
+}  // namespace diopi

@@ -1,0 +1,40 @@
+/// Shapes and dtypes of a call's outputs, by the rule that the schema row names. One file per family.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "call/call.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// What the output at position `arg` of a call must be.
+struct OutputSpec {
+    size_t arg = 0;
+    TensorSpec spec;
+};
+
+/// What a framework's call says about its result and the C function only sees in the output tensor.
+struct ResultHints {
+    bool keepdim = false;
+    std::optional<Dtype> dtype;
+};
+
+/// Stands for null inside an integer list, such as output_size = [null, 3]; infer replaces it.
+inline constexpr int64_t kFromInput = INT64_MIN;
+
+/// Brings arguments into the form that the C function takes (one number for all spatial dims becomes a list, an empty
+/// pooling stride becomes the kernel size) and describes every output. Contradicting shapes are bad input; a rule
+/// that does not exist yet is not implemented.
+[[nodiscard]] Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints);
+
+/// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
+[[nodiscard]] int64_t accumulation_length(const Call& call, size_t output);
+
+/// The dtype of an operation on a tensor and another tensor or number, as torch.result_type: a 0-dim tensor or a number
+/// only counts when its category (bool, integer, floating, complex) is the higher one.
+[[nodiscard]] Dtype result_type(const Tensor& a, const Tensor& b);
+[[nodiscard]] Dtype result_type(const Tensor& a, const Scalar& b);
+
+}  // namespace diopi

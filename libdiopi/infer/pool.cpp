@@ -1,0 +1,76 @@
+#include "infer/rules.hpp"
+
+namespace diopi::infer_rules {
+
+namespace {
+
+/// Number of windows. With ceil_mode a last window may hang over, but never start in the right padding.
+int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+    const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+    int64_t count = (room >= 0 ? room / stride : -1) + 1;
+    if (ceil_mode && (count - 1) * stride >= size + padding) --count;
+    return count;
+}
+
+/// Spatial dims of a pooling of rank `spatial`: input is (C, *) or (N, C, *).
+Result<size_t> leading_dims(const Call& call, size_t spatial) {
+    const Tensor& input = *call.tensor("input");
+    const size_t rank = input.shape.size();
+    if (rank != spatial + 1 && rank != spatial + 2) {
+        return contradiction(call, "input " + to_string(input.shape) + " must have " + std::to_string(spatial + 1) +
+                                       " or " + std::to_string(spatial + 2) + " dims");
+    }
+    return rank - spatial;
+}
+
+/// The pooling's number of spatial dims, from its name: max_pool2d has 2.
+size_t spatial_dims(const Call& call) { return static_cast<size_t>(call.row->op[call.row->op.size() - 2] - '0'); }
+
+}  // namespace
+
+Specs max_pool(Call& call, const ResultHints&) {
+    const Tensor& input = *call.tensor("input");
+    const size_t spatial = spatial_dims(call);
+    auto& stride = std::get<IntList>(call["stride"]);
+    if (stride.empty()) stride = *call.ints("kernel_size");
+    for (const char* arg : {"kernel_size", "stride", "padding", "dilation"}) {
+        if (Status s = spread(call, arg, spatial); !s.ok()) return s.error();
+    }
+    auto leading = leading_dims(call, spatial);
+    if (!leading.ok()) return leading.error();
+    Shape shape(input.shape.begin(), input.shape.begin() + static_cast<std::ptrdiff_t>(*leading));
+    for (size_t i = 0; i < spatial; ++i) {
+        const int64_t kernel = (*call.ints("kernel_size"))[i];
+        const int64_t step = (*call.ints("stride"))[i];
+        const int64_t padding = (*call.ints("padding"))[i];
+        const int64_t dilation = (*call.ints("dilation"))[i];
+        if (kernel <= 0 || step <= 0 || dilation <= 0 || padding < 0 || padding > kernel / 2) {
+            return contradiction(call, "kernel_size, stride and dilation must be positive and padding at most half of "
+                                       "kernel_size");
+        }
+        const int64_t size = windows(input.shape[*leading + i], kernel, step, padding, dilation, call.flag("ceil_mode"));
+        if (size <= 0) return contradiction(call, "input " + to_string(input.shape) + " is smaller than the kernel");
+        shape.push_back(size);
+    }
+    std::vector<OutputSpec> specs = one(call, "out", {shape, input.dtype, {}});
+    if (call.has("indices")) specs.push_back(one(call, "indices", {shape, Dtype::int64, {}})[0]);
+    return specs;
+}
+
+Specs adaptive_pool(Call& call, const ResultHints&) {
+    const Tensor& input = *call.tensor("input");
+    const size_t spatial = spatial_dims(call);
+    if (Status s = spread(call, "output_size", spatial); !s.ok()) return s.error();
+    auto leading = leading_dims(call, spatial);
+    if (!leading.ok()) return leading.error();
+    auto& sizes = std::get<IntList>(call["output_size"]);
+    Shape shape(input.shape.begin(), input.shape.begin() + static_cast<std::ptrdiff_t>(*leading));
+    for (size_t i = 0; i < spatial; ++i) {
+        if (sizes[i] == kFromInput) sizes[i] = input.shape[*leading + i];
+        if (sizes[i] < 0) return contradiction(call, "output_size must not be negative");
+        shape.push_back(sizes[i]);
+    }
+    return one(call, "out", {std::move(shape), input.dtype, {}});
+}
+
+}  // namespace diopi::infer_rules

@@ -1,0 +1,74 @@
+/// The lines of a run as the standard's users know them, and a progress bar that gives way to them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/record.hpp"
+
+namespace diopi {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+struct LogMessage {
+    LogLevel level = LogLevel::kInfo;
+    std::string text;
+};
+
+/// "2022-09-29 16:40:40,550 - DIOPI-Test - INFO - `text`": local time, milliseconds behind a comma.
+[[nodiscard]] std::string log_line(LogLevel level, std::string_view text, std::chrono::system_clock::time_point when);
+
+/// What a finished case has to say: a message per function that ran; behind a failure its reason and the command that
+/// repeats it (with `options` appended).
+[[nodiscard]] std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options);
+
+/// How far a run is.
+struct Progress {
+    int64_t done = 0, total = 0, failures = 0;
+    double elapsed = 0;  ///< seconds
+};
+
+/// The bar in `width` columns: "[####....]  120/400  3 failed  0:12 elapsed, 0:28 left".
+[[nodiscard]] std::string progress_text(const Progress& progress, int width);
+
+/// Writes log lines to a stream and keeps a progress bar in the last line of it, when it is a terminal.
+/// For one thread; the destructor removes the bar.
+class Console {
+ public:
+    struct Options {
+        std::FILE* stream = stdout;
+        LogLevel least = LogLevel::kInfo;  ///< messages below it are dropped
+        bool bar = true;                   ///< no bar outside a terminal in any case
+    };
+
+    explicit Console(Options options);
+    ~Console();
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    void log(LogLevel level, std::string_view text);
+    /// Text without time and level, printed above the bar; a newline is added.
+    void print(std::string_view text);
+    /// Starts the bar's clock.
+    void start(int64_t total);
+    /// Notes how far the run is; draws at most ten times a second.
+    void advance(int64_t done, int64_t failures);
+    /// Removes the bar.
+    void finish();
+
+ private:
+    void erase();
+    void draw();
+
+    Options options_;
+    bool bar_ = false;
+    bool drawn_ = false;
+    Progress progress_;
+    std::chrono::steady_clock::time_point started_, drawn_at_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,132 @@
+#include "report/error_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/shape.hpp"
+
+namespace diopi {
+
+namespace {
+
+constexpr const char* kRule = "---------------------------------\n";
+constexpr std::string_view kUnquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@%-";
+
+const Deviation* worst_of(const std::vector<Deviation>& deviations) {
+    const auto further = [](const Deviation& a, const Deviation& b) {
+        return std::tuple(a.mismatches > 0, a.budget_used) < std::tuple(b.mismatches > 0, b.budget_used);
+    };
+    const auto worst = std::max_element(deviations.begin(), deviations.end(), further);
+    return worst == deviations.end() ? nullptr : &*worst;
+}
+
+std::string one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    return text;
+}
+
+std::string shell_quoted(const std::string& text) {
+    if (!text.empty() && text.find_first_not_of(kUnquoted) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
+const char* suffix_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::kCrashed:
+            return " (crashed)";
+        case Verdict::kTimeout:
+            return " (timeout)";
+        case Verdict::kPassed:
+        case Verdict::kFailed:
+        case Verdict::kSkipped:
+        case Verdict::kNotImplemented:
+            break;
+    }
+    return "";
+}
+
+std::string counted(int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
+
+}  // namespace
+
+bool is_failure(Verdict verdict) {
+    return verdict == Verdict::kFailed || verdict == Verdict::kCrashed || verdict == Verdict::kTimeout;
+}
+
+std::vector<Fault> faults_of(const CaseResult& result) {
+    std::vector<Fault> faults;
+    if (result.verdict == Verdict::kPassed) return faults;
+    bool explained = false;
+    for (const StepResult& step : result.steps) {
+        if (step.verdict == Verdict::kPassed) continue;
+        const std::string& reason = step.reason.empty() ? result.reason : step.reason;
+        faults.push_back(
+            {&result, step.function, step.step, step.verdict, one_line(reason), worst_of(step.deviations)});
+        explained = explained || step.verdict == result.verdict;
+    }
+    if (!explained) faults.push_back({&result, result.op, "", result.verdict, one_line(result.reason), nullptr});
+    return faults;
+}
+
+std::vector<Fault> faults_of(const std::vector<CaseResult>& results) {
+    std::vector<Fault> all;
+    for (const CaseResult& result : results) {
+        for (Fault& fault : faults_of(result)) all.push_back(std::move(fault));
+    }
+    return all;
+}
+
+std::string tensor_info(const std::vector<TensorInfo>& tensors) {
+    std::string text = "[";
+    for (const TensorInfo& tensor : tensors) {
+        if (text.size() > 1) text += ", ";
+        text += fmt::format("({}, {}, {})", tensor.name, tensor.dtype, to_string(tensor.shape));
+    }
+    return text + "]";
+}
+
+std::string failure_text(const Fault& fault, std::string_view gap) {
+    const std::string step = fault.step.empty() ? "" : ", " + fault.step;
+    return fmt::format("Run diopi_functions.{} failed{}.{}TestTag: [{}{}]  TensorInfo : {}", fault.function,
+                       suffix_of(fault.verdict), gap, fault.result->dtype, step, tensor_info(fault.result->tensors));
+}
+
+std::string repeat_command(const std::string& case_id, const std::string& options) {
+    return "diopi test --case " + shell_quoted(case_id) + (options.empty() ? "" : " " + options);
+}
+
+std::string error_report(const std::vector<CaseResult>& results) {
+    std::string failures;
+    int64_t count = 0;
+    // (verdict, function, reason) -> cases
+    std::map<std::tuple<Verdict, std::string, std::string>, int64_t> unrun;
+    for (const Fault& fault : faults_of(results)) {
+        if (is_failure(fault.verdict)) {
+            failures += fmt::format("{}--{}\n", ++count, failure_text(fault, "   "));
+        } else {
+            const bool skipped = fault.verdict == Verdict::kSkipped;
+            ++unrun[{fault.verdict, fault.function, skipped ? fault.reason : ""}];
+        }
+    }
+    std::string text = fmt::format(
+        "DIOPI-Test Error Report\n{}{} Tests failed:\n{}{}"
+        "Test skipped or op not implemented:\n",
+        kRule, count, failures, kRule);
+    for (const auto& [key, cases] : unrun) {
+        const auto& [verdict, function, reason] = key;
+        if (verdict == Verdict::kNotImplemented) {
+            text += fmt::format("diopi_functions.{} not implemented ({})\n", function, counted(cases));
+        } else {
+            text += fmt::format("diopi_functions.{} skipped: {} ({})\n", function, reason, counted(cases));
+        }
+    }
+    return text;
+}
+
+}  // namespace diopi

@@ -1,0 +1,45 @@
+/// The text report of failures, in the form that the standard's users know, and the phrases that it shares with the
+/// console, the CSV and JUnit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "store/record.hpp"
+
+namespace diopi {
+
+/// One call that did not pass; a case has as many as it has such steps.
+struct Fault {
+    const CaseResult* result = nullptr;
+    std::string function;  ///< "batch_norm_backward"; the operator's name when no step was reached
+    std::string step;      ///< empty when no step was reached
+    Verdict verdict = Verdict::kFailed;
+    std::string reason;
+    const Deviation* deviation = nullptr;  ///< the output that is furthest out; null when nothing was compared
+};
+
+/// Failed, crashed or timed out: what makes a run fail.
+[[nodiscard]] bool is_failure(Verdict verdict);
+
+/// The steps of a case that did not pass, or the case itself when it did not come to a step. Points into `result`.
+[[nodiscard]] std::vector<Fault> faults_of(const CaseResult& result);
+/// Those of all cases, in order.
+[[nodiscard]] std::vector<Fault> faults_of(const std::vector<CaseResult>& results);
+
+/// "[(input, float32, (32, 16, 112, 112)), (running_mean, float32, (16,))]".
+[[nodiscard]] std::string tensor_info(const std::vector<TensorInfo>& tensors);
+
+/// "Run diopi_functions.relu failed." followed by `gap` and the test tag and tensor info; a crash or a timeout says so
+/// behind "failed".
+[[nodiscard]] std::string failure_text(const Fault& fault, std::string_view gap);
+
+/// "diopi test --case ID" with `options` behind, quoted for a shell: what repeats one case alone.
+[[nodiscard]] std::string repeat_command(const std::string& case_id, const std::string& options);
+
+/// The whole report: failures numbered from 1, then what was skipped or not implemented, by function with counts.
+[[nodiscard]] std::string error_report(const std::vector<CaseResult>& results);
+
+}  // namespace diopi

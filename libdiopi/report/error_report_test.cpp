@@ -1,0 +1,97 @@
+#include "report/error_report.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace diopi {
+
+namespace {
+
+CaseResult result_of(const std::string& id, const std::string& op, Verdict verdict, const std::string& reason = "") {
+    CaseResult result;
+    result.case_id = id;
+    result.op = op;
+    result.dtype = "float32";
+    result.verdict = verdict;
+    result.reason = reason;
+    result.tensors = {{"input", "float32", {32, 16, 112, 112}}, {"running_mean", "float32", {16}}};
+    return result;
+}
+
+CaseResult failing_backward() {
+    CaseResult result = result_of("ops/norm.batch_norm.0", "batch_norm", Verdict::kFailed);
+    Deviation fine;
+    fine.output = "grad_weight";
+    fine.budget_used = 0.9;
+    Deviation far;
+    far.output = "grad_input";
+    far.mismatches = 3;
+    far.budget_used = 2;
+    result.steps = {{"batch_norm", "forward", Verdict::kPassed, "", {}, 0},
+                    {"batch_norm_backward", "backward", Verdict::kFailed, "3 elements\nare off", {fine, far}, 0}};
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("the error report has the form that users know", "[report]") {
+    CHECK(error_report({failing_backward()}) ==
+          "DIOPI-Test Error Report\n"
+          "---------------------------------\n"
+          "1 Tests failed:\n"
+          "1--Run diopi_functions.batch_norm_backward failed.   TestTag: [float32, backward]  TensorInfo : [(input, "
+          "float32, (32, 16, 112, 112)), (running_mean, float32, (16,))]\n"
+          "---------------------------------\n"
+          "Test skipped or op not implemented:\n");
+}
+
+TEST_CASE("the error report stands when nothing failed", "[report]") {
+    CHECK(error_report({}) ==
+          "DIOPI-Test Error Report\n"
+          "---------------------------------\n"
+          "0 Tests failed:\n"
+          "---------------------------------\n"
+          "Test skipped or op not implemented:\n");
+}
+
+TEST_CASE("a crash counts as a failure; skips and missing operators are counted by reason", "[report]") {
+    const std::string report = error_report(
+        {result_of("a", "relu", Verdict::kCrashed, "SIGSEGV"), result_of("b", "add", Verdict::kSkipped, "bool"),
+         result_of("c", "add", Verdict::kSkipped, "bool"), result_of("d", "nms", Verdict::kNotImplemented)});
+    CHECK(report ==
+          "DIOPI-Test Error Report\n"
+          "---------------------------------\n"
+          "1 Tests failed:\n"
+          "1--Run diopi_functions.relu failed (crashed).   TestTag: [float32]  TensorInfo : [(input, float32, (32, 16, "
+          "112, 112)), (running_mean, float32, (16,))]\n"
+          "---------------------------------\n"
+          "Test skipped or op not implemented:\n"
+          "diopi_functions.add skipped: bool (2 cases)\n"
+          "diopi_functions.nms not implemented (1 case)\n");
+}
+
+TEST_CASE("a fault names the step and the output that is furthest out", "[report]") {
+    const CaseResult result = failing_backward();
+    const std::vector<Fault> faults = faults_of(result);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].function == "batch_norm_backward");
+    CHECK(faults[0].reason == "3 elements are off");
+    REQUIRE(faults[0].deviation != nullptr);
+    CHECK(faults[0].deviation->output == "grad_input");
+}
+
+TEST_CASE("a case that crashed after a passed step is still a fault", "[report]") {
+    CaseResult result = failing_backward();
+    result.steps.pop_back();
+    result.verdict = Verdict::kCrashed;
+    const std::vector<Fault> faults = faults_of(result);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].function == "batch_norm");
+    CHECK(faults[0].step.empty());
+}
+
+TEST_CASE("the repeat command survives a shell", "[report]") {
+    CHECK(repeat_command("ops/binary.add.17", "--seed 7") == "diopi test --case ops/binary.add.17 --seed 7");
+    CHECK(repeat_command("ops/it's.a b.1", "") == "diopi test --case 'ops/it'\\''s.a b.1'");
+}
+
+}  // namespace diopi

@@ -1,0 +1,23 @@
+/// JUnit XML, as Jenkins, GitLab and Bazel read it: one testsuite per operator, one testcase per case.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "store/record.hpp"
+
+namespace diopi {
+
+/// Text for XML 1.0: markup escaped, line breaks kept as references, and what XML cannot hold (control characters,
+/// broken UTF-8) removed or replaced by "?".
+[[nodiscard]] std::string xml_escaped(std::string_view text);
+
+/// The document. `options` is appended to each repeat command.
+[[nodiscard]] std::string junit_xml(const std::vector<CaseResult>& results, const std::string& options);
+
+/// Writes it in one step.
+Status write_junit(const std::string& path, const std::vector<CaseResult>& results, const std::string& options);
+
+}  // namespace diopi

@@ -1,0 +1,124 @@
+#include "report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/error_report.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CountColumn {
+    const char* key;
+    const char* title;
+    int64_t Counts::*member;
+};
+constexpr std::array kColumns = {CountColumn{"passed", "passed", &Counts::passed},
+                                 CountColumn{"failed", "failed", &Counts::failed},
+                                 CountColumn{"crashed", "crashed", &Counts::crashed},
+                                 CountColumn{"timeout", "timeout", &Counts::timeout},
+                                 CountColumn{"skipped", "skipped", &Counts::skipped},
+                                 CountColumn{"not_implemented", "not implemented", &Counts::not_implemented}};
+
+std::vector<std::string> row_of(const std::string& title, const Counts& counts) {
+    std::vector<std::string> cells = {title, std::to_string(counts.total())};
+    for (const CountColumn& column : kColumns) {
+        const int64_t n = counts.*column.member;
+        cells.push_back(n == 0 ? "." : std::to_string(n));
+    }
+    return cells;
+}
+
+Style style_of(const Counts& counts) {
+    if (counts.failures() > 0) return Style::kRed;
+    return counts.passed == 0 ? Style::kYellow : Style::kPlain;
+}
+
+}  // namespace
+
+void Counts::add(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::kPassed:
+            ++passed;
+            return;
+        case Verdict::kFailed:
+            ++failed;
+            return;
+        case Verdict::kCrashed:
+            ++crashed;
+            return;
+        case Verdict::kTimeout:
+            ++timeout;
+            return;
+        case Verdict::kSkipped:
+            ++skipped;
+            return;
+        case Verdict::kNotImplemented:
+            ++not_implemented;
+            return;
+    }
+}
+
+Counts count(const std::vector<CaseResult>& results) {
+    Counts counts;
+    for (const CaseResult& result : results) counts.add(result.verdict);
+    return counts;
+}
+
+std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results) {
+    std::map<std::string, Counts> by_operator;
+    for (const CaseResult& result : results) by_operator[result.op].add(result.verdict);
+    return by_operator;
+}
+
+std::string summary_line(const Counts& counts, double seconds) {
+    std::string text;
+    for (const CountColumn& column : kColumns) {
+        const int64_t n = counts.*column.member;
+        if (n > 0) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", n, column.title);
+    }
+    return fmt::format("{} case{}{} ({:.1f} s)", counts.total(), counts.total() == 1 ? "" : "s", text, seconds);
+}
+
+Table summary_table(const std::vector<CaseResult>& results) {
+    std::vector<Column> columns = {{"operator"}, {"cases", Align::kRight}};
+    for (const CountColumn& column : kColumns) columns.push_back({column.title, Align::kRight});
+    Table table(std::move(columns));
+    const auto by_operator = count_by_operator(results);
+    std::vector<std::pair<std::string, Counts>> rows(by_operator.begin(), by_operator.end());
+    std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second.failures() > 0; });
+    for (const auto& [op, counts] : rows) table.add_row(row_of(op, counts), style_of(counts));
+    table.add_row(row_of("all", count(results)), Style::kBold);
+    return table;
+}
+
+std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures) {
+    const Counts counts = count(results);
+    Json counted = Json::object();
+    for (const CountColumn& column : kColumns) counted[column.key] = counts.*column.member;
+    Json not_passed = Json::array();
+    for (const Fault& fault : faults_of(results)) {
+        const std::string& id = fault.result->case_id;
+        not_passed.push_back({{"case", id},
+                              {"function", fault.function},
+                              {"verdict", name(fault.verdict)},
+                              {"step", fault.step},
+                              {"reason", fault.reason},
+                              {"repeat", repeat_command(id, figures.options)}});
+    }
+    const Json json = {{"counts", std::move(counted)},
+                       {"not_passed", std::move(not_passed)},
+                       {"backend", figures.backend},
+                       {"seed", figures.seed},
+                       {"seconds", figures.seconds}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace diopi

@@ -1,0 +1,84 @@
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace diopi {
+
+namespace {
+
+constexpr int kNarrowest = 80;
+constexpr int kWidest = 200;
+constexpr int kGap = 2;
+/// A text column is not squeezed below this.
+constexpr int kNarrowestText = 8;
+
+std::string repeated(std::string_view piece, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += piece;
+    return text;
+}
+
+}  // namespace
+
+void Table::add_row(std::vector<std::string> cells, Style style) {
+    cells.resize(columns_.size());
+    rows_.push_back({std::move(cells), style});
+}
+
+std::vector<int> Table::fit(int width) const {
+    std::vector<int> widths;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+        int widest = display_width(columns_[c].title);
+        for (const Row& row : rows_) widest = std::max(widest, display_width(row.cells[c]));
+        widths.push_back(columns_[c].max_width > 0 ? std::min(widest, columns_[c].max_width) : widest);
+    }
+    int surplus =
+        std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1) - width;
+    while (surplus > 0) {
+        int* widest = nullptr;
+        for (size_t c = 0; c < widths.size(); ++c) {
+            const bool yields = columns_[c].align == Align::kLeft && widths[c] > kNarrowestText;
+            if (yields && (widest == nullptr || widths[c] > *widest)) widest = &widths[c];
+        }
+        if (widest == nullptr) break;
+        --*widest;
+        --surplus;
+    }
+    return widths;
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<int>& widths) const {
+    std::string text;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+        if (c > 0) text.append(kGap, ' ');
+        const bool is_number = columns_[c].align == Align::kRight && columns_[c].max_width == 0;
+        const std::string cell = is_number ? cells[c] : shorten(cells[c], widths[c]);
+        const auto padding = static_cast<size_t>(std::max(0, widths[c] - display_width(cell)));
+        if (columns_[c].align == Align::kRight) text.append(padding, ' ');
+        text += cell;
+        if (columns_[c].align == Align::kLeft) text.append(padding, ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+}
+
+std::string Table::render(int width, bool colour) const {
+    const std::vector<int> widths = fit(width);
+    std::vector<std::string> titles;
+    std::vector<std::string> rules;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+        titles.push_back(columns_[c].title);
+        rules.push_back(repeated("-", widths[c]));
+    }
+    std::string text = styled(line(titles, widths), Style::kBold, colour) + "\n" + line(rules, widths) + "\n";
+    for (const Row& row : rows_) text += styled(line(row.cells, widths), row.style, colour) + "\n";
+    return text;
+}
+
+void Table::print(std::FILE* stream) const {
+    const std::string text = render(std::clamp(terminal_width(stream), kNarrowest, kWidest), use_colour(stream));
+    std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+}  // namespace diopi

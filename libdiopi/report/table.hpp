@@ -1,0 +1,47 @@
+/// A plain text table: aligned columns, fitted to the width of the terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/terminal.hpp"
+
+namespace diopi {
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+    int max_width = 0;  ///< columns that it may take at most; 0: as many as its longest cell
+};
+
+class Table {
+ public:
+    explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    /// Adds a row; missing cells are empty, surplus ones are dropped. `style` holds for the whole row.
+    void add_row(std::vector<std::string> cells, Style style = Style::kPlain);
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+    /// Title, rule and rows, each line ending in a newline and at most `width` columns wide where that is possible:
+    /// the widest left-aligned column gives way and its cells end in an ellipsis. Numbers are never cut.
+    [[nodiscard]] std::string render(int width, bool colour) const;
+    /// Fitted to the stream, within 80..200 columns, and written to it.
+    void print(std::FILE* stream) const;
+
+ private:
+    struct Row {
+        std::vector<std::string> cells;
+        Style style;
+    };
+
+    [[nodiscard]] std::vector<int> fit(int width) const;
+    [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<int>& widths) const;
+
+    std::vector<Column> columns_;
+    std::vector<Row> rows_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,49 @@
+#include "report/table.hpp"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+namespace diopi {
+
+TEST_CASE("a table aligns words left and numbers right", "[report][table]") {
+    Table table({{"operator"}, {"cases", Align::kRight}});
+    table.add_row({"add", "7"});
+    table.add_row({"größe", "14143"});
+    CHECK(table.render(80, false) ==
+          "operator  cases\n"
+          "--------  -----\n"
+          "add           7\n"
+          "größe     14143\n");
+}
+
+TEST_CASE("the widest text column gives way, numbers never", "[report][table]") {
+    Table table({{"name"}, {"reason"}, {"n", Align::kRight}});
+    table.add_row({"short", std::string(300, 'x'), "123456789"});
+    const std::string text = table.render(80, false);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= 80);
+    CHECK(text.find("…") != std::string::npos);
+    CHECK(text.find("123456789\n") != std::string::npos);
+}
+
+TEST_CASE("a column keeps to its greatest width", "[report][table]") {
+    Table table({{"name", Align::kLeft, 5}});
+    table.add_row({"abcdefgh"});
+    CHECK(table.render(80, false) == "name\n-----\nabcd…\n");
+}
+
+TEST_CASE("colour appears only when asked for", "[report][table]") {
+    Table table({{"name"}});
+    table.add_row({"bad"}, Style::kRed);
+    CHECK(table.render(80, false).find('\x1b') == std::string::npos);
+    CHECK(table.render(80, true).find("\x1b[31mbad\x1b[0m") != std::string::npos);
+}
+
+TEST_CASE("text is shortened by characters, not bytes", "[report][table]") {
+    CHECK(shorten("größe", 5) == "größe");
+    CHECK(shorten("größen", 5) == "größ…");
+    CHECK(shorten("abc", 1) == "…");
+    CHECK(shorten("abc", 0).empty());
+}
+
+}  // namespace diopi

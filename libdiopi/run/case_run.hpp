@@ -1,0 +1,32 @@
+/// Runs one case on a backend: forward, in place, backward, each held to the oracle or to a stored baseline.
+#pragma once
+
+#include <functional>
+
+#include "backend/backend.hpp"
+#include "cases/bind.hpp"
+#include "cases/case.hpp"
+#include "store/baseline.hpp"
+#include "store/record.hpp"
+
+namespace diopi {
+
+struct CaseOptions {
+    const Backend* backend = nullptr;
+    uint64_t seed = 0;
+    /// isclose with a mismatch ratio instead of the accuracy classes.
+    bool legacy = false;
+    /// The stored baseline of a case, null when there is none; called at most once per case.
+    std::function<Result<const CaseBaseline*>(const Case&)> baseline;
+};
+
+/// The whole case; never fails itself: what goes wrong is the verdict.
+[[nodiscard]] CaseResult run_case(const Case& c, const CaseOptions& options);
+
+/// What is known about a case without running it: names, dtypes and shapes of its tensors.
+[[nodiscard]] CaseResult describe(const Case& c);
+
+/// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict.
+[[nodiscard]] Status plan(const Case& c);
+
+}  // namespace diopi

@@ -1,0 +1,113 @@
+#include "run/oracle.hpp"
+
+#include <cmath>
+#include <complex>
+
+#include "call/chain.hpp"
+#include "core/convert.hpp"
+#include "runtime/generator.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Numbers act in the dtype of the operation: a float32 or half operation has rounded them to float32 first.
+bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& outputs) {
+    bool any = false;
+    const auto look = [&](Dtype dtype) {
+        if (dtype == Dtype::float64 || dtype == Dtype::complex128) return false;
+        any = any || is_floating(dtype) || is_complex(dtype);
+        return true;
+    };
+    for (const OutputSpec& output : outputs) {
+        if (!look(output.spec.dtype)) return false;
+    }
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (!call.row->args()[i].is_inout) continue;
+        const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
+        if (tensor != nullptr && *tensor != nullptr && !look((*tensor)->dtype)) return false;
+    }
+    return any;
+}
+
+void drop_signs(const Tensor& tensor) {
+    const int64_t n = tensor.numel();
+    if (tensor.dtype == Dtype::float64) {
+        auto* x = tensor.data_as<double>();
+        for (int64_t i = 0; i < n; ++i) x[i] = std::fabs(x[i]);
+    } else if (tensor.dtype == Dtype::complex128) {
+        auto* x = tensor.data_as<std::complex<double>>();
+        for (int64_t i = 0; i < n; ++i) x[i] = {std::fabs(x[i].real()), std::fabs(x[i].imag())};
+    }
+}
+
+}  // namespace
+
+Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
+    if (tensor == nullptr) return tensor;
+    const bool same = wide_dtype(tensor->dtype) == tensor->dtype && tensor->is_contiguous();
+    if (shared && same && sign == Sign::kKept) return tensor;
+    const bool cached = shared && sign == Sign::kKept;
+    if (cached) {
+        if (const auto found = widened_.find(tensor.get()); found != widened_.end()) return found->second;
+    }
+    auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
+    if (!out.ok()) return out;
+    widen(*tensor, **out);
+    if (sign == Sign::kDropped) drop_signs(**out);
+    if (cached) widened_[tensor.get()] = *out;
+    return out;
+}
+
+Result<std::vector<Expected>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign) {
+    Call wide(*call.row);
+    std::vector<Expected> expected;
+    Generator generator;
+    const bool float32 = computes_in_float32(call, outputs);
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        const Value& value = call.args[i];
+        wide.args[i] = value;
+        if (arg.is_output) {
+            wide.args[i] = {};
+        } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
+            auto made = widened(*tensor, sign, !arg.is_inout);
+            if (!made.ok()) return made.error();
+            wide.args[i] = *made;
+            if (arg.is_inout && *made != nullptr) expected.push_back({i, *made});
+        } else if (const auto* list = std::get_if<TensorList>(&value)) {
+            auto& target = std::get<TensorList>(wide.args[i]);
+            for (size_t k = 0; k < list->size(); ++k) {
+                auto made = widened((*list)[k], sign, !arg.is_inout);
+                if (!made.ok()) return made.error();
+                target[k] = *made;
+            }
+        } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i]); scalar != nullptr && float32) {
+            scalar->real = static_cast<double>(static_cast<float>(scalar->real));
+        } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
+            generator = **handle;
+            wide.args[i] = &generator;
+        }
+    }
+    for (const OutputSpec& output : outputs) {
+        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(output.spec.dtype), {}});
+        if (!made.ok()) return made.error();
+        wide.args[output.arg] = *made;
+        expected.push_back({output.arg, *made});
+    }
+    Context context(cpu_device());
+    const Outcome outcome = Chain(reference_backend()).run(wide, context);
+    if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
+    if (!outcome.ok()) return failed("reference: " + outcome.message);
+    return expected;
+}
+
+Result<std::vector<Expected>> Oracle::run(const Call& call, const std::vector<OutputSpec>& outputs) {
+    return evaluate(call, outputs, Sign::kKept);
+}
+
+Result<std::vector<Expected>> Oracle::magnitudes(const Call& call, const std::vector<OutputSpec>& outputs) {
+    return evaluate(call, outputs, Sign::kDropped);
+}
+
+}  // namespace diopi

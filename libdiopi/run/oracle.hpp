@@ -1,0 +1,37 @@
+/// The oracle: expected values of a call, computed by the reference backend in float64 from the same rounded inputs.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "infer/infer.hpp"
+
+namespace diopi {
+
+/// An expected tensor at the position of an argument, in the wide dtype (float64, int64, complex128, bool).
+struct Expected {
+    size_t arg = 0;
+    TensorPtr tensor;
+};
+
+/// One per case: it keeps the widened inputs, which the steps of a case share.
+class Oracle {
+ public:
+    /// Expected outputs, and in-out arguments after the call. `call` holds host tensors and keeps them as they are;
+    /// `generator` is copied, so that the call that is tested draws the same numbers.
+    [[nodiscard]] Result<std::vector<Expected>> run(const Call& call, const std::vector<OutputSpec>& outputs);
+
+    /// Sums of the terms' magnitudes, S of accuracy class D: the same multilinear call on absolute values.
+    [[nodiscard]] Result<std::vector<Expected>> magnitudes(const Call& call, const std::vector<OutputSpec>& outputs);
+
+ private:
+    enum class Sign { kKept, kDropped };
+    [[nodiscard]] Result<std::vector<Expected>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
+                                                         Sign sign);
+    [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);
+
+    std::unordered_map<const Tensor*, TensorPtr> widened_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,151 @@
+#include "run/steps.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cases/draw.hpp"
+#include "core/convert.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The expected value in the output's own dtype, as the backward function of a framework would receive it.
+Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
+    auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
+    if (out.ok()) narrow(*wide, **out);
+    return out;
+}
+
+Result<TensorPtr> ones(const TensorSpec& spec) {
+    auto wide = make_tensor(cpu_device(), {spec.shape, Dtype::float64, {}});
+    if (!wide.ok()) return wide;
+    std::fill_n((*wide)->data_as<double>(), (*wide)->numel(), 1.0);
+    return rounded(*wide, spec.dtype);
+}
+
+const Expected* find(const std::vector<Expected>& list, size_t arg) {
+    const auto found = std::ranges::find(list, arg, &Expected::arg);
+    return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
+    std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline));
+    auto rows = rows_for(c);
+    if (!rows.ok()) return rows.error();
+    steps->rows_ = *rows;
+    if (Status s = steps->take_inputs(seed); !s.ok()) return s.error();
+    return steps;
+}
+
+Status CaseSteps::take_inputs(uint64_t seed) {
+    for (const CaseTensor& tensor : case_->tensors) {
+        auto drawn = draw(tensor, case_->key(seed));
+        if (!drawn.ok()) return drawn.error();
+        for (size_t i = 0; i < drawn->size() && baseline_ != nullptr; ++i) {
+            const std::string name = tensor.is_list ? tensor.name + "." + std::to_string(i) : tensor.name;
+            const auto stored = std::ranges::find(baseline_->inputs, name, &NamedTensor::name);
+            if (stored != baseline_->inputs.end()) {
+                (*drawn)[i] = stored->tensor;
+            } else if (Status s = check_input(*baseline_, name, *(*drawn)[i]); !s.ok()) {
+                return s;
+            }
+        }
+        tensors_.emplace_back(tensor.name, std::move(*drawn));
+    }
+    return {};
+}
+
+std::vector<std::string> CaseSteps::names() const {
+    std::vector<std::string> names = {"forward"};
+    if (case_->inplace) names.emplace_back("inplace");
+    if (case_->backward) names.emplace_back("backward");
+    return names;
+}
+
+void CaseSteps::lend_generator(Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (call.row->args()[i].kind == ArgKind::generator) call.args[i] = &generator_;
+    }
+}
+
+Result<Step> CaseSteps::plan(const std::string& name) {
+    if (name == "backward") return plan_backward();
+    const bool direct = name == "forward";
+    const Row* row = direct && rows_.forward != nullptr ? rows_.forward : rows_.inplace;
+    if (row == nullptr) return not_implemented("the standard has no " + name + " function of " + case_->op);
+    return plan_forward(*row, name, direct ? case_->op : case_->op + "_inp");
+}
+
+Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, const std::string& function) {
+    auto call = bind_call(row, *case_, tensors_);
+    if (!call.ok()) return call.error();
+    auto outputs = infer(*call, hints_of(*case_));
+    if (!outputs.ok()) return outputs.error();
+    lend_generator(*call);
+    return Step{name, function, std::move(*call), std::move(*outputs)};
+}
+
+Result<Step> CaseSteps::plan_backward() {
+    if (rows_.backward == nullptr || rows_.saving == nullptr) {
+        return not_implemented("the standard has no backward function of " + case_->op);
+    }
+    auto forward = plan_forward(*rows_.saving, "forward", case_->op);
+    if (!forward.ok()) return forward;
+    if (forward->outputs.empty()) return not_implemented("the backward of an operator without outputs");
+    const bool shared = rows_.saving == rows_.forward && forward_.has_value();
+    auto saved = shared ? Result<std::vector<Expected>>(*forward_) : oracle_.run(forward->call, forward->outputs);
+    if (!saved.ok()) return saved.error();
+    for (const OutputSpec& output : forward->outputs) {
+        const Expected* value = find(*saved, output.arg);
+        if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
+        auto tensor = rounded(value->tensor, output.spec.dtype);
+        if (!tensor.ok()) return tensor.error();
+        forward->call.args[output.arg] = *tensor;
+    }
+    auto grad = ones(forward->outputs.front().spec);
+    if (!grad.ok()) return grad.error();
+    auto call = bind_backward(*rows_.backward, *case_, forward->call, *grad);
+    if (!call.ok()) return call.error();
+    std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
+    return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
+}
+
+std::optional<std::vector<Expected>> CaseSteps::stored(const Step& step) const {
+    if (baseline_ == nullptr) return std::nullopt;
+    const auto found = baseline_->expected.find(step.name);
+    if (found == baseline_->expected.end()) return std::nullopt;
+    std::vector<Expected> expected;
+    for (const NamedTensor& named : found->second) {
+        const int arg = step.call.row->find(named.name);
+        if (arg >= 0) expected.push_back({static_cast<size_t>(arg), named.tensor});
+    }
+    return expected;
+}
+
+Result<std::vector<Expected>> CaseSteps::expected(const Step& step) {
+    if (case_->random) return std::vector<Expected>{};
+    if (auto known = stored(step)) return *known;
+    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty();
+    if (twin) {
+        const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
+        const Expected* out = find(*forward_, forward_outputs_.front().arg);
+        if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {
+            return std::vector<Expected>{{0, out->tensor}};
+        }
+    }
+    auto computed = oracle_.run(step.call, step.outputs);
+    if (computed.ok() && step.name == "forward") {
+        forward_ = *computed;
+        forward_outputs_ = step.outputs;
+    }
+    return computed;
+}
+
+Result<std::vector<Expected>> CaseSteps::magnitudes(const Step& step) {
+    return oracle_.magnitudes(step.call, step.outputs);
+}
+
+}  // namespace diopi

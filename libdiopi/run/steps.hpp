@@ -1,0 +1,60 @@
+/// The steps of a case: which calls it makes, on which inputs, and what they must give.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases/bind.hpp"
+#include "run/oracle.hpp"
+#include "runtime/generator.hpp"
+#include "store/baseline.hpp"
+
+namespace diopi {
+
+/// One call of a case with host inputs; outputs are null until a device gives them memory.
+struct Step {
+    std::string name;      ///< "forward", "inplace", "backward"
+    std::string function;  ///< "add", "add_inp", "add_backward": as reports print it
+    Call call;
+    std::vector<OutputSpec> outputs;
+};
+
+/// Plans the steps of one case and answers for their expected values, from a baseline or from the oracle.
+class CaseSteps {
+ public:
+    /// Draws the inputs, or takes those that `baseline` stores; `baseline` may be null.
+    [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
+                                                                   const CaseBaseline* baseline);
+
+    /// "forward", then "inplace" and "backward" as the case wants them.
+    [[nodiscard]] std::vector<std::string> names() const;
+    [[nodiscard]] Result<Step> plan(const std::string& name);
+    /// Expected outputs and in-out arguments; empty for a random operator.
+    [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step);
+    /// S of accuracy class D per output.
+    [[nodiscard]] Result<std::vector<Expected>> magnitudes(const Step& step);
+    [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
+
+ private:
+    CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
+        : case_(&c), baseline_(baseline), generator_{c.key(seed), 0} {}
+    Status take_inputs(uint64_t seed);
+    Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
+    Result<Step> plan_backward();
+    [[nodiscard]] std::optional<std::vector<Expected>> stored(const Step& step) const;
+    void lend_generator(Call& call);
+
+    const Case* case_;
+    const CaseBaseline* baseline_;
+    Generator generator_;
+    CaseRows rows_;
+    CaseTensors tensors_;
+    Oracle oracle_;
+    /// The forward call's expected outputs, which the in-place step shares.
+    std::optional<std::vector<Expected>> forward_;
+    std::vector<OutputSpec> forward_outputs_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,31 @@
+/// The context behind diopiContextHandle_t: the device and stream of a call, and the tensors that the call asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/device.hpp"
+
+struct diopiContext {
+    explicit diopiContext(diopi::Device& d, diopiStreamHandle_t s = nullptr) : device(&d), stream(s) {}
+
+    diopi::Device* device;
+    diopiStreamHandle_t stream;
+    /// Tensors handed out by diopiRequireTensor and diopiRequireBuffer; released by `release`.
+    std::vector<diopi::TensorPtr> required;
+
+    /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.
+    [[nodiscard]] diopi::TensorPtr take(diopiConstTensorHandle_t handle) const;
+    /// Drops every tensor that was required. Call it when the outcome of a call has been collected.
+    void release() { required.clear(); }
+};
+
+namespace diopi {
+
+using Context = ::diopiContext;
+
+/// The text that goes with the last failed runtime or operator call of this thread; for messages.
+[[nodiscard]] const std::string& last_error();
+void set_last_error(std::string message);
+
+}  // namespace diopi

@@ -1,0 +1,72 @@
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/device.hpp"
+
+namespace diopi {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+/// The CPU runs every kernel in the calling thread, so an event is a reading of the steady clock.
+class CpuEvent final : public Event {
+ public:
+    Status record(diopiStreamHandle_t) override {
+        time_ = std::chrono::steady_clock::now();
+        return {};
+    }
+    Status synchronize() override { return {}; }
+    Result<double> elapsed_ms_since(const Event& start) const override {
+        const auto& other = static_cast<const CpuEvent&>(start);
+        return std::chrono::duration<double, std::milli>(time_ - other.time_).count();
+    }
+
+ private:
+    std::chrono::steady_clock::time_point time_;
+};
+
+class CpuDevice final : public Device {
+ public:
+    std::string_view name() const override { return "cpu"; }
+    bool is_host() const override { return true; }
+
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (nbytes == 0) return std::shared_ptr<void>();
+        if (nbytes > SIZE_MAX - kAlignment) return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
+        void* memory = std::aligned_alloc(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
+        if (memory == nullptr) {
+            return failed("out of memory: " + std::to_string(nbytes) +
+                          " bytes for a tensor; run fewer cases at a time (--jobs 1) or free memory");
+        }
+        return std::shared_ptr<void>(memory, std::free);
+    }
+
+    Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        if (nbytes > 0) std::memcpy(dst, src, nbytes);
+        return {};
+    }
+    Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        if (nbytes > 0) std::memcpy(dst, src, nbytes);
+        return {};
+    }
+
+    /// A stream of the CPU is only an identity: work is done when the call returns.
+    Result<diopiStreamHandle_t> create_stream() override { return static_cast<void*>(new char(0)); }
+    Status destroy_stream(diopiStreamHandle_t stream) override {
+        delete static_cast<char*>(stream);
+        return {};
+    }
+    Status synchronize(diopiStreamHandle_t) override { return {}; }
+    Result<std::unique_ptr<Event>> create_event() override { return std::unique_ptr<Event>(new CpuEvent); }
+};
+
+}  // namespace
+
+Device& cpu_device() {
+    static CpuDevice device;
+    return device;
+}
+
+}  // namespace diopi

@@ -1,0 +1,59 @@
+#include "runtime/device.hpp"
+
+#include <cstring>
+
+#include "core/strided.hpp"
+
+namespace diopi {
+
+Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
+    const std::optional<int64_t> count = checked_numel(spec.shape);
+    if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
+    auto tensor = std::make_shared<Tensor>();
+    tensor->shape = spec.shape;
+    tensor->strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
+    tensor->dtype = spec.dtype;
+    size_t nbytes = 0;
+    if (__builtin_mul_overflow(static_cast<size_t>(storage_extent(tensor->shape, tensor->strides)),
+                               size_of(spec.dtype), &nbytes)) {
+        return bad_input("a tensor of shape " + to_string(spec.shape) + " is larger than the address space");
+    }
+    auto memory = device.allocate(nbytes);
+    if (!memory.ok()) return memory.error();
+    tensor->storage = {std::move(*memory), nbytes, device.is_host() ? diopi_host : diopi_device};
+    return tensor;
+}
+
+Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor) {
+    Tensor staged = tensor;
+    if (!device.is_host() && tensor.storage.device == diopi_device && tensor.numel() > 0) {
+        auto memory = cpu_device().allocate(tensor.storage.nbytes);
+        if (!memory.ok()) return memory.error();
+        staged.storage = {std::move(*memory), tensor.storage.nbytes, diopi_host};
+        if (Status s = device.copy_to_host(stream, staged.storage.memory.get(), tensor.storage.memory.get(),
+                                           tensor.storage.nbytes);
+            !s.ok()) {
+            return s.error();
+        }
+        if (Status s = device.synchronize(stream); !s.ok()) return s.error();
+    }
+    auto out = make_tensor(cpu_device(), {tensor.shape, tensor.dtype, {}});
+    if (!out.ok()) return out;
+    copy_strided(staged, **out);
+    return out;
+}
+
+Result<TensorPtr> to_device(Device& device, diopiStreamHandle_t stream, const Tensor& host) {
+    auto out = make_tensor(device, {host.shape, host.dtype, host.strides});
+    if (!out.ok()) return out;
+    const size_t nbytes = (*out)->storage.nbytes;
+    if (nbytes == 0) return out;
+    const auto* source = static_cast<const std::byte*>(host.storage.memory.get()) +
+                         host.offset * static_cast<int64_t>(size_of(host.dtype));
+    if (Status s = device.copy_to_device(stream, (*out)->storage.memory.get(), source, nbytes); !s.ok()) {
+        return s.error();
+    }
+    return out;
+}
+
+}  // namespace diopi

@@ -1,0 +1,54 @@
+/// Device: memory, streams and events behind one interface. The CPU is a device like any other; its kernels run in the
+/// calling thread, so its streams are always drained.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "core/status.hpp"
+#include "core/tensor.hpp"
+
+namespace diopi {
+
+/// A point in a stream's time.
+class Event {
+ public:
+    virtual ~Event() = default;
+    /// Marks the point behind all work enqueued on `stream` so far.
+    virtual Status record(diopiStreamHandle_t stream) = 0;
+    /// Waits until the marked point has been reached.
+    virtual Status synchronize() = 0;
+    /// Milliseconds from `start` to this event; both recorded and reached.
+    [[nodiscard]] virtual Result<double> elapsed_ms_since(const Event& start) const = 0;
+};
+
+class Device {
+ public:
+    virtual ~Device() = default;
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// Whether the host can read and write the device's memory directly.
+    [[nodiscard]] virtual bool is_host() const = 0;
+    /// `nbytes` bytes, aligned to 64; null for 0 bytes.
+    [[nodiscard]] virtual Result<std::shared_ptr<void>> allocate(size_t nbytes) = 0;
+    virtual Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
+    virtual Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
+    [[nodiscard]] virtual Result<diopiStreamHandle_t> create_stream() = 0;
+    virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
+    virtual Status synchronize(diopiStreamHandle_t stream) = 0;
+    [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;
+};
+
+/// The CPU with the host's memory.
+[[nodiscard]] Device& cpu_device();
+
+/// A new tensor in the device's memory, contents undefined; a message when memory runs out.
+[[nodiscard]] Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec);
+
+/// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).
+[[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);
+
+/// Copies a host tensor to the device, keeping shape, dtype and strides.
+[[nodiscard]] Result<TensorPtr> to_device(Device& device, diopiStreamHandle_t stream, const Tensor& host);
+
+}  // namespace diopi

@@ -1,0 +1,55 @@
+/// For tests: a folder that vanishes, and a disk that is full.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace diopi::testing {
+
+/// An empty folder, removed with its content at the end of the test.
+class TestFolder {
+ public:
+    TestFolder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "diopi_test_XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : std::string();
+    }
+    ~TestFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TestFolder(const TestFolder&) = delete;
+    TestFolder& operator=(const TestFolder&) = delete;
+    [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+    std::string path_;
+};
+
+/// While it lives, no file of this process can grow beyond `bytes`: writes fail as they do on a full disk, with EFBIG
+/// in the place of ENOSPC.
+class FullDisk {
+ public:
+    explicit FullDisk(size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limited = {static_cast<rlim_t>(bytes), before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limited);
+    }
+    ~FullDisk() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+    rlimit before_ = {};
+    void (*handler_)(int);
+};
+
+}  // namespace diopi::testing

@@ -1,0 +1,920 @@
+#!/usr/bin/env python3
+"""Computes the golden vectors in data/golden: what real PyTorch gives for calls of the C ABI.
+
+One HDF5 file per operator, data/golden/<op>.h5 (readable by HDF5 1.8 and later):
+
+    /                     diopi_format = 1, kind = "golden", generator = "pytorch <version>"
+    /<function>.<case>    one call. function = C name; args = JSON object of the arguments that are not tensors;
+                          provenance = "pytorch <version>", or "pytorch <version> float64, rounded" where PyTorch has
+                          no CPU kernel for a 16-bit dtype, or one that is off by more than an ulp
+    .../in/<arg>          inputs, and in-out arguments before the call; lists: in/<arg>/0, in/<arg>/1, ...
+                          attribute strides (elements): lay the row-major values out so; 0 repeats an element
+    .../out/<arg>         outputs, and in-out arguments after the call, in their own dtype
+                          attribute unspecified = 1: the standard gives the value no meaning, do not compare it
+
+In args a diopiScalar_t is {"scalar": 1.5}, {"scalar": 3} or {"scalar": true}; what JSON cannot write as a number is
+{"scalar": "inf"}, "-inf" or "nan"; an optional argument that is absent, tensors included, is null.
+bfloat16 is a 16-bit HDF5 float with attribute dtype = "bfloat16", bool the enum and complex the {r, i} of h5py.
+Equal tensors of a file are stored once, under several hard links.
+
+Random values follow from the name of the case, so that two runs on a machine give the same bytes. --check recomputes
+and compares: inputs and integers exactly, floats to a few ulp, as vector units differ.
+"""
+import argparse
+import itertools
+import json
+import math
+import pathlib
+import sys
+import tempfile
+import zlib
+
+import h5py
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+aten = torch.ops.aten
+F16, BF16, F32, F64, C64 = torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64
+BOOL, U8, I8, I16, I32, I64 = torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64
+FLOATS, INTS, HALVES = [F16, BF16, F32, F64], [U8, I8, I16, I32, I64], (F16, BF16)
+ALL = [BOOL, *INTS, *FLOATS, C64]
+PYTORCH = "pytorch 1.13.1"
+ROUNDED = PYTORCH + " float64, rounded"
+INF, NAN = math.inf, math.nan
+
+
+def tag(dtype):
+    return str(dtype)[6:]
+
+
+def label(shape):
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def some(rows, dtype, few):
+    """The whole table for two dtypes, its first rows for the others: the files stay small."""
+    rows = list(rows.items()) if isinstance(rows, dict) else list(rows)
+    return rows if dtype in (F16, F32) else rows[:few]
+
+
+def crossed(dtypes, rows, few):
+    return [(dtype, row) for dtype in dtypes for row in some(rows, dtype, few)]
+
+
+# ---- values: each builder returns a function of the tensors that the call has so far ----
+
+def normal(shape, dtype, scale=1.0):
+    """Bell-shaped in (-3, 3) * scale: a sum of uniforms, whose bits no vector unit can change."""
+    def draw():
+        a, b, c = torch.rand([3, *shape], dtype=F64)
+        return (2 * (a + b + c) - 3) * scale
+    return lambda t: torch.complex(draw(), draw()).to(dtype) if dtype.is_complex else draw().to(dtype)
+
+
+def integers(shape, dtype, low, high):
+    return lambda t: torch.randint(low, high + 1, shape).to(dtype)
+
+
+def uniform(shape, dtype, low=0.0, high=1.0):
+    return lambda t: (torch.rand(shape, dtype=F64) * (high - low) + low).to(dtype)
+
+
+def natural(shape, dtype, small=False):
+    """Values over the whole range of an integer dtype; otherwise normal. small: a few small integers, odd eighths,
+    which every dtype can hold: no conversion rounds them."""
+    if dtype == BOOL:
+        return integers(shape, dtype, 0, 1)
+    if dtype in INTS:
+        info = torch.iinfo(dtype)
+        span = (max(info.min, -6), 9) if small else (info.min, info.max - (dtype == I64))
+        return integers(shape, dtype, *span)
+    if small:
+        return lambda t: (torch.randint(-24, 24, shape).to(F64) / 4 + 0.125).to(dtype)
+    return normal(shape, dtype, 2.0)
+
+
+def divisor(shape, dtype):
+    """Integers without 0, and without -1, by which the least integer cannot be divided."""
+    if dtype not in INTS:
+        return natural(shape, dtype)
+    return lambda t: natural(shape, dtype, small=True)(t).apply_(lambda v: 7 if v in (0, -1) else v)
+
+
+def distinct(shape, dtype):
+    """Every plane of the last two dimensions a shuffle of exact quarters: its maxima are unique in every dtype."""
+    def draw(t):
+        size = shape[-1] * shape[-2]
+        planes = [torch.randperm(size) for _ in range(math.prod(shape[:-2]))]
+        return ((torch.stack(planes) if planes else torch.empty(0)).reshape(shape) / 4 - size / 8).to(dtype)
+    return draw
+
+
+def values(numbers, dtype):
+    return lambda t: torch.tensor(numbers, dtype=F64 if dtype.is_floating_point else None).to(dtype)
+
+
+def derived(fn, dtype):
+    """A tensor that another function has saved: computed in float64 and rounded to dtype."""
+    return lambda t: fn(widen(t)).to(dtype)
+
+
+def column_major(shape):
+    return [math.prod(shape[:i]) for i in range(len(shape))]
+
+
+def channels_last(shape):
+    n, c, h, w = shape
+    return [c * h * w, 1, w * c, c]
+
+
+def gapped(shape):
+    return [2 * math.prod(shape[i + 1:]) for i in range(len(shape))]
+
+
+def scalar(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"scalar": str(value)}
+    return {"scalar": value}
+
+
+# ---- one call: build its tensors, run PyTorch, keep the result ----
+
+def widen(tensors):
+    def wide(t):
+        if isinstance(t, list):
+            return [wide(x) for x in t]
+        return t if t is None else t.to(F64) if t.is_floating_point() else t.clone()
+    return {name: wide(t) for name, t in tensors.items()}
+
+
+def flat(tensors):
+    for t in tensors:
+        yield from flat(t) if isinstance(t, (list, tuple)) else [t]
+
+
+def close(a, b, ulps):
+    """Whether a is within ulps of b, given in its dtype; infinities and NaN must agree."""
+    a, b, eps = a.to(F64), b.to(F64), torch.finfo(b.dtype).eps
+    same = (a == b) | (a.isnan() & b.isnan())
+    return bool((same | ((a - b).abs() <= ulps * eps * b.abs())).all())
+
+
+def evaluate(fn, tensors, names, dtypes):
+    """Results and provenance. PyTorch's own, unless a 16-bit result is missing or is off by more than an ulp."""
+    def outputs(given):
+        result = fn(given)
+        return dict(zip(names, result if isinstance(result, (tuple, list)) else (result,)))
+
+    halves = {t.dtype for t in flat(tensors.values()) if t is not None and t.dtype in HALVES}
+    try:
+        own = outputs({n: [x.clone() for x in t] if isinstance(t, list) else None if t is None else t.clone()
+                       for n, t in tensors.items()})
+    except RuntimeError as error:
+        if not halves or not any(text in str(error) for text in ("not implemented for", "mixed dtype")):
+            raise
+        own = None
+    if not halves:
+        return own, "native"
+    wide = outputs(widen(tensors))
+    rounded = {}
+    for name, t in wide.items():
+        fallback = next(iter(halves)) if t is not None and t.dtype == F64 else t.dtype if t is not None else None
+        dtype = dtypes.get(name, fallback if own is None or t is None else own[name].dtype)
+        rounded[name] = None if t is None else t.to(dtype)
+    if own is None:
+        return rounded, "no kernel"
+    for name, t in rounded.items():
+        if t is not None and t.dtype in HALVES and not (own[name].dtype == t.dtype and close(own[name], t, 1.0)):
+            return rounded, "imprecise"
+    return own, "native"
+
+
+class Book:
+    """The calls of one operator."""
+
+    def __init__(self):
+        self.calls = {}
+        self.counts = {"native": 0, "no kernel": 0, "imprecise": 0}
+
+    def add(self, function, case, fn, tensors, args, out, layout=None, dtypes=None, unspecified=()):
+        """fn(tensors) gives the values of the arguments named in out, in-out ones (copies, free to change) included.
+        tensors: builders, tensors, lists of builders or None; _names serve later builders and are not stored."""
+        torch.manual_seed(zlib.crc32(case.encode()))
+        built = {}
+        for name, value in tensors.items():
+            built[name] = [v(built) for v in value] if isinstance(value, list) else value(built) if value else None
+        results, how = evaluate(fn, built, out, dtypes or {})
+        self.counts[how] += 1
+        stored = {n: t for n, t in built.items() if not n.startswith("_")}
+        args = {**args, **{n: None for n, t in [*stored.items(), *results.items()] if t is None}}
+        layout = {n: list(f(stored[n].shape)) for n, f in (layout or {}).items()}
+        name = f"{function[5:]}.{case}"
+        assert name not in self.calls, name
+        self.calls[name] = (
+            {"function": function, "args": json.dumps(args, sort_keys=True, allow_nan=False),
+             "provenance": PYTORCH if how == "native" else ROUNDED}, stored, results, layout, unspecified)
+
+
+# ---- elementwise ----
+
+def binary_op(op, inplace, a, b, extra):
+    method = getattr(a, op + "_") if inplace else lambda *x, **y: getattr(torch, op)(a, *x, **y)
+    if op in ("add", "sub"):
+        return method(b, alpha=extra)
+    if op == "div":
+        return method(b, rounding_mode=None if extra == "none" else extra)
+    return method(b)
+
+
+def binary_call(book, op, case, a, b, extra, kinds=("", "Inp"), layout=None):
+    """diopi<Op>, diopi<Op>Inp and the Scalar forms for b a number; in place only where PyTorch allows it."""
+    number = not callable(b)
+    probe = a({}), (b if number else b({}))
+    result = torch.result_type(*probe)
+    if op == "div" and extra == "none" and not (result.is_floating_point or result.is_complex):
+        result = F32
+    shape = probe[0].shape if number else torch.broadcast_shapes(probe[0].shape, probe[1].shape)
+    args = {"alpha": scalar(extra)} if op in ("add", "sub") else {"rounding_mode": extra} if op == "div" else {}
+    if number:
+        args["other"] = scalar(b)
+    for kind in kinds:
+        if kind == "Inp" and not (torch.can_cast(result, probe[0].dtype) and shape == probe[0].shape):
+            continue
+        function = f"diopi{op.capitalize()}{kind}{'Scalar' if number else ''}"
+        name = case if op != "div" or extra == "none" else f"{case}_{extra}"
+        book.add(function, name,
+                 lambda t: binary_op(op, bool(kind), t["input"], b if number else t["other"], extra),
+                 {"input": a} if number else {"input": a, "other": b}, args, ["input" if kind else "out"], layout)
+
+
+PAIRS = [(BOOL, I32), (BOOL, F16), (U8, I8), (U8, I16), (I8, F16), (I16, BF16), (I32, I64), (I64, I8), (I64, F32),
+         (I32, F64), (F16, I64), (BF16, U8), (F16, BF16), (F16, F32), (BF16, F32), (F32, F16), (F32, F64), (F64, F16),
+         (F32, BOOL), (F32, C64), (C64, F64), (C64, I32)]
+BROADCAST = [([4, 1], [1, 5]), ([5], [4, 5]), ([4, 5], [5]), ([], [3]), ([3], []), ([2, 1, 3], [4, 1]),
+             ([0, 1], [1, 3]), ([1], [0]), ([2, 3, 4], [2, 1, 4])]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, INF, -INF, NAN, 1e-7, -6e4]
+OPERANDS = {"float": [0.028, -1, 0, 2.232, True, False, INF, NAN], "int": [3, 2.5, -2, True], "bool": [2, 1.5, True]}
+
+
+def binary(book, op):
+    modes = {"div": ["none", "trunc", "floor"], "mul": [None]}.get(op, [1])
+    for extra, dtype in itertools.product(modes, ALL):
+        if (op == "sub" or extra in ("trunc", "floor")) and dtype in (BOOL, C64) and (op, dtype) != ("sub", C64):
+            continue
+        name = tag(dtype)
+        second = divisor if op == "div" and extra != "none" else natural
+        shapes = [[33], [], [0], [3, 0], [1], [2, 17]] if dtype in (F32, I32) and extra == modes[0] else [[33]]
+        for shape in shapes:
+            case = f"{name}_{label(shape)}"
+            binary_call(book, op, case, natural(shape, dtype), second(shape, dtype), extra)
+        group = "bool" if dtype == BOOL else "int" if dtype in INTS else "float"
+        for other in some(OPERANDS[group], F32 if dtype == I32 else dtype, 2) if extra == modes[0] else [3, -0.7]:
+            if op == "sub" and isinstance(other, bool):
+                continue
+            if group == "bool" and op == "div" and not isinstance(other, float) and extra != "none":
+                continue
+            binary_call(book, op, f"{name}_with_{other}", natural([5], dtype), other, extra)
+        if dtype in FLOATS:
+            column = values([[v] for v in SPECIAL], dtype)
+            binary_call(book, op, f"{name}_special", column, values(SPECIAL, dtype), extra)
+        if dtype in (F16, F32, I64):
+            binary_call(book, op, f"{name}_strided", natural([4, 6], dtype), second([4, 6], dtype), extra,
+                        layout={"input": column_major, "other": gapped})
+    for a, b in BROADCAST:
+        case = f"broadcast_{label(a)}_{label(b)}"
+        binary_call(book, op, case, normal(a, F32), normal(b, F32), modes[0])
+    binary_call(book, op, "expanded", normal([3, 4], F32), lambda t: normal([4], F32)(t).repeat(3, 1), modes[0],
+                layout={"other": lambda shape: [0, 1]})
+    for a, b in itertools.permutations(ALL, 2) if op == "add" else PAIRS:
+        if op == "sub" and BOOL in (a, b):
+            continue
+        case = f"promote_{tag(a)}_{tag(b)}"
+        listed = (a, b) in PAIRS
+        binary_call(book, op, case, natural([5], a, True), natural([5], b, True), modes[0], ["", "Inp"][:1 + listed])
+        if listed:
+            binary_call(book, op, case + "_0d", natural([5], a, True), natural([], b, True), modes[0], [""])
+    if op in ("add", "sub"):
+        alphas = [(F32, [2, -2.5, 0, 0.1]), (F64, [0.1]), (F16, [0.1, 2]), (BF16, [0.1, 2]), (I32, [3, -1]), (U8, [2]),
+                  (I64, [-2]), (C64, [1.5])] + [(BOOL, [True, False])] * (op == "add")
+        for dtype, alpha in ((d, x) for d, xs in alphas for x in xs):
+            case = f"alpha_{tag(dtype)}_{alpha}"
+            binary_call(book, op, case, natural([9], dtype), natural([9], dtype), alpha)
+            binary_call(book, op, case, natural([9], dtype), True if dtype == BOOL else 3, alpha)
+
+
+def fill_(book):
+    numbers = {"float": [True, False, -100, 0.0, -2.4, INF, -INF, NAN, 5], "int": [0.23, 3.0, 3, True, 4.8, False],
+               "bool": [0.23, 0, 3, True, -1.5]}
+    for dtype in ALL:
+        name = tag(dtype)
+        group = "bool" if dtype == BOOL else "int" if dtype in INTS else "float"
+        extra = [-10, -4.8] if dtype in INTS else []
+        limits = [torch.iinfo(dtype).max, torch.iinfo(dtype).min] if dtype in INTS else []
+        for value in numbers[group] + extra + limits:
+            if value == -4.8 and dtype == U8:
+                continue
+            book.add("diopiFill", f"{name}_{value}", lambda t: t["input"].fill_(value), {"input": natural([5], dtype)},
+                     {"value": scalar(value)}, ["input"])
+    for shape, layout in [([], None), ([0], None), ([3, 0], None), ([1], None), ([33], None), ([3, 4], column_major)]:
+        case = f"shape_{label(shape)}"
+        book.add("diopiFill", case, lambda t: t["input"].fill_(2.1), {"input": normal(shape, F32)},
+                 {"value": scalar(2.1)}, ["input"], {"input": layout} if layout else None)
+
+
+def relu(book):
+    for dtype in FLOATS + INTS:
+        cases = {"x".join(map(str, s)) or "scalar": (natural(s, dtype), None)
+                 for s in some([[17], [3, 11], [], [0], [3, 0], [1]], dtype, 3)}
+        cases["strided"] = natural([4, 5], dtype), {"input": column_major}
+        if dtype in FLOATS:
+            cases["special"] = values(SPECIAL, dtype), None
+        for name, (x, layout) in cases.items():
+            case = f"{tag(dtype)}_{name}"
+            book.add("diopiRelu", case, lambda t: torch.relu(t["input"]), {"input": x}, {}, ["out"], layout)
+            book.add("diopiReluInp", case, lambda t: t["input"].relu_(), {"input": x}, {}, ["input"], layout)
+
+
+# ---- convolution, normalisation, pooling, linear ----
+
+CONV = {  # input, weight, bias, stride, padding, dilation, groups, layout
+    "plain": ([2, 3, 5, 6], [4, 3, 3, 2], True, [1, 1], [0, 0], [1, 1], 1, None),
+    "no_bias": ([1, 2, 5, 5], [3, 2, 3, 3], False, [1, 1], [1, 1], [1, 1], 1, None),
+    "stride": ([1, 2, 7, 8], [3, 2, 3, 3], True, [2, 3], [1, 2], [1, 1], 1, None),
+    "dilation": ([1, 2, 7, 9], [2, 2, 3, 2], True, [1, 2], [2, 1], [2, 3], 1, None),
+    "groups": ([2, 6, 4, 4], [4, 3, 3, 3], True, [1, 1], [1, 1], [1, 1], 2, None),
+    "depthwise": ([1, 5, 5, 4], [5, 1, 3, 3], False, [2, 1], [1, 1], [1, 1], 5, None),
+    "depthwise_double": ([1, 3, 4, 4], [6, 1, 2, 2], True, [1, 1], [0, 0], [1, 1], 3, None),
+    "pointwise": ([2, 17, 3, 2], [3, 17, 1, 1], True, [1, 1], [0, 0], [1, 1], 1, None),
+    "one": ([1, 1, 1, 1], [1, 1, 1, 1], True, [1, 1], [0, 0], [1, 1], 1, None),
+    "padding_only": ([1, 2, 1, 1], [2, 2, 3, 3], True, [1, 1], [2, 2], [1, 1], 1, None),
+    "unbatched": ([2, 4, 5], [3, 2, 2, 2], True, [1, 1], [0, 0], [1, 1], 1, None),
+    "empty_batch": ([0, 3, 4, 5], [2, 3, 2, 3], True, [1, 1], [0, 0], [1, 1], 1, None),
+    "channels_last": ([2, 3, 4, 5], [3, 3, 3, 3], True, [1, 1], [1, 1], [1, 1], 1, channels_last),
+    "gapped": ([1, 2, 4, 5], [2, 2, 2, 2], False, [2, 2], [0, 0], [1, 1], 1, gapped),
+}
+
+
+def conv2d(book):
+    def backward(t, wanted, bias, stride, padding, dilation, groups):
+        batched = [x if x.dim() == 4 else x[None] for x in (t["grad_output"], t["input"])]
+        grads = aten.convolution_backward(*batched, t["weight"], bias, stride, padding, dilation, False, [0, 0],
+                                          groups, wanted)
+        grads = [g if on else None for g, on in zip(grads, wanted)]
+        return [grads[0].reshape(t["input"].shape) if wanted[0] else None, *grads[1:]]
+
+    for dtype, (case, (shape, kernel, bias, *numbers, layout)) in crossed(FLOATS, CONV, 9):
+        name = f"{tag(dtype)}_{case}"
+        args = dict(zip(("stride", "padding", "dilation", "groups"), numbers))
+        tensors = {"input": normal(shape, dtype), "weight": normal(kernel, dtype, 0.5),
+                   "bias": normal([kernel[0]], dtype) if bias else None}
+        forward = lambda t: F.conv2d(t["input"], t["weight"], t["bias"], *numbers)
+        layout = {"input": layout} if layout else None
+        book.add("diopiConvolution2d", name, forward, tensors, args, ["out"], layout)
+        out = forward({n: v({}) if v else v for n, v in tensors.items()} if dtype in (F32, F64) else
+                      {n: v({}).to(F64) if v else v for n, v in tensors.items()})
+        sizes = [kernel[0]] if bias else None
+        tensors = {"input": tensors["input"], "weight": tensors["weight"], "_bias": tensors["bias"],
+                   "grad_output": normal(out.shape, dtype)}
+        masks = {"": [True, True, bias]}
+        if case == "plain" and dtype in (F16, F32):
+            masks |= {"_no_grad_input": [False, True, True], "_only_grad_input": [True, False, False]}
+        for suffix, wanted in masks.items():
+            book.add("diopiConvolution2dBackward", name + suffix, lambda t: backward(t, wanted, sizes, *numbers),
+                     tensors, {**args, "bias_sizes": sizes}, ["grad_input", "grad_weight", "grad_bias"], layout)
+
+
+BATCH_NORM = {  # shape, training, weight and bias, running statistics, momentum, eps, layout
+    "train_2d": ([5, 3], True, True, True, 0.1, 1e-5, None),
+    "train_3d": ([3, 2, 4], True, True, False, 0.2, 1e-4, None),
+    "train_4d": ([2, 3, 3, 4], True, True, True, 0.25, 1e-5, None),
+    "train_5d": ([2, 2, 2, 1, 3], True, False, True, 0.0, 1e-3, None),
+    "train_plain": ([4, 17], True, False, False, 0.1, 1e-5, None),
+    "train_channels_last": ([2, 3, 2, 4], True, True, True, 1.0, 1e-5, channels_last),
+    "eval_2d": ([5, 3], False, True, True, 0.1, 1e-5, None),
+    "eval_3d": ([2, 4, 3], False, False, True, 0.1, 1e-4, None),
+    "eval_4d": ([2, 3, 2, 4], False, True, True, 0.15, 1e-5, channels_last),
+    "eval_5d": ([1, 2, 2, 2, 2], False, True, True, 0.1, 1e-5, None),
+    "eval_one": ([1, 1], False, True, True, 0.1, 1e-5, None),
+    "eval_empty": ([0, 3, 2, 2], False, True, True, 0.1, 1e-5, None),
+}
+
+
+def batch_norm(book):
+    def forward(t, training, momentum, eps):
+        if t["input"].numel() == 0:  # the kernel divides by 0
+            out = F.batch_norm(t["input"], t["running_mean"], t["running_var"], t["weight"], t["bias"], training,
+                               momentum, eps)
+            return out, t["running_mean"][:0], t["running_mean"][:0], t["running_mean"], t["running_var"]
+        out = torch.native_batch_norm(t["input"], t["weight"], t["bias"], t["running_mean"], t["running_var"],
+                                      training, momentum, eps)
+        return [*out, t["running_mean"], t["running_var"]]
+
+    def backward(t, training, eps):
+        wanted = [True, t["weight"] is not None, t["weight"] is not None]
+        saved = [t[n] for n in ("input", "weight", "running_mean", "running_var", "save_mean", "save_invstd")]
+        grads = aten.native_batch_norm_backward(t["grad_output"], *saved, training, eps, wanted)
+        return [g if on else None for g, on in zip(grads, wanted)]
+
+    kinds = [(d, d) for d in FLOATS] + [(d, F32) for d in HALVES]
+    for (dtype, stats), (case, row) in itertools.product(kinds, BATCH_NORM.items()):
+        if (dtype in (BF16, F64) or dtype != stats) and case in ("train_5d", "eval_one", "eval_5d", "eval_2d"):
+            continue
+        shape, training, affine, running, momentum, eps, layout = row
+        name = f"{tag(dtype)}{'' if dtype == stats else '_with_float32'}_{case}"
+        vector = [shape[1]]
+        tensors = {"input": normal(shape, dtype),
+                   "weight": normal(vector, stats) if affine else None,
+                   "bias": normal(vector, stats) if affine else None,
+                   "running_mean": normal(vector, stats) if running else None,
+                   "running_var": uniform(vector, stats, 0.5, 2) if running else None}
+        small = {n: stats for n in ("save_mean", "save_invstd", "running_mean", "running_var")}
+        layout = {"input": layout} if layout else None
+        book.add("diopiBatchNorm", name, lambda t: forward(t, training, momentum, eps), tensors,
+                 {"training": training, "momentum": momentum, "eps": eps},
+                 ["out", "save_mean", "save_invstd", "running_mean", "running_var"], layout, small)
+        if 0 in shape or dtype != stats and case not in ("train_4d", "eval_4d"):
+            continue
+        tensors["_bias"] = tensors.pop("bias")
+        order = ["input", "weight", "_bias", "running_mean", "running_var"]
+        tensors = {n: tensors[n] for n in order} | {"grad_output": normal(shape, dtype)}
+        for index, saved in enumerate(["save_mean", "save_invstd"], 1):
+            tensors[saved] = derived(lambda t, i=index: aten.native_batch_norm(
+                t["input"].double(), None, None, None, None, True, momentum, eps)[i], stats) if training else None
+        book.add("diopiBatchNormBackward", name, lambda t: backward(t, training, eps), tensors,
+                 {"training": training, "eps": eps}, ["grad_input", "grad_weight", "grad_bias"], layout,
+                 {"grad_input": dtype, "grad_weight": stats, "grad_bias": stats})
+
+
+MAX_POOL = {  # shape, kernel_size, stride, padding, dilation, ceil_mode, layout
+    "plain": ([2, 2, 6, 7], [2, 3], [2, 2], [0, 0], [1, 1], False, None),
+    "stride_empty": ([1, 2, 7, 8], [3, 2], [], [0, 0], [1, 1], False, None),
+    "padding": ([1, 2, 5, 6], [3, 3], [2, 1], [1, 1], [1, 1], False, None),
+    "ceil": ([1, 2, 6, 7], [3, 2], [2, 3], [1, 0], [1, 1], True, None),
+    "ceil_dropped_window": ([1, 1, 4, 5], [1, 2], [3, 4], [0, 1], [1, 1], True, None),
+    "dilation": ([1, 2, 8, 9], [3, 2], [2, 1], [1, 0], [2, 3], False, None),
+    "unbatched": ([3, 5, 6], [2, 2], [2, 2], [1, 1], [1, 1], True, None),
+    "one": ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0], [1, 1], False, None),
+    "empty_batch": ([0, 2, 4, 4], [2, 2], [2, 2], [0, 0], [1, 1], False, None),
+    "overlapping": ([1, 1, 9, 9], [3, 3], [1, 1], [1, 1], [1, 1], False, None),
+    "channels_last": ([2, 3, 4, 5], [2, 2], [1, 2], [0, 0], [1, 1], False, channels_last),
+}
+
+
+def max_pool2d(book):
+    names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    pool = lambda t, n: F.max_pool2d(t["input"], n[0], n[1] or None, *n[2:], return_indices=True)
+    for dtype, (case, (shape, *numbers, layout)) in crossed(FLOATS, MAX_POOL, 9):
+        name, args = f"{tag(dtype)}_{case}", dict(zip(names, numbers))
+        tensors = {"input": distinct(shape, dtype)}
+        layout = {"input": layout} if layout else None
+        book.add("diopiMaxPool2d", name, lambda t: pool(t, numbers)[0], tensors, args, ["out"], layout)
+        book.add("diopiMaxPool2dWithIndices", name, lambda t: pool(t, numbers), tensors, args,
+                 ["out", "indices"], layout)
+        out_shape = pool({"input": torch.zeros(shape)}, numbers)[0].shape
+        tensors |= {"indices": derived(lambda t: pool(t, numbers)[1], I64), "grad_output": normal(out_shape, dtype)}
+        book.add("diopiMaxPool2dBackward", name, lambda t: aten.max_pool2d_with_indices_backward(
+            t["grad_output"], t["input"], *numbers, t["indices"]), tensors, args, ["grad_input"], layout)
+    numbers = ([2, 2], [2, 2], [0, 0], [1, 1], False)
+    rows = [[1, NAN, 3, -INF], [0, 2, -INF, -INF], [INF, 4, -0.0, -1], [5, 5.5, -2, -3]]
+    for dtype in FLOATS:
+        book.add("diopiMaxPool2dWithIndices", f"{tag(dtype)}_special", lambda t: pool(t, numbers),
+                 {"input": values([rows], dtype)}, dict(zip(names, numbers)), ["out", "indices"])
+        book.add("diopiMaxPool2d", f"{tag(dtype)}_special", lambda t: pool(t, numbers)[0],
+                 {"input": values([rows], dtype)}, dict(zip(names, numbers)), ["out"])
+
+
+def adaptive_avg_pool2d(book):
+    rows = [([2, 2, 6, 4], [3, 2], None), ([1, 2, 7, 5], [3, 4], None), ([1, 2, 3, 4], [5, 7], None),
+            ([3, 7, 6], [2, 5], None), ([2, 3, 5, 3], [1, 1], None), ([1, 2, 5, 5], [0, 0], None),
+            ([1, 2, 4, 5], [0, 2], None), ([0, 2, 4, 4], [2, 2], None), ([1, 1, 1, 1], [1, 1], None),
+            ([1, 1, 17, 3], [4, 3], None), ([2, 3, 5, 4], [2, 3], channels_last)]
+    for dtype, (shape, size, layout) in itertools.product(FLOATS, rows):
+        name = f"{tag(dtype)}_{label(shape)}_to_{label(size)}"
+        name += "_channels_last" if layout else ""
+        layout = {"input": layout} if layout else None
+        tensors = {"input": normal(shape, dtype)}
+        book.add("diopiAdaptiveAvgPool2d", name, lambda t: F.adaptive_avg_pool2d(t["input"], size), tensors,
+                 {"output_size": size}, ["out"], layout)
+        if 0 in size:
+            continue  # PyTorch refuses the gradient
+        tensors["grad_output"] = normal(shape[:-2] + size, dtype)
+        book.add("diopiAdaptiveAvgPool2dBackward", name,
+                 lambda t: gradients(lambda x: F.adaptive_avg_pool2d(x, size), [t["input"]], t["grad_output"]),
+                 tensors, {}, ["grad_input"], layout)
+
+
+def gradients(forward, leaves, grad):
+    leaves = [x.detach().requires_grad_() for x in leaves]
+    return torch.autograd.grad(forward(*leaves), leaves, grad)
+
+
+def linear(book):
+    rows = [([3, 17], 5, True), ([2, 33], 3, False), ([2, 3, 4], 5, True), ([7], 2, True), ([4, 6], 1, True),
+            ([0, 3], 2, True), ([2, 0, 3], 2, False), ([3, 4], 0, False), ([2, 0], 3, True), ([1, 1], 1, True)]
+    for dtype, (shape, size, bias) in itertools.product(FLOATS, rows):
+        name = f"{tag(dtype)}_{label(shape)}_to_{size}{'' if bias else '_no_bias'}"
+        tensors = {"input": normal(shape, dtype), "weight": normal([size, shape[-1]], dtype, 0.5),
+                   "bias": normal([size], dtype) if bias else None}
+        book.add("diopiLinear", name, lambda t: F.linear(t["input"], t["weight"], t["bias"]), tensors, {}, ["out"])
+        tensors = {n if n != "bias" else "_bias": t for n, t in tensors.items()}
+        tensors["grad_output"] = normal(shape[:-1] + [size], dtype)
+        out = ["grad_input", "grad_weight", "grad_bias"]
+        leaves = lambda t: [t["input"], t["weight"]] + ([t["_bias"]] if bias else [])
+        book.add("diopiLinearBackward", name,
+                 lambda t: [*gradients(F.linear, leaves(t), t["grad_output"]), None][:3], tensors, {}, out)
+    book.add("diopiLinear", "strided", lambda t: F.linear(t["input"], t["weight"]),
+             {"input": normal([4, 6], F32), "weight": normal([3, 6], F32), "bias": None}, {}, ["out"],
+             {"input": column_major, "weight": gapped})
+
+
+# ---- softmax and losses ----
+
+def softmax_family(book, op):
+    function = {"softmax": "diopiSoftmax", "log_softmax": "diopiLogSoftmax"}[op]
+    forward = getattr(torch, op)
+    backward = getattr(aten, f"_{op}_backward_data")
+    rows = [([], -1), ([], 0), ([1], 0), ([17], 0), ([33], -1), ([3, 5], 0), ([3, 5], 1), ([2, 3, 4], -2),
+            ([2, 17, 3], 1), ([3, 2, 2, 3], 0), ([0], 0), ([3, 0], 1), ([0, 5], -1), ([1, 4], 0)]
+    special = [[-INF, 1, 2], [-INF, -INF, -INF], [INF, 0, 1], [NAN, 1, 2], [6e4, 0, -6e4], [-0.0, 0.0, -INF]]
+    for dtype in FLOATS:
+        for shape, dim in some(rows, dtype, 11):
+            name = f"{tag(dtype)}_{label(shape)}_dim{dim}"
+            x = normal(shape, dtype, 2.0)
+            book.add(function, name, lambda t: forward(t["input"], dim), {"input": x}, {"dim": dim}, ["out"])
+            book.add(function + "Backward", name,
+                     lambda t: backward(t["grad_output"], t["output"], dim, t["grad_output"].dtype),
+                     {"_input": x, "output": derived(lambda t: forward(t["_input"], dim), dtype),
+                      "grad_output": normal(shape, dtype)}, {"dim": dim}, ["grad_input"])
+        for dim in (0, 1):
+            book.add(function, f"{tag(dtype)}_special_dim{dim}", lambda t: forward(t["input"], dim),
+                     {"input": values(special, dtype)}, {"dim": dim}, ["out"])
+        book.add(function, f"{tag(dtype)}_strided", lambda t: forward(t["input"], 1),
+                 {"input": normal([4, 5], dtype)}, {"dim": 1}, ["out"], {"input": column_major})
+    for dtype in HALVES:
+        book.add(function, f"{tag(dtype)}_to_float32", lambda t: forward(t["input"], 1, dtype=F32),
+                 {"input": normal([3, 5], dtype)}, {"dim": 1}, ["out"], None, {"out": F32})
+
+
+LOSS = {  # input, reduction, weight, ignore_index; targets are class numbers, every class equally likely
+    "mean": ([5, 7], "mean", False, -100), "sum": ([5, 7], "sum", False, -100), "none": ([5, 7], "none", False, -100),
+    "weight_mean": ([6, 4], "mean", True, -100), "weight_sum": ([6, 4], "sum", True, 1),
+    "weight_none": ([6, 4], "none", True, 2), "ignore_mean": ([9, 3], "mean", False, 1),
+    "one_sample": ([5], "mean", True, -100), "one_sample_none": ([5], "none", False, -100),
+    "3d_mean": ([2, 4, 3], "mean", True, 0), "4d_mean": ([2, 3, 2, 3], "mean", True, 1),
+    "4d_none": ([2, 3, 2, 2], "none", True, 0), "4d_sum": ([2, 5, 1, 3], "sum", False, -100),
+    "5d_mean": ([1, 3, 2, 1, 2], "mean", False, -100), "empty_mean": ([0, 4], "mean", True, -100),
+    "empty_sum": ([0, 4], "sum", False, -100), "empty_none": ([0, 4, 3], "none", True, -100),
+    "all_ignored_mean": ([3, 1], "mean", True, 0), "all_ignored_sum": ([3, 1], "sum", False, 0),
+    "tail": ([3, 33], "mean", True, 5),
+}
+REDUCTION = {"none": 0, "mean": 1, "sum": 2}
+
+
+def loss_tensors(shape, dtype, weight, log):
+    scores = normal(shape, dtype)
+    axis = 1 if len(shape) > 1 else 0
+    return {"input": (lambda t: torch.log_softmax(scores(t).double(), axis).to(dtype)) if log else scores,
+            "target": integers(shape[:axis] + shape[axis + 1:], I64, 0, shape[axis] - 1),
+            "weight": uniform([shape[axis]], dtype, 0.25, 2) if weight else None}
+
+
+def loss_shape(shape, reduction):
+    return [] if reduction != "none" else shape[:1] + shape[2:] if len(shape) > 1 else []
+
+
+def nll_fold(t, reduction):
+    """PyTorch's own kernels take (N,C) and (N,C,H,W); the others are folded to the latter."""
+    x, target = t["input"], t["target"]
+    if x.dim() in (1, 2, 4):
+        return aten.nll_loss2d_forward if x.dim() == 4 else aten.nll_loss_forward, x, target, None
+    n, c = x.shape[:2]
+    return aten.nll_loss2d_forward, x.reshape(n, c, 1, math.prod(x.shape[2:])), target.reshape(n, 1, math.prod(
+        x.shape[2:])), target.shape if reduction == "none" else None
+
+
+def nll_loss(book, v2=False):
+    function = "diopiNLLLossV2" if v2 else "diopiNLLLoss"
+
+    def forward(t, reduction, ignore):
+        if not v2:
+            return F.nll_loss(t["input"], t["target"], t["weight"], reduction=reduction, ignore_index=ignore)
+        kernel, x, target, shape = nll_fold(t, reduction)
+        out, total = kernel(x, target, t["weight"], REDUCTION[reduction], ignore)
+        return (out if shape is None else out.reshape(shape)), total.reshape([])
+
+    def backward(t, reduction, ignore):
+        if not v2:
+            return gradients(lambda x: forward({**t, "input": x}, reduction, ignore), [t["input"]], t["grad_output"])
+        kernel, x, target, shape = nll_fold(t, reduction)
+        kernel = aten.nll_loss2d_backward if kernel == aten.nll_loss2d_forward else aten.nll_loss_backward
+        grad = t["grad_output"] if shape is None else t["grad_output"].reshape(target.shape)
+        return kernel(grad, x, target, t["weight"], REDUCTION[reduction], ignore, t["totalWeight"]).reshape(
+            t["input"].shape)
+
+    for dtype, (case, (shape, reduction, weight, ignore)) in crossed(
+            FLOATS, LOSS, 11):
+        name, args = f"{tag(dtype)}_{case}", {"reduction": reduction, "ignore_index": ignore}
+        tensors = loss_tensors(shape, dtype, weight, True)
+        book.add(function, name, lambda t: forward(t, reduction, ignore), tensors, args,
+                 ["out", "totalWeight"] if v2 else ["out"], unspecified=["totalWeight"] if reduction == "none" else [])
+        if v2:
+            tensors["totalWeight"] = derived(lambda t: forward(t, reduction, ignore)[1], dtype)
+        tensors["grad_output"] = normal(loss_shape(shape, reduction), dtype)
+        book.add(function + "Backward", name, lambda t: backward(t, reduction, ignore), tensors, args, ["grad_input"])
+
+
+def cross_entropy(book):
+    smoothed = {"smooth_mean": ([4, 5], "mean", False, -100, 0.1), "smooth_sum": ([4, 5], "sum", True, 2, 0.3),
+                "smooth_none": ([4, 5], "none", True, 1, 0.4), "smooth_weight_mean": ([6, 3], "mean", True, 1, 0.2),
+                "smooth_one": ([3, 4], "mean", True, -100, 1.0), "smooth_4d": ([2, 3, 2, 2], "mean", True, 0, 0.3),
+                "smooth_one_sample": ([5], "sum", False, -100, 0.1), "smooth_empty": ([0, 4], "mean", True, -100, 0.1)}
+    soft = {"soft_mean": ([4, 5], "mean", False, 0.0), "soft_sum": ([4, 5], "sum", True, 0.1),
+            "soft_none": ([4, 5], "none", True, 0.5), "soft_weight_mean": ([4, 5], "mean", True, 0.3),
+            "soft_smooth_one": ([3, 4], "mean", False, 1.0), "soft_4d": ([2, 3, 2, 2], "mean", True, 0.2),
+            "soft_one_sample": ([5], "mean", True, 0.0), "soft_empty": ([0, 4], "sum", False, 0.1)}
+    plain_cases = ["weight_mean", "weight_sum", "weight_none", "one_sample", "4d_mean", "4d_none", "empty_mean",
+                   "all_ignored_mean", "tail"]
+    rows = {case: (*LOSS[case], 0.0, False) for case in plain_cases}
+    rows |= {case: (*row, False) for case, row in smoothed.items()}
+    rows |= {case: (shape, reduction, weight, -100, smooth, True)
+             for case, (shape, reduction, weight, smooth) in soft.items()}
+    for dtype, (case, (shape, reduction, weight, ignore, smooth, is_soft)) in crossed(
+            FLOATS, rows, 17):
+        name = f"{tag(dtype)}_{case}"
+        args = {"reduction": reduction, "ignore_index": ignore, "label_smoothing": smooth}
+        tensors = loss_tensors(shape, dtype, weight, False)
+        if is_soft:
+            tensors["target"] = uniform(shape, dtype)
+        forward = lambda t, x: F.cross_entropy(x, t["target"], t["weight"], **args)
+        book.add("diopiCrossEntropyLoss", name, lambda t: forward(t, t["input"]), tensors, args, ["out"])
+        tensors["grad_output"] = normal(loss_shape(shape, reduction), dtype)
+        book.add("diopiCrossEntropyLossBackward", name,
+                 lambda t: gradients(lambda x: forward(t, x), [t["input"]], t["grad_output"]), tensors, args,
+                 ["grad_input"])
+
+
+# ---- reductions, shape, optimiser ----
+
+def reduction(book, op):
+    function, reduce = f"diopi{op.capitalize()}", getattr(torch, op)
+    rows = [([33], [0], True), ([3, 5], [0], False), ([2, 3, 4], [-1, -3], True), ([3, 5], [], False),
+            ([3, 0], [1], False), ([], [], False), ([0], [], False), ([2, 3, 4], [0, 2], False), ([3, 5], [1], True),
+            ([17], [], False), ([], [0], False), ([1], [-1], False), ([2, 3, 2, 2], [-2], False), ([3, 0], [0], False),
+            ([0, 5], [0], True)]
+    kinds = [(dtype, None) for dtype in FLOATS] + [(F16, F32), (BF16, F32)]
+    kinds += [(dtype, None) for dtype in [BOOL, *INTS]] if op == "sum" else [(BOOL, F32), (I32, F32), (I64, F64)]
+    for (dtype, out), (shape, dim, keepdim) in ((k, row) for k in kinds for row in some(rows, k[1] or k[0], 7)):
+        if out and shape in ([], [0]):
+            continue
+        name = tag(dtype) + (f"_to_{tag(out)}" if out else "")
+        name += f"_{label(shape)}_dim{','.join(map(str, dim)) or 'all'}{'_keep' * keepdim}"
+        book.add(function, name, lambda t: reduce(t["input"], dim, keepdim, dtype=out),
+                 {"input": natural(shape, dtype, small=op == "mean" and dtype not in FLOATS)}, {"dim": dim}, ["out"])
+    for dtype in FLOATS:
+        book.add(function, f"{tag(dtype)}_special", lambda t: reduce(t["input"], [1]),
+                 {"input": values([[1, NAN], [INF, 1], [INF, -INF], [-0.0, -0.0]], dtype)}, {"dim": [1]}, ["out"])
+        book.add(function, f"{tag(dtype)}_strided", lambda t: reduce(t["input"], [0]),
+                 {"input": normal([4, 5], dtype)}, {"dim": [0]}, ["out"], {"input": column_major})
+
+
+def argmax(book):
+    rows = [([33], -1, True), ([3, 5], 0, True), ([2, 3, 4], None, False), ([], None, False), ([0, 5], 1, False),
+            ([3, 5], 1, False), ([2, 3, 4], -2, True), ([], 0, True), ([1], 0, False), ([17], None, False),
+            ([2, 0, 3], 0, True)]
+    for dtype in FLOATS + INTS:
+        cases = {f"{label(s)}_dim{d}{'_keep' * k}": (natural(s, dtype), d, k, None)
+                 for s, d, k in some(rows, dtype, 5)}
+        cases["ties"] = integers([4, 9], dtype, 0, 2), 1, False, None
+        cases["strided"] = natural([4, 5], dtype), 0, False, {"input": column_major}
+        if dtype in FLOATS:
+            table = [[1, NAN, INF], [-INF, -INF, -2], [NAN, 3, NAN], [INF, 1, -INF]]
+            cases["special"] = values(table, dtype), 1, True, None
+            cases["nan_flat"] = values([1, INF, NAN, 2], dtype), None, False, None
+        for case, (x, dim, keepdim, layout) in cases.items():
+            book.add("diopiArgmax", f"{tag(dtype)}_{case}", lambda t: torch.argmax(t["input"], dim, keepdim),
+                     {"input": x}, {"dim": dim, "keepdim": keepdim}, ["out"], layout)
+
+
+def cat(book):
+    def call(case, tensors, dim):
+        book.add("diopiCat", case, lambda t: torch.cat(t["tensors"], dim), {"tensors": tensors},
+                 {"num_inputs": len(tensors), "dim": dim}, ["out"])
+
+    rows = [([[8], [17]], -1), ([[2, 3], [2, 5]], 1), ([[2, 2, 3], [2, 1, 3]], -2), ([[0], [2, 3], [0], [1, 3]], 0),
+            ([[2, 3], [4, 3], [1, 3]], 0), ([[3]], 0), ([[0], [0]], 0), ([[2, 0], [2, 3]], 1), ([[0, 3], [0, 3]], 0),
+            ([[1, 2, 2], [1, 2, 1], [1, 2, 3]], 2)]
+    for dtype, (shapes, dim) in crossed(ALL, rows, 4):
+        case = f"{tag(dtype)}_{'_'.join(label(s) for s in shapes)}_dim{dim}"
+        call(case, [natural(s, dtype) for s in shapes], dim)
+    for a, b in PAIRS:
+        call(f"promote_{tag(a)}_{tag(b)}", [natural([2, 3], a, True), natural([1, 3], b, True)], 0)
+    call("promote_three", [natural([2], BOOL), natural([3], U8), natural([2], F16)], 0)
+    call("promote_empty", [natural([0], F64), natural([3], F32)], 0)
+
+
+def flip(book):
+    rows = [([17], [-1]), ([3, 5], [0]), ([2, 3, 4], [0, 2]), ([3, 0], [0, 1]), ([], []), ([1], [0]),
+            ([3, 5], [-2, -1]), ([2, 3, 4], [1]), ([2, 3, 4], []), ([0], [0])]
+    for dtype in ALL:
+        cases = {f"{label(s)}_dims{','.join(map(str, d)) or 'none'}": (s, d, None)
+                 for s, d in some(rows, dtype, 4)}
+        cases["strided"] = [4, 5], [0], {"input": column_major}
+        for case, (shape, dims, layout) in cases.items():
+            book.add("diopiFlip", f"{tag(dtype)}_{case}", lambda t: torch.flip(t["input"], dims),
+                     {"input": natural(shape, dtype)}, {"dims": dims}, ["out"], layout)
+
+
+def sgd(book):
+    """One step of the real optimiser; a buffer that is given is its state after earlier steps."""
+    def step(t, numbers):
+        param = torch.nn.Parameter(t["param"].clone())
+        param.grad = t["grad"].clone()
+        optimiser = torch.optim.SGD([param], **numbers, foreach=False)
+        if t["buf"] is not None and numbers["momentum"] != 0:
+            optimiser.state[param]["momentum_buffer"] = t["buf"]
+        optimiser.step()
+        return param.detach(), t["buf"]
+
+    def call(case, shape, dtype, buf, numbers):
+        book.add("diopiSgd", f"{tag(dtype)}_{case}{'' if buf else '_first'}", lambda t: step(t, numbers),
+                 {"param": normal(shape, dtype), "grad": normal(shape, dtype),
+                  "buf": normal(shape, dtype) if buf else None}, numbers, ["param", "buf"])
+
+    names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+    for dtype in FLOATS:
+        rows = itertools.product([0.1], [0.9, 0.0], [0.0, 0.3], [0.1, 0.0], [True, False], [True, False])
+        rows = [row for row in rows if not row[4] or row[1] > 0 and row[2] == 0]
+        for *row, buf in some(rows, dtype, 12):
+            numbers = dict(zip(names, row))
+            call("m{1}_d{2}_w{3}{4}".format(*row[:4], "_nesterov" * row[4]), [17], dtype, buf, numbers)
+        for row in [(0.0, 1.0, 2.0, 3.0, False), (3.0, 0.5, 3.0, 2.3, False), (0.001, 0.0, -0.5, 0.5, False)]:
+            call("lr{}_m{}_d{}_w{}".format(*row), [2, 3], dtype, True, dict(zip(names, row)))
+        for shape in ([], [0], [3, 0], [1], [3, 11]):
+            call(f"shape_{label(shape)}", shape, dtype, True,
+                 dict(zip(names, (0.05, 0.5, 0.0, 0.01, True))))
+
+
+OPERATORS = {
+    **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
+    **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},
+    **{op: lambda book, op=op: reduction(book, op) for op in ("mean", "sum")},
+    "nll_loss_v2": lambda book: nll_loss(book, v2=True),
+    **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, max_pool2d, adaptive_avg_pool2d, linear, nll_loss,
+                               cross_entropy, argmax, cat, flip, sgd)},
+}
+
+
+# ---- files ----
+
+def bfloat16_type():
+    stored = h5py.h5t.IEEE_F16LE.copy()
+    stored.set_fields(15, 7, 8, 0, 7)
+    stored.set_ebias(127)
+    return stored
+
+
+def untimed(kind):
+    properties = h5py.h5p.create(kind)
+    properties.set_obj_track_times(False)
+    return properties
+
+
+def new_group(parent, name):
+    return h5py.Group(h5py.h5g.create(parent.id, name.encode(), gcpl=untimed(h5py.h5p.GROUP_CREATE)))
+
+
+def plain(tensors, layout, unspecified):
+    """Sorted rows (path, dtype, array, strides, unspecified) of an in or out group; bfloat16 as its bits."""
+    rows = []
+    for name, value in sorted(tensors.items()):
+        items = [(f"{name}/{i}", t) for i, t in enumerate(value)] if isinstance(value, list) else [(name, value)]
+        for path, tensor in items:
+            if tensor is None:
+                continue
+            tensor = tensor.detach().contiguous()
+            if tensor.is_floating_point():  # one NaN, whatever its sign
+                tensor = torch.where(tensor.isnan(), torch.full_like(tensor, NAN), tensor)
+            array = tensor.view(I16).numpy() if tensor.dtype == BF16 else tensor.numpy()
+            rows.append((path, tensor.dtype, array, layout.get(name), name in unspecified))
+    return rows
+
+
+def write_tensor(group, name, dtype, array, strides, unspecified):
+    stored = bfloat16_type() if dtype == BF16 else h5py.h5t.py_create(array.dtype, logical=True)
+    space = h5py.h5s.create_simple(array.shape) if array.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    dataset = h5py.Dataset(h5py.h5d.create(group.id, name.encode(), stored, space, untimed(h5py.h5p.DATASET_CREATE)))
+    if array.size:
+        dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, array, stored)  # the bits as they are
+    if dtype == BF16:
+        dataset.attrs["dtype"] = np.bytes_("bfloat16")
+    if strides is not None:
+        dataset.attrs["strides"] = np.array(strides, np.int64)
+    if unspecified:
+        dataset.attrs["unspecified"] = np.int64(1)
+    return dataset
+
+
+def write_side(call, side, rows, known):
+    """in or out of one call; what the file already has is linked."""
+    keys = [(dtype, array.shape, array.tobytes(), str(strides), flag) for _, dtype, array, strides, flag in rows]
+    whole = side, *zip((row[0] for row in rows), keys)
+    if whole in known:
+        call[side] = known[whole]
+        return
+    known[whole] = group = new_group(call, side)
+    for (path, *row), key in zip(rows, keys):
+        parent, _, name = path.rpartition("/")
+        if parent and parent not in group:
+            new_group(group, parent)
+        holder = group[parent] if parent else group
+        if key in known:
+            holder[name] = known[key]
+        else:
+            known[key] = write_tensor(holder, name, *row)
+
+
+def write(path, book):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V18, h5py.h5f.LIBVER_V110)  # compact groups
+    root = h5py.h5f.create(bytes(path), fcpl=untimed(h5py.h5p.FILE_CREATE), fapl=access)
+    with h5py.File(root) as file:
+        file.attrs["diopi_format"] = np.int64(1)
+        file.attrs["kind"] = np.bytes_("golden")
+        file.attrs["generator"] = np.bytes_(PYTORCH)
+        known = {}
+        for name, (attributes, inputs, outputs, layout, unspecified) in sorted(book.calls.items()):
+            call = new_group(file, name)
+            for key, text in attributes.items():
+                call.attrs[key] = np.bytes_(text)
+            write_side(call, "in", plain(inputs, layout, ()), known)
+            write_side(call, "out", plain(outputs, {}, unspecified), known)
+
+
+def members(group, prefix=""):
+    """Path -> object for everything below a group; hard links are followed every time."""
+    found = {}
+    for name, item in group.items():
+        found[prefix + name] = item
+        if isinstance(item, h5py.Group):
+            found |= members(item, f"{prefix}{name}/")
+    return found
+
+
+TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5}
+
+
+def differences(ours, golden):
+    """What a recomputed file says otherwise than the golden one."""
+    with h5py.File(ours, "r") as a, h5py.File(golden, "r") as b:
+        left, right = members(a), members(b)
+        for path in sorted(left.keys() ^ right.keys()):
+            yield f"{path}: only in the {'recomputed' if path in left else 'golden'} file"
+        for path in sorted(left.keys() & right.keys()):
+            x, y = left[path], right[path]
+            if {k: str(v) for k, v in x.attrs.items()} != {k: str(v) for k, v in y.attrs.items()}:
+                yield f"{path}: attributes differ"
+            if isinstance(x, h5py.Dataset):
+                dtype = "bfloat16" if "dtype" in x.attrs else str(x.dtype)
+                bound = TOLERANCE.get(dtype, 0) if "/out/" in path else 0
+                same = x.shape == y.shape and x.dtype == y.dtype and np.allclose(
+                    x[()], y[()], bound, bound, equal_nan=bound > 0 or x.dtype.kind in "fc")
+                if not same:
+                    yield f"{path}: values differ"
+
+
+def main():
+    options = argparse.ArgumentParser(description="Compute data/golden with PyTorch, or check it.")
+    options.add_argument("--out", type=pathlib.Path, help="folder of the files; default: data/golden",
+                         default=pathlib.Path(__file__).resolve().parent.parent / "data" / "golden")
+    options.add_argument("--check", action="store_true", help="recompute and compare instead of writing")
+    options.add_argument("--only", action="append", choices=sorted(OPERATORS), metavar="OP", help="only this operator")
+    options = options.parse_args()
+    if not torch.__version__.startswith("1.13"):
+        sys.exit(f"make_golden.py: the golden files are of {PYTORCH}, this is {torch.__version__}")
+    torch.set_num_threads(1)
+    failed = False
+    for op in sorted(options.only or OPERATORS):
+        book = Book()
+        OPERATORS[op](book)
+        path = options.out / f"{op}.h5"
+        if not options.check:
+            write(path, book)
+            told = ", ".join(f"{count} {how}" for how, count in book.counts.items())
+            print(f"{op}: {len(book.calls)} calls ({told}), {path.stat().st_size} bytes")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            ours = pathlib.Path(folder) / path.name
+            write(ours, book)
+            same = path.exists() and ours.read_bytes() == path.read_bytes()
+            found = [] if same else list(differences(ours, path)) if path.exists() else ["no such file"]
+        print(f"{op}: {'identical' if same else 'equal within tolerance' if not found else 'DIFFERENT'}")
+        for line in found[:10]:
+            print(f"  {line}")
+        failed |= bool(found)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
