@@ -19,8 +19,14 @@ using Json = nlohmann::ordered_json;
 
 struct ProfileOptions {
     CommonOptions common;
-    double max_seconds = 2;
+    /// For the samples of one call; 0: kMaxSeconds, or the call's share of kTotalSeconds.
+    double max_seconds = 0;
 };
+
+/// Samples of one call end after this time at the latest (docs/profile.md).
+constexpr double kMaxSeconds = 15;
+/// Without --max-time the calls of a command share this time, so that a whole operator is a matter of half a minute.
+constexpr double kTotalSeconds = 24;
 
 struct ProfiledCall {
     std::string case_id, function, shapes, dtype;
@@ -46,13 +52,21 @@ std::string shapes_of(const Case& c) {
     return text + "]";
 }
 
-ProfiledCall profile_case(const Case& c, const Backend& backend, const ProfileOptions& options) {
+TimingOptions timing_options(const ProfileOptions& options, size_t calls) {
+    TimingOptions timing;
+    const double share = kTotalSeconds / static_cast<double>(std::max<size_t>(calls, 1));
+    timing.max_seconds = options.max_seconds > 0 ? options.max_seconds : std::min(kMaxSeconds, share);
+    timing.max_warmup_seconds = std::min(1.0, timing.max_seconds / 2);
+    return timing;
+}
+
+ProfiledCall profile_case(const Case& c, const Backend& backend, uint64_t seed, const TimingOptions& timing) {
     ProfiledCall result{c.id(), c.op, shapes_of(c), std::string(name(c.dtype())), {}, {}};
     const auto refuse = [&](const Error& error) {
         result.trouble = error.message;
         return result;
     };
-    auto steps = CaseSteps::create(c, options.common.seed, nullptr);
+    auto steps = CaseSteps::create(c, seed, nullptr);
     if (!steps.ok()) return refuse(steps.error());
     auto step = (*steps)->plan("forward");
     if (!step.ok()) return refuse(step.error());
@@ -63,8 +77,6 @@ ProfiledCall profile_case(const Case& c, const Backend& backend, const ProfileOp
     auto placed = PlacedCall::create(*step, context);
     if (!placed.ok()) return refuse(placed.error());
     const Chain chain(backend);
-    TimingOptions timing;
-    timing.max_seconds = options.max_seconds;
     auto measured = time_call(chain, placed->call(), context, timing);
     if (Status s = backend.device().destroy_stream(*stream); !s.ok()) return refuse(s.error());
     if (!measured.ok()) return refuse(measured.error());
@@ -105,17 +117,18 @@ int run_profile(const ProfileOptions& options) {
     auto cases = select_cases(options.common, *catalogue);
     if (!cases.ok()) return report_error(cases.error());
 
+    std::erase_if(*cases, [&](const Case& c) {
+        return std::ranges::any_of(*filtered, [&](Dtype d) { return c.uses(d); });
+    });
+    const auto missing = static_cast<int64_t>(
+        std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
+    const TimingOptions timing = timing_options(options, cases->size());
+
     install_interrupt_handler();
     std::vector<ProfiledCall> calls;
-    int64_t missing = 0;
     for (const Case& c : *cases) {
         if (interrupted()) break;
-        if (std::ranges::any_of(*filtered, [&](Dtype d) { return c.uses(d); })) continue;
-        if (!(*backend)->implements(c.op)) {
-            ++missing;
-            continue;
-        }
-        calls.push_back(profile_case(c, **backend, options));
+        calls.push_back(profile_case(c, **backend, options.common.seed, timing));
     }
     std::ranges::stable_sort(calls, std::greater(), [](const ProfiledCall& c) { return c.timing.median; });
     int troubles = 0;
@@ -130,8 +143,9 @@ int run_profile(const ProfileOptions& options) {
         fmt::print("{}\n", Json{{"backend", (*backend)->name()}, {"calls", json}, {"not_implemented", missing}}.dump(2));
     } else {
         print_table(calls);
-        fmt::print("{} calls on {}, forward, hot; warm-up until five calls agree within 1%, samples until the median's 95% "
-                   "interval is within 0.5% or {} s have passed\n", calls.size(), (*backend)->name(), options.max_seconds);
+        fmt::print("{} calls on {}, forward, hot; warm-up until five calls agree within 1%, samples until the median's\n"
+                   "95% interval is within 0.5% or {:.2g} s have passed (--max-time)\n",
+                   calls.size(), (*backend)->name(), timing.max_seconds);
         if (missing > 0) fmt::print("{} cases not implemented by {}\n", missing, (*backend)->name());
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
@@ -145,9 +159,8 @@ void add_profile_command(CLI::App& app, int& code) {
     CLI::App* command = app.add_subcommand("profile", "how long an operator's calls take");
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_common_options(*command, options->common);
-    command->add_option("--max-time", options->max_seconds, "seconds of samples per call at most")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+    command->add_option("--max-time", options->max_seconds, "seconds of samples per call at most; 15, or a share of 24, when left out")
+        ->check(CLI::PositiveNumber);
     command->footer("Examples:\n  diopi profile conv2d\n  diopi profile --model resnet50 --fname linear --json\n");
     command->callback([options, &code] { code = run_profile(*options); });
 }

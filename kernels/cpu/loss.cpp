@@ -160,6 +160,8 @@ struct Entropy {
     const T* input = nullptr;
     const int64_t* target = nullptr;
     const T* probabilities = nullptr;
+    /// Which of the two targets it is: the pointer is null where there are no elements.
+    bool has_probabilities = false;
     const double* weight = nullptr;
     /// The mean divides by it.
     double divisor = 0;
@@ -172,6 +174,7 @@ diopiError_t read_entropy(Staging& staging, const Loss& loss, Entropy<T>& e) {
     e.input = staging.in<T>(loss.input);
     e.weight = staging.in<double>(loss.weight);
     if (loss.has_probabilities()) {
+        e.has_probabilities = true;
         e.probabilities = staging.in<T>(loss.target);
         e.divisor = static_cast<double>(loss.samples());
         return staging.error();
@@ -203,7 +206,7 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTe
     }
     write_losses(loss, y, scale_of(loss, e.divisor), [&](int64_t i) -> double {
         double sum = 0;
-        if (e.probabilities != nullptr) {
+        if (e.has_probabilities) {
             for_each_class(loss, i, [&](int64_t at, int64_t c) {
                 sum -= static_cast<double>(logs[at]) * share(loss, e, at) * e.weight_of(c);
             });
@@ -231,7 +234,7 @@ void entropy_gradient(const Loss& loss, const Entropy<T>& e, const double* g, do
     parallel_for(loss.samples(), loss.classes(), [&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last; ++i) {
             const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
-            if (e.probabilities != nullptr) {
+            if (e.has_probabilities) {
                 double sum = 0;
                 for_each_class(loss, i, [&](int64_t at, int64_t c) { sum += e.weight_of(c) * share(loss, e, at); });
                 for_each_class(loss, i, [&](int64_t at, int64_t c) {

@@ -27,8 +27,12 @@ void gather(const Patch& from, std::byte* to) {
             for (int64_t i = 0; i < from.n; ++i) o[r * from.n + i] = a[r * from.row_stride - i];
         }
     } else if (std::abs(from.row_stride) < std::abs(from.stride)) {
-        // Along the shorter stride, so that each cache line is read once.
+        // Along the shorter stride, so that each cache line is read once; the next patch lies n strides further.
+        const int64_t span = (from.rows - 1) * from.row_stride;
         for (int64_t i = 0; i < from.n; ++i) {
+            const T* next = a + (i + from.n) * from.stride;
+            _mm_prefetch(next, _MM_HINT_T0);
+            _mm_prefetch(next + span, _MM_HINT_T0);
             for (int64_t r = 0; r < from.rows; ++r) o[r * from.n + i] = a[r * from.row_stride + i * from.stride];
         }
     } else {

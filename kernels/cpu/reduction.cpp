@@ -12,9 +12,13 @@ namespace {
 
 using Complex = std::complex<double>;
 
+/// Measured on an AMD EPYC (Zen 4) guest.
 constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registers of double
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
+constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
+constexpr int64_t kFarRow = 256;  ///< columns from which the next row is prefetched
+constexpr int64_t kCacheLine = 64;
 
 /// Adds up numbers in levels: each passes its sum on after kBlockOfTiles additions.
 template <class Sum>
@@ -97,7 +101,10 @@ class Summation {
         if (divisor_ != 0) {
             for (int64_t i = 0; i < n; ++i) results_[i] = divided(results_[i]);
         }
-        storer_.store(results_, {plan_.out.data + offset * plan_.out.item_size(), 1, n, 0, stride});
+        for (int64_t i = 0; i < n; i += kTile) {
+            std::byte* to = plan_.out.data + (offset + i * stride) * plan_.out.item_size();
+            storer_.store(results_ + i, {to, 1, std::min(kTile, n - i), 0, stride});
+        }
     }
 
     [[nodiscard]] Sum divided(Sum x) const {
@@ -159,8 +166,8 @@ class Summation {
     /// A row of results that lie side by side: rows of the input are added to an array of sums.
     void columns(int64_t in, int64_t out) {
         const int64_t results = plan_.kept.inner_size();
-        for (int64_t c = 0; c < results; c += kTile) {
-            const int64_t n = std::min(kTile, results - c);
+        for (int64_t c = 0; c < results; c += kColumns) {
+            const int64_t n = std::min(kColumns, results - c);
             sum_columns(in + c * plan_.kept.inner_stride(0), n);
             store(out + c * plan_.kept.inner_stride(1), n, plan_.kept.inner_stride(1));
         }
@@ -177,10 +184,8 @@ class Summation {
         int64_t counts[kLevels] = {};
         for_each_outer(nest, 1, [&](const auto& at) {
             for (int64_t r = 0; r < rows; r += step) {
-                const int64_t count = std::min(step, rows - r) * n;
-                const Element* x = load(offset + at[0] + r * nest.inner_stride(0), count / n, nest.inner_stride(0), n,
-                                        plan_.kept.inner_stride(0));
-                for (int64_t i = 0; i < count; i += width) add_row(x + i, std::min(width, count - i));
+                add_rows(offset + at[0] + r * nest.inner_stride(0), std::min(step, rows - r), n, width);
+                prefetch_row(offset + at[0] + (r + step) * nest.inner_stride(0), n);
                 pass_on(counts, width);
             }
         });
@@ -193,8 +198,25 @@ class Summation {
         }
     }
 
-    void add_row(const Element* x, int64_t n) {
-        Sum* sums = levels_[0];
+    /// Rows that lie far apart escape the hardware's prefetching.
+    void prefetch_row(int64_t offset, int64_t n) const {
+        if (n < kFarRow || plan_.kept.inner_stride(0) != 1) return;
+        const std::byte* row = plan_.in.data + offset * plan_.in.item_size();
+        for (int64_t at = 0; at < n * plan_.in.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
+    }
+
+    /// Adds `rows` rows of n columns to the first level, `width` elements at a time; more than a tile in parts.
+    void add_rows(int64_t offset, int64_t rows, int64_t n, int64_t width) {
+        const int64_t stride = plan_.kept.inner_stride(0);
+        for (int64_t c = 0; c < n; c += kTile) {
+            const int64_t part = std::min(kTile, n - c);
+            const int64_t count = rows * part;
+            const Element* x = load(offset + c * stride, rows, plan_.joined.inner_stride(0), part, stride);
+            for (int64_t i = 0; i < count; i += width) add_row(levels_[0] + c, x + i, std::min(width, count - i));
+        }
+    }
+
+    static void add_row(Sum* sums, const Element* x, int64_t n) {
         for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<Sum>(x[i]);
     }
 
@@ -212,8 +234,8 @@ class Summation {
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
-    Sum results_[kTile];
-    Sum levels_[kLevels][kTile];
+    Sum results_[kColumns];
+    Sum levels_[kLevels][kColumns];
 };
 
 diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {

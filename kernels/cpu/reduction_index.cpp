@@ -1,6 +1,7 @@
 /// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
@@ -17,27 +18,50 @@ bool is_nan(T x) {
     return x != x;
 }
 
+/// Partial results of a row. A lane remembers whether it met a NaN, which no comparison selects.
+template <class T>
+struct Lanes {
+    using Mask = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    T top[kLanes];
+    Mask nan[kLanes] = {};
+
+    explicit Lanes(T first) { std::fill_n(top, kLanes, first); }
+    void join(int64_t lane, T x, Mask x_nan) {
+        top[lane] = x > top[lane] ? x : top[lane];
+        nan[lane] |= x_nan;
+    }
+};
+
 /// Greatest of n >= 1 elements, NaN if there is one.
 template <class T>
 T greatest(const T* x, int64_t n) {
-    T lanes[kLanes];
-    uint8_t nans[kLanes] = {};
-    std::fill_n(lanes, kLanes, x[0]);
+    Lanes<T> lanes(x[0]);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t l = 0; l < kLanes; ++l) {
-            lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
-            nans[l] |= static_cast<uint8_t>(is_nan(x[i + l]));
-        }
+        for (int64_t l = 0; l < kLanes; ++l) lanes.join(l, x[i + l], is_nan(x[i + l]));
     }
-    for (int64_t l = 0; i < n; ++i, ++l) {
-        lanes[l] = x[i] > lanes[l] ? x[i] : lanes[l];
-        nans[l] |= static_cast<uint8_t>(is_nan(x[i]));
+    for (int64_t l = 0; i < n; ++i, ++l) lanes.join(l, x[i], is_nan(x[i]));
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+        for (int64_t l = 0; l < half; ++l) lanes.join(l, lanes.top[l + half], lanes.nan[l + half]);
     }
     if constexpr (std::is_floating_point_v<T>) {
-        if (std::find(nans, nans + kLanes, 1) != nans + kLanes) return std::numeric_limits<T>::quiet_NaN();
+        if (lanes.nan[0] != 0) return std::numeric_limits<T>::quiet_NaN();
     }
-    return *std::max_element(lanes, lanes + kLanes);
+    return lanes.top[0];
+}
+
+/// Index of the first of n elements that equals `top`, or that is a NaN if `top` is one; there is such an element.
+template <class T>
+int64_t first_of(const T* x, int64_t n, T top) {
+    const bool wants_nan = is_nan(top);
+    const auto fits = [=](T y) { return y == top || (wants_nan && is_nan(y)); };
+    int64_t i = 0;
+    for (; !wants_nan && i + kLanes <= n; i += kLanes) {
+        bool found = false;
+        for (int64_t l = 0; l < kLanes; ++l) found |= x[i + l] == top;
+        if (found) break;
+    }
+    return std::find_if(x + i, x + n, fits) - x;
 }
 
 /// Whether x takes the place of an earlier `best`.
@@ -87,7 +111,7 @@ class ArgMax {
             const T top = greatest(x, n);
             if (index >= 0 && !beats(top, best)) continue;
             best = top;
-            index = first + (std::find_if(x, x + n, [=](T y) { return y == top || (is_nan(top) && is_nan(y)); }) - x);
+            index = first + first_of(x, n, top);
         }
         return index;
     }

@@ -79,7 +79,7 @@ TEST_CASE("sum over each set of dimensions, dtype and layout", "[cpu][reduction]
 TEST_CASE("sum of long and short rows and columns", "[cpu][reduction]") {
     const std::vector<Shape> shapes = {{1023},      {1024},    {1025},    {5000},      {70, 513}, {70, 2000}, {2000, 70},
                                        {4000, 2},   {2, 4000}, {4000, 3}, {3000, 33},  {1500, 1}, {3, 400, 2}, {30, 30, 30},
-                                       {2, 3000, 5}, {5, 2, 1100}};
+                                       {2, 3000, 5}, {5, 2, 1100}, {3, 9000}, {20, 4097}};
     for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::uint8}) {
         for (const Shape& shape : shapes) {
             const auto in = generate(dtype, shape, small);

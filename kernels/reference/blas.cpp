@@ -69,6 +69,10 @@ double at(const Matrix& x, int64_t i, int64_t j) {
     return x.transposed ? x.data[j * x.pitch + i] : x.data[i * x.pitch + j];
 }
 
+bool fits_int(int64_t x) { return x <= std::numeric_limits<int>::max(); }
+
+}  // namespace
+
 /// Blocks of b stay in the cache while a row of c is built; the inner loop runs along both rows.
 void multiply_plain(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch) {
     constexpr int64_t kDepth = 64;
@@ -91,10 +95,6 @@ void multiply_plain(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matr
         }
     }
 }
-
-bool fits_int(int64_t x) { return x <= std::numeric_limits<int>::max(); }
-
-}  // namespace
 
 void multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch,
               bool accumulate) {

@@ -17,6 +17,9 @@ struct Matrix {
 void multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch,
               bool accumulate);
 
+/// c += a * b by plain blocked loops: what `multiply` does where there is no library.
+void multiply_plain(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch);
+
 /// Which library does the products, in one line for a debug message. Opens it if that has not happened.
 [[nodiscard]] std::string blas_description();
 

@@ -92,7 +92,7 @@ TEST_CASE("scalar forms and in-place forms agree with the formula", "[reference]
     check_close(real, {1.5, -2.5});
 }
 
-TEST_CASE("complex products and quotients", "[reference][mul]") {
+TEST_CASE("complex arithmetic", "[reference][elementwise]") {
     const auto make_complex = [](double re, double im) {
         auto t = make_tensor(cpu_device(), {{1}, Dtype::complex64, {}});
         t->get()->data_as<float>()[0] = static_cast<float>(re);
@@ -109,6 +109,10 @@ TEST_CASE("complex products and quotients", "[reference][mul]") {
     CHECK(a->data_as<float>()[0] == Approx(1.0f));
     CHECK(a->data_as<float>()[1] == Approx(2.0f));
     CHECK(reference::diopiDiv(context(), a.get(), y.get(), b.get(), RoundModeFloor) == diopiDtypeNotSupported);
+    const diopiScalar_t half = number(0.5);
+    REQUIRE(reference::diopiSub(context(), y.get(), a.get(), b.get(), &half) == diopiSuccess);
+    CHECK(y->data_as<float>()[0] == Approx(-0.5f));
+    CHECK(y->data_as<float>()[1] == Approx(2.5f));
 }
 
 TEST_CASE("division rounds as asked", "[reference][div]") {
@@ -127,6 +131,11 @@ TEST_CASE("division rounds as asked", "[reference][div]") {
     const TensorPtr one = tensor({}, {1});
     REQUIRE(reference::diopiDivInpScalar(context(), one.get(), &tenth, RoundModeFloor) == diopiSuccess);
     check_close(one, {9});
+    // The remainder rounds so that the quotient comes out as 2.9999999999999996.
+    const TensorPtr near = tensor({}, {2.9335721156231767});
+    const diopiScalar_t divisor = number(0.90839953863140255);
+    REQUIRE(reference::diopiDivInpScalar(context(), near.get(), &divisor, RoundModeFloor) == diopiSuccess);
+    check_close(near, {3});
 }
 
 TEST_CASE("integer division: true, truncated, floored, and refused by zero", "[reference][div]") {
@@ -138,6 +147,10 @@ TEST_CASE("integer division: true, truncated, floored, and refused by zero", "[r
     check_close(real, {3.5, -3.5, -3.5, 3.5});
     REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeTrunc) == diopiSuccess);
     CHECK(values_of(y) == Values{3, -3, -3, 3});
+    const diopiScalar_t seven = number(-7);
+    const TensorPtr exact = make({4}, Dtype::int32);
+    REQUIRE(reference::diopiDivScalar(context(), exact.get(), a.get(), &seven, RoundModeFloor) == diopiSuccess);
+    CHECK(values_of(exact) == Values{-1, 1, -1, 1});
     REQUIRE(reference::diopiDiv(context(), y.get(), a.get(), b.get(), RoundModeFloor) == diopiSuccess);
     CHECK(values_of(y) == Values{3, -4, -4, 3});
     const diopiScalar_t zero = number(0);

@@ -30,6 +30,10 @@ TEST_CASE("multiply agrees with three loops, transposed or not, accumulating or 
                     }
                 }
                 check_close(c, wanted, 1e-11);
+                Values plain(static_cast<size_t>(m * n), accumulate ? 3.0 : 0.0);
+                reference::multiply_plain(m, n, k, {a.data(), ta ? m : k, ta}, {b.data(), tb ? k : n, tb}, plain.data(),
+                                          n);
+                check_close(plain, wanted, 1e-11);
             }
         }
     }

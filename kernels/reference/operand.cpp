@@ -98,8 +98,8 @@ double round_short(double x) {
 Half narrow_half(double x) {
     const uint32_t sign = static_cast<uint32_t>(std::bit_cast<uint64_t>(x) >> 48) & 0x8000u;
     const double rounded = round_short<11, -14>(x);
-    uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(std::min(rounded, 65536.0)) * 0x1p-112f) >> 13;
-    bits = std::min(bits, 0x7c00u);
+    // 65536 is the next number after the largest: its bits are those of infinity.
+    const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(std::min(rounded, 65536.0)) * 0x1p-112f) >> 13;
     return {static_cast<uint16_t>(sign | (x != x ? 0x7e00u : bits))};
 }
 

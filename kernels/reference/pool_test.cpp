@@ -47,6 +47,9 @@ TEST_CASE("max_pool2d pads with -infinity, dilates, and lets NaN win", "[referen
     REQUIRE(pool(y, places, x, {{2}, {2}, {1}, {1}, false}) == diopiSuccess);
     check_close(y, {-1, -2, -4, kNaN});
     check_close(places, {0, 1, 3, 4});
+    const TensorPtr alone = make({1, 1, 2, 2});
+    REQUIRE(pool(alone, nullptr, x, {{2}, {2}, {1}, {1}, false}) == diopiSuccess);
+    check_close(alone, {-1, -2, -4, kNaN});
     const TensorPtr one = make({1, 1, 1, 1});
     REQUIRE(pool(one, nullptr, x, {{2}, {1}, {0}, {2}, false}) == diopiSuccess);
     check_close(one, {-1});
@@ -67,6 +70,11 @@ TEST_CASE("max_pool2d: a window larger than the input under ceil_mode", "[refere
     CHECK(values_of(y)[0] == std::max({v[0], v[2], v[4], v[20], v[22], v[24]}));
     CHECK(values_of(y)[3] == std::max({v[6], v[8], v[26], v[28]}));
     CHECK(pool(y, nullptr, x, {{3}, {2}, {0}, {2}, false}) == diopiErrorOccurred);
+    // A third window would begin at 3, in the right padding: it is dropped.
+    const TensorPtr row = tensor({1, 1, 3}, {1, 2, 3});
+    const TensorPtr two = make({1, 1, 2});
+    REQUIRE(pool(two, nullptr, row, {{1, 2}, {1, 2}, {0, 1}, {1}, true}) == diopiSuccess);
+    check_close(two, {1, 3});
 }
 
 TEST_CASE("max_pool2d of every stride agrees with a search", "[reference][max_pool2d]") {

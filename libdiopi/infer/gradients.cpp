@@ -45,18 +45,29 @@ int64_t linear_terms(const Call& call, std::string_view output) {
     return ratio(call.tensor("grad_output")->numel(), weight.shape[0]);
 }
 
+/// Adaptive pooling: a window spans at most one element more than size / windows on each side.
+int64_t window_terms(const Tensor& input, const Shape& pooled) {
+    int64_t terms = 1;
+    for (size_t i = 1; i < std::min(input.shape.size(), pooled.size()); ++i) {
+        if (input.shape[i] != pooled[i]) terms *= ratio(input.shape[i], pooled[i]) + 2;
+    }
+    return terms;
+}
+
 }  // namespace
 
-int64_t accumulation_length(const Call& call, size_t output) {
-    const std::string_view arg = call.row->args()[output].name;
+int64_t accumulation_length(const Call& call, const OutputSpec& output) {
+    const std::string_view arg = call.row->args()[output.arg].name;
+    const ShapeRule rule = call.row->rule;
     int64_t terms = 1;
     if (call.row->op == "linear") {
         terms = linear_terms(call, arg);
-    } else if (call.row->rule == ShapeRule::convolution || call.row->op.starts_with("conv")) {
+    } else if (rule == ShapeRule::convolution || call.row->op == "conv2d") {
         terms = convolution_terms(call, arg);
-    } else if (call.row->rule == ShapeRule::reduce_sum || call.row->rule == ShapeRule::reduce_mean) {
-        const auto* out = std::get_if<TensorPtr>(&call.args[output]);
-        terms = ratio(call.tensor("input")->numel(), out == nullptr || *out == nullptr ? 1 : (*out)->numel());
+    } else if (rule == ShapeRule::reduce_sum || rule == ShapeRule::reduce_mean) {
+        terms = ratio(call.tensor("input")->numel(), numel(output.spec.shape));
+    } else if (rule == ShapeRule::adaptive_pool) {
+        terms = window_terms(*call.tensor("input"), output.spec.shape);
     }
     return std::max<int64_t>(terms, 1);
 }

@@ -30,7 +30,7 @@ inline constexpr int64_t kFromInput = INT64_MIN;
 [[nodiscard]] Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints);
 
 /// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
-[[nodiscard]] int64_t accumulation_length(const Call& call, size_t output);
+[[nodiscard]] int64_t accumulation_length(const Call& call, const OutputSpec& output);
 
 /// The dtype of an operation on a tensor and another tensor or number, as torch.result_type: a 0-dim tensor or a number
 /// only counts when its category (bool, integer, floating, complex) is the higher one.

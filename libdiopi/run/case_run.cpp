@@ -117,7 +117,7 @@ class StepRun {
         const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
         if (whole) bound.accuracy = AccuracyClass::A;
         bound.tolerance = case_.tolerance;
-        bound.accumulation_length = accumulation_length(step.call, value.arg);
+        bound.accumulation_length = accumulation_length(step.call, {value.arg, spec});
         if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
         return bound;
     }

@@ -1,0 +1,52 @@
+/// oneDNN as a program calls it that knows its shapes beforehand: primitives and reorders made once, on plain user
+/// memory. The cpu backend is measured against it, so nothing here may come from the cpu backend.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/tensor.hpp"
+
+namespace diopi::bench {
+
+[[nodiscard]] const dnnl::engine& direct_engine();
+
+/// The same sizes in a layout that the primitive chooses.
+[[nodiscard]] dnnl::memory::desc any_layout(const dnnl::memory::desc& desc);
+
+/// Primitives to be run one after the other, with the reorders that they need.
+class DirectProgram {
+ public:
+    struct Operand {
+        int arg = 0;
+        dnnl::memory::desc desc;         ///< how the tensor's memory is laid out
+        const Tensor* tensor = nullptr;  ///< must outlive the program
+        bool is_output = false;
+    };
+
+    /// Appends a primitive. An input that an earlier one wanted in the same layout is reordered once for both.
+    void add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);
+    /// Runs all of it and waits.
+    void run();
+
+ private:
+    struct Step {
+        dnnl::primitive primitive;
+        std::unordered_map<int, dnnl::memory> args;
+    };
+    struct Reordered {
+        const Tensor* tensor;
+        dnnl::memory memory;
+    };
+
+    [[nodiscard]] dnnl::memory input_as(const dnnl::memory::desc& wanted, const Operand& operand);
+    void add_reorder(const dnnl::memory& from, const dnnl::memory& to);
+
+    dnnl::stream stream_{direct_engine()};
+    std::vector<Step> steps_;
+    std::vector<Reordered> reordered_;
+};
+
+}  // namespace diopi::bench

@@ -1,0 +1,15 @@
+/// The groups of benchmarks, one file each. Every benchmark runs ours and a baseline in turn and puts the comparison into
+/// counters: `low` and `high` bound the 95% interval, `goal` is what is asked of it.
+#pragma once
+
+namespace diopi::bench {
+
+/// Counter `overhead_ns`: nanoseconds per call that boxing adds to a direct C call.
+void register_boxing();
+/// Counter `ratio`: time of oneDNN called directly / time of the cpu backend.
+void register_convolution();
+void register_linear();
+/// Counter `ratio`: bytes read and written per second by the cpu backend / by memcpy.
+void register_bandwidth();
+
+}  // namespace diopi::bench

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs what is missing of the packages that diopi needs (Debian 12, root or sudo). Prints nothing when all are there.
+set -euo pipefail
+
+packages=(
+    g++ cmake ninja-build pkg-config          # to build
+    libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev librandom123-dev
+    libopenblas0-pthread                      # the reference's float64 matrix products; found at run time
+    catch2 libbenchmark-dev                   # tests and benchmarks
+    python3 python3-h5py                      # tests, and scripts that read baselines
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "install as root: apt-get install ${missing[*]}" >&2; exit 1; }
+    root=(sudo)
+fi
+echo "installing: ${missing[*]}"
+"${root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The same set-up as quickstart.sh, then every test. --full adds the long ones (sanitizers, all operator cases).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+full=0
+for argument in "$@"; do
+    case $argument in
+        --full) full=1 ;;
+        *) echo "usage: scripts/test.sh [--full]" >&2; exit 2 ;;
+    esac
+done
+
+scripts/build.sh release
+ctest --test-dir build/release --output-on-failure -j "$(nproc)"
+
+if [ $full -eq 1 ]; then
+    scripts/build.sh asan unit_tests diopi
+    ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit: '
+    build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
+fi

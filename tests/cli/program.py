@@ -1,0 +1,147 @@
+"""The program under test: runs it in a folder of its own and gives back exit code and output."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+
+SOURCE = pathlib.Path(os.environ.get("DIOPI_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+BINARY = pathlib.Path(os.environ.get("DIOPI_BINARY", SOURCE / "build/release/bin/diopi"))
+FAULTS = os.environ.get("DIOPI_FAULTS", str(SOURCE / "build/release/lib/libcli_faults.so"))
+SANITIZED = os.environ.get("DIOPI_SANITIZED") == "1"
+
+COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemented"]
+
+
+class Run:
+    """How a finished command ended."""
+
+    def __init__(self, command, code, out, err):
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    def __str__(self):
+        return f"$ {' '.join(self.command)}\nexit code {self.code}\n{self.out}\n--- stderr\n{self.err}"
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+class Process:
+    """A command that still runs. Its environment carries a mark, by which its children are known."""
+
+    def __init__(self, command, folder, env, preexec=None):
+        self.mark = uuid.uuid4().hex
+        self.command = command
+        self.popen = subprocess.Popen(command, cwd=folder, env={**env, "DIOPI_TEST_MARK": self.mark},
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      start_new_session=True, preexec_fn=preexec)
+
+    def finish(self, timeout):
+        try:
+            out, err = self.popen.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            out, err = self.popen.communicate()
+            raise AssertionError(f"{' '.join(self.command)} did not end within {timeout} s:\n{out}\n{err}") from None
+        return Run(self.command, self.popen.returncode, out, err)
+
+    def pids(self):
+        """The process and its children, without those that are only waiting to be reaped."""
+        found = []
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                environment = pathlib.Path("/proc", entry, "environ").read_bytes()
+                state = pathlib.Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if self.mark.encode() in environment and state != "Z":
+                found.append(int(entry))
+        return found
+
+    def stop(self):
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if self.popen.poll() is None:
+            self.popen.kill()
+        self.popen.communicate()
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="diopi_cli_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def start(self, *args, faults="", env=None, preexec=None):
+        full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+        if faults:
+            if SANITIZED:
+                self.skipTest("a sanitizer's runtime does not bear a preloaded library")
+            full.update(LD_PRELOAD=FAULTS, DIOPI_TEST_FAULTS=faults)
+        full.update(env or {})
+        process = Process([str(BINARY), *map(str, args)], self.folder, full, preexec)
+        self.addCleanup(process.stop)
+        return process
+
+    def diopi(self, *args, timeout=120, **how):
+        process = self.start(*args, **how)
+        run = process.finish(timeout)
+        self.assertEqual(process.pids(), [], f"processes were left behind\n{run}")
+        return run
+
+    def expect(self, code, *args, out=(), err=(), **how):
+        """Runs diopi; exit code and texts must be these."""
+        run = self.diopi(*args, **how)
+        self.assertEqual(run.code, code, str(run))
+        for text in [out] if isinstance(out, str) else out:
+            self.assertIn(text, run.out, str(run))
+        for text in [err] if isinstance(err, str) else err:
+            self.assertIn(text, run.err, str(run))
+        return run
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return name
+
+    def journal(self, folder="diopi_run"):
+        """Header and results; the journal must be whole."""
+        lines = (self.folder / folder / "journal.jsonl").read_text().split("\n")
+        self.assertEqual(lines.pop(), "", "the journal's last line is torn")
+        header, *results = map(json.loads, lines)
+        return header, results
+
+    def wait_for(self, condition, what, timeout=30):
+        end = time.monotonic() + timeout
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"waited {timeout} s in vain: {what}")
+            time.sleep(0.02)
+
+    def wait_for_results(self, count, folder="diopi_run"):
+        path = self.folder / folder / "journal.jsonl"
+        self.wait_for(lambda: path.exists() and path.read_text().count("\n") > count, f"{count} results in {path}")
+
+
+def group(name, shapes, ops=("add",), dtypes=("float64",), **more):
+    """A group of binary cases: both tensors have the same shapes."""
+    return {"group": name, "ops": list(ops), "dtypes": list(dtypes),
+            "tensors": [{"name": "input", "shapes": shapes}, {"name": "other", "shapes": shapes}], **more}
+
+
+def case_file(*groups):
+    return {"groups": list(groups)}
+
+
+def allocated(numel, itemsize=8):
+    """Bytes that diopi asks for when it makes a tensor: a multiple of 64."""
+    return (numel * itemsize + 63) // 64 * 64
