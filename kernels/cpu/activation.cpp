@@ -34,24 +34,34 @@ diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, const View& out
     if (is_complex(in.dtype) || in.dtype == Dtype::boolean) return unsupported(op, "input", in.dtype, "a real dtype");
     if (!std::ranges::equal(out.shape, in.shape)) return wrong_shape(op, "out", out.shape, to_string(in.shape));
     switch (out.dtype == in.dtype ? in.dtype : wide(in.dtype)) {
-        case Dtype::float32: return apply<float>(ctx, op, out, in, Dtype::float32, ReluOf<float>{});
-        case Dtype::float64: return apply<double>(ctx, op, out, in, Dtype::float64, ReluOf<double>{});
-        case Dtype::float16: return apply<uint16_t>(ctx, op, out, in, in.dtype, ReluOfBits<0x7c00>{});
-        case Dtype::bfloat16: return apply<uint16_t>(ctx, op, out, in, in.dtype, ReluOfBits<0x7f80>{});
-        case Dtype::int8: return apply<int8_t>(ctx, op, out, in, in.dtype, ReluOf<int8_t>{});
-        case Dtype::int16: return apply<int16_t>(ctx, op, out, in, in.dtype, ReluOf<int16_t>{});
-        case Dtype::int32: return apply<int32_t>(ctx, op, out, in, in.dtype, ReluOf<int32_t>{});
-        case Dtype::int64: return apply<int64_t>(ctx, op, out, in, Dtype::int64, ReluOf<int64_t>{});
+        case Dtype::float32:
+            return apply<float>(ctx, op, out, in, Dtype::float32, ReluOf<float>{});
+        case Dtype::float64:
+            return apply<double>(ctx, op, out, in, Dtype::float64, ReluOf<double>{});
+        case Dtype::float16:
+            return apply<uint16_t>(ctx, op, out, in, in.dtype, ReluOfBits<0x7c00>{});
+        case Dtype::bfloat16:
+            return apply<uint16_t>(ctx, op, out, in, in.dtype, ReluOfBits<0x7f80>{});
+        case Dtype::int8:
+            return apply<int8_t>(ctx, op, out, in, in.dtype, ReluOf<int8_t>{});
+        case Dtype::int16:
+            return apply<int16_t>(ctx, op, out, in, in.dtype, ReluOf<int16_t>{});
+        case Dtype::int32:
+            return apply<int32_t>(ctx, op, out, in, in.dtype, ReluOf<int32_t>{});
+        case Dtype::int64:
+            return apply<int64_t>(ctx, op, out, in, Dtype::int64, ReluOf<int64_t>{});
         case Dtype::uint8:
         case Dtype::uint16:
         case Dtype::uint32:
-        case Dtype::uint64: return for_each_tile(ctx, op, {&out, 1}, {&in, 1}, {in.dtype, nullptr});
+        case Dtype::uint64:
+            return for_each_tile(ctx, op, {&out, 1}, {&in, 1}, {in.dtype, nullptr});
         case Dtype::boolean:
         case Dtype::tfloat32:
         case Dtype::complex32:
         case Dtype::complex64:
         case Dtype::complex128:
-        case Dtype::unsupported: break;
+        case Dtype::unsupported:
+            break;
     }
     return unsupported(op, "input", in.dtype, "a real dtype");
 }

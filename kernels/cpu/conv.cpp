@@ -36,7 +36,9 @@ diopiError_t read_problem(std::string_view op, const View& input, const View& we
     if (weight.rank() != 4) return wrong_shape(op, "weight", weight.shape, "(out, in / groups, height, width)");
     const Images images(input), outputs(out);
     ConvShape& s = problem.shape;
-    s.window = {{weight.shape[2], weight.shape[3]}, pair_of(stride, {1, 1}), pair_of(padding, {0, 0}),
+    s.window = {{weight.shape[2], weight.shape[3]},
+                pair_of(stride, {1, 1}),
+                pair_of(padding, {0, 0}),
                 pair_of(dilation, {1, 1})};
     if (!s.window.sound() || groups <= 0) {
         return fail(diopiErrorOccurred, std::string(op) +
@@ -79,9 +81,10 @@ Descs user_descs(const Problem& p) {
     descs.input = {{s.count, s.channels, s.height, s.width}, type, image_tag(p.input)};
     descs.out = {{s.count, s.out_channels, s.out_height, s.out_width}, type, image_tag(p.out)};
     descs.bias = {{s.out_channels}, type, Tag::a};
-    descs.weight = s.groups == 1 ? memory::desc({s.out_channels, s.channels, kh, kw}, type, plain ? Tag::abcd : Tag::acdb)
-                                 : memory::desc({s.groups, s.group_out(), s.group_in(), kh, kw}, type,
-                                                plain ? Tag::abcde : Tag::abdec);
+    descs.weight =
+        s.groups == 1
+            ? memory::desc({s.out_channels, s.channels, kh, kw}, type, plain ? Tag::abcd : Tag::acdb)
+            : memory::desc({s.groups, s.group_out(), s.group_in(), kh, kw}, type, plain ? Tag::abcde : Tag::abdec);
     return descs;
 }
 
@@ -95,10 +98,25 @@ Descs primitive_descs(const Problem& p, const Descs& user) {
 PlanKey key_of(Kind kind, const Problem& p) {
     const ConvShape& s = p.shape;
     const Window& w = s.window;
-    return {kind, s.count, s.channels, s.height, s.width, s.out_channels, s.groups,
-            w.kernel[0], w.kernel[1], w.stride[0], w.stride[1], w.padding[0], w.padding[1], w.dilation[0],
-            w.dilation[1], static_cast<int64_t>(p.input), static_cast<int64_t>(p.weight),
-            static_cast<int64_t>(p.out), p.has_bias ? 1 : 0};
+    return {kind,
+            s.count,
+            s.channels,
+            s.height,
+            s.width,
+            s.out_channels,
+            s.groups,
+            w.kernel[0],
+            w.kernel[1],
+            w.stride[0],
+            w.stride[1],
+            w.padding[0],
+            w.padding[1],
+            w.dilation[0],
+            w.dilation[1],
+            static_cast<int64_t>(p.input),
+            static_cast<int64_t>(p.weight),
+            static_cast<int64_t>(p.out),
+            p.has_bias ? 1 : 0};
 }
 
 dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, const Descs& d, dnnl::prop_kind kind) {
@@ -106,22 +124,20 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, const D
     // oneDNN counts the elements between two taps: its dilation is ours less 1.
     const memory::dims dilation = {w.dilation[0] - 1, w.dilation[1] - 1};
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto desc = p.has_bias
-                          ? dnnl::convolution_forward::desc(kind, algorithm, d.input, d.weight, d.bias, d.out,
-                                                            dims_of(w.stride), dilation, dims_of(w.padding),
-                                                            dims_of(w.padding))
-                          : dnnl::convolution_forward::desc(kind, algorithm, d.input, d.weight, d.out,
-                                                            dims_of(w.stride), dilation, dims_of(w.padding),
-                                                            dims_of(w.padding));
+    const auto desc =
+        p.has_bias
+            ? dnnl::convolution_forward::desc(kind, algorithm, d.input, d.weight, d.bias, d.out, dims_of(w.stride),
+                                              dilation, dims_of(w.padding), dims_of(w.padding))
+            : dnnl::convolution_forward::desc(kind, algorithm, d.input, d.weight, d.out, dims_of(w.stride), dilation,
+                                              dims_of(w.padding), dims_of(w.padding));
     return {desc, onednn_attr(), onednn_engine()};
 }
 
 Plan make_forward(const Problem& p) {
     const Descs user = user_descs(p);
     const auto desc = forward_desc(p, primitive_descs(p, user), dnnl::prop_kind::forward_inference);
-    std::vector<Operand> operands{{DNNL_ARG_SRC, user.input, false},
-                                  {DNNL_ARG_WEIGHTS, user.weight, false},
-                                  {DNNL_ARG_DST, user.out, true}};
+    std::vector<Operand> operands{
+        {DNNL_ARG_SRC, user.input, false}, {DNNL_ARG_WEIGHTS, user.weight, false}, {DNNL_ARG_DST, user.out, true}};
     if (p.has_bias) operands.push_back({DNNL_ARG_BIAS, user.bias, false});
     return Plan(desc, dnnl::convolution_forward(desc), operands);
 }
@@ -129,10 +145,16 @@ Plan make_forward(const Problem& p) {
 Plan make_backward_input(const Problem& p) {
     const Descs user = user_descs(p), d = primitive_descs(p, user);
     const Window& w = p.shape.window;
-    const dnnl::convolution_backward_data::primitive_desc desc(
-        {dnnl::algorithm::convolution_direct, d.input, d.weight, d.out, dims_of(w.stride),
-         {w.dilation[0] - 1, w.dilation[1] - 1}, dims_of(w.padding), dims_of(w.padding)},
-        onednn_attr(), onednn_engine(), forward_desc(p, d, dnnl::prop_kind::forward_training));
+    const dnnl::convolution_backward_data::primitive_desc desc({dnnl::algorithm::convolution_direct,
+                                                                d.input,
+                                                                d.weight,
+                                                                d.out,
+                                                                dims_of(w.stride),
+                                                                {w.dilation[0] - 1, w.dilation[1] - 1},
+                                                                dims_of(w.padding),
+                                                                dims_of(w.padding)},
+                                                               onednn_attr(), onednn_engine(),
+                                                               forward_desc(p, d, dnnl::prop_kind::forward_training));
     const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
                                 {DNNL_ARG_WEIGHTS, user.weight, false},
                                 {DNNL_ARG_DIFF_SRC, user.input, true}};
@@ -143,8 +165,14 @@ Plan make_backward_weight(const Problem& p) {
     const Descs user = user_descs(p), d = primitive_descs(p, user);
     const Window& w = p.shape.window;
     const dnnl::convolution_backward_weights::primitive_desc desc(
-        {dnnl::algorithm::convolution_direct, d.input, d.weight, d.out, dims_of(w.stride),
-         {w.dilation[0] - 1, w.dilation[1] - 1}, dims_of(w.padding), dims_of(w.padding)},
+        {dnnl::algorithm::convolution_direct,
+         d.input,
+         d.weight,
+         d.out,
+         dims_of(w.stride),
+         {w.dilation[0] - 1, w.dilation[1] - 1},
+         dims_of(w.padding),
+         dims_of(w.padding)},
         onednn_attr(), onednn_engine(), forward_desc(p, d, dnnl::prop_kind::forward_training));
     const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
                                 {DNNL_ARG_SRC, user.input, false},
@@ -180,7 +208,8 @@ Plan make_pointwise(const Problem& p, bool transposed) {
     const auto type = memory::data_type::f32;
     const int64_t rows = transposed ? s.channels : s.out_channels, columns = transposed ? s.out_channels : s.channels;
     const memory::desc weight({1, rows, columns}, type, transposed ? Tag::acb : Tag::abc);
-    const memory::desc from({s.count, columns, s.area()}, type, Tag::abc), to({s.count, rows, s.area()}, type, Tag::abc);
+    const memory::desc from({s.count, columns, s.area()}, type, Tag::abc),
+        to({s.count, rows, s.area()}, type, Tag::abc);
     const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(weight, from, to), onednn_attr(), onednn_engine());
     const Operand operands[] = {
         {DNNL_ARG_WEIGHTS, from, false}, {DNNL_ARG_SRC, weight, false}, {DNNL_ARG_DST, to, true}};
@@ -260,9 +289,9 @@ diopiError_t backward_float32(diopiContextHandle_t ctx, const Problem& p, Gradie
         const auto* w = staging.in<float>(weight, p.weight);
         auto* gx = staging.out<float>(Images(view(grads.input)).view(), p.input);
         if (staging.error() != diopiSuccess) return staging.error();
-        const diopiError_t error =
-            is_pointwise(p) ? run_plan(ctx, kPointwiseBackward, p, make_pointwise_backward, {g, w, gx})
-                            : run_plan(ctx, kBackwardInput, p, make_backward_input, {g, w, gx});
+        const diopiError_t error = is_pointwise(p)
+                                       ? run_plan(ctx, kPointwiseBackward, p, make_pointwise_backward, {g, w, gx})
+                                       : run_plan(ctx, kBackwardInput, p, make_backward_input, {g, w, gx});
         if (error != diopiSuccess) return error;
     }
     if (grads.weight != nullptr) {
@@ -332,8 +361,8 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHan
         return diopiSuccess;
     }
     const Images images(x), outputs(g);
-    return (x.dtype == Dtype::float64 ? backward_float64 : backward_float32)(
-        ctx, problem, {grad_input, grad_weight}, outputs.view(), images.view(), w);
+    return (x.dtype == Dtype::float64 ? backward_float64 : backward_float32)(ctx, problem, {grad_input, grad_weight},
+                                                                             outputs.view(), images.view(), w);
 }
 
 }  // namespace diopi::cpu

@@ -21,8 +21,8 @@ using Complex128 = std::complex<double>;
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 template <class T>
-constexpr bool kIsComplex = std::is_same_v<T, ComplexHalf> || std::is_same_v<T, Complex64> ||
-                            std::is_same_v<T, Complex128>;
+constexpr bool kIsComplex =
+    std::is_same_v<T, ComplexHalf> || std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
 
 /// Narrows so that rounding the result again to half precision rounds the double once: truncated, and the last bit set
 /// if anything was cut off (round to odd).
@@ -74,11 +74,15 @@ inline To from_real(From x) {
     } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
         return truncate<To>(x);
     } else if constexpr (std::is_same_v<To, Half>) {
-        if constexpr (sizeof(From) == 8) return {half_bits(to_float_sticky(static_cast<double>(x)))};
-        else return {half_bits(static_cast<float>(x))};
+        if constexpr (sizeof(From) == 8)
+            return {half_bits(to_float_sticky(static_cast<double>(x)))};
+        else
+            return {half_bits(static_cast<float>(x))};
     } else if constexpr (std::is_same_v<To, Bfloat16>) {
-        if constexpr (sizeof(From) == 8) return to_bfloat16(to_float_sticky(static_cast<double>(x)));
-        else return to_bfloat16(static_cast<float>(x));
+        if constexpr (sizeof(From) == 8)
+            return to_bfloat16(to_float_sticky(static_cast<double>(x)));
+        else
+            return to_bfloat16(static_cast<float>(x));
     } else {
         return static_cast<To>(x);
     }
@@ -96,8 +100,10 @@ inline To cast(From x) {
         }
     } else if constexpr (kIsComplex<From>) {
         if constexpr (std::is_same_v<To, Bool>) {
-            if constexpr (std::is_same_v<From, ComplexHalf>) return cast<To>(cast<Complex128>(x));
-            else return static_cast<Bool>(x.real() != 0 || x.imag() != 0);
+            if constexpr (std::is_same_v<From, ComplexHalf>)
+                return cast<To>(cast<Complex128>(x));
+            else
+                return static_cast<Bool>(x.real() != 0 || x.imag() != 0);
         } else if constexpr (std::is_same_v<From, ComplexHalf>) {
             return from_real<To>(value_of(x.re));
         } else {
@@ -148,30 +154,34 @@ using Row = std::array<Convert, kDtypes>;
 /// Conversions from (or to) the compute type C, indexed by the other dtype.
 template <class C>
 constexpr Row from_all() {
-    return {convert<int8_t, C>,   convert<uint8_t, C>,  convert<int16_t, C>, convert<uint16_t, C>,
-            convert<int32_t, C>,  convert<uint32_t, C>, convert<int64_t, C>, convert<uint64_t, C>,
-            convert<Half, C>,     convert<float, C>,    convert<double, C>,  convert<Bool, C>,
-            convert<Bfloat16, C>, convert<float, C>,    convert<ComplexHalf, C>,
-            convert<Complex64, C>, convert<Complex128, C>};
+    return {convert<int8_t, C>,    convert<uint8_t, C>,  convert<int16_t, C>,     convert<uint16_t, C>,
+            convert<int32_t, C>,   convert<uint32_t, C>, convert<int64_t, C>,     convert<uint64_t, C>,
+            convert<Half, C>,      convert<float, C>,    convert<double, C>,      convert<Bool, C>,
+            convert<Bfloat16, C>,  convert<float, C>,    convert<ComplexHalf, C>, convert<Complex64, C>,
+            convert<Complex128, C>};
 }
 
 template <class C>
 constexpr Row to_all() {
-    return {convert<C, int8_t>,   convert<C, uint8_t>,  convert<C, int16_t>, convert<C, uint16_t>,
-            convert<C, int32_t>,  convert<C, uint32_t>, convert<C, int64_t>, convert<C, uint64_t>,
-            convert<C, Half>,     convert<C, float>,    convert<C, double>,  convert<C, Bool>,
-            convert<C, Bfloat16>, convert<C, float>,    convert<C, ComplexHalf>,
-            convert<C, Complex64>, convert<C, Complex128>};
+    return {convert<C, int8_t>,    convert<C, uint8_t>,  convert<C, int16_t>,     convert<C, uint16_t>,
+            convert<C, int32_t>,   convert<C, uint32_t>, convert<C, int64_t>,     convert<C, uint64_t>,
+            convert<C, Half>,      convert<C, float>,    convert<C, double>,      convert<C, Bool>,
+            convert<C, Bfloat16>,  convert<C, float>,    convert<C, ComplexHalf>, convert<C, Complex64>,
+            convert<C, Complex128>};
 }
 
 /// Row of a compute type in the tables, -1 for a type that is only stored.
 constexpr int compute_row(Dtype dtype) {
     switch (dtype) {
         case Dtype::float32:
-        case Dtype::tfloat32: return 0;
-        case Dtype::float64: return 1;
-        case Dtype::int64: return 2;
-        case Dtype::complex128: return 3;
+        case Dtype::tfloat32:
+            return 0;
+        case Dtype::float64:
+            return 1;
+        case Dtype::int64:
+            return 2;
+        case Dtype::complex128:
+            return 3;
         case Dtype::int8:
         case Dtype::uint8:
         case Dtype::int16:
@@ -184,7 +194,8 @@ constexpr int compute_row(Dtype dtype) {
         case Dtype::bfloat16:
         case Dtype::complex32:
         case Dtype::complex64:
-        case Dtype::unsupported: break;
+        case Dtype::unsupported:
+            break;
     }
     return -1;
 }

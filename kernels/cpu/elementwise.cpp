@@ -133,13 +133,11 @@ struct Operands {
     View out, input, other;
     bool other_is_number = false;
     diopiScalar_t other_number{};
-    Dtype result = Dtype::float32;  ///< by the rules of promotion
-    alignas(16) std::byte bytes[16]{};   ///< filled once the compute type is known
+    Dtype result = Dtype::float32;      ///< by the rules of promotion
+    alignas(16) std::byte bytes[16]{};  ///< filled once the compute type is known
 };
 
-int category(Dtype dtype) {
-    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0;
-}
+int category(Dtype dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
 /// Source: torch.result_type. A 0-dim tensor counts only if its category is higher.
 Dtype result_dtype(const View& a, const View& b) {
@@ -179,7 +177,8 @@ Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t inpu
 /// Whether a result may be stored in out (torch.can_cast).
 diopiError_t check_out(std::string_view op, const Operands& x) {
     if (category(x.out.dtype) >= category(x.result)) return diopiSuccess;
-    return unsupported(op, "out", x.out.dtype, "a dtype that the result's " + std::string(name(x.result)) + " casts to");
+    return unsupported(op, "out", x.out.dtype,
+                       "a dtype that the result's " + std::string(name(x.result)) + " casts to");
 }
 
 diopiError_t check_operands(std::string_view op, const Operands& x) {
@@ -304,12 +303,14 @@ diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diop
     }
     const bool integral = category(x.result) < 2;
     switch (mode) {
-        case RoundModeNone: return divide_reals<Divide>(ctx, op, x);
+        case RoundModeNone:
+            return divide_reals<Divide>(ctx, op, x);
         case RoundModeTrunc:
             return integral ? divide_integers<false>(ctx, op, x) : divide_reals<DivideTrunc>(ctx, op, x);
         case RoundModeFloor:
             return integral ? divide_integers<true>(ctx, op, x) : divide_reals<DivideFloor>(ctx, op, x);
-        case RoundModeEND: break;
+        case RoundModeEND:
+            break;
     }
     return fail(diopiErrorOccurred, std::string(op) + ": no such rounding mode: " + std::to_string(mode));
 }

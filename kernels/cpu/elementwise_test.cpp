@@ -14,9 +14,9 @@ const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 diopiContext context(cpu_device());
 
-const Dtype kReals[] = {Dtype::int8,   Dtype::uint8,  Dtype::int16,   Dtype::uint16,  Dtype::int32,   Dtype::uint32,
-                        Dtype::int64,  Dtype::uint64, Dtype::float16, Dtype::float32, Dtype::float64, Dtype::bfloat16,
-                        Dtype::boolean};
+const Dtype kReals[] = {Dtype::int8,    Dtype::uint8,    Dtype::int16,  Dtype::uint16,  Dtype::int32,
+                        Dtype::uint32,  Dtype::int64,    Dtype::uint64, Dtype::float16, Dtype::float32,
+                        Dtype::float64, Dtype::bfloat16, Dtype::boolean};
 
 double small(int64_t i) { return static_cast<double>((i * 7 + 3) % 11); }
 
@@ -120,11 +120,20 @@ TEST_CASE("half types round to nearest, ties to even", "[cpu][elementwise]") {
 }
 
 TEST_CASE("shapes broadcast as in PyTorch", "[cpu][elementwise]") {
-    const std::pair<Shape, Shape> pairs[] = {{{}, {4, 16}},         {{64}, {}},          {{2, 1, 128}, {384, 128}},
-                                             {{8, 3, 3}, {1}},      {{2, 4, 1, 16}, {4, 5, 16}}, {{2, 4, 13, 13}, {5, 2, 4, 1, 13}},
-                                             {{8, 16, 1}, {16, 7}}, {{2, 40, 130}, {2, 40, 1}},  {{3, 2000}, {2000}},
-                                             {{3000, 1}, {3}},      {{1, 40}, {50, 1}},          {{0}, {16, 0}},
-                                             {{32, 0, 16}, {0, 16}}, {{8, 16, 1}, {16, 0}}};
+    const std::pair<Shape, Shape> pairs[] = {{{}, {4, 16}},
+                                             {{64}, {}},
+                                             {{2, 1, 128}, {384, 128}},
+                                             {{8, 3, 3}, {1}},
+                                             {{2, 4, 1, 16}, {4, 5, 16}},
+                                             {{2, 4, 13, 13}, {5, 2, 4, 1, 13}},
+                                             {{8, 16, 1}, {16, 7}},
+                                             {{2, 40, 130}, {2, 40, 1}},
+                                             {{3, 2000}, {2000}},
+                                             {{3000, 1}, {3}},
+                                             {{1, 40}, {50, 1}},
+                                             {{0}, {16, 0}},
+                                             {{32, 0, 16}, {0, 16}},
+                                             {{8, 16, 1}, {16, 0}}};
     for (const auto& [sa, sb] : pairs) {
         const auto a = generate(Dtype::float32, sa, small);
         const auto b = generate(Dtype::float32, sb, [](int64_t i) { return small(3 * i + 1); });
@@ -145,7 +154,8 @@ TEST_CASE("any strides", "[cpu][elementwise]") {
     for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::int8, Dtype::int64, Dtype::complex128}) {
         for (const Shape& la : layouts) {
             const auto a = generate(dtype, shape, small, la);
-            const auto b = generate(dtype, shape, [](int64_t i) { return small(i * i + 1); }, layouts[1]);
+            const auto b = generate(
+                dtype, shape, [](int64_t i) { return small(i * i + 1); }, layouts[1]);
             for (const Shape& lo : {layouts[0], layouts[1], layouts[2], layouts[3]}) {
                 const auto out = blank(dtype, shape, lo);
                 REQUIRE(cpu::diopiAdd(&context, out.get(), a.get(), b.get(), nullptr) == diopiSuccess);
@@ -177,12 +187,14 @@ TEST_CASE("in place, also when the operands overlap", "[cpu][elementwise]") {
         CHECK(same(values(x), wanted));
     }
     SECTION("other is input shifted by one") {
-        const auto storage = generate(Dtype::float16, {3001}, small);
-        const auto x = alias(storage, {3000}, {1}, 1);
-        const auto shifted = alias(storage, {3000}, {1});
-        const Values wanted = naive(x, x, shifted, [](double a, double b) { return a + b; });
-        REQUIRE(cpu::diopiAddInp(&context, x.get(), shifted.get(), nullptr) == diopiSuccess);
-        CHECK(same(values(x), wanted));
+        for (const Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::int32}) {
+            const auto storage = generate(dtype, {3001}, small);
+            const auto x = alias(storage, {3000}, {1}, 1);
+            const auto shifted = alias(storage, {3000}, {1});
+            const Values wanted = naive(x, x, shifted, [](double a, double b) { return a + b; });
+            REQUIRE(cpu::diopiAddInp(&context, x.get(), shifted.get(), nullptr) == diopiSuccess);
+            CHECK(same(values(x), wanted));
+        }
     }
     SECTION("other is input transposed") {
         const auto x = generate(Dtype::float32, {40, 40}, small);
@@ -212,6 +224,14 @@ TEST_CASE("a 0-dim tensor raises the dtype only by its category", "[cpu][element
     const auto real = blank(Dtype::float64, {2});
     REQUIRE(cpu::diopiMul(&context, real.get(), half.get(), x.get()) == diopiSuccess);
     CHECK(values(real) == Values{50, 13.5});
+}
+
+TEST_CASE("a 0-dim float64 tensor is rounded to the float32 of the other", "[cpu][elementwise]") {
+    const auto x = tensor(Dtype::float32, {1}, {3});
+    const auto y = tensor(Dtype::float64, {}, {1 + 0x1p-24});
+    const auto out = blank(Dtype::float32, {1});
+    REQUIRE(cpu::diopiMul(&context, out.get(), x.get(), y.get()) == diopiSuccess);
+    CHECK(values(out) == Values{3});
 }
 
 TEST_CASE("scalars", "[cpu][elementwise]") {
@@ -401,6 +421,11 @@ TEST_CASE("large outputs, which bypass the caches, are whole from any address on
         for (int64_t i = 0; i < n; ++i) wrong += out->data_as<float>()[i] != 2 * a->data_as<float>()[i];
         CHECK(wrong == 0);
         CHECK(std::isnan(storage->data_as<float>()[n + offset]));
+        const diopiScalar_t number = scalar(int64_t{offset} + 1);
+        REQUIRE(cpu::diopiAddScalar(&context, out.get(), a.get(), &number, nullptr) == diopiSuccess);
+        const float x = static_cast<float>(number.ival);
+        for (int64_t i = 0; i < n; ++i) wrong += out->data_as<float>()[i] != a->data_as<float>()[i] + x;
+        CHECK(wrong == 0);
     }
 }
 

@@ -49,7 +49,9 @@ void pack(const double* from, int64_t line_stride, int64_t depth_stride, int64_t
 void tile_product(int64_t depth, const double* a, const double* b, double* c, int64_t c_stride, int64_t rows,
                   int64_t columns, bool accumulate) {
     __m256d sum[kTileRows][2];
-    for (auto& row : sum) row[0] = row[1] = _mm256_setzero_pd();
+    // Every loop over `sum` is unrolled: an index known only at run time would keep it in memory.
+#pragma GCC unroll 6
+    for (int64_t i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = _mm256_setzero_pd();
     for (int64_t k = 0; k < depth; ++k) {
         const __m256d b0 = _mm256_load_pd(b + k * kTileColumns), b1 = _mm256_load_pd(b + k * kTileColumns + 4);
 #pragma GCC unroll 6
@@ -73,6 +75,7 @@ void tile_product(int64_t depth, const double* a, const double* b, double* c, in
         return;
     }
     alignas(32) double tile[kTileRows][kTileColumns];
+#pragma GCC unroll 6
     for (int64_t i = 0; i < kTileRows; ++i) {
         _mm256_store_pd(tile[i], sum[i][0]);
         _mm256_store_pd(tile[i] + 4, sum[i][1]);

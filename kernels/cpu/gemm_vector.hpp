@@ -90,8 +90,8 @@ template <class T>
     return n == kLanes<T> ? load(p) : load_part(p, n, rest);
 }
 
-/// exp(x) within 1 ulp: x = k ln 2 + r, Taylor's polynomial for r, two factors for 2^k so that denormals come right. NaN
-/// stays; meant for x <= 0 but right everywhere.
+/// exp(x) within 1 ulp: x = k ln 2 + r, Taylor's polynomial for r, two factors for 2^k so that denormals come right.
+/// NaN stays; meant for x <= 0 but right everywhere.
 [[nodiscard]] inline __m256 exp(__m256 x) {
     x = max(spread(-104.0F), x);
     x = _mm256_blendv_ps(_mm256_min_ps(spread(89.0F), x), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
@@ -122,7 +122,8 @@ template <class T>
     const __m128i whole = _mm256_cvtpd_epi32(k);
     const __m128i half = _mm_srai_epi32(whole, 1);
     const auto power = [](__m128i e) {
-        return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_add_epi32(e, _mm_set1_epi32(1023))), 52));
+        return _mm256_castsi256_pd(
+            _mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_add_epi32(e, _mm_set1_epi32(1023))), 52));
     };
     return p * power(half) * power(_mm_sub_epi32(whole, half));
 }

@@ -34,8 +34,8 @@ diopiError_t product(diopiContextHandle_t ctx, int64_t m, int64_t n, int64_t k, 
     Plan* plan = cached_plan(key, [&] {
         const memory::desc left = matrix_desc(m, k, a.transposed), right = matrix_desc(k, n, b.transposed);
         const memory::desc result = matrix_desc(m, n, false), row = matrix_desc(1, n, false);
-        const auto desc = bias == nullptr ? dnnl::matmul::desc(left, right, result)
-                                          : dnnl::matmul::desc(left, right, row, result);
+        const auto desc =
+            bias == nullptr ? dnnl::matmul::desc(left, right, result) : dnnl::matmul::desc(left, right, row, result);
         const dnnl::matmul::primitive_desc chosen(desc, onednn_attr(), onednn_engine());
         std::vector<Operand> operands{
             {DNNL_ARG_SRC, left, false}, {DNNL_ARG_WEIGHTS, right, false}, {DNNL_ARG_DST, result, true}};
@@ -114,8 +114,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const LinearShape& s, const View&
     if (s.in == 0) {
         for (int64_t i = 0; i < out.numel; ++i) y[i] = b == nullptr ? T{0} : b[i % s.out];
     } else {
-        const diopiError_t error =
-            product(ctx, s.rows, s.out, s.in, MatrixOf<T>{x, false}, MatrixOf<T>{w, true}, b, y);
+        const diopiError_t error = product(ctx, s.rows, s.out, s.in, MatrixOf<T>{x, false}, MatrixOf<T>{w, true}, b, y);
         if (error != diopiSuccess) return error;
     }
     if (added != nullptr) {

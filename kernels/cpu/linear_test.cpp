@@ -56,7 +56,7 @@ TEST_CASE("linear without a bias, or with one that broadcasts") {
     const auto column = random({4, 1}, dtype, 3);
     REQUIRE(cpu::diopiLinear(&ctx, y.get(), x.get(), w.get(), column.get()) == diopiSuccess);
     Values expected = plain;
-    const Values added = values(*column), grad = values(*x);
+    const Values added = values(*column);
     for (size_t i = 0; i < 12; ++i) expected[i] += added[i / 3];
     check_close(*y, expected);
     const auto g = random({4, 3}, dtype, 5), gb = unwritten({4, 1}, dtype);
@@ -64,6 +64,14 @@ TEST_CASE("linear without a bias, or with one that broadcasts") {
     Values sums(4);
     for (size_t i = 0; i < 12; ++i) sums[i / 3] += values(*g)[i];
     check_close(*gb, sums);
+}
+
+TEST_CASE("linear without a bias sums over more inputs than a block of the product holds") {
+    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
+    const auto x = random({7, 700}, dtype, 1), w = random({13, 700}, dtype, 2), y = unwritten({7, 13}, dtype);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiLinear(&ctx, y.get(), x.get(), w.get(), nullptr) == diopiSuccess);
+    check_close(*y, product(values(*x), values(*w), 7, 13, 700, false, true), 64, 64);
 }
 
 TEST_CASE("linear with no rows, no outputs or no inputs") {

@@ -11,8 +11,8 @@ namespace diopi::cpu {
 
 namespace {
 
-/// The arguments that all losses share. Input (C) or (N, C, ...) is seen as (N, C, positions); a sample is one pair of N
-/// and position.
+/// The arguments that all losses share. Input (C) or (N, C, ...) is seen as (N, C, positions); a sample is one pair of
+/// N and position.
 struct Loss {
     std::string_view op;
     View input, target;
@@ -116,7 +116,8 @@ diopiError_t nll_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTensor
     write_losses(loss, y, scale_of(loss, total), [&](int64_t i) -> double {
         const int64_t t = target[i];
         if (t == loss.ignore_index) return 0;
-        return -(weight == nullptr ? 1 : weight[t]) * static_cast<double>(x[loss.first_class(i) + t * loss.shape.inner]);
+        return -(weight == nullptr ? 1 : weight[t]) *
+               static_cast<double>(x[loss.first_class(i) + t * loss.shape.inner]);
     });
     if (total_to != nullptr) *total_to = total;
     return staging.finish();
@@ -215,7 +216,8 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTe
         const int64_t t = e.target[i];
         if (t == loss.ignore_index) return 0;
         if (loss.smoothing > 0) {
-            for_each_class(loss, i, [&](int64_t at, int64_t c) { sum -= static_cast<double>(logs[at]) * e.weight_of(c); });
+            for_each_class(loss, i,
+                           [&](int64_t at, int64_t c) { sum -= static_cast<double>(logs[at]) * e.weight_of(c); });
             sum *= loss.smoothing / static_cast<double>(loss.classes());
         }
         const auto picked = static_cast<double>(logs[loss.first_class(i) + t * loss.shape.inner]);
@@ -334,7 +336,7 @@ diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    Loss loss{"diopiCrossEntropyLoss", view(input), view(target), weight, reduction, ignore_index,
+    Loss loss{"diopiCrossEntropyLoss",        view(input), view(target), weight, reduction, ignore_index,
               std::max(label_smoothing, 0.0), {}};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_out(loss, "out", view(out)); error != diopiSuccess) return error;
@@ -346,11 +348,11 @@ diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                            diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
     Loss loss{"diopiCrossEntropyLossBackward", view(input), view(target), weight, reduction, ignore_index,
-              std::max(label_smoothing, 0.0), {}};
+              std::max(label_smoothing, 0.0),  {}};
     if (const diopiError_t error = read_backward(loss, grad_input, grad_output); error != diopiSuccess) return error;
     if (loss.input.numel == 0) return diopiSuccess;
-    return (loss.input.dtype == Dtype::float64 ? entropy_backward<double> : entropy_backward<float>)(
-        ctx, loss, grad_input, grad_output);
+    return (loss.input.dtype == Dtype::float64 ? entropy_backward<double>
+                                               : entropy_backward<float>)(ctx, loss, grad_input, grad_output);
 }
 
 }  // namespace diopi::cpu

@@ -20,9 +20,7 @@ struct Setup {
         return n;
     }
     size_t samples() const { return static_cast<size_t>(numel(target)); }
-    size_t at(size_t sample, size_t c) const {
-        return (sample / inner() * classes() + c) * inner() + sample % inner();
-    }
+    size_t at(size_t sample, size_t c) const { return (sample / inner() * classes() + c) * inner() + sample % inner(); }
     Values targets() const {
         Values t(samples());
         for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<double>((i * 7 + 3) % classes());
@@ -32,8 +30,11 @@ struct Setup {
     Shape out(diopiReduction_t reduction) const { return reduction == ReductionNone ? target : Shape{}; }
 };
 
-const Setup kSetups[] = {{{10}, {}, -100}, {{20, 9}, {20}, 3}, {{2, 12, 9}, {2, 9}, -100},
-                         {{2, 5, 3, 4, 2}, {2, 3, 4, 2}, 0}, {{30, 4}, {30}, 77}};
+const Setup kSetups[] = {{{10}, {}, -100},
+                         {{20, 9}, {20}, 3},
+                         {{2, 12, 9}, {2, 9}, -100},
+                         {{2, 5, 3, 4, 2}, {2, 3, 4, 2}, 0},
+                         {{30, 4}, {30}, 77}};
 
 Values log_softmax(const Setup& s, const Values& x) {
     Values out(x.size());
@@ -182,7 +183,8 @@ TEST_CASE("the mean of no targets is NaN, their sum 0, and their gradients 0") {
     REQUIRE(cpu::diopiCrossEntropyLoss(&ctx, mean.get(), x.get(), t.get(), nullptr, ReductionMean, 0, 0.2) ==
             diopiSuccess);
     CHECK(std::isnan(values(*mean)[0]));
-    REQUIRE(cpu::diopiCrossEntropyLoss(&ctx, sum.get(), x.get(), t.get(), nullptr, ReductionSum, 0, 0.2) == diopiSuccess);
+    REQUIRE(cpu::diopiCrossEntropyLoss(&ctx, sum.get(), x.get(), t.get(), nullptr, ReductionSum, 0, 0.2) ==
+            diopiSuccess);
     CHECK(values(*sum) == Values{0});
     REQUIRE(cpu::diopiCrossEntropyLossBackward(&ctx, gx.get(), g.get(), x.get(), t.get(), nullptr, ReductionMean, 0,
                                                0.2) == diopiSuccess);

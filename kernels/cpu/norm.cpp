@@ -110,9 +110,7 @@ ChannelShape shape_of(const View& input, const View& out) {
 }
 
 /// The order in which the tensors are to be laid out; (N, C) is channels-last as it stands.
-Layout staged_layout(const ChannelShape& s, const View& input) {
-    return input.rank() == 2 ? Layout::plain : s.layout;
-}
+Layout staged_layout(const ChannelShape& s, const View& input) { return input.rank() == 2 ? Layout::plain : s.layout; }
 
 diopiError_t check(const Arguments& a, const View& out) {
     if (!is_computable(a.input.dtype)) return unsupported(a.op, "input", a.input.dtype, "a floating dtype");
@@ -157,8 +155,8 @@ diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const dou
 
 template <class T>
 diopiError_t forward(diopiContextHandle_t ctx, const Arguments& a, const View& out, diopiTensorHandle_t save_mean,
-                     diopiTensorHandle_t save_invstd, diopiTensorHandle_t running_mean,
-                     diopiTensorHandle_t running_var, double momentum) {
+                     diopiTensorHandle_t save_invstd, diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
+                     double momentum) {
     const ChannelShape s = shape_of(a.input, out);
     Staging staging(ctx);
     const auto* x = staging.in<T>(a.input, staged_layout(s, a.input));

@@ -40,12 +40,9 @@ struct Layouted {
     Shape shape, strides;
 };
 
-const Layouted kInputs[] = {{{5, 3, 4, 7}, {}},
-                            {{5, 70, 4, 7}, {1960, 1, 490, 70}},
-                            {{2, 5, 3, 2, 9}, {}},
-                            {{2, 5, 3, 2, 9}, {270, 1, 90, 45, 5}},
-                            {{6, 5, 8}, {1, 100, 7}},
-                            {{300, 9}, {}},
+const Layouted kInputs[] = {{{5, 3, 4, 7}, {}},       {{5, 70, 4, 7}, {1960, 1, 490, 70}},
+                            {{2, 5, 3, 2, 9}, {}},    {{2, 5, 3, 2, 9}, {270, 1, 90, 45, 5}},
+                            {{6, 5, 8}, {1, 100, 7}}, {{300, 9}, {}},
                             {{4, 9}, {20, 2}}};
 
 }  // namespace
@@ -61,7 +58,8 @@ TEST_CASE("batch norm in training normalises with the statistics of the batch an
     const auto w = random({n}, parameters, 3), b = random({n}, parameters, 4);
     const auto running_mean = random({n}, parameters, 5, {4}), running_var = random({n}, parameters, 6);
     const Values old_mean = values(*running_mean), old_var = values(*running_var), xs = values(*x), ws = values(*w);
-    const auto y = unwritten(shape, dtype, strides), mean = unwritten({n}, parameters), inv = unwritten({n}, parameters);
+    const auto y = unwritten(shape, dtype, strides), mean = unwritten({n}, parameters),
+               inv = unwritten({n}, parameters);
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiBatchNorm(&ctx, y.get(), mean.get(), inv.get(), x.get(), w.get(), b.get(), running_mean.get(),
                                 running_var.get(), true, 0.25, kEps) == diopiSuccess);
@@ -107,7 +105,8 @@ TEST_CASE("the gradient of batch norm in training sees the statistics move") {
     Values grad(xs.size());
     for (size_t i = 0; i < xs.size(); ++i) {
         const size_t k = c.of(i);
-        grad[i] = ws[k] * invstd[k] * (gs[i] - grad_bias[k] / c.per_channel() - hat(i) * grad_weight[k] / c.per_channel());
+        grad[i] =
+            ws[k] * invstd[k] * (gs[i] - grad_bias[k] / c.per_channel() - hat(i) * grad_weight[k] / c.per_channel());
     }
     check_close(*gx, grad, 64);
     check_close(*gw, grad_weight, 64, 64);
@@ -150,7 +149,8 @@ TEST_CASE("batch norm in evaluation uses the running statistics, forward and bac
 }
 
 TEST_CASE("batch norm keeps the variance of values far from zero") {
-    const auto x = tensor({4, 1}, Dtype::float32, {10000.0, 10001.0, 10002.0, 10003.0}), y = unwritten({4, 1}, Dtype::float32);
+    const auto x = tensor({4, 1}, Dtype::float32, {10000.0, 10001.0, 10002.0, 10003.0}),
+               y = unwritten({4, 1}, Dtype::float32);
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiBatchNorm(&ctx, y.get(), nullptr, nullptr, x.get(), nullptr, nullptr, nullptr, nullptr, true, 0.1,
                                 0.0) == diopiSuccess);
@@ -162,8 +162,8 @@ TEST_CASE("batch norm in training without running statistics, with one value a c
     const auto x = random({1, 3}, Dtype::float32, 1), y = unwritten({1, 3}, Dtype::float32);
     const auto var = random({3}, Dtype::float32, 2);
     diopiContext ctx(cpu_device());
-    REQUIRE(cpu::diopiBatchNorm(&ctx, y.get(), nullptr, nullptr, x.get(), nullptr, nullptr, nullptr, var.get(), true, 0.1,
-                                1e-5) == diopiSuccess);
+    REQUIRE(cpu::diopiBatchNorm(&ctx, y.get(), nullptr, nullptr, x.get(), nullptr, nullptr, nullptr, var.get(), true,
+                                0.1, 1e-5) == diopiSuccess);
     CHECK(values(*y) == Values(3, 0.0));
     CHECK(std::isnan(values(*var)[0]));
     const auto none = random({0, 3, 4}, Dtype::float32, 1), mean = random({3}, Dtype::float32, 3);

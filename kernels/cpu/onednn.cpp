@@ -133,8 +133,7 @@ void Plan::bind(const dnnl::primitive_desc_base& desc, const Operand& operand) {
         bound.reorder = dnnl::reorder(reorder);
         scratchpads_.push_back(empty_memory(reorder.query_md(dnnl::query::scratchpad_md)));
         workspace_bytes_ = std::max(workspace_bytes_, aligned(scratchpads_.back().get_desc().get_size()));
-        bound.reorder_args = {
-            {DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpads_.back()}};
+        bound.reorder_args = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpads_.back()}};
         args_.emplace(operand.arg, *bound.inner);
     }
     bound_.push_back(std::move(bound));

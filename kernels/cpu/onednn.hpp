@@ -27,8 +27,9 @@ struct Operand {
     bool is_output = false;
 };
 
-/// A primitive bound to the caller's layouts. Where the primitive prefers another layout, run() reorders into and out of
-/// workspace of the thread, or of the context when it is large. Not for use from two threads: each has its own plans.
+/// A primitive bound to the caller's layouts. Where the primitive prefers another layout, run() reorders into and out
+/// of workspace of the thread, or of the context when it is large. Not for use from two threads: each has its own
+/// plans.
 class Plan {
  public:
     Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);

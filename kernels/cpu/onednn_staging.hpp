@@ -18,9 +18,9 @@ enum class Layout : int64_t { plain, channels_last };
 /// float16, bfloat16, float32 or float64.
 [[nodiscard]] bool is_computable(Dtype dtype);
 template <class Compute>
-constexpr Dtype kComputeDtype = std::is_same_v<Compute, double> ? Dtype::float64
-                              : std::is_same_v<Compute, float>  ? Dtype::float32
-                                                                : Dtype::int64;
+constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>  ? Dtype::float64
+                                : std::is_same_v<Compute, float> ? Dtype::float32
+                                                                 : Dtype::int64;
 
 /// The operands of one call in compute form. Errors are kept and returned by error() and finish(); after an error the
 /// pointers are null. Compute is float, double or int64_t.

@@ -20,7 +20,8 @@ using Values = std::vector<double>;
 /// In row-major order.
 inline Values values(const Tensor& t) {
     Values out;
-    for_each_offset(t.shape, t.strides, [&](int64_t at) { out.push_back(cpu::testing::read(t.dtype, t.data(), at).real()); });
+    for_each_offset(t.shape, t.strides,
+                    [&](int64_t at) { out.push_back(cpu::testing::read(t.dtype, t.data(), at).real()); });
     return out;
 }
 
@@ -28,7 +29,8 @@ inline TensorPtr tensor(const Shape& shape, Dtype dtype, const Values& from, con
     auto made = make_tensor(cpu_device(), {shape, dtype, strides});
     REQUIRE(made.ok());
     size_t next = 0;
-    for_each_offset(shape, (*made)->strides, [&](int64_t at) { cpu::testing::write(dtype, (*made)->data(), at, from.at(next++)); });
+    for_each_offset(shape, (*made)->strides,
+                    [&](int64_t at) { cpu::testing::write(dtype, (*made)->data(), at, from.at(next++)); });
     return *made;
 }
 
@@ -64,15 +66,19 @@ inline Shape scattered(const Shape& shape) {
 /// Roundoff of the dtype, and of float32 sums before it.
 inline double roundoff(Dtype dtype) {
     switch (dtype) {
-        case Dtype::float16: return 0x1p-11;
-        case Dtype::bfloat16: return 0x1p-8;
-        case Dtype::float64: return 0x1p-53;
-        default: return 0x1p-24;
+        case Dtype::float16:
+            return 0x1p-11;
+        case Dtype::bfloat16:
+            return 0x1p-8;
+        case Dtype::float64:
+            return 0x1p-53;
+        default:
+            return 0x1p-24;
     }
 }
 
-/// Every element within half an ulp of its dtype, plus `sums` roundoffs of the compute type times `scale`; NaN where NaN
-/// is expected.
+/// Every element within half an ulp of its dtype, plus `sums` roundoffs of the compute type times `scale`; NaN where
+/// NaN is expected.
 inline void check_close(const Tensor& t, const Values& expected, double sums = 32, double scale = 4) {
     const Values got = values(t);
     REQUIRE(got.size() == expected.size());

@@ -15,9 +15,9 @@ struct Setting {
     bool nesterov;
 };
 
-const Setting kSettings[] = {{0.05, 0.5, 0, 0, true},     {0.001, 0, -0.5, 0.5, false}, {0.1, 0.01, 0.1, 0, false},
-                             {0.1, 0.01, 0, 0.1, true},   {0, 1, 2, 3, false},          {3, 0.5, 3, 2.3, false},
-                             {0.2, 2, 0, 4, true},        {0.07, 1.2, 6.5, 5, false}};
+const Setting kSettings[] = {{0.05, 0.5, 0, 0, true},   {0.001, 0, -0.5, 0.5, false}, {0.1, 0.01, 0.1, 0, false},
+                             {0.1, 0.01, 0, 0.1, true}, {0, 1, 2, 3, false},          {3, 0.5, 3, 2.3, false},
+                             {0.2, 2, 0, 4, true},      {0.07, 1.2, 6.5, 5, false}};
 
 double p0(int64_t i) { return std::sin(double(i)); }
 double g0(int64_t i) { return std::cos(3.0 * double(i)); }
@@ -26,8 +26,8 @@ double b0(int64_t i) { return double(i % 10) / 10; }
 }  // namespace
 
 TEST_CASE("sgd follows its formula for every dtype, setting and layout", "[cpu][optim]") {
-    for (const auto& [dtype, tolerance] : {std::pair{Dtype::float32, 1e-6}, {Dtype::float64, 1e-14},
-                                           {Dtype::float16, 2e-3}, {Dtype::bfloat16, 2e-2}}) {
+    for (const auto& [dtype, tolerance] :
+         {std::pair{Dtype::float32, 1e-6}, {Dtype::float64, 1e-14}, {Dtype::float16, 2e-3}, {Dtype::bfloat16, 2e-2}}) {
         for (const Setting& s : kSettings) {
             for (const Shape& layout : {Shape{}, Shape{1, 41}}) {
                 for (const bool has_buf : {true, false}) {

@@ -19,8 +19,12 @@ struct PoolShape {
 
 PoolShape pool_shape(const Images& in, const Images& out, Layout layout) {
     const bool plain = layout == Layout::plain;
-    return {plain ? in.count() * in.channels() : in.count(), plain ? 1 : in.channels(), in.height(), in.width(),
-            out.height(), out.width()};
+    return {plain ? in.count() * in.channels() : in.count(),
+            plain ? 1 : in.channels(),
+            in.height(),
+            in.width(),
+            out.height(),
+            out.width()};
 }
 
 Layout common_layout(const Images& a, const Images& b) {
@@ -177,8 +181,8 @@ diopiError_t max_pool_forward(std::string_view op, diopiContextHandle_t ctx, dio
         }
     }
     if (y.numel == 0) return diopiSuccess;
-    return (x.dtype == Dtype::float64 ? run_max_pool<double> : run_max_pool<float>)(
-        ctx, window, y, indices == nullptr ? nullptr : &places, x);
+    return (x.dtype == Dtype::float64 ? run_max_pool<double>
+                                      : run_max_pool<float>)(ctx, window, y, indices == nullptr ? nullptr : &places, x);
 }
 
 /// Adds every element of grad_out where its index points; false when an index lies outside of its plane.
@@ -331,7 +335,8 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (!std::ranges::equal(grad.shape, view(input).shape)) {
         return wrong_shape(kOp, "grad_input", grad.shape, "that of input");
     }
-    if (!std::ranges::equal(places.shape, g.shape)) return wrong_shape(kOp, "indices", places.shape, to_string(g.shape));
+    if (!std::ranges::equal(places.shape, g.shape))
+        return wrong_shape(kOp, "indices", places.shape, to_string(g.shape));
     if (grad.numel == 0) return diopiSuccess;
     return (grad.dtype == Dtype::float64 ? run_max_backward<double> : run_max_backward<float>)(ctx, grad, g, places);
 }

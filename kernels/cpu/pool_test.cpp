@@ -136,7 +136,8 @@ TEST_CASE("adaptive means and their gradients") {
     const int layout = GENERATE(0, 1, 2);
     Shape out = shape;
     out[out.size() - 2] = height, out[out.size() - 1] = width;
-    const auto x = random(shape, dtype, 1, strides_of(shape, layout)), g = random(out, dtype, 2, strides_of(out, layout));
+    const auto x = random(shape, dtype, 1, strides_of(shape, layout)),
+               g = random(out, dtype, 2, strides_of(out, layout));
     const Values xs = values(*x), gs = values(*g);
     const int64_t h = shape[shape.size() - 2], w = shape.back();
     Values means(gs.size()), grad(xs.size());
@@ -152,7 +153,8 @@ TEST_CASE("adaptive means and their gradients") {
                 grad[static_cast<size_t>((plane * h + r) * w + c)] += gs[at] / size;
             }
     }
-    const auto y = unwritten(out, dtype, strides_of(out, layout)), gx = unwritten(shape, dtype, strides_of(shape, layout));
+    const auto y = unwritten(out, dtype, strides_of(out, layout)),
+               gx = unwritten(shape, dtype, strides_of(shape, layout));
     const IntList sides{height, width};
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiAdaptiveAvgPool2d(&ctx, y.get(), x.get(), list(sides)) == diopiSuccess);
@@ -163,7 +165,8 @@ TEST_CASE("adaptive means and their gradients") {
 
 TEST_CASE("adaptive means into no window at all") {
     const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
-    const auto x = random({2, 3, 4, 5}, dtype, 1), y = unwritten({2, 3, 0, 0}, dtype), gx = unwritten({2, 3, 4, 5}, dtype);
+    const auto x = random({2, 3, 4, 5}, dtype, 1), y = unwritten({2, 3, 0, 0}, dtype),
+               gx = unwritten({2, 3, 4, 5}, dtype);
     const IntList zero{0};
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiAdaptiveAvgPool2d(&ctx, y.get(), x.get(), list(zero)) == diopiSuccess);

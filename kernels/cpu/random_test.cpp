@@ -25,7 +25,8 @@ Values wanted(Dtype dtype, int64_t n, double mean, double std, uint64_t seed, ui
 
 TEST_CASE("normal_ gives the numbers of the generator in row-major order", "[cpu][random]") {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
-        for (const auto& [shape, strides] : {std::pair<Shape, Shape>{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}}) {
+        for (const auto& [shape, strides] :
+             {std::pair<Shape, Shape>{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}}) {
             const auto t = blank(dtype, shape, strides);
             diopiGenerator generator{77, 8};
             REQUIRE(cpu::diopiNormalInp(&context, t.get(), -0.25, 3.5, &generator) == diopiSuccess);

@@ -17,7 +17,7 @@ constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registe
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
 constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
-constexpr int64_t kFarRow = 256;  ///< columns from which the next row is prefetched
+constexpr int64_t kFarRow = 256;    ///< columns from which the next row is prefetched
 constexpr int64_t kCacheLine = 64;
 
 /// Adds up numbers in levels: each passes its sum on after kBlockOfTiles additions.
@@ -200,7 +200,7 @@ class Summation {
 
     /// Rows that lie far apart escape the hardware's prefetching.
     void prefetch_row(int64_t offset, int64_t n) const {
-        if (n < kFarRow || plan_.kept.inner_stride(0) != 1) return;
+        if (n < kFarRow || plan_.kept.inner_stride(0) != 1 || plan_.joined.inner_stride(0) <= 2 * n) return;
         const std::byte* row = plan_.in.data + offset * plan_.in.item_size();
         for (int64_t at = 0; at < n * plan_.in.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
     }
@@ -266,8 +266,7 @@ diopiError_t diopiSum(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
     return sum("diopiSum", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, false);
 }
 
-diopiError_t diopiMean(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dim) {
+diopiError_t diopiMean(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
     return sum("diopiMean", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, true);
 }
 

@@ -57,9 +57,9 @@ int64_t first_of(const T* x, int64_t n, T top) {
     const auto fits = [=](T y) { return y == top || (wants_nan && is_nan(y)); };
     int64_t i = 0;
     for (; !wants_nan && i + kLanes <= n; i += kLanes) {
-        bool found = false;
-        for (int64_t l = 0; l < kLanes; ++l) found |= x[i + l] == top;
-        if (found) break;
+        typename Lanes<T>::Mask found = 0;
+        for (int64_t l = 0; l < kLanes; ++l) found |= x[i + l] == top ? 1 : 0;
+        if (found != 0) break;
     }
     return std::find_if(x + i, x + n, fits) - x;
 }
@@ -173,9 +173,15 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     if (to.numel == 0) return diopiSuccess;
     if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
     switch (wide(in.dtype)) {
-        case Dtype::float64: ArgMax<double, int64_t>(plan, Dtype::float64).run(); break;
-        case Dtype::float32: ArgMax<float, int32_t>(plan, Dtype::float32).run(); break;
-        default: ArgMax<int64_t, int64_t>(plan, Dtype::int64).run(); break;
+        case Dtype::float64:
+            ArgMax<double, int64_t>(plan, Dtype::float64).run();
+            break;
+        case Dtype::float32:
+            ArgMax<float, int32_t>(plan, Dtype::float32).run();
+            break;
+        default:
+            ArgMax<int64_t, int64_t>(plan, Dtype::int64).run();
+            break;
     }
     return diopiSuccess;
 }

@@ -40,8 +40,8 @@ TEST_CASE("argmax along each dimension, for every dtype and layout", "[cpu][redu
     for (const Dtype dtype : {Dtype::int8, Dtype::uint8, Dtype::int16, Dtype::int32, Dtype::int64, Dtype::float16,
                               Dtype::bfloat16, Dtype::float32, Dtype::float64, Dtype::boolean}) {
         for (const Shape& layout : {Shape{}, Shape{1, 5, 200}, Shape{6000, 2, 80}}) {
-            const auto in = generate(dtype, {5, 40, 75}, [](int64_t i) { return double((i * i + 5 * i) % 101) - 20; },
-                                     layout);
+            const auto in = generate(
+                dtype, {5, 40, 75}, [](int64_t i) { return double((i * i + 5 * i) % 101) - 20; }, layout);
             for (size_t d = 0; d < 3; ++d) {
                 Shape shape = in->shape;
                 shape.erase(shape.begin() + int64_t(d));
@@ -78,7 +78,8 @@ TEST_CASE("among equals the first wins, and NaN is the greatest", "[cpu][reducti
     REQUIRE(argmax(out, least, nullptr) == diopiSuccess);
     CHECK(values(out) == Values{0});
     for (const Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::float64}) {
-        const auto in = generate(dtype, {3000}, [](int64_t i) { return i == 2100 || i == 2990 ? NAN : double(i % 50); });
+        const auto in =
+            generate(dtype, {3000}, [](int64_t i) { return i == 2100 || i == 2990 ? NAN : double(i % 50); });
         REQUIRE(argmax(out, in, nullptr) == diopiSuccess);
         CHECK(values(out) == Values{2100});
         const auto grid = alias(in, {1000, 3}, {3, 1});

@@ -11,7 +11,7 @@ namespace {
 
 diopiContext context(cpu_device());
 
-const Dtype kReals[] = {Dtype::int8,  Dtype::uint8,   Dtype::int16,   Dtype::uint16,  Dtype::int32,   Dtype::uint32,
+const Dtype kReals[] = {Dtype::int8,  Dtype::uint8,   Dtype::int16,   Dtype::uint16,  Dtype::int32,    Dtype::uint32,
                         Dtype::int64, Dtype::float16, Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::boolean};
 
 double small(int64_t i) { return double((i * 7 + 3) % 11) - 4; }
@@ -77,9 +77,9 @@ TEST_CASE("sum over each set of dimensions, dtype and layout", "[cpu][reduction]
 }
 
 TEST_CASE("sum of long and short rows and columns", "[cpu][reduction]") {
-    const std::vector<Shape> shapes = {{1023},      {1024},    {1025},    {5000},      {70, 513}, {70, 2000}, {2000, 70},
-                                       {4000, 2},   {2, 4000}, {4000, 3}, {3000, 33},  {1500, 1}, {3, 400, 2}, {30, 30, 30},
-                                       {2, 3000, 5}, {5, 2, 1100}, {3, 9000}, {20, 4097}};
+    const std::vector<Shape> shapes = {{1023},      {1024},       {1025},       {5000},       {70, 513},  {70, 2000},
+                                       {2000, 70},  {4000, 2},    {2, 4000},    {4000, 3},    {3000, 33}, {1500, 1},
+                                       {3, 400, 2}, {30, 30, 30}, {2, 3000, 5}, {5, 2, 1100}, {3, 9000},  {20, 4097}};
     for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::uint8}) {
         for (const Shape& shape : shapes) {
             const auto in = generate(dtype, shape, small);
@@ -107,7 +107,7 @@ TEST_CASE("rounding errors of long sums stay far below 4 sqrt(K) u S", "[cpu][re
         const auto total = blank(dtype, {});
         REQUIRE(sum(total, in, {}) == diopiSuccess);
         const double bound = 4 * std::sqrt(double(n)) * unit * double(exact);
-        CHECK(std::fabs(double(values(total)[0] - exact)) < bound / 10);
+        CHECK(std::fabs(double(values(total)[0] - exact)) < 20 * unit * double(exact));
         // The same as columns of height n / 3.
         const auto columns = alias(in, {n / 3, 3}, {3, 1});
         const auto sums = blank(dtype, {3});
@@ -132,7 +132,8 @@ TEST_CASE("half types add up in a wider type", "[cpu][reduction]") {
 
 TEST_CASE("mean divides by the number of elements", "[cpu][reduction]") {
     const auto in = tensor(Dtype::float32, {2, 3}, {1, 2, 4, -1, 0, 5});
-    const auto rows = blank(Dtype::float32, {2}), columns = blank(Dtype::float32, {1, 3}), all = blank(Dtype::float64, {});
+    const auto rows = blank(Dtype::float32, {2}), columns = blank(Dtype::float32, {1, 3}),
+               all = blank(Dtype::float64, {});
     REQUIRE(mean(rows, in, {-1}) == diopiSuccess);
     CHECK(values(rows) == Values{double(7.0f / 3.0f), double(4.0f / 3.0f)});
     REQUIRE(mean(columns, in, {0}) == diopiSuccess);

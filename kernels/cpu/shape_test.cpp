@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <limits>
 
 #include "kernels/cpu/operators.hpp"
@@ -80,6 +80,20 @@ TEST_CASE("fill with bool, integers, infinities and NaN", "[cpu][shape]") {
     const diopiScalar_t exact = scalar(INT64_MAX - 1);
     REQUIRE(cpu::diopiFill(&context, large.get(), &exact) == diopiSuccess);
     CHECK(large->data_as<int64_t>()[0] == INT64_MAX - 1);
+}
+
+TEST_CASE("fill rounds a double once, not by way of float32", "[cpu][shape]") {
+    for (const auto& [dtype, ulp] : {std::pair{Dtype::float16, 0x1p-10}, {Dtype::bfloat16, 0x1p-7}}) {
+        const auto t = blank(dtype, {1});
+        for (const double sign : {1.0, -1.0}) {
+            const diopiScalar_t above = scalar(sign * (1 + ulp / 2 + 0x1p-45));
+            REQUIRE(cpu::diopiFill(&context, t.get(), &above) == diopiSuccess);
+            CHECK(values(t)[0] == sign * (1 + ulp));
+            const diopiScalar_t below = scalar(sign * (1 + 1.5 * ulp - 0x1p-45));
+            REQUIRE(cpu::diopiFill(&context, t.get(), &below) == diopiSuccess);
+            CHECK(values(t)[0] == sign * (1 + ulp));
+        }
+    }
 }
 
 TEST_CASE("fill writes only the elements of a view", "[cpu][shape]") {

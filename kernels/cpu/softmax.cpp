@@ -241,7 +241,8 @@ void softmax(const SoftmaxShape& s, const T* x, T* out, bool logarithm) {
         return;
     }
     parallel_for(s.outer, s.size * 4, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) softmax_row(x + row * s.size, out + row * s.size, s.size, logarithm);
+        for (int64_t row = first; row < last; ++row)
+            softmax_row(x + row * s.size, out + row * s.size, s.size, logarithm);
     });
 }
 template void softmax(const SoftmaxShape& shape, const float* x, float* out, bool logarithm);

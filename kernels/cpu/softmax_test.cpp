@@ -74,8 +74,8 @@ TEST_CASE("softmax, its logarithm and their gradients along any dimension") {
     const Values expected = expected_softmax(shape, dim, values(*x), logarithm);
     check_close(*y, expected, logarithm ? 8 : 4, logarithm ? 4 : 0.25);
     const auto result = tensor(shape, dtype, expected, strides);
-    REQUIRE((logarithm ? cpu::diopiLogSoftmaxBackward : cpu::diopiSoftmaxBackward)(&ctx, gx.get(), g.get(), result.get(),
-                                                                                  dim) == diopiSuccess);
+    REQUIRE((logarithm ? cpu::diopiLogSoftmaxBackward : cpu::diopiSoftmaxBackward)(&ctx, gx.get(), g.get(),
+                                                                                   result.get(), dim) == diopiSuccess);
     check_close(*gx, expected_gradient(shape, dim, values(*g), values(*result), logarithm), 16);
 }
 
@@ -109,7 +109,8 @@ TEST_CASE("softmax of infinities and NaN") {
     const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
     const bool column = GENERATE(false, true);
     const double nan = std::nan("");
-    const Values rows[] = {{-kInf, 0, 0, -kInf, 0}, {-kInf, -kInf, -kInf, -kInf, -kInf}, {0, kInf, 0, 1, 2}, {0, 1, nan, 2, 3}};
+    const Values rows[] = {
+        {-kInf, 0, 0, -kInf, 0}, {-kInf, -kInf, -kInf, -kInf, -kInf}, {0, kInf, 0, 1, 2}, {0, 1, nan, 2, 3}};
     const Values expected[] = {{0, 1 / 3., 1 / 3., 0, 1 / 3.}, Values(5, nan), Values(5, nan), Values(5, nan)};
     diopiContext ctx(cpu_device());
     for (size_t i = 0; i < 4; ++i) {
@@ -120,10 +121,27 @@ TEST_CASE("softmax of infinities and NaN") {
         }
         const Shape shape = column ? Shape{5, 11} : Shape{5};
         const auto y = unwritten(shape, dtype);
-        // A maximum of +inf leaves 0 where the input is finite: inf / sum is NaN only where the infinity stood.
         REQUIRE(cpu::diopiSoftmax(&ctx, y.get(), tensor(shape, dtype, in).get(), 0) == diopiSuccess);
         check_close(*y, out);
     }
+}
+
+TEST_CASE("softmax does not overflow, wherever the large element stands") {
+    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
+    const auto place = GENERATE(size_t{0}, size_t{9}, size_t{60});
+    const bool column = GENERATE(false, true);
+    Values row(61, -500.0), expected(61, 0.0);
+    row[place] = 500, expected[place] = 1;
+    const Shape shape = column ? Shape{61, 1, 2} : Shape{61};
+    Values in, out;
+    for (size_t k = 0; k < row.size(); ++k) {
+        in.insert(in.end(), column ? 2 : 1, row[k]);
+        out.insert(out.end(), column ? 2 : 1, expected[k]);
+    }
+    const auto y = unwritten(shape, dtype);
+    diopiContext ctx(cpu_device());
+    REQUIRE(cpu::diopiSoftmax(&ctx, y.get(), tensor(shape, dtype, in).get(), 0) == diopiSuccess);
+    CHECK(values(*y) == out);
 }
 
 TEST_CASE("softmax of nothing, into a wider dtype, and along a dimension that is not there") {

@@ -19,51 +19,99 @@ inline void write(Dtype dtype, void* data, int64_t i, Complex z) {
     const double x = z.real();
     const auto whole = [&] { return static_cast<int64_t>(x); };
     switch (dtype) {
-        case Dtype::int8: static_cast<int8_t*>(data)[i] = static_cast<int8_t>(whole()); break;
-        case Dtype::uint8: static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(whole()); break;
-        case Dtype::int16: static_cast<int16_t*>(data)[i] = static_cast<int16_t>(whole()); break;
-        case Dtype::uint16: static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(whole()); break;
-        case Dtype::int32: static_cast<int32_t*>(data)[i] = static_cast<int32_t>(whole()); break;
-        case Dtype::uint32: static_cast<uint32_t*>(data)[i] = static_cast<uint32_t>(whole()); break;
-        case Dtype::int64: static_cast<int64_t*>(data)[i] = whole(); break;
-        case Dtype::uint64: static_cast<uint64_t*>(data)[i] = static_cast<uint64_t>(whole()); break;
-        case Dtype::boolean: static_cast<uint8_t*>(data)[i] = x != 0; break;
-        case Dtype::float16: static_cast<Half*>(data)[i] = to_half(x); break;
-        case Dtype::bfloat16: static_cast<Bfloat16*>(data)[i] = to_bfloat16(x); break;
+        case Dtype::int8:
+            static_cast<int8_t*>(data)[i] = static_cast<int8_t>(whole());
+            break;
+        case Dtype::uint8:
+            static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(whole());
+            break;
+        case Dtype::int16:
+            static_cast<int16_t*>(data)[i] = static_cast<int16_t>(whole());
+            break;
+        case Dtype::uint16:
+            static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(whole());
+            break;
+        case Dtype::int32:
+            static_cast<int32_t*>(data)[i] = static_cast<int32_t>(whole());
+            break;
+        case Dtype::uint32:
+            static_cast<uint32_t*>(data)[i] = static_cast<uint32_t>(whole());
+            break;
+        case Dtype::int64:
+            static_cast<int64_t*>(data)[i] = whole();
+            break;
+        case Dtype::uint64:
+            static_cast<uint64_t*>(data)[i] = static_cast<uint64_t>(whole());
+            break;
+        case Dtype::boolean:
+            static_cast<uint8_t*>(data)[i] = x != 0;
+            break;
+        case Dtype::float16:
+            static_cast<Half*>(data)[i] = to_half(x);
+            break;
+        case Dtype::bfloat16:
+            static_cast<Bfloat16*>(data)[i] = to_bfloat16(x);
+            break;
         case Dtype::float32:
-        case Dtype::tfloat32: static_cast<float*>(data)[i] = static_cast<float>(x); break;
-        case Dtype::float64: static_cast<double*>(data)[i] = x; break;
+        case Dtype::tfloat32:
+            static_cast<float*>(data)[i] = static_cast<float>(x);
+            break;
+        case Dtype::float64:
+            static_cast<double*>(data)[i] = x;
+            break;
         case Dtype::complex32:
             static_cast<Half*>(data)[2 * i] = to_half(x);
             static_cast<Half*>(data)[2 * i + 1] = to_half(z.imag());
             break;
-        case Dtype::complex64: static_cast<std::complex<float>*>(data)[i] = std::complex<float>(z); break;
-        case Dtype::complex128: static_cast<Complex*>(data)[i] = z; break;
-        case Dtype::unsupported: break;
+        case Dtype::complex64:
+            static_cast<std::complex<float>*>(data)[i] = std::complex<float>(z);
+            break;
+        case Dtype::complex128:
+            static_cast<Complex*>(data)[i] = z;
+            break;
+        case Dtype::unsupported:
+            break;
     }
 }
 
 inline Complex read(Dtype dtype, const void* data, int64_t i) {
     switch (dtype) {
-        case Dtype::int8: return static_cast<const int8_t*>(data)[i];
-        case Dtype::uint8: return static_cast<const uint8_t*>(data)[i];
-        case Dtype::int16: return static_cast<const int16_t*>(data)[i];
-        case Dtype::uint16: return static_cast<const uint16_t*>(data)[i];
-        case Dtype::int32: return static_cast<const int32_t*>(data)[i];
-        case Dtype::uint32: return static_cast<const uint32_t*>(data)[i];
-        case Dtype::int64: return static_cast<double>(static_cast<const int64_t*>(data)[i]);
-        case Dtype::uint64: return static_cast<double>(static_cast<const uint64_t*>(data)[i]);
-        case Dtype::boolean: return static_cast<const uint8_t*>(data)[i];
-        case Dtype::float16: return to_float(static_cast<const Half*>(data)[i]);
-        case Dtype::bfloat16: return to_float(static_cast<const Bfloat16*>(data)[i]);
+        case Dtype::int8:
+            return static_cast<const int8_t*>(data)[i];
+        case Dtype::uint8:
+            return static_cast<const uint8_t*>(data)[i];
+        case Dtype::int16:
+            return static_cast<const int16_t*>(data)[i];
+        case Dtype::uint16:
+            return static_cast<const uint16_t*>(data)[i];
+        case Dtype::int32:
+            return static_cast<const int32_t*>(data)[i];
+        case Dtype::uint32:
+            return static_cast<const uint32_t*>(data)[i];
+        case Dtype::int64:
+            return static_cast<double>(static_cast<const int64_t*>(data)[i]);
+        case Dtype::uint64:
+            return static_cast<double>(static_cast<const uint64_t*>(data)[i]);
+        case Dtype::boolean:
+            return static_cast<const uint8_t*>(data)[i];
+        case Dtype::float16:
+            return to_float(static_cast<const Half*>(data)[i]);
+        case Dtype::bfloat16:
+            return to_float(static_cast<const Bfloat16*>(data)[i]);
         case Dtype::float32:
-        case Dtype::tfloat32: return static_cast<const float*>(data)[i];
-        case Dtype::float64: return static_cast<const double*>(data)[i];
+        case Dtype::tfloat32:
+            return static_cast<const float*>(data)[i];
+        case Dtype::float64:
+            return static_cast<const double*>(data)[i];
         case Dtype::complex32:
-            return {to_float(static_cast<const Half*>(data)[2 * i]), to_float(static_cast<const Half*>(data)[2 * i + 1])};
-        case Dtype::complex64: return Complex(static_cast<const std::complex<float>*>(data)[i]);
-        case Dtype::complex128: return static_cast<const Complex*>(data)[i];
-        case Dtype::unsupported: break;
+            return {to_float(static_cast<const Half*>(data)[2 * i]),
+                    to_float(static_cast<const Half*>(data)[2 * i + 1])};
+        case Dtype::complex64:
+            return Complex(static_cast<const std::complex<float>*>(data)[i]);
+        case Dtype::complex128:
+            return static_cast<const Complex*>(data)[i];
+        case Dtype::unsupported:
+            break;
     }
     return NAN;
 }
@@ -86,8 +134,8 @@ TensorPtr generate(Dtype dtype, Shape shape, F&& f, Shape strides = {}) {
 }
 
 inline TensorPtr tensor(Dtype dtype, Shape shape, const Values& values, Shape strides = {}) {
-    return generate(dtype, std::move(shape), [&](int64_t i) { return values[static_cast<size_t>(i)]; },
-                    std::move(strides));
+    return generate(
+        dtype, std::move(shape), [&](int64_t i) { return values[static_cast<size_t>(i)]; }, std::move(strides));
 }
 
 /// The elements in row-major order.

@@ -22,8 +22,8 @@ struct TileOp {
     void* state = nullptr;
 };
 
-/// Runs the operator on all elements. The outs have one shape, the ins broadcast to it. The compute type is the dtype of
-/// an operand or one that every operand converts to: float32, float64, int64, complex128. An in that overlaps an out
+/// Runs the operator on all elements. The outs have one shape, the ins broadcast to it. The compute type is the dtype
+/// of an operand or one that every operand converts to: float32, float64, int64, complex128. An in that overlaps an out
 /// without being the same view is copied first. Fails when a shape does not fit or an out repeats its elements.
 [[nodiscard]] diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::span<const View> outs,
                                          std::span<const View> ins, const TileOp& tile_op);
@@ -70,29 +70,39 @@ using Convert = void (*)(const void* from, void* to, int64_t n);
 /// Null when there is no single step: one of the dtypes must be float32, float64, int64 or complex128.
 [[nodiscard]] Convert converter(Dtype from, Dtype to);
 
-/// Calls f.template operator()<T>() with the C++ type of a compute dtype. Signed integers compute as unsigned ones, which
-/// wrap around.
+/// Calls f.template operator()<T>() with the C++ type of a compute dtype. Signed integers compute as unsigned ones,
+/// which wrap around.
 template <class F>
 diopiError_t with_wrapping_type(Dtype compute, F&& f) {
     switch (compute) {
-        case Dtype::float32: return f.template operator()<float>();
-        case Dtype::float64: return f.template operator()<double>();
+        case Dtype::float32:
+            return f.template operator()<float>();
+        case Dtype::float64:
+            return f.template operator()<double>();
         case Dtype::int8:
-        case Dtype::uint8: return f.template operator()<uint8_t>();
+        case Dtype::uint8:
+            return f.template operator()<uint8_t>();
         case Dtype::int16:
-        case Dtype::uint16: return f.template operator()<uint16_t>();
+        case Dtype::uint16:
+            return f.template operator()<uint16_t>();
         case Dtype::int32:
-        case Dtype::uint32: return f.template operator()<uint32_t>();
+        case Dtype::uint32:
+            return f.template operator()<uint32_t>();
         case Dtype::int64:
-        case Dtype::uint64: return f.template operator()<uint64_t>();
-        case Dtype::boolean: return f.template operator()<Bool>();
-        case Dtype::complex64: return f.template operator()<std::complex<float>>();
-        case Dtype::complex128: return f.template operator()<std::complex<double>>();
+        case Dtype::uint64:
+            return f.template operator()<uint64_t>();
+        case Dtype::boolean:
+            return f.template operator()<Bool>();
+        case Dtype::complex64:
+            return f.template operator()<std::complex<float>>();
+        case Dtype::complex128:
+            return f.template operator()<std::complex<double>>();
         case Dtype::float16:
         case Dtype::bfloat16:
         case Dtype::tfloat32:
         case Dtype::complex32:
-        case Dtype::unsupported: break;
+        case Dtype::unsupported:
+            break;
     }
     return fail(diopiErrorOccurred, "cpu: no element-wise loop computes in " + std::string(name(compute)));
 }

@@ -82,8 +82,8 @@ struct LoopNest {
 [[nodiscard]] LoopNest loop_nest(ShapeView shape, std::initializer_list<const int64_t*> strides);
 [[nodiscard]] LoopNest loop_nest(ShapeView shape, const int64_t* const* strides, int operands);
 
-/// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is where operand k stands,
-/// in elements. The visitor walks the `inner` innermost dimensions itself. An empty nest is not visited.
+/// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is where operand k
+/// stands, in elements. The visitor walks the `inner` innermost dimensions itself. An empty nest is not visited.
 template <class Visit>
 void for_each_outer(const LoopNest& nest, int inner, Visit&& visit) {
     for (int d = 0; d < nest.rank; ++d) {

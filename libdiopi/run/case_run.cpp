@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <optional>
 
 #include "call/chain.hpp"
 #include "check/compare.hpp"
@@ -59,8 +59,8 @@ TensorSpec spec_of(const Step& step, size_t arg) {
 
 class StepRun {
  public:
-    StepRun(const Case& c, const CaseOptions& options, CaseSteps& steps, Context& context)
-        : case_(c), options_(options), steps_(steps), context_(context) {}
+    StepRun(const Case& c, const CaseOptions& options, CaseSteps& steps, Context& context, InputChecksums& checksums)
+        : case_(c), options_(options), steps_(steps), context_(context), checksums_(checksums) {}
 
     StepResult run(const std::string& name) {
         StepResult result;
@@ -86,7 +86,7 @@ class StepRun {
     void judge(const Step& step, StepResult& result) {
         auto expected = steps_.expected(step);
         if (!expected.ok()) return refuse_step(result, expected.error());
-        auto placed = PlacedCall::create(step, context_);
+        auto placed = PlacedCall::create(step, context_, checksums_);
         if (!placed.ok()) return fail_step(result, placed.error().message);
         const auto start = Clock::now();
         const Outcome outcome = Chain(*options_.backend).run(placed->call(), context_);
@@ -104,7 +104,7 @@ class StepRun {
     }
 
     void judge_random(const Step& step, PlacedCall& placed, StepResult& result) {
-        auto again = PlacedCall::create(step, context_);
+        auto again = PlacedCall::create(step, context_, checksums_);
         if (!again.ok()) return fail_step(result, again.error().message);
         const Outcome outcome = Chain(*options_.backend).run(again->call(), context_);
         if (!outcome.ok()) return fail_step(result, "the second run failed: " + outcome.message);
@@ -127,30 +127,33 @@ class StepRun {
         auto actual = placed.host_tensor(value.arg, context_);
         if (!actual.ok()) return fail_step(result, actual.error().message);
         const Bound bound = bound_for(step, value, spec);
-        Comparison comparison = options_.legacy ? compare_legacy(**actual, *value.tensor, case_.tolerance)
-                                                : compare(**actual, *value.tensor, spec, bound, nullptr);
-        if (!comparison.passed && !options_.legacy && bound.accuracy == AccuracyClass::D) {
-            // The bound without S is the tighter one: only a result that fails it needs the sums of magnitudes.
-            if (const TensorPtr sums = magnitude_of(step, value.arg)) {
-                comparison = compare(**actual, *value.tensor, spec, bound, sums.get());
-            }
-        }
+        const bool sums = bound.accuracy == AccuracyClass::D && bound.accumulation_length > 1 && !options_.legacy;
+        const TensorPtr magnitude = sums ? magnitude_of(step, value.arg) : nullptr;
+        Comparison comparison = options_.legacy
+                                    ? compare_legacy(**actual, *value.tensor, case_.tolerance)
+                                    : compare(**actual, *value.tensor, spec, bound, magnitude.get());
         comparison.deviation.output = step.call.row->args()[value.arg].name;
         if (!comparison.passed) fail_step(result, comparison.deviation.output + ": " + comparison.reason);
         result.deviations.push_back(std::move(comparison.deviation));
     }
 
+    /// S of the output; computed once per step.
     TensorPtr magnitude_of(const Step& step, size_t arg) {
-        auto sums = steps_.magnitudes(step);
-        if (!sums.ok()) return nullptr;
-        const auto found = std::ranges::find(*sums, arg, &Expected::arg);
-        return found == sums->end() ? nullptr : found->tensor;
+        if (!magnitudes_) {
+            auto sums = steps_.magnitudes(step);
+            if (!sums.ok()) return nullptr;
+            magnitudes_ = std::move(*sums);
+        }
+        const auto found = std::ranges::find(*magnitudes_, arg, &Expected::arg);
+        return found == magnitudes_->end() ? nullptr : found->tensor;
     }
 
     const Case& case_;
     const CaseOptions& options_;
     CaseSteps& steps_;
     Context& context_;
+    InputChecksums& checksums_;
+    std::optional<std::vector<Expected>> magnitudes_;
 };
 
 void finish(CaseResult& result) {
@@ -185,8 +188,9 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     auto stream = device.create_stream();
     if (!stream.ok()) return refused(std::move(result), stream.error());
     Context context(device, *stream);
+    InputChecksums checksums;
     for (const std::string& name : (*steps)->names()) {
-        result.steps.push_back(StepRun(c, options, **steps, context).run(name));
+        result.steps.push_back(StepRun(c, options, **steps, context, checksums).run(name));
         context.release();
     }
     if (Status s = device.destroy_stream(*stream); !s.ok()) return refused(std::move(result), s.error());

@@ -26,15 +26,15 @@ uint64_t checksum_of_bytes(const Tensor& tensor) {
 
 }  // namespace
 
-Result<PlacedCall> PlacedCall::create(const Step& step, Context& context) {
+Result<PlacedCall> PlacedCall::create(const Step& step, Context& context, InputChecksums& checksums) {
     PlacedCall placed(step.call);
-    if (Status s = placed.place_inputs(context); !s.ok()) return s.error();
+    if (Status s = placed.place_inputs(context, checksums); !s.ok()) return s.error();
     if (Status s = placed.place_outputs(step, context); !s.ok()) return s.error();
     return placed;
 }
 
 Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, bool is_const, const std::string& name,
-                                     Context& context) {
+                                     Context& context, InputChecksums& checksums) {
     if (tensor == nullptr) return tensor;
     TensorPtr result = tensor;
     if (!is_const || !context.device->is_host()) {
@@ -42,22 +42,26 @@ Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, bool is_const, con
         if (!copy.ok()) return copy;
         result = *copy;
     }
-    if (is_const) guarded_.push_back({name, result, checksum_of_bytes(*tensor)});
+    if (is_const) {
+        const auto [known, is_new] = checksums.try_emplace(tensor.get());
+        if (is_new) known->second = checksum_of_bytes(*tensor);
+        guarded_.push_back({name, result, known->second});
+    }
     return result;
 }
 
-Status PlacedCall::place_inputs(Context& context) {
+Status PlacedCall::place_inputs(Context& context, InputChecksums& checksums) {
     const auto args = call_.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
         const std::string name(args[i].name);
         if (args[i].is_output) continue;
         if (auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) {
-            auto made = placed(*tensor, !args[i].is_inout, name, context);
+            auto made = placed(*tensor, !args[i].is_inout, name, context, checksums);
             if (!made.ok()) return made.error();
             *tensor = *made;
         } else if (auto* list = std::get_if<TensorList>(&call_.args[i])) {
             for (TensorPtr& item : *list) {
-                auto made = placed(item, !args[i].is_inout, name, context);
+                auto made = placed(item, !args[i].is_inout, name, context, checksums);
                 if (!made.ok()) return made.error();
                 item = *made;
             }

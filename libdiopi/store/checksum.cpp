@@ -44,8 +44,15 @@ uint64_t avalanche(uint64_t hash) {
 
 Checksum::Checksum() : lanes_{kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1} {}
 
-void Checksum::consume(const std::byte* block) {
-    for (size_t i = 0; i < lanes_.size(); ++i) lanes_[i] = round_lane(lanes_[i], load<uint64_t>(block + 8 * i));
+void Checksum::consume(const std::byte* data, size_t blocks) {
+    auto [a, b, c, d] = lanes_;  // in registers for the length of the loop
+    for (; blocks > 0; --blocks, data += kBlock) {
+        a = round_lane(a, load<uint64_t>(data));
+        b = round_lane(b, load<uint64_t>(data + 8));
+        c = round_lane(c, load<uint64_t>(data + 16));
+        d = round_lane(d, load<uint64_t>(data + 24));
+    }
+    lanes_ = {a, b, c, d};
 }
 
 void Checksum::update(const void* data, size_t nbytes) {
@@ -59,12 +66,12 @@ void Checksum::update(const void* data, size_t nbytes) {
         bytes += taken;
         nbytes -= taken;
         if (pending_size_ < kBlock) return;
-        consume(pending_.data());
+        consume(pending_.data(), 1);
         pending_size_ = 0;
     }
-    for (; nbytes >= kBlock; nbytes -= kBlock, bytes += kBlock) consume(bytes);
-    std::memcpy(pending_.data(), bytes, nbytes);
-    pending_size_ = nbytes;
+    consume(bytes, nbytes / kBlock);
+    pending_size_ = nbytes % kBlock;
+    std::memcpy(pending_.data(), bytes + (nbytes - pending_size_), pending_size_);
 }
 
 uint64_t Checksum::value() const {

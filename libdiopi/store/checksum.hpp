@@ -22,7 +22,7 @@ class Checksum {
     [[nodiscard]] std::string hex() const;
 
  private:
-    void consume(const std::byte* block);
+    void consume(const std::byte* data, size_t blocks);
 
     std::array<uint64_t, 4> lanes_;
     std::array<std::byte, 32> pending_{};

@@ -1,0 +1,143 @@
+"""The journal survives whatever ends a run, and --resume goes on with it."""
+import os
+import signal
+import unittest
+
+from program import ProgramTest, allocated, case_file, group
+
+SICK = 4099
+SIZES = [9000, 8000, 7000, 6000, SICK, 300, 200, 100]  # the order in which they run, the longest first
+IDS = [f"ops/journal.add.{i}" for i in range(len(SIZES))]
+ARGS = ["test", "--cases", "mine.json", "--jobs", "1", "--timeout", "60"]
+HANG = f"hang@{allocated(SICK)}"
+DONE = SIZES.index(SICK)  # cases that have a result before the one that hangs
+
+
+class JournalTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("mine.json", case_file(group("journal", [[n] for n in SIZES])))
+
+    def start_and_hang(self, *args):
+        process = self.start(*ARGS, *args, faults=HANG)
+        self.wait_for_results(DONE)
+        return process
+
+    def expect_resumed(self, *args):
+        """Goes on, and leaves each case in the journal exactly once."""
+        before = self.journal()[1] if not args else None
+        run = self.expect(0, *ARGS, "--resume", "--json")
+        self.assertEqual(run.json["counts"]["passed"], len(SIZES), str(run))
+        header, results = self.journal()
+        self.assertEqual(header["cases"], len(SIZES))
+        self.assertEqual(sorted(r["case"] for r in results), IDS)
+        if before is not None:
+            self.assertEqual(results[:len(before)], before, "finished cases were run again")
+
+    def test_kill_and_resume(self):
+        process = self.start_and_hang()
+        self.assertEqual(len(process.pids()), 2, "the program and one worker")
+        os.kill(process.popen.pid, signal.SIGKILL)
+        self.wait_for(lambda: not process.pids(), "the worker, which hangs, dies with its parent", 5)
+        self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:DONE])
+        self.expect_resumed()
+
+    def test_torn_last_line(self):
+        process = self.start_and_hang()
+        os.kill(process.popen.pid, signal.SIGKILL)
+        self.wait_for(lambda: not process.pids(), "the worker dies with its parent", 5)
+        path = self.folder / "diopi_run/journal.jsonl"
+        whole = path.read_text()
+        last = whole.rstrip("\n").rpartition("\n")[2]
+        path.write_text(whole[:-len(last) // 2])
+        report = self.expect(0, "report", out=f"{DONE - 1} cases: {DONE - 1} passed")
+        missing = len(SIZES) - DONE + 1
+        self.assertIn(f"{missing} cases of the run have no result: it was interrupted (diopi test --resume)", report.out)
+        self.expect_resumed("torn")
+
+    def test_resume_of_a_finished_run_runs_nothing(self):
+        self.expect(0, *ARGS)
+        before = (self.folder / "diopi_run/journal.jsonl").read_bytes()
+        self.expect(0, *ARGS, "--resume", out="8 cases: 8 passed", faults=HANG)
+        self.assertEqual((self.folder / "diopi_run/journal.jsonl").read_bytes(), before)
+
+    def test_a_new_run_starts_a_new_journal(self):
+        self.expect(0, *ARGS)
+        self.expect(0, *ARGS, "--case", IDS[0])
+        self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:1])
+
+    def test_interrupt(self):
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=stop.name):
+                process = self.start_and_hang()
+                process.popen.send_signal(stop)
+                run = process.finish(10)
+                self.assertEqual(run.code, 130, str(run))
+                self.assertIn(f"diopi: interrupted after {DONE} of {len(SIZES)} cases; diopi test --resume with the same "
+                              "options goes on", run.err)
+                self.assertIn(f"{DONE} cases: {DONE} passed", run.out)
+                self.assertEqual(process.pids(), [], "a worker was left behind")
+                self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:DONE])
+                csv = self.folder / "error_report.csv"
+                self.assertEqual(csv.read_text().count("\n"), 1, "a header and nothing else")
+                csv.unlink()
+                self.expect_resumed()
+                self.assertTrue(csv.exists())
+                (self.folder / "diopi_run/journal.jsonl").unlink()
+
+    def test_interrupt_from_the_keyboard_reaches_the_workers_too(self):
+        process = self.start_and_hang("--json")
+        os.killpg(process.popen.pid, signal.SIGINT)
+        run = process.finish(10)
+        self.assertEqual(run.code, 130, str(run))
+        self.assertEqual(run.json["counts"]["passed"], DONE)
+        self.assertEqual(run.json["counts"]["crashed"], 0, "the interrupt was taken for a crash")
+
+    def test_resume_with_another_seed_is_refused(self):
+        self.expect(0, *ARGS)
+        self.expect(2, *ARGS, "--resume", "--seed", "5",
+                    err="diopi_run is of backend cpu and seed 0; give the same --impl and --seed to --resume")
+
+    def test_resume_without_a_journal(self):
+        self.expect(2, *ARGS, "--resume", "--run", "nowhere", err="cannot read nowhere/journal.jsonl: No such file")
+
+    def test_foreign_journal(self):
+        (self.folder / "diopi_run").mkdir()
+        for content in ("", "hello\n", '{"a": 1}\n', "\0\xff\n"):
+            with self.subTest(content=content):
+                self.write("diopi_run/journal.jsonl", content)
+                message = "diopi_run/journal.jsonl is not a run journal of diopi: its first line is no header"
+                self.expect(2, *ARGS, "--resume", err=message)
+                self.expect(2, "report", err=message)
+
+    def test_two_runs_in_one_folder(self):
+        self.start_and_hang()
+        before = (self.folder / "diopi_run/journal.jsonl").read_bytes()
+        self.expect(2, *ARGS, err="another run is writing to diopi_run/journal.jsonl; choose another folder")
+        self.expect(2, *ARGS, "--resume", err="another run is writing to diopi_run/journal.jsonl")
+        self.assertEqual((self.folder / "diopi_run/journal.jsonl").read_bytes(), before)
+
+    def test_crash_is_run_again_only_in_a_new_run(self):
+        self.expect(1, *ARGS, faults=f"segv@{allocated(SICK)}")
+        run = self.expect(1, *ARGS, "--resume", "--json")
+        self.assertEqual(run.json["counts"]["crashed"], 1, "a resumed run keeps its results")
+        self.expect(0, *ARGS)
+
+    def test_report_repeats_the_run(self):
+        self.expect(1, *ARGS, "--json", faults=f"segv@{allocated(SICK)}")
+        first = (self.folder / "error_report.csv").read_bytes()
+        run = self.expect(1, "report", "--json")
+        self.assertEqual(run.json["counts"]["crashed"], 1)
+        self.assertEqual((self.folder / "error_report.csv").read_bytes(), first)
+
+    def test_journal_stays_readable_to_other_programs(self):
+        self.expect(0, *ARGS)
+        header, results = self.journal()
+        self.assertEqual(header["diopi_journal"], 1)
+        self.assertEqual(header["command"][1:], ARGS)
+        self.assertEqual([step["step"] for step in results[0]["steps"]], ["forward"])
+        self.assertEqual(results[0]["tensors"][0], ["input", "float64", [SIZES[0]]])
+
+
+if __name__ == "__main__":
+    unittest.main()
