@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kGoal = 0.85;
 constexpr int64_t kBytes = int64_t{64} << 20;  ///< per tensor
+constexpr int64_t kRounds = 100;
 
 enum class Op { add, mul, relu };
 
@@ -20,9 +21,12 @@ diopiError_t run(Op op, diopiContextHandle_t context, Tensor* out, const Tensor*
     alpha.stype = diopi_dtype_int64;
     alpha.ival = 1;
     switch (op) {
-        case Op::add: return cpu::diopiAdd(context, out, a, b, &alpha);
-        case Op::mul: return cpu::diopiMul(context, out, a, b);
-        case Op::relu: return cpu::diopiRelu(context, out, a);
+        case Op::add:
+            return cpu::diopiAdd(context, out, a, b, &alpha);
+        case Op::mul:
+            return cpu::diopiMul(context, out, a, b);
+        case Op::relu:
+            return cpu::diopiRelu(context, out, a);
     }
     return diopiErrorOccurred;
 }
@@ -55,7 +59,10 @@ void register_bandwidth() {
     const std::pair<const char*, Op> all[] = {
         {"bandwidth/add", Op::add}, {"bandwidth/mul", Op::mul}, {"bandwidth/relu", Op::relu}};
     for (const auto& [name, op] : all) {
-        benchmark::RegisterBenchmark(name, bandwidth, op)->UseManualTime()->MinTime(2)->Unit(benchmark::kMillisecond);
+        benchmark::RegisterBenchmark(name, bandwidth, op)
+            ->UseManualTime()
+            ->Iterations(kRounds)
+            ->Unit(benchmark::kMillisecond);
     }
 }
 

@@ -48,27 +48,28 @@ diopiSize_t list(const std::array<int64_t, 2>& pair) { return {pair.data(), 2}; 
 
 /// Plain descriptors of the three tensors.
 struct Descs {
-    explicit Descs(const Layer& layer) : input(plain(layer.input())), weight(plain(layer.weight())), out(plain(layer.out())) {}
+    explicit Descs(const Layer& layer)
+        : input(plain(layer.input())), weight(plain(layer.weight())), out(plain(layer.out())) {}
     static memory::desc plain(const Shape& shape) {
         return {memory::dims(shape.begin(), shape.end()), memory::data_type::f32, Tag::abcd};
     }
     memory::desc input, weight, out;
 };
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Layer& layer, dnnl::prop_kind kind) {
+dnnl::convolution_forward::primitive_desc forward_desc(const Layer& layer, dnnl::prop_kind kind, Layouts layouts) {
     const Descs user(layer);
     const memory::dims stride{layer.stride, layer.stride}, padding{layer.padding, layer.padding};
-    return {{kind, dnnl::algorithm::convolution_direct, any_layout(user.input), any_layout(user.weight),
-             any_layout(user.out), stride, padding, padding},
+    return {{kind, dnnl::algorithm::convolution_direct, offered(layouts, user.input), offered(layouts, user.weight),
+             offered(layouts, user.out), stride, padding, padding},
             direct_engine()};
 }
 
-void forward(benchmark::State& state, const Layer& layer) {
+void forward(benchmark::State& state, const Layer& layer, Layouts layouts) {
     const Operands o(layer);
     const TensorPtr out = random_tensor(layer.out(), 4), expected = random_tensor(layer.out(), 5);
     DirectProgram direct;
     const Descs user(layer);
-    const auto desc = forward_desc(layer, dnnl::prop_kind::forward_inference);
+    const auto desc = forward_desc(layer, dnnl::prop_kind::forward_inference, layouts);
     const DirectProgram::Operand operands[] = {{DNNL_ARG_SRC, user.input, o.input.get()},
                                                {DNNL_ARG_WEIGHTS, user.weight, o.weight.get()},
                                                {DNNL_ARG_DST, user.out, expected.get(), true}};
@@ -85,20 +86,23 @@ void forward(benchmark::State& state, const Layer& layer) {
 }
 
 /// Gradients of input and weight.
-void backward(benchmark::State& state, const Layer& layer) {
+void backward(benchmark::State& state, const Layer& layer, Layouts layouts) {
     const Operands o(layer);
     const TensorPtr grad_input = random_tensor(layer.input(), 4), grad_weight = random_tensor(layer.weight(), 5);
-    const TensorPtr expected_input = random_tensor(layer.input(), 6), expected_weight = random_tensor(layer.weight(), 7);
+    const TensorPtr expected_input = random_tensor(layer.input(), 6),
+                    expected_weight = random_tensor(layer.weight(), 7);
     DirectProgram direct;
     const Descs user(layer);
     const memory::dims stride{layer.stride, layer.stride}, padding{layer.padding, layer.padding};
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto hint = forward_desc(layer, dnnl::prop_kind::forward_training);
+    const auto hint = forward_desc(layer, dnnl::prop_kind::forward_training, layouts);
     const dnnl::convolution_backward_data::primitive_desc data(
-        {algorithm, any_layout(user.input), any_layout(user.weight), any_layout(user.out), stride, padding, padding},
+        {algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out), stride,
+         padding, padding},
         direct_engine(), hint);
     const dnnl::convolution_backward_weights::primitive_desc weights(
-        {algorithm, any_layout(user.input), any_layout(user.weight), any_layout(user.out), stride, padding, padding},
+        {algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out), stride,
+         padding, padding},
         direct_engine(), hint);
     const DirectProgram::Operand data_operands[] = {{DNNL_ARG_DIFF_DST, user.out, o.grad_out.get()},
                                                     {DNNL_ARG_WEIGHTS, user.weight, o.weight.get()},
@@ -111,9 +115,9 @@ void backward(benchmark::State& state, const Layer& layer) {
     direct.add(weights, dnnl::convolution_backward_weights(weights), weights_operands);
     Context context(cpu_device());
     const auto ours = [&] {
-        require_success(cpu::diopiConvolution2dBackward(
-            &context, grad_input.get(), grad_weight.get(), nullptr, o.grad_out.get(), o.input.get(), o.weight.get(),
-            nullptr, list(o.stride), list(o.padding), list(o.dilation), 1));
+        require_success(cpu::diopiConvolution2dBackward(&context, grad_input.get(), grad_weight.get(), nullptr,
+                                                        o.grad_out.get(), o.input.get(), o.weight.get(), nullptr,
+                                                        list(o.stride), list(o.padding), list(o.dilation), 1));
         context.release();
     };
     const Rounds rounds = interleave(state, 1, ours, [&] { direct.run(); });
@@ -124,7 +128,7 @@ void backward(benchmark::State& state, const Layer& layer) {
 }
 
 /// Ours against ours: how far from 1 a ratio strays by chance.
-void noise(benchmark::State& state, const Layer& layer) {
+void noise(benchmark::State& state, const Layer& layer, Layouts) {
     const Operands o(layer);
     const TensorPtr out = random_tensor(layer.out(), 4);
     Context context(cpu_device());
@@ -144,13 +148,16 @@ std::string name_of(std::string_view what, const Layer& l) {
 }  // namespace
 
 void register_convolution() {
-    const auto add = [](std::string_view what, void (*function)(benchmark::State&, const Layer&), const Layer& layer) {
-        benchmark::RegisterBenchmark(name_of(what, layer).c_str(), function, layer)
-            ->UseManualTime()->MinTime(2)->Unit(benchmark::kMillisecond);
+    const auto add = [](std::string_view what, auto function, const Layer& layer, Layouts layouts, int64_t rounds) {
+        benchmark::RegisterBenchmark(name_of(what, layer).c_str(), function, layer, layouts)
+            ->UseManualTime()
+            ->Iterations(rounds)
+            ->Unit(benchmark::kMillisecond);
     };
-    for (const Layer& layer : kLayers) add("forward", forward, layer);
-    for (const Layer& layer : kLayers) add("backward", backward, layer);
-    add("noise", noise, kLayers[0]);
+    for (const Layer& layer : kLayers) add("forward", forward, layer, Layouts::chosen, 40);
+    add("forward_plain", forward, kLayers[1], Layouts::plain, 40);
+    for (const Layer& layer : kLayers) add("backward", backward, layer, Layouts::chosen, 20);
+    add("noise", noise, kLayers[0], Layouts::chosen, 40);
 }
 
 }  // namespace diopi::bench

@@ -9,8 +9,9 @@ const dnnl::engine& direct_engine() {
     return engine;
 }
 
-memory::desc any_layout(const memory::desc& desc) {
-    return {desc.dims(), desc.data_type(), memory::format_tag::any};
+memory::desc offered(Layouts layouts, const memory::desc& user) {
+    if (layouts == Layouts::plain) return user;
+    return {user.dims(), user.data_type(), memory::format_tag::any};
 }
 
 void DirectProgram::add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive,

@@ -13,8 +13,11 @@ namespace diopi::bench {
 
 [[nodiscard]] const dnnl::engine& direct_engine();
 
-/// The same sizes in a layout that the primitive chooses.
-[[nodiscard]] dnnl::memory::desc any_layout(const dnnl::memory::desc& desc);
+/// What a primitive is created on: layouts of its choice, with reorders from and to the user's, or the user's.
+enum class Layouts { chosen, plain };
+
+/// The same sizes in the layout that a primitive is to be created on.
+[[nodiscard]] dnnl::memory::desc offered(Layouts layouts, const dnnl::memory::desc& user);
 
 /// Primitives to be run one after the other, with the reorders that they need.
 class DirectProgram {
@@ -27,7 +30,8 @@ class DirectProgram {
     };
 
     /// Appends a primitive. An input that an earlier one wanted in the same layout is reordered once for both.
-    void add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);
+    void add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive,
+             std::span<const Operand> operands);
     /// Runs all of it and waits.
     void run();
 

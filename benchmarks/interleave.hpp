@@ -39,8 +39,8 @@ template <class Body>
     return spent.count() / static_cast<double>(batch);
 }
 
-/// One round per iteration of `state`, which must be set to manual time and receives the time of `ours`. A batch above 1
-/// is for calls that are short against a reading of the clock.
+/// One round per iteration of `state`, which must be set to manual time and receives the time of `ours`. A batch above
+/// 1 is for calls that are short against a reading of the clock.
 template <class Ours, class Baseline>
 [[nodiscard]] Rounds interleave(benchmark::State& state, int64_t batch, Ours&& ours, Baseline&& baseline) {
     for (int i = 0; i < kWarmUpRounds; ++i) {

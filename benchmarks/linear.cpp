@@ -13,6 +13,7 @@ using dnnl::memory;
 using Tag = memory::format_tag;
 
 constexpr double kGoal = 0.9;
+constexpr int64_t kRounds = 200;
 constexpr int64_t kRows = 32, kIn = 2048, kOut = 1000;
 
 memory::desc plain(const Shape& shape) {
@@ -26,16 +27,17 @@ struct Operands {
     memory::desc bias_desc = plain({kOut}), out_desc = plain({kRows, kOut});
 };
 
-dnnl::inner_product_forward::primitive_desc forward_desc(const Operands& o, dnnl::prop_kind kind) {
-    return {{kind, any_layout(o.input_desc), any_layout(o.weight_desc), o.bias_desc, any_layout(o.out_desc)},
+dnnl::inner_product_forward::primitive_desc forward_desc(const Operands& o, dnnl::prop_kind kind, Layouts layouts) {
+    return {{kind, offered(layouts, o.input_desc), offered(layouts, o.weight_desc), o.bias_desc,
+             offered(layouts, o.out_desc)},
             direct_engine()};
 }
 
-void forward(benchmark::State& state) {
+void forward(benchmark::State& state, Layouts layouts) {
     const Operands o;
     const TensorPtr out = random_tensor({kRows, kOut}, 5), expected = random_tensor({kRows, kOut}, 6);
     DirectProgram direct;
-    const auto desc = forward_desc(o, dnnl::prop_kind::forward_inference);
+    const auto desc = forward_desc(o, dnnl::prop_kind::forward_inference, layouts);
     const DirectProgram::Operand operands[] = {{DNNL_ARG_SRC, o.input_desc, o.input.get()},
                                                {DNNL_ARG_WEIGHTS, o.weight_desc, o.weight.get()},
                                                {DNNL_ARG_BIAS, o.bias_desc, o.bias.get()},
@@ -51,27 +53,27 @@ void forward(benchmark::State& state) {
     report(state, "ratio", rounds.speed(), kGoal);
 }
 
-void backward(benchmark::State& state) {
+void backward(benchmark::State& state, Layouts layouts) {
     const Operands o;
     const TensorPtr made[] = {random_tensor({kRows, kIn}, 5), random_tensor({kOut, kIn}, 6), random_tensor({kOut}, 7)};
     const TensorPtr expected[] = {random_tensor({kRows, kIn}, 8), random_tensor({kOut, kIn}, 9),
                                   random_tensor({kOut}, 10)};
     DirectProgram direct;
-    const auto hint = forward_desc(o, dnnl::prop_kind::forward_training);
+    const auto hint = forward_desc(o, dnnl::prop_kind::forward_training, layouts);
     const dnnl::inner_product_backward_data::primitive_desc data(
-        {any_layout(o.input_desc), any_layout(o.weight_desc), any_layout(o.out_desc)}, direct_engine(), hint);
+        {offered(layouts, o.input_desc), offered(layouts, o.weight_desc), offered(layouts, o.out_desc)},
+        direct_engine(), hint);
     const dnnl::inner_product_backward_weights::primitive_desc weights(
-        {any_layout(o.input_desc), any_layout(o.weight_desc), o.bias_desc, any_layout(o.out_desc)}, direct_engine(),
-        hint);
+        {offered(layouts, o.input_desc), offered(layouts, o.weight_desc), o.bias_desc, offered(layouts, o.out_desc)},
+        direct_engine(), hint);
     const DirectProgram::Operand data_operands[] = {{DNNL_ARG_DIFF_DST, o.out_desc, o.grad_out.get()},
                                                     {DNNL_ARG_WEIGHTS, o.weight_desc, o.weight.get()},
                                                     {DNNL_ARG_DIFF_SRC, o.input_desc, expected[0].get(), true}};
     direct.add(data, dnnl::inner_product_backward_data(data), data_operands);
-    const DirectProgram::Operand weights_operands[] = {
-        {DNNL_ARG_DIFF_DST, o.out_desc, o.grad_out.get()},
-        {DNNL_ARG_SRC, o.input_desc, o.input.get()},
-        {DNNL_ARG_DIFF_WEIGHTS, o.weight_desc, expected[1].get(), true},
-        {DNNL_ARG_DIFF_BIAS, o.bias_desc, expected[2].get(), true}};
+    const DirectProgram::Operand weights_operands[] = {{DNNL_ARG_DIFF_DST, o.out_desc, o.grad_out.get()},
+                                                       {DNNL_ARG_SRC, o.input_desc, o.input.get()},
+                                                       {DNNL_ARG_DIFF_WEIGHTS, o.weight_desc, expected[1].get(), true},
+                                                       {DNNL_ARG_DIFF_BIAS, o.bias_desc, expected[2].get(), true}};
     direct.add(weights, dnnl::inner_product_backward_weights(weights), weights_operands);
     Context context(cpu_device());
     const auto ours = [&] {
@@ -89,10 +91,19 @@ void backward(benchmark::State& state) {
 }  // namespace
 
 void register_linear() {
-    const std::pair<const char*, void (*)(benchmark::State&)> all[] = {
-        {"linear/forward/32x2048_1000", forward}, {"linear/backward/32x2048_1000", backward}};
-    for (const auto& [name, function] : all) {
-        benchmark::RegisterBenchmark(name, function)->UseManualTime()->MinTime(0.5)->Unit(benchmark::kMillisecond);
+    const struct {
+        const char* name;
+        void (*function)(benchmark::State&, Layouts);
+        Layouts layouts;
+    } all[] = {{"linear/forward/32x2048_1000", forward, Layouts::chosen},
+               {"linear/forward_plain/32x2048_1000", forward, Layouts::plain},
+               {"linear/backward/32x2048_1000", backward, Layouts::chosen},
+               {"linear/backward_plain/32x2048_1000", backward, Layouts::plain}};
+    for (const auto& [name, function, layouts] : all) {
+        benchmark::RegisterBenchmark(name, function, layouts)
+            ->UseManualTime()
+            ->Iterations(kRounds)
+            ->Unit(benchmark::kMillisecond);
     }
 }
 

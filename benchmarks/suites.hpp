@@ -1,5 +1,5 @@
-/// The groups of benchmarks, one file each. Every benchmark runs ours and a baseline in turn and puts the comparison into
-/// counters: `low` and `high` bound the 95% interval, `goal` is what is asked of it.
+/// The groups of benchmarks, one file each. Every benchmark runs ours and a baseline in turn and puts the comparison
+/// into counters: `low` and `high` bound the 95% interval, `goal` is what is asked of it.
 #pragma once
 
 namespace diopi::bench {

@@ -19,7 +19,7 @@ def benchmark_rows(path):
     for run in json.loads(text)["benchmarks"] if text.strip() else []:
         if run["run_type"] != "iteration":
             continue
-        name = run["name"].split("/manual_time")[0].split("/iterations:")[0].split("/min_time:")[0]
+        name = run["name"].split("/manual_time")[0].split("/iterations:")[0]
         if run.get("error_occurred"):
             yield name, run["error_message"], "", "", "NOT MET"
             continue

@@ -144,7 +144,7 @@ def widen(tensors):
     def wide(t):
         if isinstance(t, list):
             return [wide(x) for x in t]
-        return t if t is None else t.to(F64) if t.is_floating_point() else t.clone()
+        return t if t is None else t.to(F64, copy=True) if t.is_floating_point() else t.clone()
     return {name: wide(t) for name, t in tensors.items()}
 
 

@@ -224,8 +224,9 @@ diopiError_t add(diopiContextHandle_t ctx, std::string_view op, Operands x, cons
     one.stype = diopi_dtype_int64;
     one.ival = 1;
     const diopiScalar_t& factor = alpha == nullptr ? one : *alpha;
-    const bool fractional = is_floating(from_c(factor.stype)) && factor.fval != std::trunc(factor.fval);
-    if (fractional && category(x.result) < 2) {
+    const bool whole = !is_floating(from_c(factor.stype)) ||
+                       (factor.fval == std::trunc(factor.fval) && std::fabs(factor.fval) < 0x1p63);
+    if (!whole && category(x.result) < 2) {
         return fail(diopiErrorOccurred, std::string(op) + ": alpha is " + std::to_string(factor.fval) +
                                             ", wanted an integral number for integral tensors");
     }

@@ -12,7 +12,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Tile of c in registers, and blocks of a and b that stay in the caches (L1 32 KiB, L2 1 MiB; AMD EPYC).
+/// Tile of c in registers, and blocks of a and b that stay in the caches (L1 32 KiB, L2 1 MiB); not tuned further.
 constexpr int64_t kTileRows = 6, kTileColumns = 8;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
 

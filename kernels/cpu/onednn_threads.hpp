@@ -8,7 +8,7 @@
 
 namespace diopi::cpu {
 
-/// Elements that one more thread must have to do before it is worth waking (measured on two cores of an AMD EPYC).
+/// Elements that one more thread must have to do before it is worth waking. An estimate: not tuned on a machine yet.
 constexpr int64_t kWorkPerThread = 1 << 15;
 
 /// Threads for `count` items of `work` elements each: at least kWorkPerThread elements for each thread. 1 within a

@@ -13,6 +13,8 @@ namespace diopi {
 struct OutputSpec {
     size_t arg = 0;
     TensorSpec spec;
+    /// False where the standard gives the value no meaning: workspace, a sum that the reduction does not use.
+    bool has_meaning = true;
 };
 
 /// What a framework's call says about its result and the C function only sees in the output tensor.

@@ -31,7 +31,10 @@ Specs nll_loss(Call& call, const ResultHints&) {
     if (Status s = check_weight(call, input); !s.ok()) return s.error();
     const bool none = call.integer("reduction") == ReductionNone;
     std::vector<OutputSpec> specs = one(call, "out", {none ? target.shape : Shape{}, input.dtype, {}});
-    if (call.has("totalWeight")) specs.push_back(one(call, "totalWeight", {{}, input.dtype, {}})[0]);
+    if (call.has("totalWeight")) {
+        specs.push_back(one(call, "totalWeight", {{}, input.dtype, {}})[0]);
+        specs.back().has_meaning = !none;
+    }
     return specs;
 }
 

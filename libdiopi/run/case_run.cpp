@@ -49,12 +49,12 @@ void refuse_step(StepResult& result, const Error& error) {
 }
 
 /// What an argument must be after the call: a new output, or an in-out tensor as it came.
-TensorSpec spec_of(const Step& step, size_t arg) {
+OutputSpec spec_of(const Step& step, size_t arg) {
     for (const OutputSpec& output : step.outputs) {
-        if (output.arg == arg) return output.spec;
+        if (output.arg == arg) return output;
     }
     const Tensor& tensor = *std::get<TensorPtr>(step.call.args[arg]);
-    return {tensor.shape, tensor.dtype, {}};
+    return {arg, {tensor.shape, tensor.dtype, {}}};
 }
 
 class StepRun {
@@ -111,27 +111,29 @@ class StepRun {
         if (Status s = check_random(step, placed, *again, context_); !s.ok()) fail_step(result, s.message());
     }
 
-    Bound bound_for(const Step& step, const Expected& value, const TensorSpec& spec) const {
+    Bound bound_for(const Step& step, const OutputSpec& output) const {
+        const TensorSpec& spec = output.spec;
         Bound bound;
         bound.accuracy = step.call.row->accuracy;
         const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
         if (whole) bound.accuracy = AccuracyClass::A;
         bound.tolerance = case_.tolerance;
-        bound.accumulation_length = accumulation_length(step.call, {value.arg, spec});
+        bound.accumulation_length = accumulation_length(step.call, output);
         if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
         return bound;
     }
 
     void compare_one(const Step& step, PlacedCall& placed, const Expected& value, StepResult& result) {
-        const TensorSpec spec = spec_of(step, value.arg);
+        const OutputSpec output = spec_of(step, value.arg);
+        if (!output.has_meaning) return;
         auto actual = placed.host_tensor(value.arg, context_);
         if (!actual.ok()) return fail_step(result, actual.error().message);
-        const Bound bound = bound_for(step, value, spec);
+        const Bound bound = bound_for(step, output);
         const bool sums = bound.accuracy == AccuracyClass::D && bound.accumulation_length > 1 && !options_.legacy;
         const TensorPtr magnitude = sums ? magnitude_of(step, value.arg) : nullptr;
         Comparison comparison = options_.legacy
                                     ? compare_legacy(**actual, *value.tensor, case_.tolerance)
-                                    : compare(**actual, *value.tensor, spec, bound, magnitude.get());
+                                    : compare(**actual, *value.tensor, output.spec, bound, magnitude.get());
         comparison.deviation.output = step.call.row->args()[value.arg].name;
         if (!comparison.passed) fail_step(result, comparison.deviation.output + ": " + comparison.reason);
         result.deviations.push_back(std::move(comparison.deviation));

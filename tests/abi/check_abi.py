@@ -160,7 +160,8 @@ def main():
     if not complaints:
         for _, _, source in jobs:
             complaints += check_linkage(args.nm, source.with_suffix(source.suffix + ".o"), headers)
-    print(*complaints, sep="\n")
+    for complaint in complaints:
+        print(complaint)
     count = sum(len(functions) for functions in headers.values())
     print(f"{count} functions checked in C11 and C++20: {len(complaints) or 'no'} complaints")
     return 1 if complaints else 0

@@ -1,0 +1,291 @@
+"""Bad input is refused with exit code 2 and a message that says what and where."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from program import ProgramTest, case_file, group
+
+LONE = ["test", "--case", "ops/relu.relu.3"]
+
+
+class NameTest(ProgramTest):
+    def refuse(self, args, *messages, code=2):
+        run = self.expect(code, *args, err=["diopi: error: ", *messages])
+        self.assertEqual(run.out, "", f"bad input is refused before anything is said\n{run}")
+        self.assertNotIn("internal", run.err)
+        self.assertLess(max(map(len, run.err.splitlines())), 250, f"an endless line\n{run}")
+        return run
+
+    def test_operator(self):
+        self.refuse(["test", "--fname", "ad"], "no case has the operator 'ad' (did you mean 'add' or 'pad'?)")
+        self.refuse(["gen", "--fname", "relue"], "'relue' (did you mean 'relu'")
+        self.refuse(["gen", "--dry-run", "--fname", "relue"], "'relue' (did you mean 'relu'")
+        self.refuse(["profile", "conv2"], "'conv2' (did you mean 'conv2d'")
+        self.refuse(["test", "--fname", "zzzzzzzz"], "no case has the operator 'zzzzzzzz'\n")
+
+    def test_model(self):
+        for command in ("test", "gen", "profile"):
+            self.refuse([command, "--model", "resnet5"],
+                        "has no model 'resnet5' (did you mean 'resnet50' or 'seresnet50'?)")
+
+    def test_operator_that_the_model_lacks(self):
+        self.refuse(["test", "--model", "vgg16", "--fname", "atan"], "no case has the operator 'atan'")
+
+    def test_dtype(self):
+        for command in ("test", "gen", "profile"):
+            with self.subTest(command=command):
+                self.refuse([command, "--fname", "relu", "--filter-dtype", "float64", "floot32"],
+                            "there is no dtype 'floot32' (did you mean 'float32'")
+
+    def test_implementation(self):
+        for command in ("test", "gen", "profile"):
+            with self.subTest(command=command):
+                self.refuse([command, "--impl", "cup", "--case", "ops/relu.relu.3"],
+                            "no backend is called 'cup'", "there are: cpu, reference")
+
+    def test_option(self):
+        self.refuse(["test", "--fnam", "add"], "--fnam (did you mean '--fname'?)", "Run diopi --help")
+        self.refuse(["report", "--jsno"], "--jsno (did you mean '--json'?)")
+        self.refuse(["gen", "--dryrun"], "--dryrun (did you mean '--dry-run'?)")
+
+    def test_subcommand(self):
+        self.refuse(["tset"], "tset", "did you mean 'test'?")
+        self.refuse(["prof"], "prof", "did you mean 'profile'?")
+        self.refuse([], "subcommand is required")
+        self.refuse(["test", "add"], "not expected: add")
+
+    def test_values_of_options(self):
+        self.refuse([*LONE, "--jobs", "-1"], "--jobs: Value -1 not in range 0 to 1024")
+        self.refuse([*LONE, "--jobs", "many"], "--jobs", "many")
+        self.refuse([*LONE, "--seed", "abc"], "--seed = abc")
+        self.refuse([*LONE, "--seed", "-1"], "--seed")
+        self.refuse([*LONE, "--accuracy", "lax"], "--accuracy: lax not in {classes,legacy}")
+        self.refuse([*LONE, "--debug-level", "3"], "--debug-level: Value 3 not in range 0 to 2")
+        self.refuse(["test", "--fname"], "--fname")
+
+    def test_time_limit(self):
+        for text in ("0", "-1", "nan", "inf", "soon"):
+            with self.subTest(limit=text):
+                self.refuse([*LONE, "--timeout", text], "--timeout")
+            with self.subTest(max_time=text):
+                self.refuse(["profile", "relu", "--max-time", text], "--max-time")
+
+    def test_empty_names(self):
+        for option in ("--case", "--fname", "--model"):
+            with self.subTest(option=option):
+                self.refuse(["test", option, ""], option)
+
+    def test_case_ids(self):
+        form = "is no id of a case: expected <suite>/<group>.<operator>.<number>, such as ops/pointwise_binary.add.17"
+        for name in ("foo", "ops/", "ops/x", "ops/x.y", "ops/pointwise_binary.add", "ops/pointwise_binary.add.x",
+                     "ops/pointwise_binary.add.1x", "ops/pointwise_binary.add.-1", "ops/pointwise_binary.add.",
+                     "ops/pointwise_binary.add.99999999999999999999", "ops/pointwise_binary.add. 1", "..."):
+            with self.subTest(case=name):
+                self.refuse(["test", "--case", name], f"'{name}' {form}")
+
+    def test_cases_that_are_not_there(self):
+        self.refuse(["test", "--case", "ops/pointwise_binary.add.99999"], "the numbers of 'add' end at 55")
+        self.refuse(["test", "--case", "ops/pointwise_binary.addd.1"], "'pointwise_binary' has the operators add, sub, mul")
+        self.refuse(["test", "--case", "ops/pointwise_binar.add.1"],
+                    "'ops' has no group 'pointwise_binar' (did you mean 'pointwise_binary'")
+        self.refuse(["test", "--case", "resnet5/conv2d.conv2d.0"], "no model 'resnet5' (did you mean 'resnet50'")
+        self.refuse(["test", "--case", "vit/nothing.conv2d.0"], "'vit' has no group 'nothing'")
+
+    def test_commands_that_are_not_implemented(self):
+        for command in ("compare", "fallback-sim"):
+            self.expect(2, command, "--anything", err=f"diopi: {command} is not implemented in this version.")
+
+
+class CaseFileTest(ProgramTest):
+    def refuse(self, content, *messages):
+        name = self.write("mine.json", content)
+        for command in (["test"], ["gen"], ["gen", "--dry-run"]):
+            with self.subTest(command=command):
+                run = self.expect(2, *command, "--cases", name, err=["diopi: error: ", *messages])
+                self.assertNotIn("internal", run.err)
+                self.assertEqual(run.out, "")
+
+    def refuse_contradiction(self, content, *messages):
+        """What only binding the arguments shows: test and gen must name file, line and place."""
+        name = self.write("mine.json", content)
+        for command in ("test", "gen"):
+            with self.subTest(command=command):
+                run = self.expect(2, command, "--cases", name, "--jobs", "1")
+                for message in messages:
+                    self.assertIn(message, run.err, str(run))
+
+    def test_malformed_json(self):
+        self.refuse('{\n  "groups": [\n    {"group": "x", "ops": ["add"],,\n', "mine.json:3:35: malformed JSON",
+                    "unexpected ','")
+        self.refuse("", "mine.json:1:1: malformed JSON")
+        self.refuse('{"groups": [', "mine.json:1:", "malformed JSON", "unexpected end of input")
+        self.refuse('{"groups": []} x', "mine.json:1:16: malformed JSON")
+
+    def test_bytes_that_are_no_text(self):
+        (self.folder / "mine.json").write_bytes(b'\xff\xfe{\0"groups"')
+        self.expect(2, "test", "--cases", "mine.json", err="mine.json:1:1: malformed JSON")
+
+    def test_other_json(self):
+        self.refuse("[]", "mine.json:1: /: expected an object, got a list")
+        self.refuse('{"groups": 3}', "mine.json:1: /groups: expected")
+        self.refuse("{}", "mine.json:1: /: ", "groups")
+
+    def test_unknown_keys(self):
+        self.refuse('{"groups": [\n {"group": "x",\n  "opps": ["add"]}]}',
+                    "mine.json:3: /groups/0/opps: unknown key 'opps' (did you mean 'ops'?)")
+
+    def test_unknown_dtype(self):
+        self.refuse(case_file(group("x", [[2]], dtypes=["float33"])), "/groups/0/dtypes/0: unknown dtype 'float33'",
+                    "did you mean 'float32'")
+
+    def test_bad_shapes(self):
+        self.refuse(case_file(group("x", [[-2]])), "/groups/0/tensors/0/shapes/0/0: a size cannot be negative: -2")
+        self.refuse(case_file(group("x", [[9 * 10**12, 9 * 10**12]])), "the number of elements overflows 64 bits")
+        self.refuse(case_file(group("x", [[2.5]])), "/groups/0/tensors/0/shapes/0/0: expected")
+
+    def test_lists_of_different_length(self):
+        content = group("x", [[2]])
+        content["tensors"][1]["shapes"] = [[1], [2]]
+        self.refuse(case_file(content), "/groups/0/tensors/1/shapes: 2 entries for 'other', but 1 for 'input'")
+
+    def test_group_that_is_there_twice(self):
+        self.refuse(case_file(group("x", [[2]]), group("x", [[3]])), "mine.json:1: /groups/1", "'x'")
+
+    def test_convolution_of_wrong_channels(self):
+        content = {"groups": [{"group": "mine_conv", "ops": ["conv2d"], "dtypes": ["float32"], "tensors": [
+            {"name": "input", "shapes": [[1, 3, 8, 8]]}, {"name": "weight", "shapes": [[2, 4, 3, 3]]}],
+            "params": {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}}]}
+        self.refuse_contradiction(json.dumps(content, indent=1), "mine.json:3: /groups/0: case ops/mine_conv.conv2d.0: ",
+                                  "input has 3 channels, weight (2, 4, 3, 3) with groups 1 wants 4")
+
+    def test_shapes_that_do_not_broadcast(self):
+        content = group("mine_add", [[2, 3], [2, 3]])
+        content["tensors"][1]["shapes"] = [[2, 3], [4, 5]]
+        text = json.dumps(case_file(group("fine", [[4]]), content))
+        self.refuse_contradiction(text.replace('{"group": "mine_add"', '\n\n{"group": "mine_add"'),
+                                  "mine.json:3: /groups/1: case ops/mine_add.add.1: ",
+                                  "input (2, 3) and other (4, 5) do not broadcast")
+
+    def test_argument_that_the_operator_does_not_have(self):
+        content = group("mine", [[4]])
+        content["tensors"][1]["name"] = "othr"
+        self.refuse_contradiction(case_file(content), "mine.json:1: /groups/0: case ops/mine.add.0: ", "othr")
+
+    def test_parameter_that_the_operator_does_not_have(self):
+        self.refuse_contradiction(case_file(group("mine", [[4]], params={"alpho": 2})),
+                                  "mine.json:1: /groups/0: case ops/mine.add.0: ", "alpho")
+
+    def test_argument_that_is_missing(self):
+        content = group("mine", [[4]])
+        del content["tensors"][1]
+        self.refuse_contradiction(case_file(content), "mine.json:1: /groups/0: case ops/mine.add.0: ", "other")
+
+    def test_file_that_is_not_there(self):
+        self.expect(2, "test", "--cases", "nothere.json", err="nothere.json: the case file cannot be read")
+
+    def test_folder_in_place_of_a_file(self):
+        run = self.expect(2, "test", "--cases", ".")
+        self.assertNotIn("internal error", run.err)
+
+    def test_folder_of_cases_that_is_not_there(self):
+        self.expect(2, "test", "--cases-dir", "nowhere", err="no folder of case files at nowhere; name one with --cases-dir")
+        self.expect(2, "test", "--cases-dir", ".", err="holds no case files")
+
+
+class PlaceTest(ProgramTest):
+    """Places that cannot be written to. Root may write anywhere, so a file stands where a folder is wanted."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("mine.json", case_file(group("mine", [[4]])))
+        self.write("file", "in the way")
+
+    def refuse(self, args, *messages):
+        run = self.expect(2, *args, "--cases", "mine.json", err=["diopi: error: ", *messages])
+        self.assertEqual((self.folder / "file").read_text(), "in the way")
+        return run
+
+    def test_data_folder(self):
+        self.refuse(["gen", "--data", "file"], "cannot make the folder file/baselines: Not a directory",
+                    "choose another with --data")
+
+    def test_run_folder(self):
+        self.refuse(["test", "--run", "file"], "file: ")
+
+    def test_error_report_that_is_a_folder(self):
+        (self.folder / "folder").mkdir()
+        run = self.refuse(["test", "--csv", "folder"], "folder")
+        self.assertNotIn("DIOPI-Test", run.out, "the run could have been spared")
+        self.assertEqual([p.name for p in self.folder.glob("folder*")], ["folder"])
+
+    def test_error_report_below_a_file(self):
+        self.refuse(["test", "--csv", "file/report.csv"], "file")
+
+    def test_junit_below_a_file(self):
+        self.refuse(["test", "--junit", "file/report.xml"], "file")
+
+    def test_report_places(self):
+        self.expect(0, "test", "--cases", "mine.json")
+        self.expect(2, "report", "--csv", "file/report.csv", err="diopi: error: ")
+        self.expect(2, "report", "--junit", "file/report.xml", err="diopi: error: ")
+        (self.folder / "folder").mkdir()
+        self.expect(2, "report", "--csv", "folder", err="diopi: error: ")
+
+    def test_report_without_a_run(self):
+        self.expect(2, "report", err="there is no journal at diopi_run/journal.jsonl; run diopi test first, or name its "
+                                     "folder with --run")
+
+    @contextlib.contextmanager
+    def small_disk(self, kib):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True,
+                               text=True, check=False)
+        if mount.returncode != 0:
+            self.skipTest(f"a small disk cannot be mounted here: {mount.stderr.strip()}")
+        try:
+            yield pathlib.Path(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+
+    def test_full_disk_spares_what_is_finished(self):
+        self.write("mine.json", case_file(group("small", [[500]], ["add"]), group("large", [[200000]], ["mul"])))
+        with self.small_disk(256) as disk:
+            self.expect(0, "gen", "--cases", "mine.json", "--fname", "add", "--data", disk)
+            first = (disk / "baselines/ops/add.h5").read_bytes()
+            run = self.expect(2, "gen", "--cases", "mine.json", "--data", disk)
+            self.assertIn(f"diopi: {disk}/baselines/ops/mul.h5: ", run.err)
+            self.assertRegex(run.err, r"cannot write .* bytes wanted|No space left on device")
+            self.assertEqual((disk / "baselines/ops/add.h5").read_bytes(), first)
+            self.assertFalse((disk / "baselines/ops/mul.h5").exists())
+            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "a torn file fills the disk")
+            self.expect(0, "test", "--cases", "mine.json", "--data", disk, out="2 cases: 2 passed")
+
+    def test_full_disk_ends_a_run_with_its_journal_whole(self):
+        self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 301)])))
+        with self.small_disk(64) as disk:
+            run = self.expect(2, "test", "--cases", "mine.json", "--run", disk)
+            self.assertIn(f"to {disk}/journal.jsonl: No space left on device; free some space", run.err)
+            _, results = self.journal(disk)
+            self.assertGreater(len(results), 10)
+            subprocess.run(["mount", "-o", "remount,size=1m", disk], check=True)
+            self.expect(0, "test", "--cases", "mine.json", "--run", disk, "--resume", out="300 cases: 300 passed")
+            self.assertEqual(len({r["case"] for r in self.journal(disk)[1]}), 300)
+
+    def test_full_disk_for_the_error_report(self):
+        with self.small_disk(4) as disk:
+            (disk / "filler").write_bytes(bytes(4096))
+            self.refuse(["test", "--csv", disk / "report.csv"], "No space left on device; free some space")
+
+    def test_folder_without_permission(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write anywhere")
+        (self.folder / "closed").mkdir(mode=0o500)
+        self.refuse(["test", "--run", "closed"], "Permission denied; choose a folder that you may write to")
+
+
+if __name__ == "__main__":
+    unittest.main()

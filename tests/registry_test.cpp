@@ -1,0 +1,99 @@
+// The schema and the backends together: what a new operator must bring.
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+namespace {
+
+/// Operators that every backend of ours has in full.
+constexpr std::string_view kComplete[] = {
+    "add", "sub", "mul", "div", "fill_", "relu", "conv2d", "batch_norm", "max_pool2d", "adaptive_avg_pool2d", "linear",
+    "softmax", "log_softmax", "nll_loss", "nll_loss_v2", "cross_entropy", "mean", "sum", "argmax", "cat", "flip",
+    "normal_", "sgd"};
+
+const Backend& backend(std::string_view name) {
+    const auto found = find_backend(name);
+    REQUIRE(found.ok());
+    return **found;
+}
+
+bool goes_forward(const Row& row) { return row.variant == Variant::forward || row.variant == Variant::inplace; }
+
+}  // namespace
+
+TEST_CASE("the schema describes each of the 538 operator functions once") {
+    std::set<std::string_view> names;
+    for (const Row& row : rows()) {
+        INFO(row.function);
+        CHECK(names.insert(row.function).second);
+        CHECK(find_row(row.function) == &row);
+        CHECK_FALSE(row.op.empty());
+    }
+    CHECK(rows().size() == 538);
+}
+
+TEST_CASE("a row's arguments are told apart by name, and refer to arguments that are there") {
+    for (const Row& row : rows()) {
+        std::set<std::string_view> names;
+        for (const Arg& arg : row.args()) {
+            INFO(row.function << ", " << arg.name);
+            CHECK(names.insert(arg.name).second);
+            if (!arg.list.empty()) CHECK(row.find(arg.list) >= 0);
+        }
+    }
+}
+
+TEST_CASE("every backward function belongs to an operator that goes forward") {
+    for (const Row& row : rows()) {
+        if (row.variant != Variant::backward) continue;
+        bool has_forward = false;
+        for (const Row* other : rows_of(row.op)) has_forward = has_forward || goes_forward(*other);
+        INFO(row.function << " of " << row.op);
+        CHECK(has_forward);
+    }
+}
+
+TEST_CASE("an operator is complete in every backend: forward, in place and backward") {
+    for (const std::string_view op : kComplete) {
+        INFO(op);
+        CHECK_FALSE(rows_of(op).empty());
+        for (const Row* row : rows_of(op)) {
+            for (const std::string_view name : {"reference", "cpu"}) {
+                INFO(row->function << " in " << name);
+                CHECK(backend(name).implements(*row));
+            }
+        }
+    }
+}
+
+TEST_CASE("what a backend implements can be inferred and has an oracle") {
+    for (const Backend* each : backends()) {
+        for (const Row& row : rows()) {
+            if (!each->implements(row)) continue;
+            INFO(row.function << " in " << each->name());
+            CHECK(row.rule != ShapeRule::unknown);
+            CHECK(reference_backend().implements(row));
+        }
+    }
+}
+
+TEST_CASE("backends are found by name, and cpu is the default") {
+    REQUIRE_FALSE(backends().empty());
+    CHECK(backends().front()->name() == "cpu");
+    std::set<std::string_view> names;
+    for (const Backend* each : backends()) {
+        CHECK(names.insert(each->name()).second);
+        CHECK(&backend(each->name()) == each);
+    }
+    CHECK(names.contains("reference"));
+    const auto missing = find_backend("gpu");
+    REQUIRE_FALSE(missing.ok());
+    CHECK(missing.error().code == Errc::kBadInput);
+    CHECK(missing.error().message.find("'gpu'; there are: cpu, reference") != std::string::npos);
+}
+
+}  // namespace diopi
