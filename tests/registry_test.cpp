@@ -11,9 +11,11 @@ namespace {
 
 /// Operators that every backend of ours has in full.
 constexpr std::string_view kComplete[] = {
-    "add", "sub", "mul", "div", "fill_", "relu", "conv2d", "batch_norm", "max_pool2d", "adaptive_avg_pool2d", "linear",
-    "softmax", "log_softmax", "nll_loss", "nll_loss_v2", "cross_entropy", "mean", "sum", "argmax", "cat", "flip",
-    "normal_", "sgd"};
+    "add",           "sub",     "mul",         "div",        "fill_",
+    "relu",          "conv2d",  "batch_norm",  "max_pool2d", "adaptive_avg_pool2d",
+    "linear",        "softmax", "log_softmax", "nll_loss",   "nll_loss_v2",
+    "cross_entropy", "mean",    "sum",         "argmax",     "cat",
+    "flip",          "normal_", "sgd"};
 
 const Backend& backend(std::string_view name) {
     const auto found = find_backend(name);

@@ -161,7 +161,7 @@ void add_profile_command(CLI::App& app, int& code) {
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_common_options(*command, options->common);
     command->add_option("--max-time", options->max_seconds, "seconds of samples per call at most; 15, or a share of 24, when left out")
-        ->check(CLI::PositiveNumber);
+        ->check(seconds_above_zero());
     command->footer("Examples:\n  diopi profile conv2d\n  diopi profile --model resnet50 --fname linear --json\n");
     command->callback([options, &code] { code = run_profile(*options); });
 }

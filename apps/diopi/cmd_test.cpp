@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "kernels/reference/blas.hpp"
 #include "options.hpp"
 #include "report/console.hpp"
 #include "report/csv.hpp"
@@ -93,12 +94,11 @@ int run_test(const TestOptions& options) {
     conformance.resume = options.resume;
     conformance.command = options.command;
 
+    const bool talkative = options.common.debug_level > 0;
+    if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
     install_interrupt_handler();
     const bool silent = options.common.json;
-    const LogLevel least = silent                        ? LogLevel::kError
-                           : options.common.quiet        ? LogLevel::kError
-                           : options.common.debug_level > 0 ? LogLevel::kDebug
-                                                          : LogLevel::kInfo;
+    const LogLevel least = options.common.quiet ? LogLevel::kError : talkative ? LogLevel::kDebug : LogLevel::kInfo;
     auto console = std::make_unique<Console>(Console::Options{silent ? stderr : stdout, least, !silent});
     console->start(static_cast<int64_t>(cases->size()));
     int64_t failures = 0;
@@ -132,7 +132,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
-        ->check(CLI::PositiveNumber)
+        ->check(seconds_above_zero())
         ->capture_default_str();
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
     command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();

@@ -34,6 +34,16 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
     return "";
 }
 
+/// What CLI11 found, but a word that is no subcommand by its name: CLI11 only misses the subcommand.
+std::string message_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return error.what();
+    const std::string word = argv[1];
+    for (const CLI::App* known : app.get_subcommands({})) {
+        if (known->get_name() == word) return error.what();
+    }
+    return "there is no subcommand '" + word + "'";
+}
+
 int run(int argc, char** argv) {
     CLI::App app("diopi: is my operator right, is it fast, and which operator is to blame?");
     app.name("diopi");
@@ -53,8 +63,8 @@ int run(int argc, char** argv) {
     } catch (const CLI::Success& e) {
         return app.exit(e);
     } catch (const CLI::ParseError& e) {
-        std::fprintf(stderr, "diopi: error: %s%s\nRun diopi --help or diopi COMMAND --help.\n", e.what(),
-                     suggestion(app, argc, argv).c_str());
+        std::fprintf(stderr, "diopi: error: %s%s\nRun diopi --help or diopi COMMAND --help.\n",
+                     message_of(e, app, argc, argv).c_str(), suggestion(app, argc, argv).c_str());
         return static_cast<int>(Exit::kBadInput);
     }
     return code;

@@ -31,15 +31,36 @@ Result<std::vector<Case>> one_case(const CommonOptions& options, Catalogue& cata
     return std::vector<Case>{std::move(*found)};
 }
 
+/// An empty name, of an unset variable say, must not stand for all.
+CLI::Validator not_empty() {
+    return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); }, ""};
+}
+
 }  // namespace
+
+CLI::Validator seconds_above_zero() {
+    const auto check = [](const std::string& text) {
+        constexpr double kMost = 1e7;
+        double seconds = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, seconds);
+        if (is_number && seconds > 0 && seconds <= kMost) return std::string();
+        return fmt::format("'{}' is no number of seconds above 0 and up to {:.0f}", text, kMost);
+    };
+    return {check, ""};
+}
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
     command.add_option("--impl", options.impl, "operator library: cpu or reference")->group(group)->capture_default_str();
-    command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")->group(group);
+    command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")
+        ->group(group)
+        ->check(not_empty());
     command.add_option("--model", options.model, "the cases of a model, such as resnet50 (gen --list-models)")
-        ->group(group);
-    command.add_option("--case", options.case_id, "one case, such as ops/pointwise_binary.add.17")->group(group);
+        ->group(group)
+        ->check(not_empty());
+    command.add_option("--case", options.case_id, "one case, such as ops/pointwise_binary.add.17")
+        ->group(group)
+        ->check(not_empty());
     command.add_option("--filter-dtype", options.filter_dtype, "skip the cases that use one of these dtypes")
         ->group(group);
     command.add_option("--cases", options.case_files, "more case files (docs/cases.md)")->group(group);

@@ -32,6 +32,9 @@ struct CommonOptions {
     int debug_level = 0;
 };
 
+/// Refuses what is no number of seconds above 0.
+[[nodiscard]] CLI::Validator seconds_above_zero();
+
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 

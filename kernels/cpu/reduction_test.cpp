@@ -146,7 +146,7 @@ TEST_CASE("mean divides by the number of elements", "[cpu][reduction]") {
     CHECK(mean(blank(Dtype::int64, {}), whole, {}) == diopiDtypeNotSupported);
 }
 
-TEST_CASE("sums over no elements are 0, means NaN; results without elements are nothing", "[cpu][reduction]") {
+TEST_CASE("sums over no elements are 0, means NaN, and results without elements are nothing", "[cpu][reduction]") {
     const auto in = blank(Dtype::float32, {16, 0, 9});
     const auto total = blank(Dtype::float32, {});
     REQUIRE(sum(total, in, {}) == diopiSuccess);

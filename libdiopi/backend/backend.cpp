@@ -1,6 +1,8 @@
 #include "backend/backend.hpp"
 
+#include <vector>
 
+#include "runtime/context.hpp"
 
 namespace diopi {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "call/invoke.hpp"
+#include "core/status.hpp"
 #include "runtime/device.hpp"
 #include "schema/schema.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "call/call.hpp"
+#include "runtime/context.hpp"
 
 namespace diopi {
 

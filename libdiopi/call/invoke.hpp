@@ -7,9 +7,6 @@
 
 namespace diopi {
 
-/// Address of a C function of any signature; null when a backend does not implement it.
-using AnyFunction = void (*)();
-
 /// Calls `function`, which must have the type of call.row, with the call's arguments. Values that the function writes
 /// through pointers (bool*, double*, tensors that it allocates) are stored back into the call.
 [[nodiscard]] diopiError_t invoke(AnyFunction function, Context& context, Call& call);

@@ -53,7 +53,7 @@ TEST_CASE("the error report stands when nothing failed", "[report]") {
           "Test skipped or op not implemented:\n");
 }
 
-TEST_CASE("a crash counts as a failure; skips and missing operators are counted by reason", "[report]") {
+TEST_CASE("a crash counts as a failure, skips and missing operators are counted by reason", "[report]") {
     const std::string report = error_report(
         {result_of("a", "relu", Verdict::kCrashed, "SIGSEGV"), result_of("b", "add", Verdict::kSkipped, "bool"),
          result_of("c", "add", Verdict::kSkipped, "bool"), result_of("d", "nms", Verdict::kNotImplemented)});

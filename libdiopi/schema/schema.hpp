@@ -115,6 +115,9 @@ struct Row {
     [[nodiscard]] size_t index() const;
 };
 
+/// Address of a C function of any signature; null when a backend does not implement it.
+using AnyFunction = void (*)();
+
 /// All rows, in table order.
 [[nodiscard]] std::span<const Row> rows();
 /// The row of a C function, null when the standard has none of that name.

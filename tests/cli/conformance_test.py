@@ -1,6 +1,7 @@
 """diopi test: what it counts, prints and leaves behind."""
 import csv
 import io
+import shlex
 import struct
 import unittest
 import xml.etree.ElementTree
@@ -82,8 +83,8 @@ class SelectionTest(ProgramTest):
         self.assertEqual(*found)
 
     def test_junit(self):
-        self.write("mine.json", case_file(group("mine", [[4]]), group("none", [[4]], ["no_such_operator"])))
-        self.expect(0, "test", "--cases", "mine.json", "--junit", "out/report.xml")
+        self.write("mine.json", case_file(group("mine", [[4]], dtypes=["float32", "int32"])))
+        self.expect(0, "test", "--cases", "mine.json", "--junit", "out/report.xml", "--filter-dtype", "int32")
         root = xml.etree.ElementTree.parse(self.folder / "out/report.xml").getroot()
         cases = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
         self.assertEqual(len(cases), 2)
@@ -162,6 +163,20 @@ class BaselineTest(ProgramTest):
         words = self.run_json(1).json["not_passed"][0]["repeat"].split()
         run = self.expect(1, *words[1:], out="1 case: 1 failed")
         self.assertIn("Run diopi_functions.add failed. TestTag: [float64, forward]", run.out)
+
+    def test_the_repeat_command_keeps_every_option_that_matters(self):
+        self.tamper()
+        self.manifest.unlink()
+        (self.folder / "data").rename(self.folder / "other data")
+        (self.folder / "mine.json").rename(self.folder / "my cases.json")
+        options = ["--cases", "my cases.json", "--data", "other data", "--accuracy", "legacy", "--timeout", "9"]
+        run = self.expect(1, "test", "--json", *options)
+        words = shlex.split(run.json["not_passed"][0]["repeat"])
+        given = {words[i]: words[i + 1] for i in range(2, len(words) - 1, 2)}
+        self.assertEqual(given.pop("--case"), "ops/sums.add.1")
+        for option, value in zip(options[:6:2], options[1:6:2]):
+            self.assertEqual(given.get(option), value, run.json["not_passed"][0]["repeat"])
+        self.expect(1, *words[1:], out="1 case: 1 failed")
 
     def test_another_folder_of_baselines_is_untouched_by_it(self):
         self.tamper()

@@ -159,11 +159,11 @@ class GenTest(ProgramTest):
         self.gen()
         self.assertNotIn("kept", self.gen(0, "--self-contained").out)
 
-    def test_operator_without_reference_is_left_out(self):
-        self.write("mine.json", case_file(group("left", [[8]]), group("none", [[8]], ["no_such_operator"])))
-        run = self.gen(out=["data/baselines/ops/add.h5: 1 cases", "1 cases left out"])
-        self.assertEqual(set(self.files()), {"ops/add.h5"})
-        self.assertEqual(run.code, 0)
+    def test_random_operators_are_left_out(self):
+        cases = self.expect(0, "gen", "--dry-run", "--json", "--fname", "dropout").json["operators"]
+        self.assertEqual(cases["random"], cases["total"])
+        self.expect(0, "gen", "--fname", "dropout", out=["0 cases stored", f"{cases['total']} cases left out: random"])
+        self.assertEqual(self.files(), {})
 
     def expect_recovery(self, untouched):
         """The same command goes on: what was finished is kept, the rest is made."""
@@ -219,7 +219,8 @@ class GenTest(ProgramTest):
         self.expect_recovery({name: self.files()[name] for name in ("ops/add.h5", "ops/sub.h5")})
 
     def test_failed_allocation_costs_one_file(self):
-        run = self.gen(2, faults=f"null@{allocated(SICK)}", err=["data/baselines/ops/mul.h5: ops/middle.mul.0: ", f"out of memory: {SICK * 8} bytes"])
+        run = self.gen(2, faults=f"null@{allocated(SICK)}",
+                       err=["data/baselines/ops/mul.h5: ops/middle.mul.0: ", f"out of memory: {SICK * 8} bytes"])
         self.assertIn("7 cases stored", run.out)
         self.expect_recovery({name: self.files()[name] for name in ("ops/add.h5", "ops/sub.h5")})
 

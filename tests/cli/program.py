@@ -40,7 +40,7 @@ class Process:
         self.command = command
         self.popen = subprocess.Popen(command, cwd=folder, env={**env, "DIOPI_TEST_MARK": self.mark},
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                      start_new_session=True, preexec_fn=preexec)
+                                      errors="replace", start_new_session=True, preexec_fn=preexec)
 
     def finish(self, timeout):
         try:

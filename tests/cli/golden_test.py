@@ -1,0 +1,128 @@
+"""What the commands print, word for word; approve.py accepts new wording."""
+import csv
+import difflib
+import io
+import pathlib
+import re
+import unittest
+
+from program import SOURCE, ProgramTest, allocated, case_file, group
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+SICK = 4099
+
+MASKS = [
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"), "<time>"),
+    (re.compile(r"\(\d+\.\d s\)"), "(<seconds> s)"),
+    (re.compile(r"\b\d+\.\d [KMG]iB\b"), "<bytes>"),
+    (re.compile(re.escape(str(SOURCE))), "<source>"),
+]
+
+
+def masked(text, folder):
+    text = text.replace(str(folder), "<folder>")
+    for pattern, name in MASKS:
+        text = pattern.sub(name, text)
+    return text
+
+
+def show(run, pick=None):
+    """A run as a golden file has it: exit code, output, errors."""
+    lines = run.out.splitlines(keepends=True)
+    text = f"exit code {run.code}\n" + "".join(pick(lines) if pick else lines)
+    return text + ("--- stderr\n" + run.err if run.err else "")
+
+
+class Commands:
+    """One method per golden file; each gives the text that the file must hold."""
+
+    def __init__(self, test):
+        self.test = test
+
+    def help(self):
+        return show(self.test.diopi("--help"))
+
+    def help_test(self):
+        return show(self.test.diopi("test", "--help"))
+
+    def help_gen(self):
+        return show(self.test.diopi("gen", "--help"))
+
+    def help_profile(self):
+        return show(self.test.diopi("profile", "--help"))
+
+    def help_report(self):
+        return show(self.test.diopi("report", "--help"))
+
+    def version(self):
+        return show(self.test.diopi("--version"))
+
+    def test_add(self):
+        return show(self.test.diopi("test", "--fname", "add", "--filter-dtype", "float64", "--quiet"))
+
+    def report(self):
+        self.test.diopi("test", "--fname", "add", "--filter-dtype", "float64", "--quiet")
+        return show(self.test.diopi("report"))
+
+    def gen_dry_run(self):
+        totals = ("operator cases", "model cases")
+        return show(self.test.diopi("gen", "--dry-run"),
+                    lambda lines: lines[:5] + ["...\n"] + [s for s in lines if s.startswith(totals)] + lines[-1:])
+
+    def gen(self):
+        self.test.write("mine.json", case_file(group("mine", [[4], [5]])))
+        return show(self.test.diopi("gen", "--cases", "mine.json")) + show(self.test.diopi("gen", "--cases", "mine.json"))
+
+    def compare(self):
+        return show(self.test.diopi("compare"))
+
+    def fallback_sim(self):
+        return show(self.test.diopi("fallback-sim"))
+
+    def failing(self):
+        """Longest case first, one worker: the lines come in one order."""
+        self.test.write("mine.json", case_file(group("mine", [[4], [SICK]], dtypes=["float64", "int32"], inplace=True)))
+        return show(self.test.diopi("test", "--cases", "mine.json", "--filter-dtype", "int32", "--jobs", "1",
+                                    faults=f"segv@{allocated(SICK)}"))
+
+    def error_report(self):
+        """The rows one field per line: a row is too long to read."""
+        self.failing()
+        text = (self.test.folder / "error_report.csv").read_bytes().decode()
+        rows = csv.reader(io.StringIO(text, newline=""))
+        header = next(rows)
+        shown = ",".join(header) + "\n"
+        for row in rows:
+            shown += "\n" + "".join(f"{name}: {field}".rstrip() + "\n" for name, field in zip(header, row, strict=True))
+        return shown
+
+
+NAMES = [name for name in vars(Commands) if not name.startswith("_")]
+
+
+class GoldenTest(ProgramTest):
+    def text_of(self, name):
+        return masked(getattr(Commands(self), name)(), self.folder)
+
+    def check(self, name):
+        path = GOLDEN / f"{name}.txt"
+        wanted = path.read_text() if path.exists() else ""
+        found = self.text_of(name)
+        if found == wanted:
+            return
+        diff = "".join(difflib.unified_diff(wanted.splitlines(True), found.splitlines(True), f"golden/{name}.txt", "found"))
+        self.fail(f"{diff}\nIf the new text is right: tests/cli/approve.py {name}")
+
+    def test_every_golden_file_is_compared(self):
+        self.assertEqual({path.stem for path in GOLDEN.glob("*.txt")}, set(NAMES))
+
+
+def add_test(name):
+    setattr(GoldenTest, f"test_{name}", lambda self: self.check(name))
+
+
+for each in NAMES:
+    add_test(each)
+
+if __name__ == "__main__":
+    unittest.main()

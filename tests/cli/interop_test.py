@@ -1,0 +1,187 @@
+"""Baselines between diopi and h5py, both ways. Runs under the interpreter that has h5py."""
+import json
+import subprocess
+import sys
+import unittest
+
+from program import SOURCE, ProgramTest, case_file, group
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: this Python has no {missing.name}")
+    sys.exit(77)
+
+DTYPES = ["float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool"]
+
+
+class InteropTest(ProgramTest):
+    def script(self, name, *args):
+        done = subprocess.run([sys.executable, str(SOURCE / "scripts" / name), *map(str, args)], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def baseline(self, op="add", data="data"):
+        path = self.folder / data / "baselines/ops" / f"{op}.h5"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def test_read_baseline_prints_ours(self):
+        softmax = {"group": "grad", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
+                   "tensors": [{"name": "input", "shapes": [[2, 3]], "grad": True}]}
+        self.write("mine.json", case_file(group("mine", [[4], [], [0, 3]], inplace=True), softmax))
+        self.expect(0, "gen", "--cases", "mine.json")
+        lines = self.script("read_baseline.py", self.baseline()).splitlines()
+        self.assertEqual([line.rpartition(" float64 ")[0] for line in lines], [
+            "mine.add.0 forward out (4,)", "mine.add.0 inplace input (4,)",
+            "mine.add.1 forward out ()", "mine.add.1 inplace input ()",
+            "mine.add.2 forward out (0, 3)", "mine.add.2 inplace input (0, 3)"], "\n".join(lines))
+        one = self.script("read_baseline.py", self.baseline(), "mine.add.1").splitlines()
+        self.assertEqual(one, lines[2:4])
+        forward, backward = self.script("read_baseline.py", self.baseline("softmax")).splitlines()
+        self.assertRegex(forward, r"^grad\.softmax\.0 forward out \(2, 3\) float32 0\.33333")
+        self.assertRegex(backward, r"^grad\.softmax\.0 backward grad_input \(2, 3\) float32 ")
+
+    def test_every_dtype_arrives(self):
+        self.write("mine.json", case_file(group("mine", [[5]], dtypes=DTYPES, fill={"fn": "randint", "low": 0, "high": 9})))
+        self.expect(0, "gen", "--cases", "mine.json", "--self-contained")
+        with h5py.File(self.baseline()) as file:
+            self.assertEqual(file.attrs["diopi_format"], 1)
+            self.assertEqual(file.attrs["seed"], 0)
+            for i, dtype in enumerate(DTYPES):
+                case = file[f"mine.add.{i}"]
+                left, right = case["inputs/input"], case["inputs/other"]
+                stored = "float32" if dtype == "bfloat16" else dtype
+                self.assertEqual(left.dtype, np.dtype(stored))
+                self.assertEqual(left.attrs.get("dtype", stored), dtype)
+                self.assertEqual(case["forward/out"].attrs["dtype"], dtype)
+                wanted = left[()] | right[()] if dtype == "bool" else left[()].astype(float) + right[()]
+                np.testing.assert_array_equal(case["forward/out"][()], wanted)
+
+    def test_ours_is_the_same_sum_as_numpy_s(self):
+        self.write("mine.json", case_file(group("mine", [[1000]])))
+        self.expect(0, "gen", "--cases", "mine.json", "--self-contained")
+        with h5py.File(self.baseline()) as file:
+            case = file["mine.add.0"]
+            np.testing.assert_array_equal(case["forward/out"][()], case["inputs/input"][()] + case["inputs/other"][()])
+            self.assertGreater(np.std(case["inputs/input"][()]), 0.8, "drawn from the standard normal")
+
+    def test_write_baseline_is_accepted(self):
+        self.script("write_baseline.py", self.baseline())
+        case = "ops/pointwise_binary.add.0"
+        run = self.expect(0, "test", "--case", case, "--json")
+        self.assertEqual(run.json["counts"]["passed"], 1)
+        _, [result] = self.journal()
+        [forward] = [step for step in result["steps"] if step["step"] == "forward"]
+        self.assertEqual(forward["deviations"][0]["numel"], 20, "the inputs of the file, (4, 5), were used")
+
+    def test_wrong_value_from_numpy_fails(self):
+        self.script("write_baseline.py", self.baseline())
+        with h5py.File(self.baseline(), "r+") as file:
+            file["pointwise_binary.add.0/forward/out"][2, 3] += 0.5
+        run = self.expect(1, "test", "--case", "ops/pointwise_binary.add.0", "--json")
+        [fault] = [f for f in run.json["not_passed"] if f["step"] == "forward"]
+        self.assertEqual(fault["verdict"], "failed")
+        _, [result] = self.journal()
+        deviation = result["steps"][0]["deviations"][0]
+        self.assertEqual((deviation["mismatches"], deviation["worst_index"]), (1, [2, 3]))
+
+    def foreign(self, shape=(3,), dtype=np.float32, **attributes):
+        """A baseline by hand: case mine.add.0 with inputs 1 and 2, and the sum."""
+        self.write("mine.json", case_file(group("mine", [[3]], dtypes=["float32"])))
+        with h5py.File(self.baseline(), "w") as file:
+            file.attrs["diopi_format"] = 1
+            file.attrs.update(attributes)
+            file["mine.add.0/inputs/input"] = np.full(3, 1, np.float32)
+            file["mine.add.0/inputs/other"] = np.full(3, 2, np.float32)
+            file["mine.add.0/forward/out"] = np.full(shape, 3, dtype)
+        return self.baseline()
+
+    def test_baseline_by_hand(self):
+        self.foreign()
+        self.expect(0, "test", "--cases", "mine.json", out="1 case: 1 passed")
+
+    def test_compressed_and_big_endian(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/forward/out"], file["mine.add.0/inputs/input"]
+            file["mine.add.0/inputs/input"] = np.full(3, 1, ">f4")
+            file.create_dataset("mine.add.0/forward/out", data=np.full(3, 3, ">f8"), compression="gzip", chunks=(2,))
+            file["mine.add.0/forward/out"].attrs["dtype"] = "float32"
+        self.expect(0, "test", "--cases", "mine.json", out="1 case: 1 passed")
+
+    def refuse(self, *messages):
+        """The case cannot be judged by this file: it fails, or the run is refused."""
+        run = self.diopi("test", "--cases", "mine.json")
+        self.assertIn(run.code, (1, 2), str(run))
+        for message in messages:
+            self.assertIn(message, run.out + run.err, str(run))
+
+    def test_wrong_shape(self):
+        self.foreign(shape=(1, 3))
+        self.refuse("out", "(1, 3)")
+
+    def test_floating_values_for_an_integer_output(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            file["mine.add.0/forward/out"].attrs["dtype"] = "int32"
+        self.refuse("stored as float32, which cannot stand for an output of dtype int32")
+
+    def test_unknown_dtype(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            file["mine.add.0/forward/out"].attrs["dtype"] = "float33"
+        self.refuse("float33", "which the standard does not know")
+
+    def test_input_of_another_shape_than_the_case(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/inputs/other"]
+            file["mine.add.0/inputs/other"] = np.full(4, 2, np.float32)
+        self.refuse("(3,)", "(4,)")
+
+    def test_output_that_is_missing(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/forward/out"]
+            file["mine.add.0/forward/result"] = np.full(3, 3, np.float32)
+        self.refuse("add.h5", "out")
+
+    def test_format_of_the_future(self):
+        self.foreign(diopi_format=99)
+        self.refuse("data/baselines/ops/add.h5 has format 99, this program reads up to")
+
+    def test_foreign_hdf5_file(self):
+        path = self.foreign()
+        with h5py.File(path, "w") as file:
+            file["weights"] = np.zeros(5)
+        self.refuse("data/baselines/ops/add.h5 is an HDF5 file of another program")
+
+    def test_truncated_file(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            file["ballast"] = np.zeros(100000)
+        path.write_bytes(path.read_bytes()[:5000])
+        self.refuse("data/baselines/ops/add.h5 is truncated or damaged")
+
+    def test_gen_does_not_overwrite_a_foreign_baseline(self):
+        path = self.foreign(generator="pytorch 1.13.1")
+        before = path.read_bytes()
+        run = self.diopi("gen", "--cases", "mine.json")
+        self.assertEqual(path.read_bytes(), before, f"somebody else's work is gone\n{run}")
+        self.assertIn("--force", run.out + run.err)
+        self.expect(0, "gen", "--cases", "mine.json", "--force")
+        self.assertNotEqual(path.read_bytes(), before)
+
+    def test_manifest_is_plain_json(self):
+        self.write("mine.json", case_file(group("mine", [[4]])))
+        self.expect(0, "gen", "--cases", "mine.json", "--seed", "3")
+        [entry] = json.loads((self.folder / "data/baselines/manifest.json").read_text())["files"]
+        self.assertEqual((entry["file"], entry["cases"], entry["seed"]), ("ops/add.h5", 1, 3))
+        self.assertEqual(entry["bytes"], self.baseline().stat().st_size)
+
+
+if __name__ == "__main__":
+    unittest.main()
