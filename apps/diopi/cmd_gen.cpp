@@ -110,7 +110,7 @@ int dry_run(const GenOptions& options) {
     selection.files = common.case_files;
     auto catalogue = Catalogue::load(cases_folder(common), selection);
     if (!catalogue.ok()) return report_error(catalogue.error());
-    auto cases = catalogue->cases_of(common.fname == "all" ? "" : common.fname);
+    auto cases = select_cases(common, *catalogue);
     if (!cases.ok()) return report_error(cases.error());
     const DryRun run = count_all(*catalogue, common.fname);
     int64_t bytes = 0;
@@ -138,17 +138,23 @@ void print_file(const GeneratedFile& file, bool quiet) {
         return;
     }
     if (quiet || (file.cases == 0 && file.left_out > 0)) return;
+    if (file.kept == Kept::kForeign) {
+        fmt::print("{}: made by something else, kept (--force replaces it)\n", file.path);
+        return;
+    }
     const std::string left = file.left_out > 0 ? fmt::format(", {} left out", file.left_out) : "";
-    fmt::print("{}: {} cases, {}{}{}\n", file.path, file.cases, bytes_text(file.bytes), left,
-               file.kept ? ", kept (--force makes it again)" : "");
+    const std::string former = file.former > 0 ? fmt::format(", {} more kept", file.former) : "";
+    fmt::print("{}: {} cases, {}{}{}{}\n", file.path, file.cases, bytes_text(file.bytes), left, former,
+               file.kept == Kept::kUnchanged ? ", kept (--force makes it again)" : "");
     std::fflush(stdout);
 }
 
 int make_baselines(const GenOptions& options) {
-    auto catalogue = load_catalogue(options.common);
-    if (!catalogue.ok()) return report_error(catalogue.error());
-    auto cases = select_cases(options.common, *catalogue);
+    auto cases = choose_cases(options.common, reference_backend());
     if (!cases.ok()) return report_error(cases.error());
+    auto filtered = parse_dtypes(options.common.filter_dtype);
+    if (!filtered.ok()) return report_error(filtered.error());
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
     GenerateOptions generation{options.common.data, options.common.seed, options.force, options.self_contained,
                                {worker_count(options.common), 24 * 3600.0}};
     install_interrupt_handler();
@@ -165,7 +171,7 @@ int make_baselines(const GenOptions& options) {
         sum.bytes += file.bytes;
         troubles += file.trouble.empty() ? 0 : 1;
         list.push_back({{"file", file.path}, {"cases", file.cases}, {"left_out", file.left_out},
-                        {"bytes", file.bytes}, {"kept", file.kept}, {"error", file.trouble}});
+                        {"bytes", file.bytes}, {"kept", file.kept != Kept::kNot}, {"error", file.trouble}});
     }
     if (options.common.json) {
         fmt::print("{}\n", Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}}.dump(2));
@@ -185,6 +191,10 @@ int make_baselines(const GenOptions& options) {
 }
 
 int run_gen(const GenOptions& options) {
+    if (auto backend = find_backend(options.common.impl); !backend.ok()) return report_error(backend.error());
+    if (auto filtered = parse_dtypes(options.common.filter_dtype); !filtered.ok()) {
+        return report_error(filtered.error());
+    }
     if (options.list_models) return list(list_models(cases_folder(options.common)), options.common.json);
     if (options.list_ops) {
         auto catalogue = load_catalogue(options.common);

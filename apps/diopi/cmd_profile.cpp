@@ -95,8 +95,8 @@ Json json_of(const ProfiledCall& call) {
 
 void print_table(const std::vector<ProfiledCall>& calls) {
     Table table({{"Name", Align::kLeft, 55}, {"Dtype", Align::kLeft, 0}, {"Median", Align::kRight, 0},
-                 {"95% interval", Align::kRight, 0}, {"Min", Align::kRight, 0}, {"Q3", Align::kRight, 0},
-                 {"Samples", Align::kRight, 0}, {"Stop", Align::kLeft, 0}, {"Input Shapes", Align::kLeft, 80}});
+                 {"95% interval", Align::kRight, 0}, {"Min", Align::kRight, 0, true}, {"Q3", Align::kRight, 0, true},
+                 {"Samples", Align::kRight, 0, true}, {"Stop", Align::kLeft, 0, true}, {"Input Shapes", Align::kLeft, 80}});
     for (const ProfiledCall& call : calls) {
         const Timing& t = call.timing;
         if (!call.trouble.empty()) continue;
@@ -113,14 +113,10 @@ int run_profile(const ProfileOptions& options) {
     if (!backend.ok()) return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
-    auto catalogue = load_catalogue(options.common);
-    if (!catalogue.ok()) return report_error(catalogue.error());
-    auto cases = select_cases(options.common, *catalogue);
+    auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
 
-    std::erase_if(*cases, [&](const Case& c) {
-        return std::ranges::any_of(*filtered, [&](Dtype d) { return c.uses(d); });
-    });
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
     const auto missing = static_cast<int64_t>(
         std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
     const TimingOptions timing = timing_options(options, cases->size());
@@ -144,8 +140,9 @@ int run_profile(const ProfileOptions& options) {
         fmt::print("{}\n", Json{{"backend", (*backend)->name()}, {"calls", json}, {"not_implemented", missing}}.dump(2));
     } else {
         print_table(calls);
-        fmt::print("{} calls on {}, forward, hot; warm-up until five calls agree within 1%, samples until the median's\n"
-                   "95% interval is within 0.5% or {:.2g} s have passed (--max-time)\n",
+        fmt::print("{} calls on {}, forward, hot. Warm-up until five calls agree within 1%;\n"
+                   "samples until the 95% interval of the median is within 0.5%, or for {:.2g} s\n"
+                   "(--max-time).\n",
                    calls.size(), (*backend)->name(), timing.max_seconds);
         if (missing > 0) fmt::print("{} cases not implemented by {}\n", missing, (*backend)->name());
     }

@@ -24,14 +24,6 @@ struct ReportOptions {
     bool quiet = false;
 };
 
-/// The options that repeat a case as the run had it: whatever the command line said beside the choice of cases.
-std::string repeat_of(const RunHeader& header) {
-    std::string text;
-    if (header.backend != "cpu") text += "--impl " + header.backend;
-    if (header.seed != 0) text += fmt::format("{}--seed {}", text.empty() ? "" : " ", header.seed);
-    return text;
-}
-
 double seconds_of(const Journal& journal) {
     double seconds = 0;
     for (const CaseResult& result : journal.results) seconds += result.seconds;
@@ -44,9 +36,12 @@ int run_report(const ReportOptions& options) {
         return report_error(bad_input("there is no journal at " + path +
                                       "; run diopi test first, or name its folder with --run"));
     }
+    for (const std::string& file : {options.csv, options.junit}) {
+        if (Status s = check_output_file(file); !s.ok()) return report_error(s.error());
+    }
     auto journal = read_journal(path);
     if (!journal.ok()) return report_error(journal.error());
-    const std::string repeat = repeat_of(journal->header);
+    const std::string& repeat = journal->header.repeat;
     if (Status s = write_error_csv(options.csv, journal->results, repeat); !s.ok()) return report_error(s.error());
     if (!options.junit.empty()) {
         if (Status s = write_junit(options.junit, journal->results, repeat); !s.ok()) return report_error(s.error());

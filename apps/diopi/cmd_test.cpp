@@ -34,29 +34,15 @@ constexpr const char* kExamples =
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --resume                             go on with an interrupted run\n";
 
-/// Every case must be plannable before the first one runs: a file that contradicts itself is the user's to mend.
-Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, const Backend& backend) {
-    for (const Case& c : cases) {
-        if (!backend.implements(c.op)) continue;
-        if (Status s = plan(c); !s.ok()) {
-            return bad_input(catalogue.place_of(c) + ": case " + c.id() + ": " + s.message());
-        }
-    }
-    return {};
-}
-
-Result<std::vector<Case>> chosen_cases(const TestOptions& options, const Backend& backend) {
-    auto catalogue = load_catalogue(options.common);
-    if (!catalogue.ok()) return catalogue.error();
-    auto cases = select_cases(options.common, *catalogue);
-    if (!cases.ok()) return cases;
-    if (Status s = check_plans(*cases, *catalogue, backend); !s.ok()) return s.error();
-    return cases;
+std::string repeat_text(const TestOptions& options) {
+    std::string text = repeat_options(options.common);
+    if (options.accuracy != "classes") text += (text.empty() ? "" : " ") + ("--accuracy " + options.accuracy);
+    return text;
 }
 
 /// What is left behind when the cases are done: report, CSV, JUnit, JSON or summary.
 Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend) {
-    const std::string repeat = repeat_options(options.common);
+    const std::string repeat = repeat_text(options);
     if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
     if (!options.junit.empty()) {
         if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
@@ -80,7 +66,10 @@ int run_test(const TestOptions& options) {
     if (!backend.ok()) return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
-    auto cases = chosen_cases(options, **backend);
+    for (const std::string& path : {options.csv, options.junit}) {
+        if (Status s = check_output_file(path); !s.ok()) return report_error(s.error());
+    }
+    auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
 
     ConformanceOptions conformance;
@@ -93,6 +82,7 @@ int run_test(const TestOptions& options) {
     conformance.run_folder = options.common.run_folder;
     conformance.resume = options.resume;
     conformance.command = options.command;
+    conformance.repeat = repeat_text(options);
 
     const bool talkative = options.common.debug_level > 0;
     if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
@@ -102,7 +92,7 @@ int run_test(const TestOptions& options) {
     auto console = std::make_unique<Console>(Console::Options{silent ? stderr : stdout, least, !silent});
     console->start(static_cast<int64_t>(cases->size()));
     int64_t failures = 0;
-    const std::string repeat = repeat_options(options.common);
+    const std::string repeat = repeat_text(options);
     auto run = run_conformance(*cases, conformance, [&](const CaseResult& result, int64_t done, int64_t) {
         if (is_failure(result.verdict)) ++failures;
         for (const LogMessage& message : messages_of(result, repeat)) {

@@ -1,6 +1,8 @@
 /// diopi: gen, test, compare, profile, fallback-sim, report.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "commands.hpp"
@@ -72,9 +74,16 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+/// What was printed must have arrived: a full disk behind a redirection is an error, too.
+int flushed(int code) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fprintf(stderr, "diopi: error: cannot write the output: %s\n", std::strerror(errno));
+    return static_cast<int>(Exit::kBadInput);
+}
+
 int main(int argc, char** argv) {
     try {
-        return run(argc, argv);
+        return flushed(run(argc, argv));
     } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "diopi: error: out of memory; try --jobs 1 or fewer cases\n");
     } catch (const std::exception& e) {

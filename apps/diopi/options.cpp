@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "core/suggest.hpp"
+#include "report/error_report.hpp"
+#include "run/case_run.hpp"
 
 namespace diopi {
 
@@ -25,10 +27,16 @@ std::vector<std::string> candidate_folders() {
     return folders;
 }
 
-Result<std::vector<Case>> one_case(const CommonOptions& options, Catalogue& catalogue) {
+Result<std::vector<Case>> one_case(const CommonOptions& options, const Catalogue& catalogue) {
     auto found = catalogue.find(options.case_id);
     if (!found.ok()) return found.error();
     return std::vector<Case>{std::move(*found)};
+}
+
+Error unknown_operator(const std::string& op) {
+    std::vector<std::string> known;
+    for (const Row& row : rows()) known.emplace_back(row.op);
+    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
 }
 
 /// An empty name, of an unset variable say, must not stand for all.
@@ -104,10 +112,31 @@ Result<Catalogue> load_catalogue(const CommonOptions& options) {
     return Catalogue::load(folder, selection);
 }
 
-Result<std::vector<Case>> select_cases(const CommonOptions& options, Catalogue& catalogue) {
+Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue) {
     if (!options.case_id.empty()) return one_case(options, catalogue);
     const bool all = options.fname.empty() || options.fname == "all";
     return catalogue.cases_of(all ? "" : options.fname);
+}
+
+Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backend& backend) {
+    auto catalogue = load_catalogue(options);
+    if (!catalogue.ok()) return catalogue.error();
+    auto cases = select_cases(options, *catalogue);
+    if (!cases.ok()) return cases;
+    for (const Case& c : *cases) {
+        Status s = backend.implements(c.op) ? plan(c) : Status();
+        if (!options.case_files.empty() && rows_of(c.op).empty()) s = unknown_operator(c.op);
+        if (!s.ok()) return bad_input(catalogue->place_of(c) + ": case " + c.id() + ": " + s.message());
+    }
+    return cases;
+}
+
+bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {
+    return std::ranges::any_of(dtypes, [&](Dtype dtype) { return c.uses(dtype); });
+}
+
+Status check_output_file(const std::string& path) {
+    return fs::is_directory(path) ? bad_input(path + " is a folder; name a file") : Status();
 }
 
 Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names) {
@@ -132,10 +161,11 @@ int worker_count(const CommonOptions& options) {
 std::string repeat_options(const CommonOptions& options) {
     std::string text;
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
-    if (options.impl != "cpu") append("--impl " + options.impl);
+    if (options.impl != "cpu") append("--impl " + shell_quoted(options.impl));
     if (options.seed != 0) append(fmt::format("--seed {}", options.seed));
-    if (!options.cases_folder.empty()) append("--cases-dir " + options.cases_folder);
-    for (const std::string& file : options.case_files) append("--cases " + file);
+    if (options.data != CommonOptions().data) append("--data " + shell_quoted(options.data));
+    if (!options.cases_folder.empty()) append("--cases-dir " + shell_quoted(options.cases_folder));
+    for (const std::string& file : options.case_files) append("--cases " + shell_quoted(file));
     return text;
 }
 

@@ -39,7 +39,16 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 
 /// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
-[[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, Catalogue& catalogue);
+[[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue);
+
+/// Reads the case files and selects, and plans every case that `backend` implements before the first one runs: a file
+/// that contradicts itself is bad input, named by file, line and JSON pointer.
+[[nodiscard]] Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backend& backend);
+
+[[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
+
+/// Whether a report can be written to `path` (empty: none is wanted); asked before a long run, not after it.
+[[nodiscard]] Status check_output_file(const std::string& path);
 
 /// Reads the case files that the options need.
 [[nodiscard]] Result<Catalogue> load_catalogue(const CommonOptions& options);

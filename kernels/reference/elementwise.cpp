@@ -3,7 +3,9 @@
 /// no special case; NaN goes where arithmetic takes it.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <optional>
+#include <type_traits>
 
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
@@ -46,6 +48,17 @@ struct Other {
     [[nodiscard]] Dtype dtype() const { return tensor ? view_of(tensor).dtype : from_c(scalar->stype); }
 };
 
+/// A number acts in the dtype of the operation: without a float64 tensor that is float32 (PyTorch's opmath type).
+template <class T>
+T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const Other& other) {
+    const auto is_wide = [](Dtype dtype) { return dtype == Dtype::float64 || dtype == Dtype::complex128; };
+    const T number = scalar_as<T>(scalar);
+    if (is_wide(view_of(input).dtype) || (other.tensor != nullptr && is_wide(view_of(other.tensor).dtype))) return number;
+    if constexpr (std::is_same_v<T, double>) return static_cast<float>(number);
+    else if constexpr (std::is_same_v<T, Complex>) return Complex(std::complex<float>(number));
+    else return number;
+}
+
 template <class T, class F>
 void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, F f) {
     const Operand<T> a(input, "input");
@@ -57,7 +70,7 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
     if (b) {
         broadcast(y, a, b->data(), b->shape(), f);
     } else {
-        const T number = scalar_as<T>(*other.scalar);
+        const T number = number_as<T>(*other.scalar, input, other);
         broadcast(y, a, &number, {}, f);
     }
     y.store();
@@ -89,11 +102,11 @@ diopiError_t add_scaled(diopiTensorHandle_t out, diopiConstTensorHandle_t input,
         require_alpha(kind, scale);
         switch (kind) {
             case Kind::kComplex: {
-                const Complex factor = scalar_as<Complex>(scale) * static_cast<double>(sign);
+                const Complex factor = number_as<Complex>(scale, input, other) * static_cast<double>(sign);
                 return apply<Complex>(out, input, other, [=](Complex a, Complex b) { return a + factor * b; });
             }
             case Kind::kFloating: {
-                const double factor = scalar_as<double>(scale) * sign;
+                const double factor = number_as<double>(scale, input, other) * sign;
                 if (factor == 1.0) return apply<double>(out, input, other, [](double a, double b) { return a + b; });
                 return apply<double>(out, input, other, [=](double a, double b) { return a + factor * b; });
             }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cases/coerce.hpp"
+#include "core/suggest.hpp"
 
 namespace diopi {
 
@@ -71,6 +72,44 @@ bool saves_for(const Row& saving, const Row& backward) {
     });
 }
 
+/// What no function of the operator calls any of its arguments, with what may have been meant; empty when there is none.
+std::string unknown_word(const Case& c, std::span<const Row* const> candidates, const std::vector<std::string>& words) {
+    std::vector<std::string> known;
+    for (const Row* row : candidates) {
+        for (const Arg& arg : row->args()) {
+            if (!arg.is_output && row->variant != Variant::backward) {
+                known.emplace_back(arg.alias.empty() ? arg.name : arg.alias);
+            }
+        }
+    }
+    for (const std::string& word : words) {
+        const auto takes = [&](const Row* row) {
+            const Arg* arg = arg_for(*row, word);
+            return arg != nullptr && !arg->is_output;
+        };
+        if (is_hint(word) || std::ranges::any_of(candidates, takes)) continue;
+        return "operator " + c.op + " has no argument '" + word + "'" + did_you_mean(word, known);
+    }
+    return "";
+}
+
+/// Why no function of an operator takes the arguments of a case: an unknown name, a missing one, or their mixture.
+std::string misfit(const Case& c, std::span<const Row* const> candidates) {
+    std::vector<std::string> words;
+    for (const CaseTensor& tensor : c.tensors) words.push_back(tensor.list.empty() ? tensor.name : tensor.list);
+    for (const auto& [name, param] : c.params) words.push_back(name);
+    if (std::string unknown = unknown_word(c, candidates, words); !unknown.empty()) return unknown;
+    for (const Arg& arg : candidates.front()->args()) {
+        const bool needed = !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() &&
+                            arg.kind != ArgKind::generator;
+        if (needed && std::ranges::none_of(words, [&](const std::string& word) { return arg.answers_to(word); })) {
+            return "operator " + c.op + " needs the argument '" +
+                   std::string(arg.alias.empty() ? arg.name : arg.alias) + "', which the case does not give";
+        }
+    }
+    return "no function of operator " + c.op + " takes these arguments together";
+}
+
 const CaseTensor* tensor_for(const Case& c, const Arg& arg) {
     const auto found = std::ranges::find_if(c.tensors, [&](const CaseTensor& t) { return is_for(t, arg); });
     return found == c.tensors.end() ? nullptr : &*found;
@@ -120,7 +159,7 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
 
 Result<CaseRows> rows_for(const Case& c) {
     const auto candidates = rows_of(c.op);
-    if (candidates.empty()) return not_implemented("the standard has no operator " + c.op);
+    if (candidates.empty()) return not_implemented("the standard has no operator '" + c.op + "'");
     CaseRows rows;
     for (const Row* row : candidates) {
         if (row->variant == Variant::backward && rows.backward == nullptr) rows.backward = row;
@@ -128,9 +167,7 @@ Result<CaseRows> rows_for(const Case& c) {
         if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
         if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
     }
-    if (rows.forward == nullptr && rows.inplace == nullptr) {
-        return not_implemented("no function of operator " + c.op + " takes the arguments of this case");
-    }
+    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(misfit(c, candidates));
     if (rows.backward != nullptr) {
         rows.saving = rows.forward;
         for (const Row* row : candidates) {

@@ -25,7 +25,8 @@ struct CaseRows {
 };
 
 /// Finds the rows whose arguments fit the case: the scalar form for a number, the form with indices when they are asked
-/// for. An operator or a combination that the standard does not have is not implemented.
+/// for. An operator that the standard does not have is not implemented; arguments that none of its functions takes are
+/// bad input.
 [[nodiscard]] Result<CaseRows> rows_for(const Case& c);
 
 /// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. Generators are the host's.

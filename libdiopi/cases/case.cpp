@@ -1,5 +1,7 @@
 #include "cases/case.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace diopi {
@@ -45,6 +47,43 @@ const Param* Case::param(std::string_view name) const {
         if (key == name) return &value;
     }
     return nullptr;
+}
+
+namespace {
+
+std::string text_of(const Param& param) {
+    if (const auto* flag = std::get_if<bool>(&param.value)) return *flag ? "true" : "false";
+    if (const auto* whole = std::get_if<int64_t>(&param.value)) return fmt::format("{}", *whole);
+    if (const auto* real = std::get_if<double>(&param.value)) return fmt::format("{:a}", *real);
+    if (const auto* text = std::get_if<std::string>(&param.value)) return fmt::format("'{}'", *text);
+    if (const auto* list = std::get_if<std::vector<Param>>(&param.value)) {
+        std::string out = "[";
+        for (const Param& item : *list) out += text_of(item) + ",";
+        return out + "]";
+    }
+    return "null";
+}
+
+std::string text_of(const CaseTensor& tensor) {
+    std::string out = fmt::format("{}<{} {}{}{}{}{} {} {:a} {:a} {:a} [", tensor.name, tensor.list, tensor.absent,
+                                  tensor.is_list, tensor.requires_grad, tensor.no_contiguous, tensor.sparse_csr,
+                                  static_cast<int>(tensor.fill.fn), tensor.fill.low, tensor.fill.high,
+                                  tensor.fill.density);
+    for (const TensorSpec& spec : tensor.specs) {
+        out += fmt::format("{}({})({})", name(spec.dtype), fmt::join(spec.shape, ","), fmt::join(spec.strides, ","));
+    }
+    for (const double value : tensor.values) out += fmt::format(" {:a}", value);
+    return out + "]>";
+}
+
+}  // namespace
+
+std::string Case::fingerprint() const {
+    std::string out = fmt::format("{} {}{}{}", id(), inplace, backward, random);
+    for (const CaseTensor& tensor : tensors) out += text_of(tensor);
+    for (const auto& [name, param] : params) out += fmt::format(" {}={}", name, text_of(param));
+    for (const auto& [name, output] : saved) out += fmt::format(" {}<-{}", name, output);
+    return out;
 }
 
 }  // namespace diopi

@@ -69,6 +69,8 @@ struct Case {
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
     [[nodiscard]] std::string id() const;
+    /// Everything that the case says, as text: two cases with the same fingerprint make the same calls.
+    [[nodiscard]] std::string fingerprint() const;
     /// Key of the case's random numbers: a hash of id() and the run's seed.
     [[nodiscard]] uint64_t key(uint64_t seed) const;
     /// Whether any tensor has this dtype.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -668,6 +669,9 @@ Result<std::vector<CaseGroup>> parse_case_file(std::string_view text, const std:
 
 Result<std::vector<CaseGroup>> read_case_file(const std::string& path) {
     std::ifstream stream(path, std::ios::binary);
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+        return bad_input(fmt::format("{}: a case file is wanted, and this is a folder", path));
+    }
     if (!stream) return bad_input(fmt::format("{}: the case file cannot be read", path));
     const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     return parse_case_file(text, path);

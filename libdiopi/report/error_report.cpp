@@ -29,13 +29,6 @@ std::string one_line(std::string text) {
     return text;
 }
 
-std::string shell_quoted(const std::string& text) {
-    if (!text.empty() && text.find_first_not_of(kUnquoted) == std::string::npos) return text;
-    std::string quoted = "'";
-    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
-
 const char* suffix_of(Verdict verdict) {
     switch (verdict) {
         case Verdict::kCrashed:
@@ -95,6 +88,13 @@ std::string failure_text(const Fault& fault, std::string_view gap) {
     const std::string step = fault.step.empty() ? "" : ", " + fault.step;
     return fmt::format("Run diopi_functions.{} failed{}.{}TestTag: [{}{}]  TensorInfo : {}", fault.function,
                        suffix_of(fault.verdict), gap, fault.result->dtype, step, tensor_info(fault.result->tensors));
+}
+
+std::string shell_quoted(const std::string& text) {
+    if (!text.empty() && text.find_first_not_of(kUnquoted) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
 }
 
 std::string repeat_command(const std::string& case_id, const std::string& options) {

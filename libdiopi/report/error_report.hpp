@@ -36,6 +36,9 @@ struct Fault {
 /// behind "failed".
 [[nodiscard]] std::string failure_text(const Fault& fault, std::string_view gap);
 
+/// A word as a shell takes it: in single quotes when it holds anything but letters, digits and harmless signs.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+
 /// "diopi test --case ID" with `options` behind, quoted for a shell: what repeats one case alone.
 [[nodiscard]] std::string repeat_command(const std::string& case_id, const std::string& options);
 

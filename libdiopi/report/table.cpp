@@ -1,7 +1,6 @@
 #include "report/table.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace diopi {
 
@@ -12,6 +11,16 @@ constexpr int kWidest = 200;
 constexpr int kGap = 2;
 /// A text column is not squeezed below this.
 constexpr int kNarrowestText = 8;
+/// The width of a column that has no room.
+constexpr int kLeftOut = -1;
+
+int total_width(const std::vector<int>& widths) {
+    int total = -kGap;
+    for (const int width : widths) {
+        if (width != kLeftOut) total += width + kGap;
+    }
+    return total;
+}
 
 std::string repeated(std::string_view piece, int times) {
     std::string text;
@@ -33,9 +42,15 @@ std::vector<int> Table::fit(int width) const {
         for (const Row& row : rows_) widest = std::max(widest, display_width(row.cells[c]));
         widths.push_back(columns_[c].max_width > 0 ? std::min(widest, columns_[c].max_width) : widest);
     }
-    int surplus =
-        std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1) - width;
-    while (surplus > 0) {
+    // Columns that are expendable go before text is squeezed below half of what it wants.
+    std::vector<int> squeezed = widths;
+    for (size_t c = 0; c < widths.size(); ++c) {
+        if (columns_[c].align == Align::kLeft) squeezed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
+    }
+    for (size_t c = columns_.size(); c-- > 0 && total_width(squeezed) > width;) {
+        if (columns_[c].expendable) squeezed[c] = widths[c] = kLeftOut;
+    }
+    for (int surplus = total_width(widths) - width; surplus > 0; --surplus) {
         int* widest = nullptr;
         for (size_t c = 0; c < widths.size(); ++c) {
             const bool yields = columns_[c].align == Align::kLeft && widths[c] > kNarrowestText;
@@ -43,7 +58,6 @@ std::vector<int> Table::fit(int width) const {
         }
         if (widest == nullptr) break;
         --*widest;
-        --surplus;
     }
     return widths;
 }
@@ -51,6 +65,7 @@ std::vector<int> Table::fit(int width) const {
 std::string Table::line(const std::vector<std::string>& cells, const std::vector<int>& widths) const {
     std::string text;
     for (size_t c = 0; c < columns_.size(); ++c) {
+        if (widths[c] == kLeftOut) continue;
         if (c > 0) text.append(kGap, ' ');
         const bool is_number = columns_[c].align == Align::kRight && columns_[c].max_width == 0;
         const std::string cell = is_number ? cells[c] : shorten(cells[c], widths[c]);
@@ -69,7 +84,7 @@ std::string Table::render(int width, bool colour) const {
     std::vector<std::string> rules;
     for (size_t c = 0; c < columns_.size(); ++c) {
         titles.push_back(columns_[c].title);
-        rules.push_back(repeated("-", widths[c]));
+        rules.push_back(repeated("-", std::max(widths[c], 0)));
     }
     std::string text = styled(line(titles, widths), Style::kBold, colour) + "\n" + line(rules, widths) + "\n";
     for (const Row& row : rows_) text += styled(line(row.cells, widths), row.style, colour) + "\n";

@@ -15,6 +15,7 @@ struct Column {
     std::string title;
     Align align = Align::kLeft;
     int max_width = 0;  ///< columns that it may take at most; 0: as many as its longest cell
+    bool expendable = false;  ///< left out where the table is too wide otherwise, the last such column first
 };
 
 class Table {
@@ -37,6 +38,7 @@ class Table {
         Style style;
     };
 
+    /// Width of each column; kLeftOut for those that have no room.
     [[nodiscard]] std::vector<int> fit(int width) const;
     [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<int>& widths) const;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -31,6 +32,22 @@ void keep_freed_memory() {
     mallopt(M_TOP_PAD, 64 << 20);
 }
 
+/// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
+CaseResult run_safely(const Case& c, const CaseOptions& options) {
+    std::string reason;
+    try {
+        return run_case(c, options);
+    } catch (const std::bad_alloc&) {
+        reason = "out of memory; try --jobs 1";
+    } catch (const std::exception& e) {
+        reason = std::string("an exception came out of the call: ") + e.what();
+    }
+    CaseResult result = describe(c);
+    result.verdict = Verdict::kFailed;
+    result.reason = std::move(reason);
+    return result;
+}
+
 class Conformance {
  public:
     Conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
@@ -39,6 +56,7 @@ class Conformance {
 
     Result<ConformanceRun> run() {
         const auto start = std::chrono::steady_clock::now();
+        if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
         if (!trouble_.ok()) return trouble_.error();
@@ -74,6 +92,7 @@ class Conformance {
         }
         RunHeader header;
         header.command = options_.command;
+        header.repeat = options_.repeat;
         header.backend = options_.cases.backend->name();
         header.seed = options_.cases.seed;
         header.cases = static_cast<int64_t>(cases_.size());
@@ -117,7 +136,7 @@ class Conformance {
             }
             CaseOptions cases = options_.cases;
             cases.baseline = [&](const Case& c) { return baselines->find(c); };
-            return to_json_line(run_case(cases_[item], cases));
+            return to_json_line(run_safely(cases_[item], cases));
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome) {
             record(result_of(item, outcome));

@@ -23,6 +23,8 @@ struct ConformanceOptions {
     bool resume = false;
     /// argv, for the journal.
     std::vector<std::string> command;
+    /// What must follow `diopi test --case ID` to repeat a case of this run, for the journal.
+    std::string repeat;
 };
 
 /// What a conformance run found. Results of an interrupted run are those that were finished.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "run/steps.hpp"
@@ -42,12 +44,12 @@ Status add_inputs(const CaseSteps& steps, bool self_contained, const Case& c, Ca
 struct FilePlan {
     std::string path;
     std::vector<const Case*> cases;
-    /// Checksum of the cases' ids: a file made from others must be made again.
+    /// Checksum of what the cases say: a file made from others must be made again.
     [[nodiscard]] std::string checksum(const GenerateOptions& options) const {
         Checksum sum;
         for (const Case* c : cases) {
-            const std::string id = c->id();
-            sum.update(id.data(), id.size() + 1);
+            const std::string text = c->fingerprint();
+            sum.update(text.data(), text.size() + 1);
         }
         sum.update(&options.self_contained, sizeof options.self_contained);
         return sum.hex();
@@ -66,51 +68,84 @@ std::vector<FilePlan> plan_files(const std::vector<Case>& cases, const GenerateO
     return out;
 }
 
-/// Runs in a worker: computes and writes one file.
-GeneratedFile write_file(const FilePlan& plan, const GenerateOptions& options) {
-    GeneratedFile made{plan.path, 0, 0, 0, false, {}};
-    std::optional<BaselineWriter> writer;
-    for (const Case* c : plan.cases) {
-        auto baseline = make_baseline(*c, options.seed, options.self_contained);
-        if (!baseline.ok() && baseline.error().code == Errc::kNotImplemented) {
-            ++made.left_out;
-            continue;
-        }
-        if (!baseline.ok()) {
-            made.trouble = c->id() + ": " + baseline.error().message;
-            return made;
-        }
-        if (!writer) {
-            auto opened = BaselineWriter::create(plan.path, options.seed, kProvenance);
-            if (!opened.ok()) {
-                made.trouble = opened.error().message;
-                return made;
-            }
-            writer.emplace(std::move(*opened));
-        }
-        if (Status s = writer->add(case_key(c->id()), *baseline); !s.ok()) {
-            made.trouble = s.message();
-            return made;
-        }
-        ++made.cases;
+/// Computes and writes one file, in a worker.
+class FileWriter {
+ public:
+    FileWriter(const FilePlan& plan, const GenerateOptions& options) : plan_(plan), options_(options) {
+        made_.path = plan.path;
     }
-    if (!writer) return made;
-    if (Status s = writer->finish(); !s.ok()) made.trouble = s.message();
-    std::error_code error;
-    made.bytes = static_cast<int64_t>(std::filesystem::file_size(plan.path, error));
-    return made;
-}
+
+    GeneratedFile write() {
+        Status s = write_cases();
+        if (s.ok() && writer_) s = keep_former_cases();
+        if (s.ok() && writer_) s = writer_->finish();
+        if (!s.ok()) {
+            made_.trouble = s.message();
+            made_.cases = 0;
+            return made_;
+        }
+        std::error_code error;
+        if (writer_) made_.bytes = static_cast<int64_t>(std::filesystem::file_size(plan_.path, error));
+        return made_;
+    }
+
+ private:
+    Status write_cases() {
+        for (const Case* c : plan_.cases) {
+            auto baseline = make_baseline(*c, options_.seed, options_.self_contained);
+            if (!baseline.ok() && baseline.error().code == Errc::kNotImplemented) {
+                ++made_.left_out;
+                continue;
+            }
+            if (!baseline.ok()) return failed(c->id() + ": " + baseline.error().message);
+            if (Status s = add(case_key(c->id()), *baseline); !s.ok()) return s;
+            ++made_.cases;
+        }
+        return {};
+    }
+
+    Status add(const std::string& key, const CaseBaseline& baseline) {
+        if (!writer_) {
+            auto opened = BaselineWriter::create(plan_.path, options_.seed, kProvenance);
+            if (!opened.ok()) return opened.status();
+            writer_.emplace(std::move(*opened));
+        }
+        return writer_->add(key, baseline);
+    }
+
+    /// Cases of the same seed that were not asked for this time stay in the file.
+    Status keep_former_cases() {
+        if (!std::filesystem::exists(plan_.path)) return {};
+        auto former = BaselineReader::open(plan_.path);
+        if (!former.ok() || former->provenance() != kProvenance || former->seed() != options_.seed) return {};
+        std::set<std::string> asked;
+        for (const Case* c : plan_.cases) asked.insert(case_key(c->id()));
+        for (const std::string& key : former->keys()) {
+            if (asked.contains(key)) continue;
+            auto baseline = former->read(key);
+            if (!baseline.ok()) return baseline.status();
+            if (Status s = add(key, *baseline); !s.ok()) return s;
+            ++made_.former;
+        }
+        return {};
+    }
+
+    const FilePlan& plan_;
+    const GenerateOptions& options_;
+    GeneratedFile made_;
+    std::optional<BaselineWriter> writer_;
+};
 
 /// One line between worker and parent: the figures, then what went wrong.
 std::string encode(const GeneratedFile& made) {
-    return fmt::format("{} {} {} {}", made.cases, made.left_out, made.bytes, made.trouble);
+    return fmt::format("{} {} {} {} {}", made.cases, made.former, made.left_out, made.bytes, made.trouble);
 }
 
 GeneratedFile decode(const std::string& path, const std::string& text) {
     GeneratedFile made;
     made.path = path;
     std::istringstream in(text);
-    in >> made.cases >> made.left_out >> made.bytes;
+    in >> made.cases >> made.former >> made.left_out >> made.bytes;
     in.get();
     std::getline(in, made.trouble, '\0');
     return made;
@@ -137,7 +172,7 @@ class Generation {
         for (size_t i = 0; i < files_.size(); ++i) {
             if (!is_kept(files_[i])) items.push_back(i);
         }
-        const auto work = [&](size_t i) { return encode(write_file(files_[i], options_)); };
+        const auto work = [&](size_t i) { return encode(FileWriter(files_[i], options_).write()); };
         const auto done = [&](size_t i, const WorkOutcome& outcome) { return settle(i, outcome); };
         if (Status s = run_in_workers(items, options_.pool, work, done); !s.ok()) return s.error();
         return std::move(made_);
@@ -150,10 +185,19 @@ class Generation {
 
     bool is_kept(const FilePlan& plan) {
         const ManifestEntry* entry = manifest_->find(relative(plan.path));
-        if (options_.force || entry == nullptr || entry->seed != options_.seed) return false;
-        if (entry->plan != plan.checksum(options_) || !manifest_->verify(entry->file).ok()) return false;
-        GeneratedFile made{plan.path, entry->cases, 0, entry->bytes, true, {}};
-        made.left_out = static_cast<int64_t>(plan.cases.size()) - entry->cases;
+        if (options_.force) return false;
+        GeneratedFile made;
+        made.path = plan.path;
+        if (entry == nullptr) {
+            if (!std::filesystem::exists(plan.path)) return false;
+            made.kept = Kept::kForeign;
+        } else {
+            if (entry->seed != options_.seed || entry->plan != plan.checksum(options_)) return false;
+            if (!manifest_->verify(entry->file).ok()) return false;
+            made.kept = Kept::kUnchanged;
+            made.cases = entry->cases;
+            made.bytes = entry->bytes;
+        }
         made_.push_back(made);
         on_file_(made_.back());
         return true;
@@ -165,7 +209,7 @@ class Generation {
         if (made.trouble.empty() && made.cases > 0) {
             ManifestEntry entry;
             entry.file = relative(made.path);
-            entry.cases = made.cases;
+            entry.cases = made.cases + made.former;
             entry.seed = options_.seed;
             entry.generator = kProvenance;
             entry.plan = files_[i].checksum(options_);
@@ -190,6 +234,7 @@ class Generation {
 
 Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_contained) {
     if (c.random) return not_implemented("a random operator has no expected values");
+    if (!reference_backend().implements(c.op)) return not_implemented("there is no reference of " + c.op);
     auto steps = CaseSteps::create(c, seed, nullptr);
     if (!steps.ok()) return steps.error();
     CaseBaseline baseline;

@@ -29,6 +29,25 @@ const Expected* find(const std::vector<Expected>& list, size_t arg) {
     return found == list.end() ? nullptr : &*found;
 }
 
+/// The output at an argument, null when it is none.
+const OutputSpec* output_at(const Step& step, size_t arg) {
+    const auto found = std::ranges::find(step.outputs, arg, &OutputSpec::arg);
+    return found == step.outputs.end() ? nullptr : &*found;
+}
+
+/// Whether the call writes that argument: a new output, or an in-out tensor.
+bool is_written(const Step& step, size_t arg) {
+    const auto* tensor = std::get_if<TensorPtr>(&step.call.args[arg]);
+    const bool is_inout = step.call.row->args()[arg].is_inout && tensor != nullptr && *tensor != nullptr;
+    return is_inout || output_at(step, arg) != nullptr;
+}
+
+/// Whether what the call writes there has a meaning.
+bool has_meaning(const Step& step, size_t arg) {
+    const OutputSpec* output = output_at(step, arg);
+    return is_written(step, arg) && (output == nullptr || output->has_meaning);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
@@ -113,21 +132,31 @@ Result<Step> CaseSteps::plan_backward() {
     return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
 }
 
-std::optional<std::vector<Expected>> CaseSteps::stored(const Step& step) const {
-    if (baseline_ == nullptr) return std::nullopt;
-    const auto found = baseline_->expected.find(step.name);
-    if (found == baseline_->expected.end()) return std::nullopt;
+Result<std::vector<Expected>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {
+    const auto refuse = [&](const std::string& what) {
+        return bad_input(baseline_->file + ": the baseline of " + case_->id() + ", " + step.name + ": " + what);
+    };
     std::vector<Expected> expected;
-    for (const NamedTensor& named : found->second) {
+    for (const NamedTensor& named : values) {
         const int arg = step.call.row->find(named.name);
-        if (arg >= 0) expected.push_back({static_cast<size_t>(arg), named.tensor});
+        if (arg < 0 || !is_written(step, static_cast<size_t>(arg))) {
+            return refuse(std::string(step.call.row->function) + " has no output '" + named.name + "'");
+        }
+        expected.push_back({static_cast<size_t>(arg), named.tensor});
+    }
+    for (size_t i = 0; i < step.call.args.size(); ++i) {
+        if (!has_meaning(step, i) || find(expected, i) != nullptr) continue;
+        return refuse("it has no expected values of output '" + std::string(step.call.row->args()[i].name) + "'");
     }
     return expected;
 }
 
 Result<std::vector<Expected>> CaseSteps::expected(const Step& step) {
     if (case_->random) return std::vector<Expected>{};
-    if (auto known = stored(step)) return *known;
+    if (baseline_ != nullptr) {
+        const auto known = baseline_->expected.find(step.name);
+        if (known != baseline_->expected.end()) return stored(step, known->second);
+    }
     const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty();
     if (twin) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());

@@ -43,7 +43,9 @@ class CaseSteps {
     Status take_inputs(uint64_t seed);
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
-    [[nodiscard]] std::optional<std::vector<Expected>> stored(const Step& step) const;
+    /// The baseline's expected values of a step that it has; each of the step's results must be among them.
+    [[nodiscard]] Result<std::vector<Expected>> stored(const Step& step,
+                                                       const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);
 
     const Case* case_;

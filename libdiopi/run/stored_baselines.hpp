@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cases/case.hpp"
 #include "store/baseline.hpp"
@@ -17,8 +18,11 @@ class StoredBaselines {
  public:
     StoredBaselines(std::string data, uint64_t seed) : data_(std::move(data)), seed_(seed) {}
 
+    /// Whether the files that these cases belong to, as far as they are there, are whole and still what was generated.
+    [[nodiscard]] static Status check(const std::string& data, const std::vector<Case>& cases);
+
     /// The stored baseline of a case, or null: no file, no such case in it, or a file made with another seed (its
-    /// inputs would be others). A file that has changed since it was generated is bad input.
+    /// inputs would be others). Files must have passed check().
     [[nodiscard]] Result<const CaseBaseline*> find(const Case& c);
 
  private:

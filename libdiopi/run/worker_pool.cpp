@@ -42,8 +42,9 @@ bool write_all(int fd, const void* data, size_t size) {
     return transfer_all(send_quietly, fd, static_cast<const char*>(data), size);
 }
 
-/// The child's life: items in, answers out, until the parent closes the socket.
-[[noreturn]] void serve(int fd, const std::function<std::string(size_t)>& work) {
+/// The child's life: items in, answers out, until the parent closes the socket. noexcept: an exception must end this
+/// process and not run the destructors of the parent's frames, which would end the other workers.
+[[noreturn]] void serve(int fd, const std::function<std::string(size_t)>& work) noexcept {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);

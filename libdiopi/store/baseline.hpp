@@ -26,6 +26,8 @@ struct NamedTensor {
 struct CaseBaseline {
     /// "diopi 1.0.0 reference", "pytorch 1.13.1": who computed the expected values. Filled in by the reader.
     std::string provenance;
+    /// The file that it was read from; empty for one that was not.
+    std::string file;
     /// JSON text of the fills that the inputs were drawn by; empty when it was not recorded.
     std::string recipe;
     /// Stored inputs, to be used instead of drawn ones; empty when the recipe stands for them.

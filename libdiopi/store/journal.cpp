@@ -72,7 +72,7 @@ Json encode(const StepResult& step) {
 
 Json encode(const RunHeader& header) {
     return {{"diopi_journal", kJournalFormat}, {"command", header.command},
-            {"backend", header.backend},       {"seed", header.seed},
+            {"repeat", header.repeat},         {"backend", header.backend},       {"seed", header.seed},
             {"started", header.started},       {"cases", header.cases}};
 }
 
@@ -146,6 +146,7 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
         }
         RunHeader header;
         json.at("command").get_to(header.command);
+        json.at("repeat").get_to(header.repeat);
         json.at("backend").get_to(header.backend);
         json.at("seed").get_to(header.seed);
         json.at("started").get_to(header.started);

@@ -16,6 +16,7 @@ namespace diopi {
 /// What a run was.
 struct RunHeader {
     std::vector<std::string> command;  ///< argv
+    std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
     std::string backend;
     uint64_t seed = 0;
     std::string started;  ///< ISO 8601 with offset; create() fills in the present when it is empty
