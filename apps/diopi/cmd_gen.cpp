@@ -26,7 +26,9 @@ struct GenOptions {
 };
 
 Json json_of(const CaseCounts& counts) {
-    return {{"total", counts.total}, {"also_inplace", counts.inplace}, {"also_backward", counts.backward},
+    return {{"total", counts.total},
+            {"also_inplace", counts.inplace},
+            {"also_backward", counts.backward},
             {"random", counts.random}};
 }
 
@@ -37,8 +39,10 @@ std::string bytes_text(int64_t bytes) {
 }
 
 int list(const std::vector<std::string>& names, bool json) {
-    if (json) fmt::print("{}\n", Json(names).dump(2));
-    else fmt::print("{}\n", fmt::join(names, "\n"));
+    if (json)
+        fmt::print("{}\n", Json(names).dump(2));
+    else
+        fmt::print("{}\n", fmt::join(names, "\n"));
     return static_cast<int>(Exit::kPassed);
 }
 
@@ -82,16 +86,23 @@ Json json_of(const DryRun& run) {
     operators["groups"] = groups;
     Json model_sum = json_of(run.models);
     model_sum["models"] = models;
-    return {{"operator_cases", run.operators.total}, {"model_cases", run.models.total}, {"operators", operators},
-            {"models", model_sum}, {"not_implemented", run.not_implemented}};
+    return {{"operator_cases", run.operators.total},
+            {"model_cases", run.models.total},
+            {"operators", operators},
+            {"models", model_sum},
+            {"not_implemented", run.not_implemented}};
 }
 
 void print_counts(const DryRun& run) {
-    Table table({{"Cases", Align::kLeft, 0}, {"Total", Align::kRight, 0}, {"Inplace", Align::kRight, 0},
-                 {"Backward", Align::kRight, 0}, {"Random", Align::kRight, 0}});
+    Table table({{"Cases", Align::kLeft, 0},
+                 {"Total", Align::kRight, 0},
+                 {"Inplace", Align::kRight, 0},
+                 {"Backward", Align::kRight, 0},
+                 {"Random", Align::kRight, 0}});
     const auto row = [&](const std::string& title, const CaseCounts& c, Style style) {
         table.add_row({title, std::to_string(c.total), std::to_string(c.inplace), std::to_string(c.backward),
-                       std::to_string(c.random)}, style);
+                       std::to_string(c.random)},
+                      style);
     };
     for (const auto& [name, counts] : run.groups) row("ops/" + name, counts, Style::kPlain);
     for (const auto& [name, counts] : run.by_model) row(name, counts, Style::kPlain);
@@ -125,7 +136,8 @@ int dry_run(const GenOptions& options) {
     int64_t missing = 0;
     for (const auto& [op, n] : run.not_implemented) missing += n;
     if (missing > 0) {
-        fmt::print("\n{} cases of {} operators are not implemented by any backend:\n", missing, run.not_implemented.size());
+        fmt::print("\n{} cases of {} operators are not implemented by any backend:\n", missing,
+                   run.not_implemented.size());
         for (const auto& [op, n] : run.not_implemented) fmt::print("  {} ({} cases): not implemented\n", op, n);
     }
     fmt::print("\n{} of tensors: inputs, and outputs where their shapes are known\n", bytes_text(bytes));
@@ -155,7 +167,10 @@ int make_baselines(const GenOptions& options) {
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
-    GenerateOptions generation{options.common.data, options.common.seed, options.force, options.self_contained,
+    GenerateOptions generation{options.common.data,
+                               options.common.seed,
+                               options.force,
+                               options.self_contained,
                                {worker_count(options.common), 24 * 3600.0}};
     install_interrupt_handler();
     auto files = generate(*cases, generation, [&](const GeneratedFile& file) {
@@ -170,8 +185,12 @@ int make_baselines(const GenOptions& options) {
         sum.left_out += file.left_out;
         sum.bytes += file.bytes;
         troubles += file.trouble.empty() ? 0 : 1;
-        list.push_back({{"file", file.path}, {"cases", file.cases}, {"left_out", file.left_out},
-                        {"bytes", file.bytes}, {"kept", file.kept != Kept::kNot}, {"error", file.trouble}});
+        list.push_back({{"file", file.path},
+                        {"cases", file.cases},
+                        {"left_out", file.left_out},
+                        {"bytes", file.bytes},
+                        {"kept", file.kept != Kept::kNot},
+                        {"error", file.trouble}});
     }
     if (options.common.json) {
         fmt::print("{}\n", Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}}.dump(2));
@@ -179,8 +198,10 @@ int make_baselines(const GenOptions& options) {
         fmt::print("{} cases stored in {} ({}), seed {}\n", sum.cases, options.common.data + "/baselines",
                    bytes_text(sum.bytes), options.common.seed);
         if (sum.left_out > 0) {
-            fmt::print("{} cases left out: random operators, and operators without a reference (diopi gen --dry-run "
-                       "names them)\n", sum.left_out);
+            fmt::print(
+                "{} cases left out: random operators, and operators without a reference (diopi gen --dry-run "
+                "names them)\n",
+                sum.left_out);
         }
     }
     if (interrupted()) {
@@ -215,10 +236,11 @@ void add_gen_command(CLI::App& app, int& code) {
     command->add_flag("--dry-run", options->dry_run, "count cases and bytes, write nothing");
     command->add_flag("--force", options->force, "make files again that are there and unchanged");
     command->add_flag("--self-contained", options->self_contained, "store the inputs, too");
-    command->footer("Examples:\n"
-                    "  diopi gen --fname add          baselines of one operator\n"
-                    "  diopi gen --dry-run --json     every case counted\n"
-                    "  diopi gen --model resnet50 --self-contained --data /tmp/baselines\n");
+    command->footer(
+        "Examples:\n"
+        "  diopi gen --fname add          baselines of one operator\n"
+        "  diopi gen --dry-run --json     every case counted\n"
+        "  diopi gen --model resnet50 --self-contained --data /tmp/baselines\n");
     command->callback([options, &code] { code = run_gen(*options); });
 }
 

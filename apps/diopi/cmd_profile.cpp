@@ -88,20 +88,31 @@ ProfiledCall profile_case(const Case& c, const Backend& backend, uint64_t seed, 
 Json json_of(const ProfiledCall& call) {
     if (!call.trouble.empty()) return {{"case", call.case_id}, {"function", call.function}, {"error", call.trouble}};
     const Timing& t = call.timing;
-    return {{"case", call.case_id}, {"function", call.function}, {"dtype", call.dtype}, {"shapes", call.shapes},
-            {"median_s", t.median}, {"low_s", t.low}, {"high_s", t.high}, {"min_s", t.min}, {"q1_s", t.q1},
-            {"q3_s", t.q3}, {"samples", t.samples}, {"batch", t.batch}, {"warmup", t.warmup}, {"stop", name(t.stop)}};
+    return {{"case", call.case_id}, {"function", call.function},
+            {"dtype", call.dtype},  {"shapes", call.shapes},
+            {"median_s", t.median}, {"low_s", t.low},
+            {"high_s", t.high},     {"min_s", t.min},
+            {"q1_s", t.q1},         {"q3_s", t.q3},
+            {"samples", t.samples}, {"batch", t.batch},
+            {"warmup", t.warmup},   {"stop", name(t.stop)}};
 }
 
 void print_table(const std::vector<ProfiledCall>& calls) {
-    Table table({{"Name", Align::kLeft, 55}, {"Dtype", Align::kLeft, 0}, {"Median", Align::kRight, 0},
-                 {"95% interval", Align::kRight, 0}, {"Min", Align::kRight, 0, true}, {"Q3", Align::kRight, 0, true},
-                 {"Samples", Align::kRight, 0, true}, {"Stop", Align::kLeft, 0, true}, {"Input Shapes", Align::kLeft, 80}});
+    Table table({{"Name", Align::kLeft, 55},
+                 {"Dtype", Align::kLeft, 0},
+                 {"Median", Align::kRight, 0},
+                 {"95% interval", Align::kRight, 0},
+                 {"Min", Align::kRight, 0, true},
+                 {"Q3", Align::kRight, 0, true},
+                 {"Samples", Align::kRight, 0, true},
+                 {"Stop", Align::kLeft, 0, true},
+                 {"Input Shapes", Align::kLeft, 80}});
     for (const ProfiledCall& call : calls) {
         const Timing& t = call.timing;
         if (!call.trouble.empty()) continue;
         const double half = std::max(t.high - t.median, t.median - t.low) / t.median * 100;
-        const std::string samples = t.batch == 1 ? fmt::format("{}", t.samples) : fmt::format("{}x{}", t.samples, t.batch);
+        const std::string samples =
+            t.batch == 1 ? fmt::format("{}", t.samples) : fmt::format("{}x{}", t.samples, t.batch);
         table.add_row({call.function, call.dtype, time_text(t.median), fmt::format("±{:.1f}%", half), time_text(t.min),
                        time_text(t.q3), samples, std::string(name(t.stop)), call.shapes});
     }
@@ -117,8 +128,8 @@ int run_profile(const ProfileOptions& options) {
     if (!cases.ok()) return report_error(cases.error());
 
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
-    const auto missing = static_cast<int64_t>(
-        std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
+    const auto missing =
+        static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
     const TimingOptions timing = timing_options(options, cases->size());
 
     install_interrupt_handler();
@@ -137,13 +148,15 @@ int run_profile(const ProfileOptions& options) {
     if (options.common.json) {
         Json json = Json::array();
         for (const ProfiledCall& call : calls) json.push_back(json_of(call));
-        fmt::print("{}\n", Json{{"backend", (*backend)->name()}, {"calls", json}, {"not_implemented", missing}}.dump(2));
+        fmt::print("{}\n",
+                   Json{{"backend", (*backend)->name()}, {"calls", json}, {"not_implemented", missing}}.dump(2));
     } else {
         print_table(calls);
-        fmt::print("{} calls on {}, forward, hot. Warm-up until five calls agree within 1%;\n"
-                   "samples until the 95% interval of the median is within 0.5%, or for {:.2g} s\n"
-                   "(--max-time).\n",
-                   calls.size(), (*backend)->name(), timing.max_seconds);
+        fmt::print(
+            "{} calls on {}, forward, hot. Warm-up until five calls agree within 1%;\n"
+            "samples until the 95% interval of the median is within 0.5%, or for {:.2g} s\n"
+            "(--max-time).\n",
+            calls.size(), (*backend)->name(), timing.max_seconds);
         if (missing > 0) fmt::print("{} cases not implemented by {}\n", missing, (*backend)->name());
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
@@ -157,7 +170,9 @@ void add_profile_command(CLI::App& app, int& code) {
     CLI::App* command = app.add_subcommand("profile", "how long an operator's calls take");
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_common_options(*command, options->common);
-    command->add_option("--max-time", options->max_seconds, "seconds of samples per call at most; 15, or a share of 24, when left out")
+    command
+        ->add_option("--max-time", options->max_seconds,
+                     "seconds of samples per call at most; 15, or a share of 24, when left out")
         ->check(seconds_above_zero());
     command->footer("Examples:\n  diopi profile conv2d\n  diopi profile --model resnet50 --fname linear --json\n");
     command->callback([options, &code] { code = run_profile(*options); });

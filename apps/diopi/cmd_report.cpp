@@ -33,8 +33,8 @@ double seconds_of(const Journal& journal) {
 int run_report(const ReportOptions& options) {
     const std::string path = journal_path(options.run_folder);
     if (!std::filesystem::exists(path)) {
-        return report_error(bad_input("there is no journal at " + path +
-                                      "; run diopi test first, or name its folder with --run"));
+        return report_error(
+            bad_input("there is no journal at " + path + "; run diopi test first, or name its folder with --run"));
     }
     for (const std::string& file : {options.csv, options.junit}) {
         if (Status s = check_output_file(file); !s.ok()) return report_error(s.error());
@@ -49,14 +49,15 @@ int run_report(const ReportOptions& options) {
     const Counts counts = count(journal->results);
     const double seconds = seconds_of(*journal);
     if (options.json) {
-        fmt::print("{}\n", summary_json(journal->results,
-                                        {journal->header.backend, journal->header.seed, seconds, repeat}));
+        fmt::print("{}\n",
+                   summary_json(journal->results, {journal->header.backend, journal->header.seed, seconds, repeat}));
     } else {
         fmt::print("{}\n", error_report(journal->results));
         if (!options.quiet) summary_table(journal->results).print(stdout);
         fmt::print("\n{}\n", summary_line(counts, seconds));
         const auto missing = journal->header.cases - static_cast<int64_t>(journal->results.size());
-        if (missing > 0) fmt::print("{} cases of the run have no result: it was interrupted (diopi test --resume)\n", missing);
+        if (missing > 0)
+            fmt::print("{} cases of the run have no result: it was interrupted (diopi test --resume)\n", missing);
         fmt::print("{} written\n", options.csv);
     }
     return static_cast<int>(counts.failures() > 0 ? Exit::kFailures : Exit::kPassed);

@@ -104,7 +104,8 @@ int run_test(const TestOptions& options) {
     if (!run.ok()) return report_error(run.error());
     if (Status s = write_reports(*run, options, **backend); !s.ok()) return report_error(s.error());
     if (run->interrupted) {
-        fmt::print(stderr, "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
+        fmt::print(stderr,
+                   "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
                    run->results.size(), cases->size());
         return static_cast<int>(Exit::kInterrupted);
     }

@@ -41,7 +41,8 @@ Error unknown_operator(const std::string& op) {
 
 /// An empty name, of an unset variable say, must not stand for all.
 CLI::Validator not_empty() {
-    return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); }, ""};
+    return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
+            ""};
 }
 
 }  // namespace
@@ -59,7 +60,9 @@ CLI::Validator seconds_above_zero() {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
-    command.add_option("--impl", options.impl, "operator library: cpu or reference")->group(group)->capture_default_str();
+    command.add_option("--impl", options.impl, "operator library: cpu or reference")
+        ->group(group)
+        ->capture_default_str();
     command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")
         ->group(group)
         ->check(not_empty());
@@ -103,8 +106,10 @@ Result<Catalogue> load_catalogue(const CommonOptions& options) {
         selection = CaseSelection::for_id(options.case_id);
     } else if (!options.model.empty()) {
         selection.ops = false;
-        if (options.model == "all") selection.all_models = true;
-        else selection.models = {options.model};
+        if (options.model == "all")
+            selection.all_models = true;
+        else
+            selection.models = {options.model};
     } else if (!options.case_files.empty()) {
         selection.ops = false;
     }
@@ -172,10 +177,14 @@ std::string repeat_options(const CommonOptions& options) {
 int report_error(const Error& error) {
     fmt::print(stderr, "diopi: error: {}\n", error.message);
     switch (error.code) {
-        case Errc::kBadInput: return static_cast<int>(Exit::kBadInput);
-        case Errc::kNotImplemented: return static_cast<int>(Exit::kBadInput);
-        case Errc::kFailed: return static_cast<int>(Exit::kBadInput);
-        case Errc::kInternal: break;
+        case Errc::kBadInput:
+            return static_cast<int>(Exit::kBadInput);
+        case Errc::kNotImplemented:
+            return static_cast<int>(Exit::kBadInput);
+        case Errc::kFailed:
+            return static_cast<int>(Exit::kBadInput);
+        case Errc::kInternal:
+            break;
     }
     return static_cast<int>(Exit::kInternal);
 }

@@ -53,10 +53,14 @@ template <class T>
 T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const Other& other) {
     const auto is_wide = [](Dtype dtype) { return dtype == Dtype::float64 || dtype == Dtype::complex128; };
     const T number = scalar_as<T>(scalar);
-    if (is_wide(view_of(input).dtype) || (other.tensor != nullptr && is_wide(view_of(other.tensor).dtype))) return number;
-    if constexpr (std::is_same_v<T, double>) return static_cast<float>(number);
-    else if constexpr (std::is_same_v<T, Complex>) return Complex(std::complex<float>(number));
-    else return number;
+    if (is_wide(view_of(input).dtype) || (other.tensor != nullptr && is_wide(view_of(other.tensor).dtype)))
+        return number;
+    if constexpr (std::is_same_v<T, double>)
+        return static_cast<float>(number);
+    else if constexpr (std::is_same_v<T, Complex>)
+        return Complex(std::complex<float>(number));
+    else
+        return number;
 }
 
 template <class T, class F>

@@ -24,23 +24,38 @@ std::string Backend::error_text(diopiError_t error) const {
 
 std::string_view name(diopiError_t error) {
     switch (error) {
-        case diopiSuccess: return "diopiSuccess";
-        case diopiErrorOccurred: return "diopiErrorOccurred";
-        case diopiNotInited: return "diopiNotInited";
-        case diopiNoRegisteredStreamCreateFunction: return "diopiNoRegisteredStreamCreateFunction";
-        case diopiNoRegisteredStreamDestoryFunction: return "diopiNoRegisteredStreamDestoryFunction";
-        case diopiNoRegisteredStreamSyncFunction: return "diopiNoRegisteredStreamSyncFunction";
-        case diopiNoRegisteredDeviceMemoryMallocFunction: return "diopiNoRegisteredDeviceMemoryMallocFunction";
-        case diopiNoRegisteredDeviceMemoryFreeFunction: return "diopiNoRegisteredDeviceMemoryFreeFunction";
+        case diopiSuccess:
+            return "diopiSuccess";
+        case diopiErrorOccurred:
+            return "diopiErrorOccurred";
+        case diopiNotInited:
+            return "diopiNotInited";
+        case diopiNoRegisteredStreamCreateFunction:
+            return "diopiNoRegisteredStreamCreateFunction";
+        case diopiNoRegisteredStreamDestoryFunction:
+            return "diopiNoRegisteredStreamDestoryFunction";
+        case diopiNoRegisteredStreamSyncFunction:
+            return "diopiNoRegisteredStreamSyncFunction";
+        case diopiNoRegisteredDeviceMemoryMallocFunction:
+            return "diopiNoRegisteredDeviceMemoryMallocFunction";
+        case diopiNoRegisteredDeviceMemoryFreeFunction:
+            return "diopiNoRegisteredDeviceMemoryFreeFunction";
         case diopiNoRegisteredDevice2DdeviceMemoryCopyFunction:
             return "diopiNoRegisteredDevice2DdeviceMemoryCopyFunction";
-        case diopiNoRegisteredDevice2HostMemoryCopyFunction: return "diopiNoRegisteredDevice2HostMemoryCopyFunction";
-        case diopiNoRegisteredHost2DeviceMemoryCopyFunction: return "diopiNoRegisteredHost2DeviceMemoryCopyFunction";
-        case diopiNoRegisteredGetLastErrorFunction: return "diopiNoRegisteredGetLastErrorFunction";
-        case diopi5DNotSupported: return "diopi5DNotSupported";
-        case diopiNoImplement: return "diopiNoImplement";
-        case diopiForceFallbackToCPU: return "diopiForceFallbackToCPU";
-        case diopiDtypeNotSupported: return "diopiDtypeNotSupported";
+        case diopiNoRegisteredDevice2HostMemoryCopyFunction:
+            return "diopiNoRegisteredDevice2HostMemoryCopyFunction";
+        case diopiNoRegisteredHost2DeviceMemoryCopyFunction:
+            return "diopiNoRegisteredHost2DeviceMemoryCopyFunction";
+        case diopiNoRegisteredGetLastErrorFunction:
+            return "diopiNoRegisteredGetLastErrorFunction";
+        case diopi5DNotSupported:
+            return "diopi5DNotSupported";
+        case diopiNoImplement:
+            return "diopiNoImplement";
+        case diopiForceFallbackToCPU:
+            return "diopiForceFallbackToCPU";
+        case diopiDtypeNotSupported:
+            return "diopiDtypeNotSupported";
     }
     return "an error code that the standard does not define";
 }

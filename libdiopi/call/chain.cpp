@@ -9,7 +9,8 @@ namespace {
 Outcome call_backend(const Backend& backend, Call& call, Context& context) {
     const AnyFunction function = backend.function(*call.row);
     if (function == nullptr) {
-        return {diopiNoImplement, std::string(backend.name()) + " does not implement " + std::string(call.row->function)};
+        return {diopiNoImplement,
+                std::string(backend.name()) + " does not implement " + std::string(call.row->function)};
     }
     set_last_error({});
     const diopiError_t error = invoke(function, context, call);

@@ -18,8 +18,7 @@ namespace {
 using Thunk = diopiError_t (*)(AnyFunction, Context&, std::vector<Value>&);
 
 template <class... Args, size_t... I>
-diopiError_t call_unboxed(AnyFunction function, Context& context, std::vector<Value>& args,
-                          std::index_sequence<I...>) {
+diopiError_t call_unboxed(AnyFunction function, Context& context, std::vector<Value>& args, std::index_sequence<I...>) {
     std::tuple<Unbox<Args>...> unboxed(args[I]...);
     const auto typed = reinterpret_cast<diopiError_t (*)(diopiContextHandle_t, Args...)>(function);
     const diopiError_t error = typed(&context, std::get<I>(unboxed).get()...);
@@ -47,27 +46,37 @@ constexpr Thunk kThunks[] = {
 bool holds(const Value& value, ArgKind kind) {
     switch (kind) {
         case ArgKind::tensor:
-        case ArgKind::const_tensor: return std::holds_alternative<TensorPtr>(value);
+        case ArgKind::const_tensor:
+            return std::holds_alternative<TensorPtr>(value);
         case ArgKind::tensors:
-        case ArgKind::const_tensors: return std::holds_alternative<TensorList>(value);
-        case ArgKind::scalar: return std::holds_alternative<Scalar>(value);
+        case ArgKind::const_tensors:
+            return std::holds_alternative<TensorList>(value);
+        case ArgKind::scalar:
+            return std::holds_alternative<Scalar>(value);
         case ArgKind::int_list:
-        case ArgKind::int_list_ptr: return std::holds_alternative<IntList>(value);
+        case ArgKind::int_list_ptr:
+            return std::holds_alternative<IntList>(value);
         case ArgKind::int64:
         case ArgKind::int32:
         case ArgKind::reduction:
         case ArgKind::round_mode:
         case ArgKind::memory_format:
-        case ArgKind::int64_ptr: return std::holds_alternative<int64_t>(value);
+        case ArgKind::int64_ptr:
+            return std::holds_alternative<int64_t>(value);
         case ArgKind::float32:
         case ArgKind::float64:
-        case ArgKind::float64_ptr: return std::holds_alternative<double>(value);
+        case ArgKind::float64_ptr:
+            return std::holds_alternative<double>(value);
         case ArgKind::boolean:
-        case ArgKind::boolean_ptr: return std::holds_alternative<bool>(value);
-        case ArgKind::text: return std::holds_alternative<std::string>(value);
+        case ArgKind::boolean_ptr:
+            return std::holds_alternative<bool>(value);
+        case ArgKind::text:
+            return std::holds_alternative<std::string>(value);
         case ArgKind::generator:
-        case ArgKind::generators: return std::holds_alternative<diopiGeneratorHandle_t>(value);
-        case ArgKind::pointer: return is_null(value);
+        case ArgKind::generators:
+            return std::holds_alternative<diopiGeneratorHandle_t>(value);
+        case ArgKind::pointer:
+            return is_null(value);
     }
     return false;
 }

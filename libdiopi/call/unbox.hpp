@@ -13,9 +13,12 @@ template <class T>
 class Unbox {
  public:
     explicit Unbox(Value& value) {
-        if (const auto* integer = std::get_if<int64_t>(&value)) value_ = static_cast<T>(*integer);
-        else if (const auto* floating = std::get_if<double>(&value)) value_ = static_cast<T>(*floating);
-        else if (const auto* flag = std::get_if<bool>(&value)) value_ = static_cast<T>(*flag);
+        if (const auto* integer = std::get_if<int64_t>(&value))
+            value_ = static_cast<T>(*integer);
+        else if (const auto* floating = std::get_if<double>(&value))
+            value_ = static_cast<T>(*floating);
+        else if (const auto* flag = std::get_if<bool>(&value))
+            value_ = static_cast<T>(*flag);
     }
     T get() { return value_; }
     void store(Context&, Value&) {}
@@ -86,8 +89,10 @@ class UnboxScalar {
         const auto* scalar = std::get_if<Scalar>(&value);
         if (scalar == nullptr) return;
         scalar_.stype = to_c(scalar->dtype);
-        if (is_floating(scalar->dtype)) scalar_.fval = scalar->real;
-        else scalar_.ival = scalar->integer;
+        if (is_floating(scalar->dtype))
+            scalar_.fval = scalar->real;
+        else
+            scalar_.ival = scalar->integer;
         present_ = true;
     }
     diopiScalar_t* get() { return present_ ? &scalar_ : nullptr; }
@@ -153,9 +158,9 @@ class UnboxPointer {
     Plain value_{};
     bool present_ = false;
 };
-#define DIOPI_UNBOX_POINTER(T)          \
-    template <>                         \
-    struct Unbox<T*> : UnboxPointer<T> { \
+#define DIOPI_UNBOX_POINTER(T)            \
+    template <>                           \
+    struct Unbox<T*> : UnboxPointer<T> {  \
         using UnboxPointer::UnboxPointer; \
     }
 DIOPI_UNBOX_POINTER(int64_t);
@@ -194,7 +199,8 @@ class Unbox<diopiGeneratorHandle_t> {
 template <>
 class Unbox<diopiGeneratorHandle_t*> : Unbox<diopiGeneratorHandle_t> {
  public:
-    explicit Unbox(Value& value) : Unbox<diopiGeneratorHandle_t>(value), handle_(Unbox<diopiGeneratorHandle_t>::get()) {}
+    explicit Unbox(Value& value)
+        : Unbox<diopiGeneratorHandle_t>(value), handle_(Unbox<diopiGeneratorHandle_t>::get()) {}
     diopiGeneratorHandle_t* get() { return handle_ == nullptr ? nullptr : &handle_; }
     using Unbox<diopiGeneratorHandle_t>::store;
 

@@ -72,7 +72,8 @@ bool saves_for(const Row& saving, const Row& backward) {
     });
 }
 
-/// What no function of the operator calls any of its arguments, with what may have been meant; empty when there is none.
+/// What no function of the operator calls any of its arguments, with what may have been meant; empty when there is
+/// none.
 std::string unknown_word(const Case& c, std::span<const Row* const> candidates, const std::vector<std::string>& words) {
     std::vector<std::string> known;
     for (const Row* row : candidates) {
@@ -100,8 +101,8 @@ std::string misfit(const Case& c, std::span<const Row* const> candidates) {
     for (const auto& [name, param] : c.params) words.push_back(name);
     if (std::string unknown = unknown_word(c, candidates, words); !unknown.empty()) return unknown;
     for (const Arg& arg : candidates.front()->args()) {
-        const bool needed = !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() &&
-                            arg.kind != ArgKind::generator;
+        const bool needed =
+            !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && arg.kind != ArgKind::generator;
         if (needed && std::ranges::none_of(words, [&](const std::string& word) { return arg.answers_to(word); })) {
             return "operator " + c.op + " needs the argument '" +
                    std::string(arg.alias.empty() ? arg.name : arg.alias) + "', which the case does not give";

@@ -17,7 +17,7 @@ using CaseTensors = std::vector<std::pair<std::string, TensorList>>;
 
 /// The rows that serve a case. Null where the standard has no such function.
 struct CaseRows {
-    const Row* forward = nullptr;   ///< takes the case's arguments and makes the outputs
+    const Row* forward = nullptr;  ///< takes the case's arguments and makes the outputs
     const Row* inplace = nullptr;
     const Row* backward = nullptr;
     /// The forward function that saves what `backward` needs (max_pool2d with indices); often `forward` itself.

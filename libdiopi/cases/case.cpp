@@ -65,10 +65,10 @@ std::string text_of(const Param& param) {
 }
 
 std::string text_of(const CaseTensor& tensor) {
-    std::string out = fmt::format("{}<{} {}{}{}{}{} {} {:a} {:a} {:a} [", tensor.name, tensor.list, tensor.absent,
-                                  tensor.is_list, tensor.requires_grad, tensor.no_contiguous, tensor.sparse_csr,
-                                  static_cast<int>(tensor.fill.fn), tensor.fill.low, tensor.fill.high,
-                                  tensor.fill.density);
+    std::string out =
+        fmt::format("{}<{} {}{}{}{}{} {} {:a} {:a} {:a} [", tensor.name, tensor.list, tensor.absent, tensor.is_list,
+                    tensor.requires_grad, tensor.no_contiguous, tensor.sparse_csr, static_cast<int>(tensor.fill.fn),
+                    tensor.fill.low, tensor.fill.high, tensor.fill.density);
     for (const TensorSpec& spec : tensor.specs) {
         out += fmt::format("{}({})({})", name(spec.dtype), fmt::join(spec.shape, ","), fmt::join(spec.strides, ","));
     }

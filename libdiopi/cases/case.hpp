@@ -21,8 +21,20 @@ struct Param {
 
 /// How the values of a tensor are drawn; docs/cases.md defines each.
 enum class Fill {
-    kRand, kRandn, kUniform, kEmpty, kOnes, kZeros, kMask, kRandint, kPositive, kSymMat, kRandnInt, kRandnComplex,
-    kLogSoftmax, kValue
+    kRand,
+    kRandn,
+    kUniform,
+    kEmpty,
+    kOnes,
+    kZeros,
+    kMask,
+    kRandint,
+    kPositive,
+    kSymMat,
+    kRandnInt,
+    kRandnComplex,
+    kLogSoftmax,
+    kValue
 };
 
 /// A generator with its range [low, high), and the share of non-zeros of a sparse tensor.
@@ -39,23 +51,23 @@ struct CaseTensor {
     std::string name;
     /// The tensor is an element of the list argument of this name, in file order; an absent one is a null element.
     std::string list;
-    bool absent = false;                ///< the argument is null in this case
-    bool is_list = false;               ///< a list of tensors rather than one
-    std::vector<TensorSpec> specs;      ///< one element, or one per tensor of the list
+    bool absent = false;            ///< the argument is null in this case
+    bool is_list = false;           ///< a list of tensors rather than one
+    std::vector<TensorSpec> specs;  ///< one element, or one per tensor of the list
     FillSpec fill;
-    std::vector<double> values;         ///< with Fill::kValue: the elements in row-major order
+    std::vector<double> values;  ///< with Fill::kValue: the elements in row-major order
     bool requires_grad = false;
-    bool no_contiguous = false;         ///< lay the tensor out as a non-contiguous view
-    bool sparse_csr = false;            ///< a CSR tensor of that shape
+    bool no_contiguous = false;  ///< lay the tensor out as a non-contiguous view
+    bool sparse_csr = false;     ///< a CSR tensor of that shape
 };
 
 /// One expanded case. The same files and the same index give the same case on every machine.
 struct Case {
-    std::string suite;     ///< "ops", or the model's name
-    std::string group;     ///< name of its group in the case file
-    std::string op;        ///< operator name as schema rows have it
-    int64_t index = 0;     ///< position among the cases of (suite, group, op)
-    std::string semantics; ///< whose definition holds: torch, torch.nn.functional, diopi, ...
+    std::string suite;      ///< "ops", or the model's name
+    std::string group;      ///< name of its group in the case file
+    std::string op;         ///< operator name as schema rows have it
+    int64_t index = 0;      ///< position among the cases of (suite, group, op)
+    std::string semantics;  ///< whose definition holds: torch, torch.nn.functional, diopi, ...
     std::vector<CaseTensor> tensors;
     std::vector<std::pair<std::string, Param>> params;
     Tolerance tolerance;

@@ -45,8 +45,8 @@ struct GroupParam {
 struct CaseGroup {
     std::string file;
     int64_t line = 0;
-    std::string pointer;                ///< JSON pointer of the group in its file
-    std::string suite;  ///< "ops", or the name of a model
+    std::string pointer;  ///< JSON pointer of the group in its file
+    std::string suite;    ///< "ops", or the name of a model
     std::string name;
     std::vector<std::string> ops;
     std::string semantics = "torch";

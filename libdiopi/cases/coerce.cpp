@@ -117,9 +117,11 @@ Param parse_default(std::string_view text) {
 Result<Value> coerce(const Arg& arg, const Param& param) {
     if (std::holds_alternative<std::monostate>(param.value) && arg.optional) return Value();
     switch (arg.kind) {
-        case ArgKind::scalar: return scalar(arg, param);
+        case ArgKind::scalar:
+            return scalar(arg, param);
         case ArgKind::int_list:
-        case ArgKind::int_list_ptr: return int_list(arg, param);
+        case ArgKind::int_list_ptr:
+            return int_list(arg, param);
         case ArgKind::int64:
         case ArgKind::int32:
         case ArgKind::int64_ptr:
@@ -139,14 +141,16 @@ Result<Value> coerce(const Arg& arg, const Param& param) {
             return wrong(arg, kind_of(param));
         case ArgKind::reduction:
         case ArgKind::round_mode:
-        case ArgKind::memory_format: return word(arg, param);
+        case ArgKind::memory_format:
+            return word(arg, param);
         case ArgKind::tensor:
         case ArgKind::const_tensor:
         case ArgKind::tensors:
         case ArgKind::const_tensors:
         case ArgKind::generator:
         case ArgKind::generators:
-        case ArgKind::pointer: break;
+        case ArgKind::pointer:
+            break;
     }
     if (std::holds_alternative<std::monostate>(param.value)) return Value();
     return wrong(arg, kind_of(param));

@@ -3,8 +3,8 @@
 #include "check/diagnose.hpp"
 #include "check/judge.hpp"
 #include "check/oracle.hpp"
-#include "core/convert.hpp"
 #include "check/scan.hpp"
+#include "core/convert.hpp"
 
 namespace diopi {
 

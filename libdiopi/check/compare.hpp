@@ -27,8 +27,8 @@ struct Bound {
 struct Comparison {
     Deviation deviation;
     bool passed = true;
-    std::string reason;  ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
-    std::string warning; ///< class D between the warn and the fail bound
+    std::string reason;   ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
+    std::string warning;  ///< class D between the warn and the fail bound
 };
 
 /// Compares `actual` (host memory, any strides, its own dtype) with `expected`.

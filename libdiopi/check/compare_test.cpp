@@ -66,8 +66,8 @@ TEST_CASE("every class passes the correctly rounded oracle in every dtype") {
     const std::vector<double> values = reals(5003);
     for (const Dtype dtype : kFloats) {
         for (const Accuracy accuracy : kElementwise) {
-            const Comparison result = check(rounded_to(dtype, {5003}, values), oracle_of({5003}, values),
-                                            bound_of(accuracy));
+            const Comparison result =
+                check(rounded_to(dtype, {5003}, values), oracle_of({5003}, values), bound_of(accuracy));
             INFO(name(dtype) << " class " << static_cast<char>(accuracy) << ": " << result.reason);
             CHECK(result.passed);
             CHECK(result.warning.empty());

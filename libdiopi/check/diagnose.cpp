@@ -58,10 +58,14 @@ class Collector {
 template <class Visit>
 auto with_words(const Tensor& actual, Visit&& visit) {
     switch (size_of(actual.dtype)) {
-        case 1: return visit(actual.data_as<const uint8_t>());
-        case 2: return visit(actual.data_as<const uint16_t>());
-        case 4: return visit(actual.data_as<const uint32_t>());
-        default: return visit(actual.data_as<const uint64_t>());
+        case 1:
+            return visit(actual.data_as<const uint8_t>());
+        case 2:
+            return visit(actual.data_as<const uint16_t>());
+        case 4:
+            return visit(actual.data_as<const uint32_t>());
+        default:
+            return visit(actual.data_as<const uint64_t>());
     }
 }
 
@@ -85,11 +89,16 @@ bool equal_words(const Word* actual, const Wide* expected, int64_t n) {
 /// The value that a word stands for in the dtype.
 double value_of(uint64_t word, Dtype dtype) {
     switch (dtype) {
-        case Dtype::int8: return static_cast<int8_t>(word);
-        case Dtype::int16: return static_cast<int16_t>(word);
-        case Dtype::int32: return static_cast<int32_t>(word);
-        case Dtype::int64: return static_cast<double>(static_cast<int64_t>(word));
-        default: return static_cast<double>(word);
+        case Dtype::int8:
+            return static_cast<int8_t>(word);
+        case Dtype::int16:
+            return static_cast<int16_t>(word);
+        case Dtype::int32:
+            return static_cast<int32_t>(word);
+        case Dtype::int64:
+            return static_cast<double>(static_cast<int64_t>(word));
+        default:
+            return static_cast<double>(word);
     }
 }
 
@@ -115,9 +124,12 @@ std::string print_figure(double x) {
 std::string how_far(const Deviation& d, Dtype dtype) {
     if (is_integer(dtype) || dtype == Dtype::boolean) return "max difference " + print_figure(d.max_abs);
     switch (d.accuracy_class) {
-        case 'D': return "max " + print_figure(d.budget_used) + " times the bound";
-        case 'E': return "max " + print_figure(d.budget_used) + " times the tolerance";
-        default: return "max " + print_figure(d.max_ulp) + " ulp";
+        case 'D':
+            return "max " + print_figure(d.budget_used) + " times the bound";
+        case 'E':
+            return "max " + print_figure(d.budget_used) + " times the tolerance";
+        default:
+            return "max " + print_figure(d.max_ulp) + " ulp";
     }
 }
 
@@ -195,8 +207,8 @@ void explain(const Diagnosis& diagnosis, const Tensor& actual, const Tensor& ora
         }
         if (d.mismatches > diagnosis.non_finite) comparison.reason += "; " + tally;
     } else {
-        comparison.reason = tally + ": " + how_far(d, actual.dtype) + " at " + place + ": got " + got + ", expected " +
-                            wanted;
+        comparison.reason =
+            tally + ": " + how_far(d, actual.dtype) + " at " + place + ": got " + got + ", expected " + wanted;
     }
     comparison.reason += "; " + d.where;
 }

@@ -45,8 +45,11 @@ struct Sample {
     Format format;
 
     explicit Sample(const Tensor& actual)
-        : wide(to_oracle(actual, Dtype::float64)), values(wide.data_as<double>()), n(actual.numel()),
-          dtype(actual.dtype), format(format_of(actual.dtype)) {}
+        : wide(to_oracle(actual, Dtype::float64)),
+          values(wide.data_as<double>()),
+          n(actual.numel()),
+          dtype(actual.dtype),
+          format(format_of(actual.dtype)) {}
 
     [[nodiscard]] double rounded(double x) const {
         if (!is_floating(dtype)) return x;
@@ -256,11 +259,17 @@ DistributionCheck check_distribution(const Tensor& actual, const Distribution& e
     const Sample sample(actual);
     measure(sample, check);
     switch (expected.law) {
-        case Law::kPermutation: check_permutation(sample, check); break;
-        case Law::kBernoulli: check_bernoulli(sample, expected.a, check); break;
+        case Law::kPermutation:
+            check_permutation(sample, check);
+            break;
+        case Law::kBernoulli:
+            check_bernoulli(sample, expected.a, check);
+            break;
         case Law::kNormal:
         case Law::kUniform:
-        case Law::kIntegerUniform: check_law(sample, expected, check); break;
+        case Law::kIntegerUniform:
+            check_law(sample, expected, check);
+            break;
     }
     return check;
 }

@@ -24,7 +24,7 @@ struct Distribution {
 /// The outcome of one distribution check.
 struct DistributionCheck {
     bool passed = true;
-    std::string reason;    ///< one line for people when it did not pass
+    std::string reason;  ///< one line for people when it did not pass
     int64_t n = 0;
     double mean = 0;
     double deviation = 0;  ///< standard deviation of the sample

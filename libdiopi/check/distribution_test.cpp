@@ -101,8 +101,8 @@ TEST_CASE("integers come evenly, and each of them") {
     CHECK_FALSE(follows(tensor_of({20'000}, Dtype::int64, good), Law::kIntegerUniform, -2, 7));
     std::vector<int64_t> without = good;
     for (int64_t& x : without) x = x == 7 ? 6 : x;
-    const DistributionCheck check = check_distribution(tensor_of({20'000}, Dtype::int64, without),
-                                                       {Law::kIntegerUniform, -2, 8});
+    const DistributionCheck check =
+        check_distribution(tensor_of({20'000}, Dtype::int64, without), {Law::kIntegerUniform, -2, 8});
     CHECK_FALSE(check.passed);
     CHECK_FALSE(follows(uniform(Dtype::float32, 100, 0, 9), Law::kIntegerUniform, 0, 10));
     auto wide = std::uniform_int_distribution<int64_t>(0, 9999);

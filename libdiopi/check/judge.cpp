@@ -78,15 +78,22 @@ Rule make_rule(const Bound& bound, Dtype dtype) {
             rule.bitwise = true;
             rule.ulps = 0.5 - 0x1p-54;
             break;
-        case Accuracy::B: rule.ulps = ulps_of_class_b(bound.max_ulp, dtype); break;
-        case Accuracy::C: rule.ulps = ulps_of_class_c(bound.max_ulp, dtype); break;
-        case Accuracy::D: bound_sums(rule, bound, dtype); break;
+        case Accuracy::B:
+            rule.ulps = ulps_of_class_b(bound.max_ulp, dtype);
+            break;
+        case Accuracy::C:
+            rule.ulps = ulps_of_class_c(bound.max_ulp, dtype);
+            break;
+        case Accuracy::D:
+            bound_sums(rule, bound, dtype);
+            break;
         case Accuracy::E:
             rule.atol = bound.tolerance.atol;
             rule.rtol = bound.tolerance.rtol;
             rule.ulps = is_half(dtype) ? 0.5 : 0;
             break;
-        case Accuracy::F: break;
+        case Accuracy::F:
+            break;
     }
     return rule;
 }
@@ -111,8 +118,8 @@ Judgement judge(double actual, double exact, double sum, const Rule& rule) {
     }
     result.ok = error <= allowed;
     if (rule.bitwise && error == 0.5 * ulp) {
-        result.ok = actual == round_to_precision(exact, rule.format.significand, rule.format.min_exponent,
-                                                 rule.format.largest);
+        result.ok =
+            actual == round_to_precision(exact, rule.format.significand, rule.format.min_exponent, rule.format.largest);
         allowed = result.ok ? error : allowed;
     }
     result.abs_error = std::min(error, kLargest);

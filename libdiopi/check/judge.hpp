@@ -7,10 +7,10 @@ namespace diopi {
 
 /// A binary floating-point format, as far as rounding to it goes.
 struct Format {
-    int significand = 53;       ///< bits, the hidden one included
-    int min_exponent = -1022;   ///< of the smallest normal number
-    double largest = 0;         ///< the largest finite number
-    double overflow = 0;        ///< the least magnitude that rounds to infinity; infinite for float64
+    int significand = 53;      ///< bits, the hidden one included
+    int min_exponent = -1022;  ///< of the smallest normal number
+    double largest = 0;        ///< the largest finite number
+    double overflow = 0;       ///< the least magnitude that rounds to infinity; infinite for float64
 };
 
 /// The floating dtype of the real and imaginary parts of a complex one; any other dtype unchanged.
@@ -42,12 +42,12 @@ struct Rule {
 /// One element judged.
 struct Judgement {
     bool ok = true;
-    bool finite = true;     ///< both values are finite in the output dtype; the figures below are 0 otherwise
+    bool finite = true;  ///< both values are finite in the output dtype; the figures below are 0 otherwise
     bool warned = false;
     double abs_error = 0;
-    double rel_error = 0;   ///< 0 where the exact value is 0
+    double rel_error = 0;  ///< 0 where the exact value is 0
     double ulp_error = 0;
-    double share = 0;       ///< of the allowed error
+    double share = 0;  ///< of the allowed error
 };
 
 /// `actual`: a value of the output dtype; `exact`: the unrounded oracle; `sum`: S of class D, ignored elsewhere.

@@ -5,8 +5,8 @@
 #include "check/diagnose.hpp"
 #include "check/judge.hpp"
 #include "check/oracle.hpp"
-#include "core/convert.hpp"
 #include "check/scan.hpp"
+#include "core/convert.hpp"
 #include "core/half.hpp"
 
 namespace diopi {
@@ -45,8 +45,8 @@ Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const To
     deviation.numel = actual.numel();
     if (actual.numel() != expected.numel()) {
         comparison.passed = false;
-        comparison.reason = std::to_string(actual.numel()) + " elements where " + std::to_string(expected.numel()) +
-                            " are wanted";
+        comparison.reason =
+            std::to_string(actual.numel()) + " elements where " + std::to_string(expected.numel()) + " are wanted";
         return comparison;
     }
     if (actual.numel() == 0) return comparison;

@@ -16,11 +16,11 @@ constexpr int64_t kLargestTile = 128;
 
 /// The mismatches as seen along one dimension.
 struct Axis {
-    std::string label;        ///< "row"
+    std::string label;  ///< "row"
     int64_t size = 0;
-    int64_t used = 0;         ///< positions that hold a mismatch
+    int64_t used = 0;  ///< positions that hold a mismatch
     int64_t first = 0, last = 0;
-    int64_t step = 0;         ///< greatest common divisor of the distances
+    int64_t step = 0;  ///< greatest common divisor of the distances
 };
 
 std::string label_of(size_t dim, size_t rank) {
@@ -37,9 +37,7 @@ std::string ordinal(int64_t n) {
 }
 
 /// Whether `count` random positions would all fall into a share of the tensor by luck.
-bool likely_by_chance(double share, int64_t count) {
-    return std::pow(share, static_cast<double>(count)) > kChance;
-}
+bool likely_by_chance(double share, int64_t count) { return std::pow(share, static_cast<double>(count)) > kChance; }
 
 Axis summarise(std::string label, const std::vector<bool>& used) {
     Axis axis{std::move(label), static_cast<int64_t>(used.size()), 0, -1, 0, 0};

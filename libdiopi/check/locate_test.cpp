@@ -22,9 +22,7 @@ std::string where(const Shape& shape, const std::function<bool(const Shape&, int
 
 }  // namespace
 
-TEST_CASE("nothing wrong has no place") {
-    CHECK(locate(Shape{4, 4}, {}).empty());
-}
+TEST_CASE("nothing wrong has no place") { CHECK(locate(Shape{4, 4}, {}).empty()); }
 
 TEST_CASE("single elements are named by their position") {
     CHECK(where({}, [](const Shape&, int64_t) { return true; }) == "the only element");

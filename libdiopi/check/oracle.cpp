@@ -19,24 +19,40 @@ namespace {
 template <class Visit>
 auto with_elements(const Tensor& tensor, Visit&& visit) {
     switch (tensor.dtype) {
-        case Dtype::int8: return visit(tensor.data_as<const int8_t>());
-        case Dtype::uint8: return visit(tensor.data_as<const uint8_t>());
-        case Dtype::int16: return visit(tensor.data_as<const int16_t>());
-        case Dtype::uint16: return visit(tensor.data_as<const uint16_t>());
-        case Dtype::int32: return visit(tensor.data_as<const int32_t>());
-        case Dtype::uint32: return visit(tensor.data_as<const uint32_t>());
-        case Dtype::int64: return visit(tensor.data_as<const int64_t>());
-        case Dtype::uint64: return visit(tensor.data_as<const uint64_t>());
-        case Dtype::float16: return visit(tensor.data_as<const Half>());
-        case Dtype::bfloat16: return visit(tensor.data_as<const Bfloat16>());
+        case Dtype::int8:
+            return visit(tensor.data_as<const int8_t>());
+        case Dtype::uint8:
+            return visit(tensor.data_as<const uint8_t>());
+        case Dtype::int16:
+            return visit(tensor.data_as<const int16_t>());
+        case Dtype::uint16:
+            return visit(tensor.data_as<const uint16_t>());
+        case Dtype::int32:
+            return visit(tensor.data_as<const int32_t>());
+        case Dtype::uint32:
+            return visit(tensor.data_as<const uint32_t>());
+        case Dtype::int64:
+            return visit(tensor.data_as<const int64_t>());
+        case Dtype::uint64:
+            return visit(tensor.data_as<const uint64_t>());
+        case Dtype::float16:
+            return visit(tensor.data_as<const Half>());
+        case Dtype::bfloat16:
+            return visit(tensor.data_as<const Bfloat16>());
         case Dtype::tfloat32:
-        case Dtype::float32: return visit(tensor.data_as<const float>());
-        case Dtype::float64: return visit(tensor.data_as<const double>());
-        case Dtype::complex32: return visit(tensor.data_as<const std::array<Half, 2>>());
-        case Dtype::complex64: return visit(tensor.data_as<const std::complex<float>>());
-        case Dtype::complex128: return visit(tensor.data_as<const std::complex<double>>());
+        case Dtype::float32:
+            return visit(tensor.data_as<const float>());
+        case Dtype::float64:
+            return visit(tensor.data_as<const double>());
+        case Dtype::complex32:
+            return visit(tensor.data_as<const std::array<Half, 2>>());
+        case Dtype::complex64:
+            return visit(tensor.data_as<const std::complex<float>>());
+        case Dtype::complex128:
+            return visit(tensor.data_as<const std::complex<double>>());
         case Dtype::boolean:
-        case Dtype::unsupported: break;
+        case Dtype::unsupported:
+            break;
     }
     return visit(tensor.data_as<const uint8_t>());
 }
@@ -50,17 +66,18 @@ std::complex<double> number(const std::complex<T>& x) {
     return {static_cast<double>(x.real()), static_cast<double>(x.imag())};
 }
 template <class T>
-    requires std::is_arithmetic_v<T>
-std::complex<double> number(T x) {
-    return static_cast<double>(x);
-}
+requires std::is_arithmetic_v<T> std::complex<double> number(T x) { return static_cast<double>(x); }
 
 int digits_of(Dtype output) {
     switch (significand_bits(output)) {
-        case 8: return 5;
-        case 11: return 6;
-        case 24: return 9;
-        default: return 17;
+        case 8:
+            return 5;
+        case 11:
+            return 6;
+        case 24:
+            return 9;
+        default:
+            return 17;
     }
 }
 

@@ -13,8 +13,8 @@ namespace diopi {
 /// `tensor` itself when it is contiguous, else a contiguous copy. Host memory.
 [[nodiscard]] Tensor gathered(const Tensor& tensor);
 
-/// `expected` contiguous and in `wide`, one of the wide dtypes (core/convert.hpp); itself when it is already. Floating values become
-/// integers by truncation, and 0 where they do not fit; a complex number keeps its real part only.
+/// `expected` contiguous and in `wide`, one of the wide dtypes (core/convert.hpp); itself when it is already. Floating
+/// values become integers by truncation, and 0 where they do not fit; a complex number keeps its real part only.
 [[nodiscard]] Tensor to_oracle(const Tensor& expected, Dtype wide);
 
 /// Element `flat` (row-major) of a contiguous tensor for people: shortest digits that name the value.

@@ -100,8 +100,8 @@ void widen_half(const void* from, int64_t n, double* to, bool bfloat) {
 }
 
 void widen(const Operands& operands, int64_t begin, int64_t n, double* to) {
-    const auto* from = static_cast<const std::byte*>(operands.actual) +
-                       begin * static_cast<int64_t>(size_of(operands.component));
+    const auto* from =
+        static_cast<const std::byte*>(operands.actual) + begin * static_cast<int64_t>(size_of(operands.component));
     if (operands.component == Dtype::float64) {
         std::memcpy(to, from, static_cast<size_t>(n) * sizeof(double));
     } else if (is_half(operands.component)) {

@@ -15,10 +15,18 @@ namespace diopi::testing {
 /// Stores `x` rounded to nearest as element `i` of a floating tensor.
 inline void store(const Tensor& tensor, int64_t i, double x) {
     switch (tensor.dtype) {
-        case Dtype::float16: tensor.data_as<Half>()[i] = to_half(x); break;
-        case Dtype::bfloat16: tensor.data_as<Bfloat16>()[i] = to_bfloat16(x); break;
-        case Dtype::float32: tensor.data_as<float>()[i] = static_cast<float>(x); break;
-        default: tensor.data_as<double>()[i] = x; break;
+        case Dtype::float16:
+            tensor.data_as<Half>()[i] = to_half(x);
+            break;
+        case Dtype::bfloat16:
+            tensor.data_as<Bfloat16>()[i] = to_bfloat16(x);
+            break;
+        case Dtype::float32:
+            tensor.data_as<float>()[i] = static_cast<float>(x);
+            break;
+        default:
+            tensor.data_as<double>()[i] = x;
+            break;
     }
 }
 

@@ -24,17 +24,17 @@ enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImpleme
 
 /// How far one output is from what was expected. Figures of mismatching and matching elements alike.
 struct Deviation {
-    std::string output;             ///< name of the argument that was compared
-    char accuracy_class = 'E';      ///< A..F of docs/accuracy.md
+    std::string output;         ///< name of the argument that was compared
+    char accuracy_class = 'E';  ///< A..F of docs/accuracy.md
     int64_t numel = 0;
     int64_t mismatches = 0;
     double max_ulp = 0, p99_ulp = 0;
     double max_abs = 0, max_rel = 0;
     double cosine = 1;
-    double budget_used = 0;         ///< largest share of the allowed error that was used; over 1 is a mismatch
+    double budget_used = 0;  ///< largest share of the allowed error that was used; over 1 is a mismatch
     std::vector<int64_t> worst_index;
     double worst_actual = 0, worst_expected = 0;
-    std::string where;              ///< pattern of the mismatches: "last element", "row 3", "every 8th", ...
+    std::string where;  ///< pattern of the mismatches: "last element", "row 3", "every 8th", ...
 };
 
 }  // namespace diopi

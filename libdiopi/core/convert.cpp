@@ -23,24 +23,41 @@ struct ComplexHalf {
 template <class Visit>
 void with_element_type(Dtype dtype, Visit&& visit) {
     switch (dtype) {
-        case Dtype::int8: return visit(int8_t{});
-        case Dtype::uint8: return visit(uint8_t{});
-        case Dtype::int16: return visit(int16_t{});
-        case Dtype::uint16: return visit(uint16_t{});
-        case Dtype::int32: return visit(int32_t{});
-        case Dtype::uint32: return visit(uint32_t{});
-        case Dtype::int64: return visit(int64_t{});
-        case Dtype::uint64: return visit(uint64_t{});
-        case Dtype::float16: return visit(Half{});
-        case Dtype::bfloat16: return visit(Bfloat16{});
+        case Dtype::int8:
+            return visit(int8_t{});
+        case Dtype::uint8:
+            return visit(uint8_t{});
+        case Dtype::int16:
+            return visit(int16_t{});
+        case Dtype::uint16:
+            return visit(uint16_t{});
+        case Dtype::int32:
+            return visit(int32_t{});
+        case Dtype::uint32:
+            return visit(uint32_t{});
+        case Dtype::int64:
+            return visit(int64_t{});
+        case Dtype::uint64:
+            return visit(uint64_t{});
+        case Dtype::float16:
+            return visit(Half{});
+        case Dtype::bfloat16:
+            return visit(Bfloat16{});
         case Dtype::float32:
-        case Dtype::tfloat32: return visit(float{});
-        case Dtype::float64: return visit(double{});
-        case Dtype::boolean: return visit(bool{});
-        case Dtype::complex32: return visit(ComplexHalf{});
-        case Dtype::complex64: return visit(std::complex<float>{});
-        case Dtype::complex128: return visit(Complex{});
-        case Dtype::unsupported: return;
+        case Dtype::tfloat32:
+            return visit(float{});
+        case Dtype::float64:
+            return visit(double{});
+        case Dtype::boolean:
+            return visit(bool{});
+        case Dtype::complex32:
+            return visit(ComplexHalf{});
+        case Dtype::complex64:
+            return visit(std::complex<float>{});
+        case Dtype::complex128:
+            return visit(Complex{});
+        case Dtype::unsupported:
+            return;
     }
 }
 
@@ -53,8 +70,10 @@ Out widened(In x) {
     } else if constexpr (std::is_same_v<In, std::complex<float>>) {
         return widened<Out>(Complex(x.real(), x.imag()));
     } else if constexpr (std::is_same_v<In, Complex>) {
-        if constexpr (std::is_same_v<Out, Complex>) return x;
-        else return static_cast<Out>(x.real());
+        if constexpr (std::is_same_v<Out, Complex>)
+            return x;
+        else
+            return static_cast<Out>(x.real());
     } else if constexpr (std::is_floating_point_v<In> && std::is_same_v<Out, int64_t>) {
         return std::fabs(x) < In(0x1p63) ? static_cast<int64_t>(x) : 0;
     } else {
@@ -65,11 +84,14 @@ Out widened(In x) {
 template <class Out, class In>
 Out narrowed(In x) {
     if constexpr (std::is_same_v<In, Complex>) {
-        if constexpr (std::is_same_v<Out, Complex>) return x;
+        if constexpr (std::is_same_v<Out, Complex>)
+            return x;
         else if constexpr (std::is_same_v<Out, std::complex<float>>)
             return {static_cast<float>(x.real()), static_cast<float>(x.imag())};
-        else if constexpr (std::is_same_v<Out, ComplexHalf>) return {to_half(x.real()), to_half(x.imag())};
-        else return narrowed<Out>(x.real());
+        else if constexpr (std::is_same_v<Out, ComplexHalf>)
+            return {to_half(x.real()), to_half(x.imag())};
+        else
+            return narrowed<Out>(x.real());
     } else if constexpr (std::is_same_v<Out, Half>) {
         return to_half(static_cast<double>(x));
     } else if constexpr (std::is_same_v<Out, Bfloat16>) {
@@ -84,8 +106,8 @@ Out narrowed(In x) {
 }
 
 template <class T>
-constexpr bool is_wide = std::is_same_v<T, double> || std::is_same_v<T, int64_t> || std::is_same_v<T, bool> ||
-                         std::is_same_v<T, Complex>;
+constexpr bool is_wide =
+    std::is_same_v<T, double> || std::is_same_v<T, int64_t> || std::is_same_v<T, bool> || std::is_same_v<T, Complex>;
 
 }  // namespace
 

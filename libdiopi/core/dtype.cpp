@@ -62,9 +62,12 @@ Dtype promote_integers(Dtype a, Dtype b) {
     const Dtype without = signed_a ? b : a;
     if (size_of(with_sign) > size_of(without)) return with_sign;
     switch (size_of(without)) {
-        case 1: return Dtype::int16;
-        case 2: return Dtype::int32;
-        default: return Dtype::int64;
+        case 1:
+            return Dtype::int16;
+        case 2:
+            return Dtype::int32;
+        default:
+            return Dtype::int64;
     }
 }
 
@@ -105,11 +108,15 @@ Dtype promote(Dtype a, Dtype b) {
 Dtype promote_with_number(Dtype tensor, Dtype number) {
     if (row(number).category <= row(tensor).category) return tensor;
     switch (row(number).category) {
-        case Category::kInteger: return Dtype::int64;
-        case Category::kFloating: return Dtype::float32;
-        case Category::kComplex: return complex_of(tensor);
+        case Category::kInteger:
+            return Dtype::int64;
+        case Category::kFloating:
+            return Dtype::float32;
+        case Category::kComplex:
+            return complex_of(tensor);
         case Category::kBool:
-        case Category::kNone: break;
+        case Category::kNone:
+            break;
     }
     return tensor;
 }

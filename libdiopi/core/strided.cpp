@@ -44,11 +44,16 @@ void copy_strided(const Tensor& from, const Tensor& to) {
         return;
     }
     switch (size_of(from.dtype)) {
-        case 1: return copy_rows<uint8_t>(from, to);
-        case 2: return copy_rows<uint16_t>(from, to);
-        case 4: return copy_rows<uint32_t>(from, to);
-        case 8: return copy_rows<uint64_t>(from, to);
-        default: return copy_rows<Wide>(from, to);
+        case 1:
+            return copy_rows<uint8_t>(from, to);
+        case 2:
+            return copy_rows<uint16_t>(from, to);
+        case 4:
+            return copy_rows<uint32_t>(from, to);
+        case 8:
+            return copy_rows<uint64_t>(from, to);
+        default:
+            return copy_rows<Wide>(from, to);
     }
 }
 

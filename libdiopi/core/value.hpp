@@ -13,8 +13,8 @@ namespace diopi {
 /// A number with its dtype, as diopiScalar_t.
 struct Scalar {
     Dtype dtype = Dtype::float64;
-    double real = 0;       ///< the value when dtype is floating
-    int64_t integer = 0;   ///< the value otherwise
+    double real = 0;      ///< the value when dtype is floating
+    int64_t integer = 0;  ///< the value otherwise
 
     [[nodiscard]] static Scalar of(double x) { return {Dtype::float64, x, static_cast<int64_t>(0)}; }
     [[nodiscard]] static Scalar of(int64_t x) { return {Dtype::int64, static_cast<double>(x), x}; }

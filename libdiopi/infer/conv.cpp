@@ -34,8 +34,8 @@ Specs convolution(Call& call, const ResultHints&) {
         shape.push_back(room / stride + 1);
     }
     if (const Tensor* bias = call.tensor("bias"); bias != nullptr && bias->shape != Shape{weight.shape[0]}) {
-        return contradiction(call, "bias " + to_string(bias->shape) + " must be (" + std::to_string(weight.shape[0]) +
-                                       ",)");
+        return contradiction(call,
+                             "bias " + to_string(bias->shape) + " must be (" + std::to_string(weight.shape[0]) + ",)");
     }
     return one(call, "out", {std::move(shape), input.dtype, {}});
 }

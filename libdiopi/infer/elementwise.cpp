@@ -37,8 +37,8 @@ Result<TensorSpec> combined(const Call& call) {
     const Tensor& other = *call.tensor("other");
     std::optional<Shape> shape = broadcast_shapes(input.shape, other.shape);
     if (!shape) {
-        return contradiction(call, "input " + to_string(input.shape) + " and other " + to_string(other.shape) +
-                                       " do not broadcast");
+        return contradiction(
+            call, "input " + to_string(input.shape) + " and other " + to_string(other.shape) + " do not broadcast");
     }
     return TensorSpec{std::move(*shape), result_type(input, other), {}};
 }

@@ -29,22 +29,38 @@ Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
     switch (call.row->rule) {
         case ShapeRule::unknown:
             return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
-        case ShapeRule::same: return same(call, hints);
-        case ShapeRule::in_place: return in_place(call, hints);
-        case ShapeRule::gradients: return gradients(call, hints);
-        case ShapeRule::broadcast: return broadcast(call, hints);
-        case ShapeRule::broadcast_div: return broadcast_div(call, hints);
-        case ShapeRule::convolution: return convolution(call, hints);
-        case ShapeRule::batch_norm: return batch_norm(call, hints);
-        case ShapeRule::max_pool: return max_pool(call, hints);
-        case ShapeRule::adaptive_pool: return adaptive_pool(call, hints);
-        case ShapeRule::linear: return linear(call, hints);
-        case ShapeRule::nll_loss: return nll_loss(call, hints);
-        case ShapeRule::cross_entropy: return cross_entropy(call, hints);
-        case ShapeRule::reduce_mean: return reduce_mean(call, hints);
-        case ShapeRule::reduce_sum: return reduce_sum(call, hints);
-        case ShapeRule::reduce_index: return reduce_index(call, hints);
-        case ShapeRule::cat: return cat(call, hints);
+        case ShapeRule::same:
+            return same(call, hints);
+        case ShapeRule::in_place:
+            return in_place(call, hints);
+        case ShapeRule::gradients:
+            return gradients(call, hints);
+        case ShapeRule::broadcast:
+            return broadcast(call, hints);
+        case ShapeRule::broadcast_div:
+            return broadcast_div(call, hints);
+        case ShapeRule::convolution:
+            return convolution(call, hints);
+        case ShapeRule::batch_norm:
+            return batch_norm(call, hints);
+        case ShapeRule::max_pool:
+            return max_pool(call, hints);
+        case ShapeRule::adaptive_pool:
+            return adaptive_pool(call, hints);
+        case ShapeRule::linear:
+            return linear(call, hints);
+        case ShapeRule::nll_loss:
+            return nll_loss(call, hints);
+        case ShapeRule::cross_entropy:
+            return cross_entropy(call, hints);
+        case ShapeRule::reduce_mean:
+            return reduce_mean(call, hints);
+        case ShapeRule::reduce_sum:
+            return reduce_sum(call, hints);
+        case ShapeRule::reduce_index:
+            return reduce_index(call, hints);
+        case ShapeRule::cat:
+            return cat(call, hints);
     }
     return internal_error("a shape rule without a function");
 }

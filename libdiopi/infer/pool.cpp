@@ -45,10 +45,12 @@ Specs max_pool(Call& call, const ResultHints&) {
         const int64_t padding = (*call.ints("padding"))[i];
         const int64_t dilation = (*call.ints("dilation"))[i];
         if (kernel <= 0 || step <= 0 || dilation <= 0 || padding < 0 || padding > kernel / 2) {
-            return contradiction(call, "kernel_size, stride and dilation must be positive and padding at most half of "
-                                       "kernel_size");
+            return contradiction(call,
+                                 "kernel_size, stride and dilation must be positive and padding at most half of "
+                                 "kernel_size");
         }
-        const int64_t size = windows(input.shape[*leading + i], kernel, step, padding, dilation, call.flag("ceil_mode"));
+        const int64_t size =
+            windows(input.shape[*leading + i], kernel, step, padding, dilation, call.flag("ceil_mode"));
         if (size <= 0) return contradiction(call, "input " + to_string(input.shape) + " is smaller than the kernel");
         shape.push_back(size);
     }

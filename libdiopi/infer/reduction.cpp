@@ -19,8 +19,10 @@ Result<Shape> reduced(const Call& call, const Shape& shape, const IntList& dims,
     }
     Shape out;
     for (size_t i = 0; i < shape.size(); ++i) {
-        if (!gone[i]) out.push_back(shape[i]);
-        else if (keepdim) out.push_back(1);
+        if (!gone[i])
+            out.push_back(shape[i]);
+        else if (keepdim)
+            out.push_back(1);
     }
     return out;
 }
@@ -33,7 +35,8 @@ Specs reduce_mean(Call& call, const ResultHints& hints) {
     if (!shape.ok()) return shape.error();
     const Dtype dtype = hints.dtype.value_or(input.dtype);
     if (!is_floating(dtype) && !is_complex(dtype)) {
-        return contradiction(call, "the mean of " + std::string(name(dtype)) + " is not defined; give a floating dtype");
+        return contradiction(call,
+                             "the mean of " + std::string(name(dtype)) + " is not defined; give a floating dtype");
     }
     return one(call, "out", {std::move(*shape), dtype, {}});
 }
@@ -53,8 +56,8 @@ Specs reduce_index(Call& call, const ResultHints&) {
     auto shape = reduced(call, input.shape, dims, call.flag("keepdim"));
     if (!shape.ok()) return shape.error();
     if (input.numel() == 0 && numel(*shape) > 0) {
-        return contradiction(call, "the position of the extreme of no elements is not defined: input " +
-                                       to_string(input.shape));
+        return contradiction(
+            call, "the position of the extreme of no elements is not defined: input " + to_string(input.shape));
     }
     return one(call, "out", {std::move(*shape), Dtype::int64, {}});
 }

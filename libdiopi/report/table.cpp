@@ -45,7 +45,8 @@ std::vector<int> Table::fit(int width) const {
     // Columns that are expendable go before text is squeezed below half of what it wants.
     std::vector<int> squeezed = widths;
     for (size_t c = 0; c < widths.size(); ++c) {
-        if (columns_[c].align == Align::kLeft) squeezed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
+        if (columns_[c].align == Align::kLeft)
+            squeezed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
     }
     for (size_t c = columns_.size(); c-- > 0 && total_width(squeezed) > width;) {
         if (columns_[c].expendable) squeezed[c] = widths[c] = kLeftOut;

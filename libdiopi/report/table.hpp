@@ -14,7 +14,7 @@ enum class Align { kLeft, kRight };
 struct Column {
     std::string title;
     Align align = Align::kLeft;
-    int max_width = 0;  ///< columns that it may take at most; 0: as many as its longest cell
+    int max_width = 0;        ///< columns that it may take at most; 0: as many as its longest cell
     bool expendable = false;  ///< left out where the table is too wide otherwise, the last such column first
 };
 

@@ -22,12 +22,18 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Crashes and the like are the parent's to judge; among the steps of one case the worst verdict counts.
 int severity(Verdict verdict) {
     switch (verdict) {
-        case Verdict::kPassed: return 0;
-        case Verdict::kSkipped: return 1;
-        case Verdict::kNotImplemented: return 2;
-        case Verdict::kFailed: return 3;
-        case Verdict::kTimeout: return 4;
-        case Verdict::kCrashed: return 5;
+        case Verdict::kPassed:
+            return 0;
+        case Verdict::kSkipped:
+            return 1;
+        case Verdict::kNotImplemented:
+            return 2;
+        case Verdict::kFailed:
+            return 3;
+        case Verdict::kTimeout:
+            return 4;
+        case Verdict::kCrashed:
+            return 5;
     }
     return 5;
 }
@@ -74,8 +80,8 @@ class StepRun {
         result.function = step->function;
         if (!options_.backend->implements(*step->call.row)) {
             result.verdict = Verdict::kNotImplemented;
-            result.reason = std::string(options_.backend->name()) + " does not implement " +
-                            std::string(step->call.row->function);
+            result.reason =
+                std::string(options_.backend->name()) + " does not implement " + std::string(step->call.row->function);
             return result;
         }
         judge(*step, result);
@@ -131,9 +137,8 @@ class StepRun {
         const Bound bound = bound_for(step, output);
         const bool sums = bound.accuracy == AccuracyClass::D && bound.accumulation_length > 1 && !options_.legacy;
         const TensorPtr magnitude = sums ? magnitude_of(step, value.arg) : nullptr;
-        Comparison comparison = options_.legacy
-                                    ? compare_legacy(**actual, *value.tensor, case_.tolerance)
-                                    : compare(**actual, *value.tensor, output.spec, bound, magnitude.get());
+        Comparison comparison = options_.legacy ? compare_legacy(**actual, *value.tensor, case_.tolerance)
+                                                : compare(**actual, *value.tensor, output.spec, bound, magnitude.get());
         comparison.deviation.output = step.call.row->args()[value.arg].name;
         if (!comparison.passed) fail_step(result, comparison.deviation.output + ": " + comparison.reason);
         result.deviations.push_back(std::move(comparison.deviation));

@@ -74,7 +74,8 @@ class Conformance {
         if (options_.resume) {
             auto journal = read_journal(journal_path(options_.run_folder));
             if (!journal.ok()) return journal.status();
-            if (journal->header.seed != options_.cases.seed || journal->header.backend != options_.cases.backend->name()) {
+            if (journal->header.seed != options_.cases.seed ||
+                journal->header.backend != options_.cases.backend->name()) {
                 return bad_input("the journal in " + options_.run_folder + " is of backend " + journal->header.backend +
                                  " and seed " + std::to_string(journal->header.seed) +
                                  "; give the same --impl and --seed to --resume");
@@ -162,8 +163,7 @@ class Conformance {
 
     void report(CaseResult result) {
         run_.results.push_back(std::move(result));
-        on_result_(run_.results.back(), static_cast<int64_t>(run_.results.size()),
-                   static_cast<int64_t>(cases_.size()));
+        on_result_(run_.results.back(), static_cast<int64_t>(run_.results.size()), static_cast<int64_t>(cases_.size()));
     }
 
     const std::vector<Case>& cases_;

@@ -155,7 +155,9 @@ class Generation {
  public:
     Generation(const std::vector<Case>& cases, const GenerateOptions& options,
                const std::function<void(const GeneratedFile&)>& on_file)
-        : options_(options), on_file_(on_file), files_(plan_files(cases, options)),
+        : options_(options),
+          on_file_(on_file),
+          files_(plan_files(cases, options)),
           folder_(options.data + "/baselines") {}
 
     Result<std::vector<GeneratedFile>> run() {
@@ -245,8 +247,8 @@ Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_conta
         auto expected = (*steps)->expected(*step);
         if (!expected.ok()) return expected.error();
         for (const Expected& value : *expected) {
-            baseline.expected[name].push_back({std::string(step->call.row->args()[value.arg].name), value.tensor,
-                                               own_dtype(*step, value.arg)});
+            baseline.expected[name].push_back(
+                {std::string(step->call.row->args()[value.arg].name), value.tensor, own_dtype(*step, value.arg)});
         }
     }
     return baseline;

@@ -29,12 +29,12 @@ enum class Kept {
 /// One baseline file and what became of it.
 struct GeneratedFile {
     std::string path;
-    int64_t cases = 0;            ///< stored
-    int64_t former = 0;           ///< of the former file, not asked for this time, and kept
-    int64_t left_out = 0;         ///< random operators, and those without a reference
+    int64_t cases = 0;     ///< stored
+    int64_t former = 0;    ///< of the former file, not asked for this time, and kept
+    int64_t left_out = 0;  ///< random operators, and those without a reference
     int64_t bytes = 0;
     Kept kept = Kept::kNot;
-    std::string trouble;          ///< why there is no file, or none that is whole
+    std::string trouble;  ///< why there is no file, or none that is whole
 };
 
 /// Makes the files that the cases belong to; `on_file` sees each as it is finished. Files that are there stay as they

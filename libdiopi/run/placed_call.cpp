@@ -33,8 +33,8 @@ Result<PlacedCall> PlacedCall::create(const Step& step, Context& context, InputC
     return placed;
 }
 
-Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, bool is_const, const std::string& name,
-                                     Context& context, InputChecksums& checksums) {
+Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, bool is_const, const std::string& name, Context& context,
+                                     InputChecksums& checksums) {
     if (tensor == nullptr) return tensor;
     TensorPtr result = tensor;
     if (!is_const || !context.device->is_host()) {

@@ -44,8 +44,7 @@ class CaseSteps {
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
     /// The baseline's expected values of a step that it has; each of the step's results must be among them.
-    [[nodiscard]] Result<std::vector<Expected>> stored(const Step& step,
-                                                       const std::vector<NamedTensor>& values) const;
+    [[nodiscard]] Result<std::vector<Expected>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);
 
     const Case* case_;

@@ -81,9 +81,7 @@ std::string_view name(Stop stop) { return stop == Stop::kConverged ? "converged"
 Timing summarize(std::vector<double> samples) {
     std::ranges::sort(samples);
     const auto n = static_cast<double>(samples.size());
-    const auto at = [&](double rank) {
-        return samples[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))];
-    };
+    const auto at = [&](double rank) { return samples[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))]; };
     const auto quantile = [&](double q) {
         const double rank = q * (n - 1);
         const double below = at(std::floor(rank));

@@ -10,11 +10,11 @@
 namespace diopi {
 
 struct TimingOptions {
-    double max_seconds = 2;          ///< for the samples of one call
+    double max_seconds = 2;  ///< for the samples of one call
     double max_warmup_seconds = 1;
     double wanted_interval = 0.005;  ///< half width of the median's 95% interval, relative
     int min_samples = 20;
-    int min_short_samples = 100;     ///< for a call below kShortCall
+    int min_short_samples = 100;  ///< for a call below kShortCall
 };
 
 /// Below this a sample is a batch of calls.
@@ -29,8 +29,8 @@ struct Timing {
     double min = 0, q1 = 0, median = 0, q3 = 0;
     double low = 0, high = 0;  ///< 95% interval of the median, from order statistics
     int64_t samples = 0;
-    int64_t batch = 1;         ///< calls per sample
-    int64_t warmup = 0;        ///< calls before the first sample
+    int64_t batch = 1;   ///< calls per sample
+    int64_t warmup = 0;  ///< calls before the first sample
     Stop stop = Stop::kConverged;
 };
 

@@ -162,9 +162,11 @@ class Pool {
  public:
     Pool(const std::vector<size_t>& items, const PoolOptions& options, const std::function<std::string(size_t)>& work,
          const std::function<Status(size_t, const WorkOutcome&)>& done)
-        : items_(items), limit_(std::chrono::duration_cast<Clock::duration>(
-                             std::chrono::duration<double>(options.timeout_s))),
-          timeout_s_(options.timeout_s), work_(work), done_(done) {
+        : items_(items),
+          limit_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.timeout_s))),
+          timeout_s_(options.timeout_s),
+          work_(work),
+          done_(done) {
         workers_.resize(std::min(static_cast<size_t>(std::max(options.jobs, 1)), std::max<size_t>(items.size(), 1)));
     }
 
@@ -216,7 +218,8 @@ class Pool {
         if (Clock::now() < worker.deadline()) return {};
         worker.stop();
         const std::string limit = std::to_string(timeout_s_);
-        return done_(item, {WorkOutcome::End::kTimeout, {},
+        return done_(item, {WorkOutcome::End::kTimeout,
+                            {},
                             "no answer within " + limit.substr(0, limit.find('.') + 2) + " s (--timeout)"});
     }
 

@@ -14,8 +14,8 @@ Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
     tensor->strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
     tensor->dtype = spec.dtype;
     size_t nbytes = 0;
-    if (__builtin_mul_overflow(static_cast<size_t>(storage_extent(tensor->shape, tensor->strides)),
-                               size_of(spec.dtype), &nbytes)) {
+    if (__builtin_mul_overflow(static_cast<size_t>(storage_extent(tensor->shape, tensor->strides)), size_of(spec.dtype),
+                               &nbytes)) {
         return bad_input("a tensor of shape " + to_string(spec.shape) + " is larger than the address space");
     }
     auto memory = device.allocate(nbytes);

@@ -17,31 +17,48 @@ namespace {
 
 template <class T>
 consteval ArgKind kind_of() {
-    if constexpr (std::is_same_v<T, diopiTensorHandle_t>) return ArgKind::tensor;
-    else if constexpr (std::is_same_v<T, diopiConstTensorHandle_t>) return ArgKind::const_tensor;
-    else if constexpr (std::is_same_v<T, diopiTensorHandle_t*>) return ArgKind::tensors;
-    else if constexpr (std::is_same_v<T, diopiConstTensorHandle_t*>) return ArgKind::const_tensors;
+    if constexpr (std::is_same_v<T, diopiTensorHandle_t>)
+        return ArgKind::tensor;
+    else if constexpr (std::is_same_v<T, diopiConstTensorHandle_t>)
+        return ArgKind::const_tensor;
+    else if constexpr (std::is_same_v<T, diopiTensorHandle_t*>)
+        return ArgKind::tensors;
+    else if constexpr (std::is_same_v<T, diopiConstTensorHandle_t*>)
+        return ArgKind::const_tensors;
     else if constexpr (std::is_same_v<T, const diopiScalar_t*> || std::is_same_v<T, diopiScalar_t*>)
         return ArgKind::scalar;
-    else if constexpr (std::is_same_v<T, diopiSize_t>) return ArgKind::int_list;
-    else if constexpr (std::is_same_v<T, diopiSize_t*>) return ArgKind::int_list_ptr;
-    else if constexpr (std::is_same_v<T, int64_t>) return ArgKind::int64;
-    else if constexpr (std::is_same_v<T, int32_t>) return ArgKind::int32;
-    else if constexpr (std::is_same_v<T, float>) return ArgKind::float32;
-    else if constexpr (std::is_same_v<T, double>) return ArgKind::float64;
-    else if constexpr (std::is_same_v<T, bool>) return ArgKind::boolean;
-    else if constexpr (std::is_same_v<T, const char*>) return ArgKind::text;
-    else if constexpr (std::is_same_v<T, diopiReduction_t>) return ArgKind::reduction;
-    else if constexpr (std::is_same_v<T, diopiRoundMode_t>) return ArgKind::round_mode;
-    else if constexpr (std::is_same_v<T, diopiMemoryFormat_t>) return ArgKind::memory_format;
+    else if constexpr (std::is_same_v<T, diopiSize_t>)
+        return ArgKind::int_list;
+    else if constexpr (std::is_same_v<T, diopiSize_t*>)
+        return ArgKind::int_list_ptr;
+    else if constexpr (std::is_same_v<T, int64_t>)
+        return ArgKind::int64;
+    else if constexpr (std::is_same_v<T, int32_t>)
+        return ArgKind::int32;
+    else if constexpr (std::is_same_v<T, float>)
+        return ArgKind::float32;
+    else if constexpr (std::is_same_v<T, double>)
+        return ArgKind::float64;
+    else if constexpr (std::is_same_v<T, bool>)
+        return ArgKind::boolean;
+    else if constexpr (std::is_same_v<T, const char*>)
+        return ArgKind::text;
+    else if constexpr (std::is_same_v<T, diopiReduction_t>)
+        return ArgKind::reduction;
+    else if constexpr (std::is_same_v<T, diopiRoundMode_t>)
+        return ArgKind::round_mode;
+    else if constexpr (std::is_same_v<T, diopiMemoryFormat_t>)
+        return ArgKind::memory_format;
     else if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<T>>, int64_t>)
         return ArgKind::int64_ptr;
     else if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<T>>, double>)
         return ArgKind::float64_ptr;
     else if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<T>>, bool>)
         return ArgKind::boolean_ptr;
-    else if constexpr (std::is_same_v<T, diopiGeneratorHandle_t>) return ArgKind::generator;
-    else if constexpr (std::is_same_v<T, diopiGeneratorHandle_t*>) return ArgKind::generators;
+    else if constexpr (std::is_same_v<T, diopiGeneratorHandle_t>)
+        return ArgKind::generator;
+    else if constexpr (std::is_same_v<T, diopiGeneratorHandle_t*>)
+        return ArgKind::generators;
     else {
         static_assert(std::is_same_v<T, void*>, "a C type that cannot be boxed");
         return ArgKind::pointer;
@@ -112,9 +129,9 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
 }
 
 constexpr Row kRows[] = {
-#define DIOPI_ROW(function, op, overload, variant, rule, accuracy, repeat, args)                                \
-    make_row<decltype(::function)>(#function, Family::DIOPI_FAMILY, op, overload, Variant::variant,             \
-                                   ShapeRule::rule, AccuracyClass::accuracy, Repeat::repeat, args),
+#define DIOPI_ROW(function, op, overload, variant, rule, accuracy, repeat, args)                                     \
+    make_row<decltype(::function)>(#function, Family::DIOPI_FAMILY, op, overload, Variant::variant, ShapeRule::rule, \
+                                   AccuracyClass::accuracy, Repeat::repeat, args),
 #include "schema/all.inc"
 #undef DIOPI_ROW
 };
@@ -154,9 +171,9 @@ std::span<const Row* const> rows_of(std::string_view op) {
 }
 
 std::string_view name(Family family) {
-    constexpr std::string_view kNames[] = {"elementwise", "activation", "reduction", "sort",   "index", "shape",
-                                           "linear",      "conv",       "pool",      "norm",   "loss",  "optim",
-                                           "random",      "attention",  "vision",    "mmcv",   "sparse", "amp"};
+    constexpr std::string_view kNames[] = {"elementwise", "activation", "reduction", "sort", "index",  "shape",
+                                           "linear",      "conv",       "pool",      "norm", "loss",   "optim",
+                                           "random",      "attention",  "vision",    "mmcv", "sparse", "amp"};
     return kNames[static_cast<size_t>(family)];
 }
 
@@ -166,10 +183,11 @@ std::string_view name(Variant variant) {
 }
 
 std::string_view name(ArgKind kind) {
-    constexpr std::string_view kNames[] = {"tensor",   "tensor",    "tensor list", "tensor list", "number",   "integers",
-                                           "integers", "integer",   "integer",     "floating",    "floating", "bool",
-                                           "text",     "reduction", "rounding mode", "memory format", "integer",
-                                           "floating", "bool",      "generator",   "generators",  "pointer"};
+    constexpr std::string_view kNames[] = {"tensor",        "tensor",   "tensor list", "tensor list", "number",
+                                           "integers",      "integers", "integer",     "integer",     "floating",
+                                           "floating",      "bool",     "text",        "reduction",   "rounding mode",
+                                           "memory format", "integer",  "floating",    "bool",        "generator",
+                                           "generators",    "pointer"};
     return kNames[static_cast<size_t>(kind)];
 }
 

@@ -26,8 +26,24 @@
 namespace diopi {
 
 enum class Family {
-    elementwise, activation, reduction, sort, index, shape, linear, conv, pool, norm, loss, optim, random, attention,
-    vision, mmcv, sparse, amp
+    elementwise,
+    activation,
+    reduction,
+    sort,
+    index,
+    shape,
+    linear,
+    conv,
+    pool,
+    norm,
+    loss,
+    optim,
+    random,
+    attention,
+    vision,
+    mmcv,
+    sparse,
+    amp
 };
 
 /// What a function does to its operator's tensors.
@@ -35,8 +51,23 @@ enum class Variant { forward, inplace, backward, utility };
 
 /// How output shapes and dtypes follow from the inputs (infer/). unknown: not described yet.
 enum class ShapeRule {
-    unknown, same, in_place, gradients, broadcast, broadcast_div, convolution, batch_norm, max_pool, adaptive_pool,
-    linear, nll_loss, cross_entropy, reduce_mean, reduce_sum, reduce_index, cat
+    unknown,
+    same,
+    in_place,
+    gradients,
+    broadcast,
+    broadcast_div,
+    convolution,
+    batch_norm,
+    max_pool,
+    adaptive_pool,
+    linear,
+    nll_loss,
+    cross_entropy,
+    reduce_mean,
+    reduce_sum,
+    reduce_index,
+    cat
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -47,28 +78,28 @@ enum class Repeat { repeatable, varying };
 
 /// The C type of a parameter, as far as boxing goes.
 enum class ArgKind : uint8_t {
-    tensor,          ///< diopiTensorHandle_t
-    const_tensor,    ///< diopiConstTensorHandle_t
-    tensors,         ///< diopiTensorHandle_t*: outputs, or one tensor that the callee makes
-    const_tensors,   ///< diopiConstTensorHandle_t*
-    scalar,          ///< const diopiScalar_t*
-    int_list,        ///< diopiSize_t
-    int_list_ptr,    ///< diopiSize_t*, may be null
+    tensor,         ///< diopiTensorHandle_t
+    const_tensor,   ///< diopiConstTensorHandle_t
+    tensors,        ///< diopiTensorHandle_t*: outputs, or one tensor that the callee makes
+    const_tensors,  ///< diopiConstTensorHandle_t*
+    scalar,         ///< const diopiScalar_t*
+    int_list,       ///< diopiSize_t
+    int_list_ptr,   ///< diopiSize_t*, may be null
     int64,
     int32,
     float32,
     float64,
     boolean,
-    text,            ///< const char*
-    reduction,       ///< diopiReduction_t
-    round_mode,      ///< diopiRoundMode_t
-    memory_format,   ///< diopiMemoryFormat_t
-    int64_ptr,       ///< const int64_t*, may be null, or int64_t* to be written
-    float64_ptr,     ///< const double* or double*
-    boolean_ptr,     ///< const bool* or bool*
-    generator,       ///< diopiGeneratorHandle_t
-    generators,      ///< diopiGeneratorHandle_t*
-    pointer          ///< void*
+    text,           ///< const char*
+    reduction,      ///< diopiReduction_t
+    round_mode,     ///< diopiRoundMode_t
+    memory_format,  ///< diopiMemoryFormat_t
+    int64_ptr,      ///< const int64_t*, may be null, or int64_t* to be written
+    float64_ptr,    ///< const double* or double*
+    boolean_ptr,    ///< const bool* or bool*
+    generator,      ///< diopiGeneratorHandle_t
+    generators,     ///< diopiGeneratorHandle_t*
+    pointer         ///< void*
 };
 
 struct Arg {
@@ -77,14 +108,12 @@ struct Arg {
     std::string_view list;      ///< the list whose length this argument is; empty: none
     std::string_view standard;  ///< the default's text
     ArgKind kind = ArgKind::int64;
-    bool is_output = false;     ///< a tensor (list) that the function writes and does not read
-    bool is_inout = false;      ///< a tensor that it reads and writes
+    bool is_output = false;  ///< a tensor (list) that the function writes and does not read
+    bool is_inout = false;   ///< a tensor that it reads and writes
     bool optional = false;
     bool has_default = false;
 
-    [[nodiscard]] constexpr bool is_tensor() const {
-        return kind == ArgKind::tensor || kind == ArgKind::const_tensor;
-    }
+    [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {
         return kind == ArgKind::tensors || kind == ArgKind::const_tensors;
     }

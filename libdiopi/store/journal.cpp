@@ -71,9 +71,13 @@ Json encode(const StepResult& step) {
 }
 
 Json encode(const RunHeader& header) {
-    return {{"diopi_journal", kJournalFormat}, {"command", header.command},
-            {"repeat", header.repeat},         {"backend", header.backend},       {"seed", header.seed},
-            {"started", header.started},       {"cases", header.cases}};
+    return {{"diopi_journal", kJournalFormat},
+            {"command", header.command},
+            {"repeat", header.repeat},
+            {"backend", header.backend},
+            {"seed", header.seed},
+            {"started", header.started},
+            {"cases", header.cases}};
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

@@ -48,7 +48,9 @@ CaseResult sample(const std::string& id) {
     return result;
 }
 
-RunHeader header() { return {{"diopi", "test", "--fname", "add"}, "--seed 42", "cpu", 42, "2022-09-29T16:40:40+0800", 2}; }
+RunHeader header() {
+    return {{"diopi", "test", "--fname", "add"}, "--seed 42", "cpu", 42, "2022-09-29T16:40:40+0800", 2};
+}
 
 void append_raw(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::app) << text; }
 

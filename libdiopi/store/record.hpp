@@ -18,12 +18,12 @@ struct TensorInfo {
 
 /// One call of a case: forward, inplace or backward.
 struct StepResult {
-    std::string function;           ///< "batch_norm_backward": printed after "diopi_functions."
-    std::string step;               ///< "forward", "inplace", "backward"
+    std::string function;  ///< "batch_norm_backward": printed after "diopi_functions."
+    std::string step;      ///< "forward", "inplace", "backward"
     Verdict verdict = Verdict::kPassed;
-    std::string reason;             ///< one line; empty when passed
+    std::string reason;  ///< one line; empty when passed
     std::vector<Deviation> deviations;
-    double seconds = 0;             ///< time of the operator's call alone
+    double seconds = 0;  ///< time of the operator's call alone
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -34,7 +34,7 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    double seconds = 0;             ///< everything: inputs, reference, calls and checks
+    double seconds = 0;  ///< everything: inputs, reference, calls and checks
 };
 
 }  // namespace diopi
