@@ -106,7 +106,8 @@ void print_table(const std::vector<ProfiledCall>& calls) {
                  {"Q3", Align::kRight, 0, true},
                  {"Samples", Align::kRight, 0, true},
                  {"Stop", Align::kLeft, 0, true},
-                 {"Input Shapes", Align::kLeft, 80}});
+                 {"Input Shapes", Align::kLeft, 80},
+                 {"Case", Align::kLeft, 0, true}});
     for (const ProfiledCall& call : calls) {
         const Timing& t = call.timing;
         if (!call.trouble.empty()) continue;
@@ -114,7 +115,7 @@ void print_table(const std::vector<ProfiledCall>& calls) {
         const std::string samples =
             t.batch == 1 ? fmt::format("{}", t.samples) : fmt::format("{}x{}", t.samples, t.batch);
         table.add_row({call.function, call.dtype, time_text(t.median), fmt::format("±{:.1f}%", half), time_text(t.min),
-                       time_text(t.q3), samples, std::string(name(t.stop)), call.shapes});
+                       time_text(t.q3), samples, std::string(name(t.stop)), call.shapes, call.case_id});
     }
     table.print(stdout);
 }

@@ -54,7 +54,7 @@ int run_report(const ReportOptions& options) {
     } else {
         fmt::print("{}\n", error_report(journal->results));
         if (!options.quiet) summary_table(journal->results).print(stdout);
-        fmt::print("\n{}\n", summary_line(counts, seconds));
+        fmt::print("\n{}\n", summary_line(counts, seconds, "s of work in its cases"));
         const auto missing = journal->header.cases - static_cast<int64_t>(journal->results.size());
         if (missing > 0)
             fmt::print("{} cases of the run have no result: it was interrupted (diopi test --resume)\n", missing);

@@ -78,13 +78,13 @@ std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& r
     return by_operator;
 }
 
-std::string summary_line(const Counts& counts, double seconds) {
+std::string summary_line(const Counts& counts, double seconds, std::string_view unit) {
     std::string text;
     for (const CountColumn& column : kColumns) {
         const int64_t n = counts.*column.member;
         if (n > 0) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", n, column.title);
     }
-    return fmt::format("{} case{}{} ({:.1f} s)", counts.total(), counts.total() == 1 ? "" : "s", text, seconds);
+    return fmt::format("{} case{}{} ({:.1f} {})", counts.total(), counts.total() == 1 ? "" : "s", text, seconds, unit);
 }
 
 Table summary_table(const std::vector<CaseResult>& results) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/table.hpp"
@@ -34,7 +35,8 @@ struct RunFigures {
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
 
 /// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)"; zero counts are left out.
-[[nodiscard]] std::string summary_line(const Counts& counts, double seconds);
+/// `unit` says what the time is of: "s" for the run, "s of work in its cases".
+[[nodiscard]] std::string summary_line(const Counts& counts, double seconds, std::string_view unit = "s");
 
 /// A row per operator, those with failures first, and one for all.
 [[nodiscard]] Table summary_table(const std::vector<CaseResult>& results);
