@@ -5,6 +5,7 @@ set -euo pipefail
 packages=(
     g++ cmake ninja-build pkg-config          # to build
     libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev librandom123-dev
+    ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it
     libopenblas0-pthread                      # the reference's float64 matrix products; found at run time
     catch2 libbenchmark-dev                   # tests and benchmarks
     python3 python3-h5py                      # tests, and scripts that read baselines
