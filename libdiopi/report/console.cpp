@@ -72,6 +72,9 @@ std::vector<LogMessage> messages_of(const CaseResult& result, const std::string&
     for (const StepResult& step : result.steps) {
         if (step.verdict != Verdict::kPassed) continue;
         messages.push_back({LogLevel::kInfo, fmt::format("Run diopi_functions.{} succeed", step.function)});
+        if (step.warning.empty()) continue;
+        messages.push_back(
+            {LogLevel::kWarning, fmt::format("diopi_functions.{} {}: {}", step.function, step.step, step.warning)});
     }
     for (const Fault& fault : faults_of(result)) messages.push_back(message_of(fault, options));
     return messages;

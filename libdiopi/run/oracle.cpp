@@ -41,6 +41,12 @@ void drop_signs(const Tensor& tensor) {
     }
 }
 
+/// The factor of a difference stays negative: |input| + |alpha| |other| is the sum of the magnitudes.
+void drop_sign(const Call& call, const Arg& arg, Scalar& scalar) {
+    const double sign = call.row->op == "sub" && arg.name == "alpha" ? -1 : 1;
+    scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
+}
+
 }  // namespace
 
 Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
@@ -82,8 +88,9 @@ Result<std::vector<Expected>> Oracle::evaluate(const Call& call, const std::vect
                 if (!made.ok()) return made.error();
                 target[k] = *made;
             }
-        } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i]); scalar != nullptr && float32) {
-            scalar->real = static_cast<double>(static_cast<float>(scalar->real));
+        } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
+            if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
+            if (sign == Sign::kDropped) drop_sign(call, arg, *scalar);
         } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
             generator = **handle;
             wide.args[i] = &generator;

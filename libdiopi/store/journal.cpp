@@ -65,9 +65,13 @@ Json encode(const Deviation& d) {
 Json encode(const StepResult& step) {
     Json deviations = Json::array();
     for (const Deviation& d : step.deviations) deviations.push_back(encode(d));
-    return {{"function", step.function},       {"step", step.step},
-            {"verdict", name(step.verdict)},   {"reason", step.reason},
-            {"seconds", encode(step.seconds)}, {"deviations", std::move(deviations)}};
+    return {{"function", step.function},
+            {"step", step.step},
+            {"verdict", name(step.verdict)},
+            {"reason", step.reason},
+            {"warning", step.warning},
+            {"seconds", encode(step.seconds)},
+            {"deviations", std::move(deviations)}};
 }
 
 Json encode(const RunHeader& header) {
@@ -118,6 +122,7 @@ StepResult decode_step(const Json& json) {
     json.at("step").get_to(step.step);
     step.verdict = decode_verdict(json.at("verdict"));
     json.at("reason").get_to(step.reason);
+    json.at("warning").get_to(step.warning);
     step.seconds = decode(json.at("seconds"));
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
     return step;

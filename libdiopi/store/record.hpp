@@ -23,7 +23,8 @@ struct StepResult {
     Verdict verdict = Verdict::kPassed;
     std::string reason;  ///< one line; empty when passed
     std::vector<Deviation> deviations;
-    double seconds = 0;  ///< time of the operator's call alone
+    double seconds = 0;        ///< time of the operator's call alone
+    std::string warning = {};  ///< class D between the warn and the fail bound; empty otherwise
 };
 
 /// The whole case. Its verdict is the worst of its steps.

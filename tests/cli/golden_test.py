@@ -13,7 +13,7 @@ SICK = 4099
 
 MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"), "<time>"),
-    (re.compile(r"\(\d+\.\d s\)"), "(<seconds> s)"),
+    (re.compile(r"\(\d+\.\d s"), "(<seconds> s"),
     (re.compile(r"\b\d+\.\d [KMG]iB\b"), "<bytes>"),
     (re.compile(re.escape(str(SOURCE))), "<source>"),
 ]

@@ -1,0 +1,158 @@
+#include "run/case_run.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+namespace diopi {
+
+namespace {
+
+/// The cpu backend with one function replaced.
+class Faulty {
+ public:
+    Faulty(std::string_view function, AnyFunction replacement) {
+        const Backend& good = **find_backend("cpu");
+        for (const Row& row : rows()) table_.push_back(row.function == function ? replacement : good.function(row));
+    }
+    CaseResult run(const Case& c) {
+        const Backend backend("faulty", cpu_device(), table_);
+        CaseOptions options;
+        options.backend = &backend;
+        return run_case(c, options);
+    }
+
+ private:
+    std::vector<AnyFunction> table_;
+};
+
+template <class Function>
+AnyFunction any(Function* function) {
+    return reinterpret_cast<AnyFunction>(function);
+}
+
+CaseTensor tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
+    CaseTensor out;
+    out.name = name;
+    out.specs = {{shape, dtype, {}}};
+    return out;
+}
+
+Case relu_case() {
+    Case c;
+    c.suite = "ops";
+    c.group = "test";
+    c.op = "relu";
+    c.tensors = {tensor("input", {4, 33})};
+    return c;
+}
+
+Case add_case(double alpha) {
+    Case c = relu_case();
+    c.op = "add";
+    c.tensors.push_back(tensor("other", {4, 33}));
+    c.params = {{"alpha", Param{alpha}}};
+    return c;
+}
+
+struct Pair {
+    const float* in;
+    float* out;
+    int64_t n;
+};
+
+Pair open_pair(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return {input->data_as<float>(), out->data_as<float>(), input->numel()};
+}
+
+diopiError_t relu_without_last(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i + 1 < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_writes_its_input(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    const_cast<float*>(p.in)[0] += 1;
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_reshapes(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    relu_without_last(nullptr, out, input);
+    std::swap(out->shape[0], out->shape[1]);
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_fails(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiErrorOccurred;
+}
+
+diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiDtypeNotSupported;
+}
+
+/// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
+template <int kSlip>
+diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                  diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
+    const Pair p = open_pair(out, input);
+    const auto factor = static_cast<float>(alpha->fval);
+    for (int64_t i = 0; i < p.n; ++i) {
+        const float product = factor * other->data_as<float>()[i];
+        p.out[i] = p.in[i] + product;
+        for (int k = 0; k < kSlip; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
+    }
+    return diopiSuccess;
+}
+
+}  // namespace
+
+TEST_CASE("a case passes on the cpu backend and says how near it was") {
+    const CaseResult result = Faulty("", nullptr).run(relu_case());
+    CHECK(result.verdict == Verdict::kPassed);
+    REQUIRE(result.steps.size() == 1);
+    CHECK(result.steps[0].deviations.at(0).numel == 4 * 33);
+}
+
+TEST_CASE("an element that nothing wrote fails the case") {
+    const CaseResult result = Faulty("diopiRelu", any(relu_without_last)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK_THAT(result.reason, Catch::Contains("last element"));
+}
+
+TEST_CASE("an input that the function modifies fails the case") {
+    const CaseResult result = Faulty("diopiRelu", any(relu_that_writes_its_input)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK_THAT(result.reason, Catch::Contains("input was modified"));
+}
+
+TEST_CASE("an output of another shape fails the case") {
+    const CaseResult result = Faulty("diopiRelu", any(relu_that_reshapes)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
+}
+
+TEST_CASE("an error code fails the case, a declined call is not implemented") {
+    CHECK(Faulty("diopiRelu", any(relu_that_fails)).run(relu_case()).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiRelu", any(relu_that_declines)).run(relu_case()).verdict == Verdict::kNotImplemented);
+    CHECK(Faulty("diopiRelu", nullptr).run(relu_case()).verdict == Verdict::kNotImplemented);
+}
+
+TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<0>)).run(add_case(1)).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<1>)).run(add_case(1)).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<0>)).run(add_case(0.3)).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(add_case(0.3)).verdict == Verdict::kFailed);
+}
+
+TEST_CASE("a case whose shapes contradict each other cannot be planned") {
+    Case c = add_case(1);
+    c.tensors[1] = tensor("other", {5, 33});
+    const Status status = plan(c);
+    REQUIRE_FALSE(status.ok());
+    CHECK_THAT(status.message(), Catch::Contains("do not broadcast"));
+}
+
+}  // namespace diopi

@@ -1,0 +1,81 @@
+#include "run/oracle.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "core/convert.hpp"
+
+namespace diopi {
+
+namespace {
+
+TensorPtr tensor_of(const std::vector<double>& values, Dtype dtype) {
+    const Shape shape = {static_cast<int64_t>(values.size())};
+    auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
+    REQUIRE(wide.ok());
+    std::copy(values.begin(), values.end(), (*wide)->data_as<double>());
+    auto out = make_tensor(cpu_device(), {shape, dtype, {}});
+    REQUIRE(out.ok());
+    narrow(**wide, **out);
+    return *out;
+}
+
+/// out = input - alpha * other on float32 tensors.
+struct Difference {
+    Call call{*find_row("diopiSub")};
+    std::vector<OutputSpec> outputs;
+
+    explicit Difference(double alpha) {
+        call["input"] = tensor_of({1, -2, 3}, Dtype::float32);
+        call["other"] = tensor_of({-4, 5, 6}, Dtype::float32);
+        call["alpha"] = Scalar::of(alpha);
+        outputs = {{0, {{3}, Dtype::float32, {}}}};
+    }
+};
+
+std::vector<double> values_of(const Result<std::vector<Expected>>& result) {
+    REQUIRE(result.ok());
+    REQUIRE(result->size() == 1);
+    const Tensor& tensor = *result->front().tensor;
+    REQUIRE(tensor.dtype == Dtype::float64);
+    return {tensor.data_as<double>(), tensor.data_as<double>() + tensor.numel()};
+}
+
+}  // namespace
+
+TEST_CASE("the oracle computes in float64 and keeps the inputs as they are") {
+    Difference difference(2);
+    CHECK(values_of(Oracle().run(difference.call, difference.outputs)) == std::vector<double>{9, -12, -9});
+    CHECK(difference.call.tensor("input")->data_as<float>()[1] == -2.0f);
+}
+
+TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
+    Difference difference(0.1);
+    const double alpha = 0.1f;
+    CHECK(values_of(Oracle().run(difference.call, difference.outputs)) ==
+          std::vector<double>{1 + alpha * 4, -2 - alpha * 5, 3 - alpha * 6});
+}
+
+TEST_CASE("magnitudes add up, whatever the signs of the terms and of the factor") {
+    for (const double alpha : {2.0, -2.0}) {
+        Difference difference(alpha);
+        CHECK(values_of(Oracle().magnitudes(difference.call, difference.outputs)) == std::vector<double>{9, 12, 15});
+    }
+}
+
+TEST_CASE("an in-out argument is expected as the call leaves it") {
+    Call call(*find_row("diopiMulInpScalar"));
+    call["input"] = tensor_of({1, 2, 3}, Dtype::float16);
+    call["other"] = Scalar::of(int64_t{3});
+    CHECK(values_of(Oracle().run(call, {})) == std::vector<double>{3, 6, 9});
+    CHECK(call.tensor("input")->dtype == Dtype::float16);
+}
+
+TEST_CASE("what the reference does not have is not implemented") {
+    Call call(*find_row("diopiCholesky"));
+    const auto result = Oracle().run(call, {});
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == Errc::kNotImplemented);
+}
+
+}  // namespace diopi
