@@ -1,10 +1,12 @@
 #include "report/console.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 
@@ -53,9 +55,15 @@ struct PseudoTerminal {
     PseudoTerminal(const PseudoTerminal&) = delete;
     PseudoTerminal& operator=(const PseudoTerminal&) = delete;
     [[nodiscard]] std::string read() const {
-        char buffer[4096];
-        const ssize_t got = ::read(master, buffer, sizeof buffer);
-        return got > 0 ? std::string(buffer, static_cast<size_t>(got)) : std::string();
+        // What was written may come in several pieces.
+        std::string text;
+        for (pollfd ready = {master, POLLIN, 0}; ::poll(&ready, 1, 100) == 1 && (ready.revents & POLLIN) != 0;) {
+            char buffer[4096];
+            const ssize_t got = ::read(master, buffer, sizeof buffer);
+            if (got <= 0) break;
+            text.append(buffer, static_cast<size_t>(got));
+        }
+        return text;
     }
 };
 
@@ -120,13 +128,16 @@ TEST_CASE("on a terminal, lines appear above the bar", "[report][console]") {
     if (terminal.stream == nullptr || !is_terminal(terminal.stream)) return;
     CHECK(terminal_width(terminal.stream) == 100);
     Console console({terminal.stream, LogLevel::kInfo, true});
+    const auto start = std::chrono::steady_clock::now();
     console.start(10);
     console.print("a line");
     console.advance(5, 0);
+    const bool within_one_redraw = std::chrono::steady_clock::now() - start < std::chrono::milliseconds(100);
     console.finish();
     const std::string text = terminal.read();
     CHECK_THAT(text, Contains("0/10") && Contains("\r\x1b[Ka line\r\n\r\x1b[K["));
-    CHECK_THAT(text, !Contains("5/10") && Catch::Matchers::EndsWith("\r\x1b[K"));
+    CHECK_THAT(text, Catch::Matchers::EndsWith("\r\x1b[K"));
+    if (within_one_redraw) CHECK_THAT(text, !Contains("5/10"));
 }
 
 }  // namespace diopi
