@@ -32,6 +32,16 @@ TEST_CASE("a column keeps to its greatest width", "[report][table]") {
     CHECK(table.render(80, false) == "name\n-----\nabcd…\n");
 }
 
+TEST_CASE("an expendable column goes before text is squeezed to nothing, the last one first", "[report][table]") {
+    Table table({{"shapes"}, {"min", Align::kRight, 0, true}, {"max", Align::kRight, 0, true}});
+    table.add_row({std::string(20, 's'), "11111111", "22222222"});
+    CHECK(table.render(40, false).find("22222222") != std::string::npos);
+    const std::string narrow = table.render(25, false);
+    CHECK(narrow.find("22222222") == std::string::npos);
+    CHECK(narrow.find("11111111") != std::string::npos);
+    CHECK(table.render(12, false).find("11111111") == std::string::npos);
+}
+
 TEST_CASE("colour appears only when asked for", "[report][table]") {
     Table table({{"name"}});
     table.add_row({"bad"}, Style::kRed);

@@ -22,8 +22,11 @@ class Oracle {
     /// `generator` is copied, so that the call that is tested draws the same numbers.
     [[nodiscard]] Result<std::vector<Expected>> run(const Call& call, const std::vector<OutputSpec>& outputs);
 
-    /// Sums of the terms' magnitudes, S of accuracy class D: the same multilinear call on absolute values.
-    [[nodiscard]] Result<std::vector<Expected>> magnitudes(const Call& call, const std::vector<OutputSpec>& outputs);
+    /// Sums of the terms' magnitudes of one output, S of accuracy class D: the same multilinear call on absolute
+    /// values. A part of the terms gives a lower bound of S for a fraction of the work: what is within the bound that
+    /// follows from it is within the true one. All terms, where the function's summed dims are not known.
+    enum class Terms { kPart, kAll };
+    [[nodiscard]] Result<TensorPtr> magnitude(const Call& call, const OutputSpec& output, Terms terms);
 
  private:
     enum class Sign { kKept, kDropped };

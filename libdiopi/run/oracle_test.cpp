@@ -59,8 +59,32 @@ TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
 TEST_CASE("magnitudes add up, whatever the signs of the terms and of the factor") {
     for (const double alpha : {2.0, -2.0}) {
         Difference difference(alpha);
-        CHECK(values_of(Oracle().magnitudes(difference.call, difference.outputs)) == std::vector<double>{9, 12, 15});
+        const auto sums = Oracle().magnitude(difference.call, difference.outputs[0], Oracle::Terms::kAll);
+        REQUIRE(sums.ok());
+        const auto* sum = (*sums)->data_as<double>();
+        CHECK(std::vector<double>(sum, sum + 3) == std::vector<double>{9, 12, 15});
     }
+}
+
+TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of them the sum") {
+    Call call(*find_row("diopiConvolution2d"));
+    const auto filled = [](const Shape& shape, float value) {
+        auto made = make_tensor(cpu_device(), {shape, Dtype::float32, {}});
+        REQUIRE(made.ok());
+        std::fill_n((*made)->data_as<float>(), (*made)->numel(), value);
+        return *made;
+    };
+    call["input"] = filled({1, 16, 2, 2}, -2);
+    call["weight"] = filled({3, 16, 1, 1}, 0.5);
+    call["stride"] = call["dilation"] = IntList{1, 1};
+    call["padding"] = IntList{0, 0};
+    call["groups"] = int64_t{1};
+    const OutputSpec out{0, {{1, 3, 2, 2}, Dtype::float32, {}}};
+    const auto part = Oracle().magnitude(call, out, Oracle::Terms::kPart);
+    const auto all = Oracle().magnitude(call, out, Oracle::Terms::kAll);
+    REQUIRE((part.ok() && all.ok()));
+    CHECK((*part)->data_as<double>()[0] == 2);
+    CHECK((*all)->data_as<double>()[0] == 16);
 }
 
 TEST_CASE("an in-out argument is expected as the call leaves it") {

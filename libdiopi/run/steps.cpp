@@ -173,8 +173,9 @@ Result<std::vector<Expected>> CaseSteps::expected(const Step& step) {
     return computed;
 }
 
-Result<std::vector<Expected>> CaseSteps::magnitudes(const Step& step) {
-    return oracle_.magnitudes(step.call, step.outputs);
+TensorPtr CaseSteps::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
+    auto sums = oracle_.magnitude(step.call, output, terms);
+    return sums.ok() ? *sums : nullptr;
 }
 
 }  // namespace diopi

@@ -33,8 +33,8 @@ class CaseSteps {
     [[nodiscard]] Result<Step> plan(const std::string& name);
     /// Expected outputs and in-out arguments; empty for a random operator.
     [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step);
-    /// S of accuracy class D per output.
-    [[nodiscard]] Result<std::vector<Expected>> magnitudes(const Step& step);
+    /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
+    [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
     [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
 
  private:
