@@ -161,12 +161,10 @@ void print_file(const GeneratedFile& file, bool quiet) {
     std::fflush(stdout);
 }
 
-int make_baselines(const GenOptions& options) {
+int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered) {
     auto cases = choose_cases(options.common, reference_backend());
     if (!cases.ok()) return report_error(cases.error());
-    auto filtered = parse_dtypes(options.common.filter_dtype);
-    if (!filtered.ok()) return report_error(filtered.error());
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, filtered); });
     GenerateOptions generation{options.common.data,
                                options.common.seed,
                                options.force,
@@ -213,16 +211,15 @@ int make_baselines(const GenOptions& options) {
 
 int run_gen(const GenOptions& options) {
     if (auto backend = find_backend(options.common.impl); !backend.ok()) return report_error(backend.error());
-    if (auto filtered = parse_dtypes(options.common.filter_dtype); !filtered.ok()) {
-        return report_error(filtered.error());
-    }
+    auto filtered = parse_dtypes(options.common.filter_dtype);
+    if (!filtered.ok()) return report_error(filtered.error());
     if (options.list_models) return list(list_models(cases_folder(options.common)), options.common.json);
     if (options.list_ops) {
         auto catalogue = load_catalogue(options.common);
         if (!catalogue.ok()) return report_error(catalogue.error());
         return list(catalogue->list_ops(), options.common.json);
     }
-    return options.dry_run ? dry_run(options) : make_baselines(options);
+    return options.dry_run ? dry_run(options) : make_baselines(options, *filtered);
 }
 
 }  // namespace

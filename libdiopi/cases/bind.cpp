@@ -44,11 +44,18 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
     return true;
 }
 
+/// Whether only the case can give the argument: no default, no null, no count, nothing that the host fills in.
+bool must_be_given(const Arg& arg) {
+    return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && arg.kind != ArgKind::generator;
+}
+
+/// What cases call the argument.
+std::string word_of(const Arg& arg) { return std::string(arg.alias.empty() ? arg.name : arg.alias); }
+
 /// Whether every argument that has no default and may not be null gets a value from the case.
 bool is_complete(const Row& row, const Case& c) {
     return std::ranges::all_of(row.args(), [&](const Arg& arg) {
-        if (arg.is_output || arg.optional || arg.has_default || !arg.list.empty()) return true;
-        if (arg.kind == ArgKind::generator) return true;
+        if (!must_be_given(arg)) return true;
         return std::ranges::any_of(c.tensors, [&](const CaseTensor& t) { return is_for(t, arg); }) ||
                std::ranges::any_of(c.params, [&](const auto& p) { return arg.answers_to(p.first); });
     });
@@ -79,7 +86,7 @@ std::string unknown_word(const Case& c, std::span<const Row* const> candidates, 
     for (const Row* row : candidates) {
         for (const Arg& arg : row->args()) {
             if (!arg.is_output && row->variant != Variant::backward) {
-                known.emplace_back(arg.alias.empty() ? arg.name : arg.alias);
+                known.push_back(word_of(arg));
             }
         }
     }
@@ -101,11 +108,9 @@ std::string misfit(const Case& c, std::span<const Row* const> candidates) {
     for (const auto& [name, param] : c.params) words.push_back(name);
     if (std::string unknown = unknown_word(c, candidates, words); !unknown.empty()) return unknown;
     for (const Arg& arg : candidates.front()->args()) {
-        const bool needed =
-            !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && arg.kind != ArgKind::generator;
-        if (needed && std::ranges::none_of(words, [&](const std::string& word) { return arg.answers_to(word); })) {
-            return "operator " + c.op + " needs the argument '" +
-                   std::string(arg.alias.empty() ? arg.name : arg.alias) + "', which the case does not give";
+        if (must_be_given(arg) &&
+            std::ranges::none_of(words, [&](const std::string& word) { return arg.answers_to(word); })) {
+            return "operator " + c.op + " needs the argument '" + word_of(arg) + "', which the case does not give";
         }
     }
     return "no function of operator " + c.op + " takes these arguments together";

@@ -55,15 +55,6 @@ void refuse_step(StepResult& result, const Error& error) {
     }
 }
 
-/// What an argument must be after the call: a new output, or an in-out tensor as it came.
-OutputSpec spec_of(const Step& step, size_t arg) {
-    for (const OutputSpec& output : step.outputs) {
-        if (output.arg == arg) return output;
-    }
-    const Tensor& tensor = *std::get<TensorPtr>(step.call.args[arg]);
-    return {arg, {tensor.shape, tensor.dtype, {}}};
-}
-
 /// Class B speaks of one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
 /// held to class D, as sums of so many products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
@@ -144,7 +135,7 @@ class StepRun {
     }
 
     void compare_one(const Step& step, PlacedCall& placed, const Expected& value, StepResult& result) {
-        const OutputSpec output = spec_of(step, value.arg);
+        const OutputSpec output = *step.result_at(value.arg);
         if (!output.has_meaning) return;
         auto actual = placed.host_tensor(value.arg, context_);
         if (!actual.ok()) return fail_step(result, actual.error().message);

@@ -19,13 +19,6 @@ namespace {
 
 constexpr const char* kProvenance = "diopi 1.0.0 reference";
 
-Dtype own_dtype(const Step& step, size_t arg) {
-    for (const OutputSpec& output : step.outputs) {
-        if (output.arg == arg) return output.spec.dtype;
-    }
-    return std::get<TensorPtr>(step.call.args[arg])->dtype;
-}
-
 Status add_inputs(const CaseSteps& steps, bool self_contained, const Case& c, CaseBaseline& baseline) {
     for (size_t t = 0; t < steps.tensors().size(); ++t) {
         const auto& [name, list] = steps.tensors()[t];
@@ -247,8 +240,8 @@ Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_conta
         auto expected = (*steps)->expected(*step);
         if (!expected.ok()) return expected.error();
         for (const Expected& value : *expected) {
-            baseline.expected[name].push_back(
-                {std::string(step->call.row->args()[value.arg].name), value.tensor, own_dtype(*step, value.arg)});
+            baseline.expected[name].push_back({std::string(step->call.row->args()[value.arg].name), value.tensor,
+                                               step->result_at(value.arg)->spec.dtype});
         }
     }
     return baseline;

@@ -39,8 +39,7 @@ Status check_random(const Step& step, PlacedCall& first, PlacedCall& second, Con
     if (!drawn.ok()) return drawn.error();
     auto again = second.host_tensor(arg, context);
     if (!again.ok()) return again.error();
-    const TensorSpec spec{
-        std::get<TensorPtr>(step.call.args[arg])->shape, std::get<TensorPtr>(step.call.args[arg])->dtype, {}};
+    const TensorSpec spec = step.result_at(arg)->spec;
     if ((*drawn)->shape != spec.shape || (*drawn)->dtype != spec.dtype) {
         return failed(std::string(row->output) + " changed its shape or dtype");
     }

@@ -29,26 +29,15 @@ const Expected* find(const std::vector<Expected>& list, size_t arg) {
     return found == list.end() ? nullptr : &*found;
 }
 
-/// The output at an argument, null when it is none.
-const OutputSpec* output_at(const Step& step, size_t arg) {
-    const auto found = std::ranges::find(step.outputs, arg, &OutputSpec::arg);
-    return found == step.outputs.end() ? nullptr : &*found;
-}
-
-/// Whether the call writes that argument: a new output, or an in-out tensor.
-bool is_written(const Step& step, size_t arg) {
-    const auto* tensor = std::get_if<TensorPtr>(&step.call.args[arg]);
-    const bool is_inout = step.call.row->args()[arg].is_inout && tensor != nullptr && *tensor != nullptr;
-    return is_inout || output_at(step, arg) != nullptr;
-}
-
-/// Whether what the call writes there has a meaning.
-bool has_meaning(const Step& step, size_t arg) {
-    const OutputSpec* output = output_at(step, arg);
-    return is_written(step, arg) && (output == nullptr || output->has_meaning);
-}
-
 }  // namespace
+
+std::optional<OutputSpec> Step::result_at(size_t arg) const {
+    const auto found = std::ranges::find(outputs, arg, &OutputSpec::arg);
+    if (found != outputs.end()) return *found;
+    const auto* tensor = std::get_if<TensorPtr>(&call.args[arg]);
+    if (!call.row->args()[arg].is_inout || tensor == nullptr || *tensor == nullptr) return std::nullopt;
+    return OutputSpec{arg, {(*tensor)->shape, (*tensor)->dtype, {}}};
+}
 
 Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
     std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline));
@@ -139,13 +128,14 @@ Result<std::vector<Expected>> CaseSteps::stored(const Step& step, const std::vec
     std::vector<Expected> expected;
     for (const NamedTensor& named : values) {
         const int arg = step.call.row->find(named.name);
-        if (arg < 0 || !is_written(step, static_cast<size_t>(arg))) {
+        if (arg < 0 || !step.result_at(static_cast<size_t>(arg))) {
             return refuse(std::string(step.call.row->function) + " has no output '" + named.name + "'");
         }
         expected.push_back({static_cast<size_t>(arg), named.tensor});
     }
     for (size_t i = 0; i < step.call.args.size(); ++i) {
-        if (!has_meaning(step, i) || find(expected, i) != nullptr) continue;
+        const std::optional<OutputSpec> result = step.result_at(i);
+        if (!result || !result->has_meaning || find(expected, i) != nullptr) continue;
         return refuse("it has no expected values of output '" + std::string(step.call.row->args()[i].name) + "'");
     }
     return expected;

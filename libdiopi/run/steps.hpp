@@ -19,6 +19,9 @@ struct Step {
     std::string function;  ///< "add", "add_inp", "add_backward": as reports print it
     Call call;
     std::vector<OutputSpec> outputs;
+
+    /// What the call leaves at an argument: a new output, or an in-out tensor as it came; nullopt where it only reads.
+    [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
 };
 
 /// Plans the steps of one case and answers for their expected values, from a baseline or from the oracle.
