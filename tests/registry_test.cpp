@@ -49,6 +49,27 @@ TEST_CASE("a row's arguments are told apart by name, and refer to arguments that
     }
 }
 
+TEST_CASE("a row says which of its arguments may come in another form") {
+    const Row& conv = *find_row("diopiConvolution2d");
+    CHECK(conv.traits.exact);
+    CHECK(conv.traits.empty);
+    CHECK_FALSE(conv.traits.zero_dim);
+    const Arg& image = conv.args()[1];
+    CHECK(image.name == "input");
+    CHECK(image.channels_last);
+    CHECK(image.spatial_dims == 2);
+    const Row& norm = *find_row("diopiBatchNorm");
+    CHECK(norm.args()[3].channels_last);
+    CHECK(norm.args()[3].spatial_dims == -1);
+    CHECK(norm.args()[static_cast<size_t>(norm.find("running_var"))].has_meaning);
+    const Row& loss = *find_row("diopiNLLLoss");
+    const Arg& target = loss.args()[2];
+    CHECK(target.name == "target");
+    CHECK(target.has_meaning);
+    CHECK(target.four_bytes);
+    CHECK(loss.args().back().standard == "-100");
+}
+
 TEST_CASE("every backward function belongs to an operator that goes forward") {
     for (const Row& row : rows()) {
         if (row.variant != Variant::backward) continue;

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "cases/plan.hpp"
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
-#include "run/case_run.hpp"
 
 namespace diopi {
 

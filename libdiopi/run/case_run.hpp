@@ -26,7 +26,4 @@ struct CaseOptions {
 /// What is known about a case without running it: names, dtypes and shapes of its tensors.
 [[nodiscard]] CaseResult describe(const Case& c);
 
-/// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict.
-[[nodiscard]] Status plan(const Case& c);
-
 }  // namespace diopi

@@ -1,4 +1,5 @@
 #include "run/case_run.hpp"
+#include "cases/plan.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -98,7 +98,7 @@ constexpr bool take_mark(std::string_view& text, char mark) {
 constexpr Arg parse_arg(std::string_view text, ArgKind kind) {
     Arg arg;
     arg.kind = kind;
-    arg.name = take_until(text, "(&?#=");
+    arg.name = take_until(text, "(&?!@%#=");
     if (arg.name.empty()) throw "an argument without a name";
     if (take_mark(text, '(')) {
         arg.alias = take_until(text, ")");
@@ -106,18 +106,50 @@ constexpr Arg parse_arg(std::string_view text, ArgKind kind) {
     }
     arg.is_inout = take_mark(text, '&');
     arg.optional = take_mark(text, '?');
+    arg.has_meaning = take_mark(text, '!');
+    arg.channels_last = take_mark(text, '@');
+    if (arg.channels_last && !text.empty() && text.front() >= '1' && text.front() <= '3') {
+        arg.spatial_dims = static_cast<int8_t>(text.front() - '0');
+        text.remove_prefix(1);
+    }
+    arg.four_bytes = take_mark(text, '%');
     if (take_mark(text, '#')) arg.list = take_until(text, "=");
     arg.has_default = take_mark(text, '=');
     arg.standard = text;
-    if (!arg.has_default && !text.empty()) throw "marks in another order than & ? # =";
+    if (!arg.has_default && !text.empty()) throw "marks in another order than & ? ! @ % # =";
     arg.is_output = (kind == ArgKind::tensor || kind == ArgKind::tensors) && !arg.is_inout;
     return arg;
 }
 
+/// Parses the words behind the arguments.
+constexpr Traits parse_traits(std::string_view text) {
+    Traits traits;
+    while (!text.empty()) {
+        const std::string_view word = take_until(text, " ");
+        if (!text.empty()) text.remove_prefix(1);
+        if (word == "empty")
+            traits.empty = true;
+        else if (word == "zero_dim")
+            traits.zero_dim = true;
+        else if (word == "exact")
+            traits.exact = true;
+        else if (word == "zeros")
+            traits.zeros = true;
+        else
+            throw "a word that is no trait";
+    }
+    return traits;
+}
+
 template <class Function>
 consteval Row make_row(std::string_view function, Family family, std::string_view op, std::string_view overload,
-                       Variant variant, ShapeRule rule, AccuracyClass accuracy, Repeat repeat, std::string_view args) {
-    Row row{function, op, overload, family, variant, rule, accuracy, repeat, Parameters<Function>::kCount, {}};
+                       Variant variant, ShapeRule rule, AccuracyClass accuracy, Repeat repeat, std::string_view text) {
+    Row row{function, op, overload, family, variant, rule, accuracy, repeat, Parameters<Function>::kCount, {}, {}};
+    std::string_view args = take_until(text, "|");
+    if (!text.empty()) {
+        args.remove_suffix(1);
+        row.traits = parse_traits(text.substr(2));
+    }
     const auto kinds = Parameters<Function>::kinds();
     for (size_t i = 0; i < row.num_args; ++i) {
         if (args.empty()) throw "fewer arguments than the C function has";

@@ -7,15 +7,25 @@
 /// function, operator, overload, variant, shape rule, accuracy class, determinism, arguments. The argument string
 /// names the C parameters after ctx in order, each followed by its marks:
 ///
-///     name(alias)&?#list=default
+///     name(alias)&?!@n%#list=default
 ///
 /// (alias)   what cases call it, or the forward output or input that a backward argument stands for
 /// &         a non-const tensor that is also read: declared state, or the tensor of an in-place operation
 /// ?         may be null
+/// !         its values have a meaning (an index, a variance, a share): no other fill than the case's
+/// @n        may come channels-last: with n trailing spatial dims, or as many as there are behind dim 1 where n is left
+///           out
+/// %         an index that may come in 4 bytes instead of 8
 /// #list     the length of that list argument
 /// =default  the value when a case leaves it out
 ///
-/// Other non-const tensors are outputs; everything const is an input.
+/// Other non-const tensors are outputs; everything const is an input. After the arguments may stand what the function
+/// also takes or promises, as words: "out, input | empty zero_dim".
+///
+/// empty     tensors with a dim of size 0
+/// zero_dim  0-dim tensors
+/// exact     sums of products and nothing else: whole numbers that are small enough give exact results
+/// zeros     many zeros among its results are no surprise
 #pragma once
 
 #include <array>
@@ -112,6 +122,10 @@ struct Arg {
     bool is_inout = false;   ///< a tensor that it reads and writes
     bool optional = false;
     bool has_default = false;
+    bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
+    bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
+    int8_t spatial_dims = -1;    ///< of a channels_last argument; -1: all dims behind the second
+    bool four_bytes = false;     ///< an index of 8 bytes that may have 4
 
     [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {
@@ -125,6 +139,14 @@ struct Arg {
 
 inline constexpr size_t kMaxArgs = 28;
 
+/// What a function also takes or promises.
+struct Traits {
+    bool empty = false;     ///< tensors with a dim of size 0
+    bool zero_dim = false;  ///< 0-dim tensors
+    bool exact = false;     ///< nothing but sums of products
+    bool zeros = false;     ///< results may well be zeros
+};
+
 struct Row {
     std::string_view function;  ///< "diopiAddInpScalar"
     std::string_view op;        ///< "add"
@@ -135,6 +157,7 @@ struct Row {
     AccuracyClass accuracy = AccuracyClass::E;
     Repeat repeat = Repeat::repeatable;
     uint8_t num_args = 0;
+    Traits traits;
     std::array<Arg, kMaxArgs> arg_rows{};
 
     [[nodiscard]] std::span<const Arg> args() const { return {arg_rows.data(), num_args}; }

@@ -1,0 +1,13 @@
+/// Whether a case can run at all: asked before the first one does.
+#pragma once
+
+#include "cases/case.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict; what
+/// is not described yet is not held against the case.
+[[nodiscard]] Status plan(const Case& c);
+
+}  // namespace diopi
