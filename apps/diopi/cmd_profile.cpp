@@ -74,8 +74,8 @@ ProfiledCall profile_case(const Case& c, const Backend& backend, uint64_t seed, 
     auto stream = backend.device().create_stream();
     if (!stream.ok()) return refuse(stream.error());
     Context context(backend.device(), *stream);
-    InputChecksums checksums;
-    auto placed = PlacedCall::create(*step, context, checksums);
+    Placement placement(context, nullptr, false);
+    auto placed = PlacedCall::create(*step, placement, Poison::kFirst);
     if (!placed.ok()) return refuse(placed.error());
     const Chain chain(backend);
     auto measured = time_call(chain, placed->call(), context, timing);

@@ -20,6 +20,7 @@ namespace {
 struct TestOptions {
     CommonOptions common;
     std::string accuracy = "classes";
+    std::vector<std::string> checks = {"all"};
     std::string csv = "error_report.csv";
     std::string junit;
     double timeout_s = 300;
@@ -37,6 +38,9 @@ constexpr const char* kExamples =
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     if (options.accuracy != "classes") text += (text.empty() ? "" : " ") + ("--accuracy " + options.accuracy);
+    if (options.checks != TestOptions().checks) {
+        text += (text.empty() ? "" : " ") + fmt::format("--checks {}", fmt::join(options.checks, " "));
+    }
     return text;
 }
 
@@ -69,6 +73,8 @@ int run_test(const TestOptions& options) {
     for (const std::string& path : {options.csv, options.junit}) {
         if (Status s = check_output_file(path); !s.ok()) return report_error(s.error());
     }
+    auto checks = Checks::parse(options.checks);
+    if (!checks.ok()) return report_error(checks.error());
     auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
 
@@ -76,6 +82,7 @@ int run_test(const TestOptions& options) {
     conformance.cases.backend = *backend;
     conformance.cases.seed = options.common.seed;
     conformance.cases.legacy = options.accuracy == "legacy";
+    conformance.cases.checks = *checks;
     conformance.pool = {worker_count(options.common), options.timeout_s};
     conformance.filtered = *filtered;
     conformance.data = options.common.data;
@@ -121,6 +128,10 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     add_common_options(*command, options->common);
     command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
         ->check(CLI::IsMember({"classes", "legacy"}))
+        ->capture_default_str();
+    command
+        ->add_option("--checks", options->checks,
+                     "around every call: all, none, or some of guards, pages, inputs, poison, repeat, leaks")
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
         ->check(seconds_above_zero())

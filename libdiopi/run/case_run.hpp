@@ -6,6 +6,7 @@
 #include "backend/backend.hpp"
 #include "cases/bind.hpp"
 #include "cases/case.hpp"
+#include "run/step_run.hpp"
 #include "store/baseline.hpp"
 #include "store/record.hpp"
 
@@ -16,6 +17,11 @@ struct CaseOptions {
     uint64_t seed = 0;
     /// isclose with a mismatch ratio instead of the accuracy classes.
     bool legacy = false;
+    Checks checks;
+    /// Tools around every call, the first one outermost.
+    std::vector<Interceptor*> interceptors;
+    /// Sees every step that ran and failed.
+    std::function<void(const Case&, const Evidence&)> on_failure;
     /// The stored baseline of a case, null when there is none; called at most once per case.
     std::function<Result<const CaseBaseline*>(const Case&)> baseline;
 };

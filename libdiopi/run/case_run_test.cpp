@@ -1,10 +1,12 @@
 #include "run/case_run.hpp"
-#include "cases/plan.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <vector>
+
+#include "cases/plan.hpp"
 
 namespace diopi {
 
@@ -17,10 +19,11 @@ class Faulty {
         const Backend& good = **find_backend("cpu");
         for (const Row& row : rows()) table_.push_back(row.function == function ? replacement : good.function(row));
     }
-    CaseResult run(const Case& c) {
+    CaseResult run(const Case& c, const Checks& checks = {}) {
         const Backend backend("faulty", cpu_device(), table_);
         CaseOptions options;
         options.backend = &backend;
+        options.checks = checks;
         return run_case(c, options);
     }
 
@@ -94,6 +97,27 @@ diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopi
     return diopiDtypeNotSupported;
 }
 
+/// relu, and then what a test wants to see found.
+template <void (*kFault)(const Pair&)>
+diopiError_t relu_and(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    kFault(p);
+    return diopiSuccess;
+}
+
+void write_past_the_end(const Pair& p) { p.out[p.n + 2] = 1; }
+void write_before_the_start(const Pair& p) { p.out[-1] = 1; }
+void write_past_the_input(const Pair& p) { const_cast<float*>(p.in)[p.n] = 1; }
+void count_the_calls(const Pair& p) {
+    static float calls = 0;
+    p.out[3] += ++calls * 1e-6f;
+}
+void keep_memory(const Pair&) {
+    static std::vector<std::unique_ptr<char[]>> kept;
+    kept.push_back(std::make_unique<char[]>(200));
+}
+
 /// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
 template <int kSlip>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -133,6 +157,51 @@ TEST_CASE("an output of another shape fails the case") {
     const CaseResult result = Faulty("diopiRelu", any(relu_that_reshapes)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
     CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
+}
+
+TEST_CASE("what happens around a call is seen, by the check that it is for") {
+    struct Fault {
+        AnyFunction relu;
+        std::vector<std::string> check;
+        const char* reason;
+    };
+    const Fault faults[] = {
+        {any(relu_and<write_past_the_end>), {"guards"}, " past the end of out"},
+        {any(relu_and<write_before_the_start>), {"guards"}, " before the start of out"},
+        {any(relu_and<write_past_the_input>), {"guards"}, "past the end of input"},
+        {any(relu_and<count_the_calls>), {"repeat"}, "out: two runs on the same inputs differ in 1 of 132 elements"},
+        {any(relu_and<keep_memory>), {"leaks"}, "bytes of memory at each call"},
+        {any(relu_without_last), {"poison"}, "out: 1 of 132 elements were never written; last element"},
+        {any(relu_that_writes_its_input), {"inputs"}, "input was modified"},
+    };
+    Case positive = relu_case();
+    positive.tensors[0].fill.fn = Fill::kRand;
+    for (const Fault& fault : faults) {
+        INFO(fault.reason);
+        const CaseResult seen = Faulty("diopiRelu", fault.relu).run(positive, *Checks::parse(fault.check));
+        CHECK(seen.verdict == Verdict::kFailed);
+        CHECK_THAT(seen.reason, Catch::Contains(fault.reason));
+    }
+    CHECK(Faulty("diopiRelu", any(relu_and<keep_memory>)).run(positive, *Checks::parse({"none"})).verdict ==
+          Verdict::kPassed);
+}
+
+TEST_CASE("a write past an edge is told with its distance") {
+    const auto reason = [](AnyFunction relu) { return Faulty("diopiRelu", relu).run(relu_case()).reason; };
+    CHECK_THAT(reason(any(relu_and<write_past_the_end>)), Catch::Contains(" past the end of out, the nearest 8 bytes"));
+    CHECK_THAT(reason(any(relu_and<write_before_the_start>)),
+               Catch::Contains(" before the start of out, the nearest 0 bytes"));
+    CHECK_THAT(reason(any(relu_and<write_past_the_input>)), Catch::Contains(" past the end of input, the nearest 0"));
+}
+
+TEST_CASE("the words of --checks are read, printed and refused") {
+    CHECK(Checks().text() == "all");
+    CHECK(Checks::parse({"none"})->text() == "none");
+    CHECK(Checks::parse({"pages", "all"})->text() == "all pages");
+    CHECK(Checks::parse({"all", "pages"})->text() == "all pages");
+    CHECK(Checks::parse({"guards", "leaks"})->text() == "guards leaks");
+    CHECK_FALSE(Checks::parse({"none", "leaks"}).ok());
+    CHECK_THAT(Checks::parse({"gaurds"}).error().message, Catch::Contains("did you mean 'guards'?"));
 }
 
 TEST_CASE("an error code fails the case, a declined call is not implemented") {

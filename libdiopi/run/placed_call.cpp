@@ -1,69 +1,41 @@
 #include "run/placed_call.hpp"
 
+#include <algorithm>
 #include <cstring>
 
-#include "store/checksum.hpp"
+#include "core/strided.hpp"
 
 namespace diopi {
 
-namespace {
-
-/// What an output holds before the call, so that an element that was never written shows: NaN, and 0xA5 in integers.
-constexpr int kFloatPoison = 0xff;
-constexpr int kIntegerPoison = 0xa5;
-constexpr int kBoolPoison = 0x01;
-
-int poison_of(Dtype dtype) {
-    if (dtype == Dtype::boolean) return kBoolPoison;
-    return is_floating(dtype) || is_complex(dtype) ? kFloatPoison : kIntegerPoison;
-}
-
-uint64_t checksum_of_bytes(const Tensor& tensor) {
-    Checksum checksum;
-    checksum.update(tensor.storage.memory.get(), tensor.storage.nbytes);
-    return checksum.value();
-}
-
-}  // namespace
-
-Result<PlacedCall> PlacedCall::create(const Step& step, Context& context, InputChecksums& checksums) {
-    PlacedCall placed(step.call);
-    if (Status s = placed.place_inputs(context, checksums); !s.ok()) return s.error();
-    if (Status s = placed.place_outputs(step, context); !s.ok()) return s.error();
+Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Poison poison) {
+    PlacedCall placed(step.call, poison);
+    if (Status s = placed.place_inputs(placement); !s.ok()) return s.error();
+    if (Status s = placed.place_outputs(step, placement); !s.ok()) return s.error();
     return placed;
 }
 
-Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, bool is_const, const std::string& name, Context& context,
-                                     InputChecksums& checksums) {
+Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Arg& arg, const std::string& name,
+                                     Placement& placement) {
     if (tensor == nullptr) return tensor;
-    TensorPtr result = tensor;
-    if (!is_const || !context.device->is_host()) {
-        auto copy = to_device(*context.device, context.stream, *tensor);
-        if (!copy.ok()) return copy;
-        result = *copy;
-    }
-    if (is_const) {
-        const auto [known, is_new] = checksums.try_emplace(tensor.get());
-        if (is_new) known->second = checksum_of_bytes(*tensor);
-        guarded_.push_back({name, result, known->second});
-    }
-    return result;
+    if (arg.is_inout) return placement.inout(*tensor, name);
+    inputs_.push_back(tensor);
+    return placement.input(tensor, name);
 }
 
-Status PlacedCall::place_inputs(Context& context, InputChecksums& checksums) {
+Status PlacedCall::place_inputs(Placement& placement) {
     const auto args = call_.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
         const std::string name(args[i].name);
         if (args[i].is_output) continue;
         if (auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) {
-            auto made = placed(*tensor, !args[i].is_inout, name, context, checksums);
+            auto made = placed(*tensor, args[i], name, placement);
             if (!made.ok()) return made.error();
             *tensor = *made;
         } else if (auto* list = std::get_if<TensorList>(&call_.args[i])) {
-            for (TensorPtr& item : *list) {
-                auto made = placed(item, !args[i].is_inout, name, context, checksums);
+            for (size_t k = 0; k < list->size(); ++k) {
+                auto made = placed((*list)[k], args[i], name + "." + std::to_string(k), placement);
                 if (!made.ok()) return made.error();
-                item = *made;
+                (*list)[k] = *made;
             }
         } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&call_.args[i])) {
             *generator_ = **handle;
@@ -73,20 +45,12 @@ Status PlacedCall::place_inputs(Context& context, InputChecksums& checksums) {
     return {};
 }
 
-Status PlacedCall::place_outputs(const Step& step, Context& context) {
+Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
     for (const OutputSpec& output : step.outputs) {
-        auto host = make_tensor(cpu_device(), output.spec);
-        if (!host.ok()) return host.error();
-        if ((*host)->storage.nbytes > 0) {
-            std::memset((*host)->storage.memory.get(), poison_of(output.spec.dtype), (*host)->storage.nbytes);
-        }
-        if (context.device->is_host()) {
-            call_.args[output.arg] = *host;
-            continue;
-        }
-        auto made = to_device(*context.device, context.stream, **host);
+        auto made = placement.output(output.spec, std::string(call_.row->args()[output.arg].name), poison_);
         if (!made.ok()) return made.error();
         call_.args[output.arg] = *made;
+        outputs_.push_back(output.arg);
     }
     return {};
 }
@@ -97,24 +61,36 @@ Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
     return to_host(*context.device, context.stream, *tensor);
 }
 
-Status PlacedCall::inputs_unchanged(Context& context) {
-    for (const Guarded& guarded : guarded_) {
-        TensorPtr now = guarded.tensor;
-        if (now->storage.device != diopi_host) {
-            auto staged = make_tensor(cpu_device(), {now->shape, now->dtype, now->strides});
-            if (!staged.ok()) return staged.error();
-            if (Status s = context.device->copy_to_host(context.stream, (*staged)->storage.memory.get(),
-                                                        now->storage.memory.get(), now->storage.nbytes);
-                !s.ok()) {
-                return s;
-            }
-            if (Status s = context.device->synchronize(context.stream); !s.ok()) return s;
-            now = *staged;
+Status PlacedCall::inputs_unchanged(Placement& placement) {
+    for (const TensorPtr& input : inputs_) {
+        if (Status s = placement.unchanged(input); !s.ok()) {
+            return failed(s.message() + ": it is const in " + std::string(call_.row->function));
         }
-        if (checksum_of_bytes(*now) != guarded.checksum) {
-            return failed("input " + guarded.name + " was modified: it is const in " +
-                          std::string(call_.row->function));
-        }
+    }
+    return {};
+}
+
+Status PlacedCall::gaps_untouched(Context& context) {
+    for (const size_t arg : outputs_) {
+        const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
+        if (tensor.storage.nbytes == tensor.nbytes()) continue;
+        auto bytes = cpu_device().allocate(tensor.storage.nbytes);
+        if (!bytes.ok()) return bytes.status();
+        auto* storage = static_cast<uint8_t*>(bytes->get());
+        Status s =
+            context.device->copy_to_host(context.stream, storage, tensor.storage.memory.get(), tensor.storage.nbytes);
+        if (s.ok()) s = context.device->synchronize(context.stream);
+        if (!s.ok()) return s;
+        const int pattern = poison_byte(tensor.dtype, poison_);
+        const size_t size = size_of(tensor.dtype);
+        for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+            std::memset(storage + static_cast<size_t>(tensor.offset + offset) * size, pattern, size);
+        });
+        const auto stray =
+            std::count_if(storage, storage + tensor.storage.nbytes, [&](uint8_t byte) { return byte != pattern; });
+        if (stray == 0) continue;
+        return failed("wrote " + std::to_string(stray) + " bytes between the elements of " +
+                      std::string(call_.row->args()[arg].name) + ": it has strides " + to_string(tensor.strides));
     }
     return {};
 }

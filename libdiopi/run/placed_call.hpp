@@ -1,49 +1,43 @@
-/// A step's call on a device: inputs copied there, outputs given memory with a visible pattern, inputs guarded by a
-/// checksum.
+/// A step's call on a device, and what it left there.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/status.hpp"
+#include "run/placement.hpp"
 #include "run/steps.hpp"
-#include "runtime/context.hpp"
 
 namespace diopi {
 
-/// Checksums of the host inputs of a case, which its steps share.
-using InputChecksums = std::unordered_map<const Tensor*, uint64_t>;
-
 class PlacedCall {
  public:
-    /// Memory that the host can read is shared for inputs; in-out arguments are always copies. Each call has its own
-    /// copy of the generator, in the state that the step gives it.
-    [[nodiscard]] static Result<PlacedCall> create(const Step& step, Context& context, InputChecksums& checksums);
+    /// Each call has its own outputs and in-out arguments, and its own copy of the generator, in the state that the
+    /// step gives it. A second call on the same placement shares the const inputs.
+    [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
 
     [[nodiscard]] Call& call() { return call_; }
     /// The tensor at an argument in host memory, after the call.
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
     /// Whether every const tensor still holds what it held before the call.
-    [[nodiscard]] Status inputs_unchanged(Context& context);
+    [[nodiscard]] Status inputs_unchanged(Placement& placement);
+    /// Whether nothing was written between the elements of an output that is no dense tensor.
+    [[nodiscard]] Status gaps_untouched(Context& context);
 
  private:
-    struct Guarded {
-        std::string name;
-        TensorPtr tensor;
-        uint64_t checksum = 0;
-    };
-
-    explicit PlacedCall(const Call& call) : call_(call), generator_(std::make_unique<Generator>()) {}
-    Status place_inputs(Context& context, InputChecksums& checksums);
-    Status place_outputs(const Step& step, Context& context);
-    [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, bool is_const, const std::string& name,
-                                           Context& context, InputChecksums& checksums);
+    PlacedCall(const Call& call, Poison poison)
+        : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
+    Status place_inputs(Placement& placement);
+    Status place_outputs(const Step& step, Placement& placement);
+    [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, const Arg& arg, const std::string& name,
+                                           Placement& placement);
 
     Call call_;
+    Poison poison_;
     std::unique_ptr<Generator> generator_;
-    std::vector<Guarded> guarded_;
+    std::vector<TensorPtr> inputs_;  ///< the host tensors behind the const arguments
+    std::vector<size_t> outputs_;    ///< arguments that were given memory
 };
 
 }  // namespace diopi

@@ -24,8 +24,23 @@ struct Step {
     [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
 };
 
+/// Answers for what a step must give.
+class Expectations {
+ public:
+    virtual ~Expectations() = default;
+    /// Expected outputs and in-out arguments; empty for a random operator.
+    [[nodiscard]] virtual Result<std::vector<Expected>> expected(const Step& step) = 0;
+    /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
+    [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
+    /// Share of zeros in the floating inputs of a step, of the one that has the most.
+    [[nodiscard]] double share_of_zero_inputs(const Step& step) const;
+
+ protected:
+    Oracle oracle_;
+};
+
 /// Plans the steps of one case and answers for their expected values, from a baseline or from the oracle.
-class CaseSteps {
+class CaseSteps final : public Expectations {
  public:
     /// Draws the inputs, or takes those that `baseline` stores; `baseline` may be null.
     [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
@@ -34,10 +49,7 @@ class CaseSteps {
     /// "forward", then "inplace" and "backward" as the case wants them.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] Result<Step> plan(const std::string& name);
-    /// Expected outputs and in-out arguments; empty for a random operator.
-    [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step);
-    /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
-    [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
+    [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step) override;
     [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
 
  private:
@@ -55,7 +67,6 @@ class CaseSteps {
     Generator generator_;
     CaseRows rows_;
     CaseTensors tensors_;
-    Oracle oracle_;
     /// The forward call's expected outputs, which the in-place step shares.
     std::optional<std::vector<Expected>> forward_;
     std::vector<OutputSpec> forward_outputs_;

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -43,6 +45,11 @@ class CpuDevice final : public Device {
         return std::shared_ptr<void>(memory, std::free);
     }
 
+    /// What the C allocator has given out, to us and to the library alike.
+    std::optional<int64_t> allocated_bytes() const override {
+        const struct mallinfo2 info = mallinfo2();
+        return static_cast<int64_t>(info.uordblks + info.hblkhd);
+    }
     Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
         if (nbytes > 0) std::memcpy(dst, src, nbytes);
         return {};

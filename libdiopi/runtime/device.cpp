@@ -9,13 +9,18 @@ namespace diopi {
 Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
     const std::optional<int64_t> count = checked_numel(spec.shape);
     if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
+    const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
+    return make_view(device, spec, 0, storage_extent(spec.shape, strides));
+}
+
+Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent) {
     auto tensor = std::make_shared<Tensor>();
     tensor->shape = spec.shape;
     tensor->strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
     tensor->dtype = spec.dtype;
+    tensor->offset = offset;
     size_t nbytes = 0;
-    if (__builtin_mul_overflow(static_cast<size_t>(storage_extent(tensor->shape, tensor->strides)), size_of(spec.dtype),
-                               &nbytes)) {
+    if (__builtin_mul_overflow(static_cast<size_t>(extent), size_of(spec.dtype), &nbytes)) {
         return bad_input("a tensor of shape " + to_string(spec.shape) + " is larger than the address space");
     }
     auto memory = device.allocate(nbytes);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "core/status.hpp"
@@ -31,6 +32,8 @@ class Device {
     [[nodiscard]] virtual bool is_host() const = 0;
     /// `nbytes` bytes, aligned to 64; null for 0 bytes.
     [[nodiscard]] virtual Result<std::shared_ptr<void>> allocate(size_t nbytes) = 0;
+    /// Bytes that the process holds of the device's memory, so that growth shows a leak; nullopt where none can tell.
+    [[nodiscard]] virtual std::optional<int64_t> allocated_bytes() const { return std::nullopt; }
     virtual Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     virtual Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     [[nodiscard]] virtual Result<diopiStreamHandle_t> create_stream() = 0;
@@ -44,6 +47,8 @@ class Device {
 
 /// A new tensor in the device's memory, contents undefined; a message when memory runs out.
 [[nodiscard]] Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec);
+/// The same as a view that starts `offset` elements behind the start of a storage of `extent` elements.
+[[nodiscard]] Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent);
 
 /// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).
 [[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);

@@ -1,0 +1,29 @@
+/// The checks around every call, beside those of its values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+#include "runtime/guarded_device.hpp"
+
+namespace diopi {
+
+/// What is looked at around a call. Shape, dtype and values of the outputs are always compared.
+struct Checks {
+    Guard guard = Guard::kZones;  ///< writes past the edges of any buffer, or between the elements of an output
+    bool inputs = true;           ///< const inputs hold what they held
+    bool poison = true;           ///< every element of an output is written
+    bool repeat = true;           ///< a second run gives the same bits where the schema promises it
+    bool leaks = true;            ///< a call gives back the memory that it takes
+
+    /// Whether the call runs a second time.
+    [[nodiscard]] bool runs_twice() const { return poison || repeat || leaks; }
+
+    /// "all", "none", or some of guards, pages, inputs, poison, repeat, leaks.
+    [[nodiscard]] static Result<Checks> parse(const std::vector<std::string>& names);
+    /// The words that give these checks, "all" first where it is all; for a command that repeats a run.
+    [[nodiscard]] std::string text() const;
+};
+
+}  // namespace diopi

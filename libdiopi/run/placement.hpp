@@ -1,0 +1,58 @@
+/// Where the tensors of a case lie on a device: inputs copied there, outputs given memory with a visible pattern.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "core/status.hpp"
+#include "runtime/context.hpp"
+#include "runtime/guarded_device.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+/// What the memory of an output holds before a call. Two runs with different patterns show an element that was never
+/// written, whatever its right value is. The first is NaN in floating tensors.
+enum class Poison { kFirst, kSecond };
+
+/// One byte of that pattern; every byte of the memory has this value.
+[[nodiscard]] int poison_byte(Dtype dtype, Poison poison);
+
+/// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls.
+class Placement {
+ public:
+    /// With `guards`, which must then be the context's device, every tensor gets memory of its own between guards;
+    /// without them const inputs that the host can read are shared. Watched inputs are hashed.
+    Placement(Context& context, GuardedDevice* guards, bool watch_inputs)
+        : context_(&context), guards_(guards), watch_inputs_(watch_inputs) {}
+
+    /// A const input, for messages under the name of its argument.
+    [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const std::string& name);
+    /// A copy that the call may change.
+    [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const std::string& name);
+    /// Memory for an output, filled with the pattern.
+    [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const std::string& name, Poison poison);
+    /// Whether a watched input still holds what it held. One that does not is placed anew for the next call.
+    [[nodiscard]] Status unchanged(const TensorPtr& host);
+    /// What was written past the edges of any tensor, as GuardedDevice::damage.
+    [[nodiscard]] Result<std::vector<std::string>> damage();
+    [[nodiscard]] Context& context() const { return *context_; }
+
+ private:
+    struct Input {
+        TensorPtr host, placed;
+        std::string name;
+        uint64_t checksum = 0;
+    };
+    void name_memory(const Tensor& tensor, std::string name);
+    /// Checksum of the tensor's whole storage, gaps between its elements included.
+    [[nodiscard]] Result<uint64_t> checksum_of(const Tensor& tensor);
+
+    Context* context_;
+    GuardedDevice* guards_;
+    bool watch_inputs_;
+    std::unordered_map<const Tensor*, Input> inputs_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,244 @@
+#include "run/step_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "call/invoke.hpp"
+#include "check/legacy.hpp"
+#include "check/repeat.hpp"
+#include "run/random_check.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Further calls that show a leak: the last ones must all have kept memory. The C allocator keeps up to seven freed
+/// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
+constexpr int kLeakCalls = 18;
+constexpr int kLastCalls = 8;
+/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow.
+constexpr double kQuickCall_s = 50e-6;
+constexpr double kSlowCall_s = 0.02;
+constexpr int64_t kMuch = 64 << 10;
+
+/// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
+constexpr double kZeroShare = 0.3;
+constexpr int64_t kZeroNumel = 20;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void fail_step(StepResult& result, std::string reason) {
+    if (result.verdict == Verdict::kFailed) return;
+    result.verdict = Verdict::kFailed;
+    result.reason = std::move(reason);
+}
+
+void fail_step(StepResult& result, const Status& status) {
+    if (!status.ok()) fail_step(result, status.message());
+}
+
+void warn(StepResult& result, std::string warning) {
+    if (result.warning.empty()) result.warning = std::move(warning);
+}
+
+/// Class B speaks of one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
+/// held to class D, as sums of so many products.
+void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
+    const int alpha = call.row->find("alpha");
+    const auto* factor = alpha < 0 ? nullptr : std::get_if<Scalar>(&call.args[static_cast<size_t>(alpha)]);
+    const bool scaled = factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
+    if (!scaled && !is_complex(spec.dtype)) return;
+    bound.accuracy = AccuracyClass::D;
+    bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
+}
+
+bool declines(const Outcome& outcome) {
+    return outcome.error == diopiNoImplement || outcome.error == diopiDtypeNotSupported;
+}
+
+/// Whether the function makes output tensors itself: they outlive the call by right.
+bool makes_tensors(const Row& row) {
+    return std::ranges::any_of(row.args(), [](const Arg& a) { return a.kind == ArgKind::tensors && a.is_output; });
+}
+
+double share_of_zeros(const Tensor& wide) {
+    const auto* values = wide.data_as<double>();
+    const auto zeros = std::count(values, values + wide.numel(), 0.0);
+    return static_cast<double>(zeros) / static_cast<double>(wide.numel());
+}
+
+std::string percent(double share) { return std::to_string(static_cast<int>(share * 100)) + "%"; }
+
+}  // namespace
+
+void refuse_step(StepResult& result, const Error& error) {
+    if (error.code == Errc::kNotImplemented) {
+        result.verdict = Verdict::kNotImplemented;
+        result.reason = error.message;
+    } else {
+        fail_step(result, error.message);
+    }
+}
+
+StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& placement)
+    : rules_(rules),
+      expectations_(expectations),
+      placement_(placement),
+      context_(&placement.context()),
+      chain_(*rules.backend) {
+    for (Interceptor* tool : rules.interceptors) chain_.add(*tool);
+}
+
+void StepRun::run(const Step& step, StepResult& result) {
+    auto expected = expectations_.expected(step);
+    if (!expected.ok()) return refuse_step(result, expected.error());
+    actual_.clear();
+    judge(step, *expected, result);
+    if (result.verdict == Verdict::kFailed && rules_.on_failure) {
+        rules_.on_failure({step, *expected, actual_, result});
+    }
+}
+
+Status StepRun::call(Trial& trial) {
+    trial.held_before = device().allocated_bytes().value_or(0);
+    const auto start = Clock::now();
+    trial.outcome = chain_.run(trial.placed.call(), *context_);
+    if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
+    trial.seconds = seconds_since(start);
+    return {};
+}
+
+int64_t StepRun::bytes_kept(const Trial& trial) {
+    // What the call required of the context is ours to give back.
+    context_->release();
+    return device().allocated_bytes().value_or(0) - trial.held_before;
+}
+
+Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison) {
+    auto placed = PlacedCall::create(step, placement_, poison);
+    if (!placed.ok()) return placed.error();
+    if (Status s = validate(placed->call()); !s.ok()) return s.error();
+    Trial trial{std::move(*placed), {}};
+    if (Status s = call(trial); !s.ok()) return s.error();
+    return trial;
+}
+
+void StepRun::judge(const Step& step, const std::vector<Expected>& expected, StepResult& result) {
+    auto first = attempt(step, Poison::kFirst);
+    if (!first.ok()) return fail_step(result, first.error().message);
+    result.seconds = first->seconds;
+    if (declines(first->outcome)) {
+        result.verdict = Verdict::kNotImplemented;
+        result.reason = "declined: " + first->outcome.message;
+        return;
+    }
+    if (!first->outcome.ok()) return fail_step(result, first->outcome.message);
+    judge_integrity(*first, result);
+    if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, *first, result);
+    for (const Expected& value : expected) {
+        auto actual = first->placed.host_tensor(value.arg, *context_);
+        if (!actual.ok()) return fail_step(result, actual.error().message);
+        compare_one(step, **actual, value, result);
+        actual_.push_back({value.arg, std::move(*actual)});
+    }
+}
+
+void StepRun::judge_integrity(Trial& trial, StepResult& result) {
+    auto damage = placement_.damage();
+    if (!damage.ok()) return fail_step(result, damage.error().message);
+    if (!damage->empty()) fail_step(result, damage->front());
+    if (rules_.checks.guard != Guard::kNone) fail_step(result, trial.placed.gaps_untouched(*context_));
+    fail_step(result, trial.placed.inputs_unchanged(placement_));
+}
+
+void StepRun::judge_pair(const Step& step, Trial& first, StepResult& result) {
+    context_->release();
+    auto second = attempt(step, Poison::kSecond);
+    if (!second.ok()) return fail_step(result, "the second run failed: " + second.error().message);
+    if (!second->outcome.ok()) return fail_step(result, "the second run failed: " + second->outcome.message);
+    judge_integrity(*second, result);
+    const int64_t kept = bytes_kept(*second);
+    compare_pair(step, first, *second, result);
+    if (rules_.random) fail_step(result, check_random(step, first.placed, second->placed, *context_));
+    if (rules_.checks.leaks) judge_leak(step, *second, kept, result);
+}
+
+void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result) {
+    const bool worth_it = trial.seconds < kQuickCall_s || kept > kMuch || (kept > 0 && trial.seconds < kSlowCall_s);
+    if (!worth_it || makes_tensors(*step.call.row)) return;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < kLeakCalls && least > 0; ++i) {
+        if (Status s = call(trial); !s.ok()) return fail_step(result, s);
+        const int64_t now = bytes_kept(trial);
+        if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
+    }
+    if (least > 0) fail_step(result, "keeps " + std::to_string(least) + " bytes of memory at each call");
+}
+
+void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result) {
+    if (!rules_.checks.poison && !rules_.checks.repeat) return;
+    const bool may_differ = !rules_.checks.repeat || step.call.row->repeat == Repeat::varying;
+    for (size_t arg = 0; arg < step.call.args.size(); ++arg) {
+        const auto output = step.result_at(arg);
+        if (!output || !output->has_meaning) continue;
+        auto one = first.placed.host_tensor(arg, *context_);
+        auto two = second.placed.host_tensor(arg, *context_);
+        if (!one.ok() || !two.ok()) return fail_step(result, (one.ok() ? two : one).error().message);
+        const Dtype dtype = output->spec.dtype;
+        const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
+        if ((*one)->shape != (*two)->shape || (*one)->dtype != (*two)->dtype) continue;  // the values' check says it
+        const std::string wrong = compare_runs(**one, **two, poison, may_differ);
+        if (!wrong.empty()) fail_step(result, std::string(step.call.row->args()[arg].name) + ": " + wrong);
+    }
+}
+
+Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
+    const TensorSpec& spec = output.spec;
+    Bound bound;
+    bound.accuracy = step.call.row->accuracy;
+    const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
+    if (whole || (rules_.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
+    bound.tolerance = rules_.tolerance;
+    bound.accumulation_length = accumulation_length(step.call, output);
+    if (bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
+    if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
+    return bound;
+}
+
+void StepRun::compare_one(const Step& step, const Tensor& actual, const Expected& value, StepResult& result) {
+    const OutputSpec output = *step.result_at(value.arg);
+    if (!output.has_meaning) return;
+    const std::string name(step.call.row->args()[value.arg].name);
+    Comparison comparison = compare_with_sums(step, actual, value, output);
+    comparison.deviation.output = name;
+    if (!comparison.passed) fail_step(result, name + ": " + comparison.reason);
+    if (comparison.passed && !comparison.warning.empty()) warn(result, name + ": " + comparison.warning);
+    result.deviations.push_back(std::move(comparison.deviation));
+    const bool searched = is_floating(output.spec.dtype) && !step.call.row->traits.zeros &&
+                          value.tensor->dtype == Dtype::float64 && value.tensor->numel() >= kZeroNumel;
+    if (!searched) return;
+    const double zeros = share_of_zeros(*value.tensor);
+    if (zeros > kZeroShare && expectations_.share_of_zero_inputs(step) < kZeroShare / 2) {
+        warn(result, name + ": " + percent(zeros) + " of the expected values are 0: a fault may hide among them");
+    }
+}
+
+/// Class D is held to the lower bound of S first, and to S itself only when that leaves a doubt.
+Comparison StepRun::compare_with_sums(const Step& step, const Tensor& actual, const Expected& value,
+                                      const OutputSpec& output) {
+    if (rules_.legacy) return compare_legacy(actual, *value.tensor, rules_.tolerance);
+    const Bound bound = bound_for(step, output);
+    const bool sums =
+        bound.accuracy == AccuracyClass::D && bound.accumulation_length > 1 && !is_complex(output.spec.dtype);
+    if (!sums) return compare(actual, *value.tensor, output.spec, bound, nullptr);
+    TensorPtr magnitude = expectations_.magnitude(step, output, Oracle::Terms::kPart);
+    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, magnitude.get());
+    if (comparison.passed && comparison.warning.empty()) return comparison;
+    magnitude = expectations_.magnitude(step, output, Oracle::Terms::kAll);
+    return compare(actual, *value.tensor, output.spec, bound, magnitude.get());
+}
+
+}  // namespace diopi

@@ -1,0 +1,81 @@
+/// Runs one step of a case on a backend with every check around the call, and judges what it left.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "call/chain.hpp"
+#include "check/compare.hpp"
+#include "run/checks.hpp"
+#include "run/placed_call.hpp"
+#include "run/steps.hpp"
+#include "store/record.hpp"
+
+namespace diopi {
+
+/// What a failed step leaves to show: `actual` holds host tensors at the positions of `expected`.
+struct Evidence {
+    const Step& step;
+    const std::vector<Expected>& expected;
+    const std::vector<Expected>& actual;
+    const StepResult& result;
+};
+
+/// What a step is held to.
+struct StepRules {
+    const Backend* backend = nullptr;
+    Checks checks;
+    Tolerance tolerance;
+    bool random = false;  ///< a distribution is tested
+    bool legacy = false;  ///< isclose with a mismatch ratio instead of the accuracy classes
+    bool exact = false;   ///< the inputs are whole numbers whose sums of products are exact
+    /// Tools around the call, the first one outermost.
+    std::vector<Interceptor*> interceptors = {};
+    /// Sees every failed step that ran.
+    std::function<void(const Evidence&)> on_failure = {};
+};
+
+/// Not implemented, or failed, as the error says; `result` keeps its first failure.
+void refuse_step(StepResult& result, const Error& error);
+
+class StepRun {
+ public:
+    /// All of one case: `expectations` answers for its steps, `placement` holds its tensors.
+    StepRun(const StepRules& rules, Expectations& expectations, Placement& placement);
+
+    /// Runs and judges; `result` comes with its names and gets verdict, reason, deviations and time.
+    void run(const Step& step, StepResult& result);
+
+ private:
+    /// One call and what became of it.
+    struct Trial {
+        PlacedCall placed;
+        Outcome outcome;
+        double seconds = 0;
+        int64_t held_before = 0;  ///< bytes of the device's memory that the process held when the call began
+    };
+    [[nodiscard]] Result<Trial> attempt(const Step& step, Poison poison);
+    [[nodiscard]] Status call(Trial& trial);
+    /// Bytes that the process holds more than before the call, once the context has given back its own.
+    [[nodiscard]] int64_t bytes_kept(const Trial& trial);
+    void judge(const Step& step, const std::vector<Expected>& expected, StepResult& result);
+    void judge_integrity(Trial& trial, StepResult& result);
+    void judge_pair(const Step& step, Trial& first, StepResult& result);
+    void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
+    void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
+    void compare_one(const Step& step, const Tensor& actual, const Expected& value, StepResult& result);
+    [[nodiscard]] Bound bound_for(const Step& step, const OutputSpec& output) const;
+    [[nodiscard]] Comparison compare_with_sums(const Step& step, const Tensor& actual, const Expected& value,
+                                               const OutputSpec& output);
+    [[nodiscard]] Device& device() const { return *context_->device; }
+
+    const StepRules& rules_;
+    Expectations& expectations_;
+    Placement& placement_;
+    Context* context_;
+    Chain chain_;
+    std::vector<Expected> actual_;
+};
+
+}  // namespace diopi

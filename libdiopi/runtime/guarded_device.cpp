@@ -1,0 +1,211 @@
+#include "runtime/guarded_device.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+namespace diopi {
+
+namespace {
+
+constexpr size_t kZone = 4096;
+constexpr size_t kAlignment = 64;
+
+size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// A pattern in which no byte repeats with a period that a stray write of a constant or of a row could hit.
+constexpr std::array<std::byte, kZone> kPattern = [] {
+    std::array<std::byte, kZone> pattern{};
+    uint64_t state = 0x9e3779b97f4a7c15;
+    for (std::byte& byte : pattern) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        byte = static_cast<std::byte>(state >> 56);
+    }
+    return pattern;
+}();
+
+/// The protected pages of this process, for the handler of a signal: no lock, no allocation.
+struct PagedBlock {
+    std::byte* low = nullptr;    ///< start of the page before
+    std::byte* start = nullptr;  ///< the block
+    std::byte* end = nullptr;
+    std::byte* high = nullptr;  ///< end of the page behind
+    char name[48] = "workspace";
+};
+constexpr size_t kPagedBlocks = 256;
+PagedBlock g_paged[kPagedBlocks];
+
+PagedBlock* paged_block(const std::byte* start) {
+    for (PagedBlock& block : g_paged) {
+        if (block.start == start) return &block;
+    }
+    return nullptr;
+}
+
+/// First and last byte of `found` that differ from the pattern; -1 where none does.
+struct Changed {
+    int64_t first = -1, last = -1, count = 0;
+};
+
+Changed compare(const std::byte* found, size_t nbytes) {
+    Changed changed;
+    if (std::memcmp(found, kPattern.data(), nbytes) == 0) return changed;
+    for (size_t i = 0; i < nbytes; ++i) {
+        if (found[i] == kPattern[i]) continue;
+        if (changed.first < 0) changed.first = static_cast<int64_t>(i);
+        changed.last = static_cast<int64_t>(i);
+        ++changed.count;
+    }
+    return changed;
+}
+
+std::string bytes(int64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+
+/// printf's part of the work, fit for a handler of signals.
+class SignalText {
+ public:
+    explicit SignalText(std::span<char> text) : text_(text) {}
+    void add(const char* words) {
+        while (*words != '\0' && at_ + 1 < text_.size()) text_[at_++] = *words++;
+        text_[at_] = '\0';
+    }
+    void add(int64_t n) {
+        char digits[24];
+        size_t count = 0;
+        do {
+            digits[count++] = static_cast<char>('0' + n % 10);
+            n /= 10;
+        } while (n > 0);
+        char word[2] = {0, 0};
+        while (count > 0) {
+            word[0] = digits[--count];
+            add(word);
+        }
+    }
+
+ private:
+    std::span<char> text_;
+    size_t at_ = 0;
+};
+
+}  // namespace
+
+Status GuardedDevice::fill(std::byte* guard, size_t nbytes) {
+    if (device_->is_host()) {
+        std::memcpy(guard, kPattern.data(), nbytes);
+        return {};
+    }
+    return device_->copy_to_device(nullptr, guard, kPattern.data(), nbytes);
+}
+
+Result<std::shared_ptr<void>> GuardedDevice::allocate_zoned(size_t nbytes, Block& block) {
+    size_t whole = 0;
+    if (__builtin_add_overflow(nbytes, 2 * kZone, &whole)) {
+        return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
+    }
+    auto memory = device_->allocate(whole);
+    if (!memory.ok()) return memory;
+    block.before = kZone;
+    block.behind = kZone;
+    // The last owner of the part is the owner of the whole.
+    return std::shared_ptr<void>(*memory, static_cast<std::byte*>(memory->get()) + kZone);
+}
+
+Result<std::shared_ptr<void>> GuardedDevice::allocate_paged(size_t nbytes, Block& block) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t padded = round_up(nbytes, kAlignment);
+    const size_t inner = round_up(padded, page);
+    const size_t whole = inner + 2 * page;
+    void* mapped = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* low = static_cast<std::byte*>(mapped);
+    if (mapped == MAP_FAILED || mprotect(low + page, inner, PROT_READ | PROT_WRITE) != 0) {
+        if (mapped != MAP_FAILED) munmap(mapped, whole);
+        return failed("out of memory: " + std::to_string(nbytes) +
+                      " bytes between protected pages; try --checks all, which guards without them");
+    }
+    std::byte* start = low + page + (inner - padded);
+    block.before = std::min(inner - padded, kZone);
+    block.behind = padded - nbytes;
+    if (PagedBlock* entry = paged_block(nullptr)) *entry = {low, start, start + nbytes, low + whole};
+    return std::shared_ptr<void>(start, [low, whole, start](void*) {
+        if (PagedBlock* entry = paged_block(start)) *entry = {};
+        munmap(low, whole);
+    });
+}
+
+Result<std::shared_ptr<void>> GuardedDevice::allocate(size_t nbytes) {
+    if (guard_ == Guard::kNone || nbytes == 0) return device_->allocate(nbytes);
+    Block block;
+    block.nbytes = nbytes;
+    const bool paged = guard_ == Guard::kPages && device_->is_host();
+    auto memory = paged ? allocate_paged(nbytes, block) : allocate_zoned(nbytes, block);
+    if (!memory.ok()) return memory;
+    auto* start = static_cast<std::byte*>(memory->get());
+    if (Status s = fill(start - block.before, block.before); !s.ok()) return s.error();
+    if (Status s = fill(start + nbytes, block.behind); !s.ok()) return s.error();
+    const std::scoped_lock lock(mutex_);
+    blocks_[start] = std::move(block);
+    return std::shared_ptr<void>(start, [this, owner = *memory](void* p) {
+        const std::scoped_lock unregister(mutex_);
+        blocks_.erase(static_cast<std::byte*>(p));
+    });
+}
+
+void GuardedDevice::name_block(const void* memory, std::string name) {
+    const std::scoped_lock lock(mutex_);
+    auto* start = static_cast<std::byte*>(const_cast<void*>(memory));
+    const auto found = blocks_.find(start);
+    if (found == blocks_.end()) return;
+    if (PagedBlock* entry = paged_block(start)) {
+        std::strncpy(entry->name, name.c_str(), sizeof entry->name - 1);
+    }
+    found->second.name = std::move(name);
+}
+
+Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
+                            std::vector<std::string>& lines) {
+    std::array<std::byte, kZone> staged;
+    const auto look = [&](std::byte* guard, size_t nbytes, bool behind) -> Status {
+        const std::byte* found = guard;
+        if (!device_->is_host()) {
+            if (Status s = device_->copy_to_host(stream, staged.data(), guard, nbytes); !s.ok()) return s;
+            if (Status s = device_->synchronize(stream); !s.ok()) return s;
+            found = staged.data();
+        }
+        const Changed changed = compare(found, nbytes);
+        if (changed.count == 0) return {};
+        const int64_t distance = behind ? changed.first : static_cast<int64_t>(nbytes) - 1 - changed.last;
+        lines.push_back("wrote " + bytes(changed.count) + (behind ? " past the end of " : " before the start of ") +
+                        block.name + ", the nearest " + bytes(distance) + " away from it");
+        return fill(guard, nbytes);
+    };
+    if (Status s = look(start - block.before, block.before, false); !s.ok()) return s;
+    return look(start + block.nbytes, block.behind, true);
+}
+
+Result<std::vector<std::string>> GuardedDevice::damage(diopiStreamHandle_t stream) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> lines;
+    for (const auto& [start, block] : blocks_) {
+        if (Status s = check(stream, start, block, lines); !s.ok()) return s.error();
+    }
+    return lines;
+}
+
+bool describe_guard_fault(const void* address, std::span<char> text) {
+    const auto* at = static_cast<const std::byte*>(address);
+    for (const PagedBlock& block : g_paged) {
+        if (block.start == nullptr || at < block.low || at >= block.high) continue;
+        const bool behind = at >= block.end;
+        SignalText words(text);
+        words.add(behind ? at - block.end : block.start - at);
+        words.add(behind ? " bytes behind the end of " : " bytes before the start of ");
+        words.add(block.name);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace diopi

@@ -1,0 +1,68 @@
+/// Guards: memory on both sides of every block of a device, so that a write past an edge is seen.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device.hpp"
+
+namespace diopi {
+
+/// kZones: 4 KiB of a known pattern before and behind each block. kPages: each block, which must be host memory, also
+/// ends (up to 63 bytes of pattern) at a page that may not be touched, with another one before its first page, so that
+/// a stray read or write ends the process at the place where it happens.
+enum class Guard { kNone, kZones, kPages };
+
+/// Decorates any device; everything but allocate goes through. It must outlive its blocks.
+class GuardedDevice final : public Device {
+ public:
+    GuardedDevice(Device& device, Guard guard) : device_(&device), guard_(guard) {}
+
+    /// What messages call the block that starts at `memory`; "workspace" where none is given.
+    void name_block(const void* memory, std::string name);
+    /// What was written past the edges of the blocks that are alive, a line each: "wrote 12 bytes past the end of out,
+    /// the first of them 4 bytes behind it". The stream must have been synchronised. Mends the guards.
+    [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
+
+    [[nodiscard]] std::string_view name() const override { return device_->name(); }
+    [[nodiscard]] bool is_host() const override { return device_->is_host(); }
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
+    [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return device_->allocated_bytes(); }
+    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_device(stream, dst, src, nbytes);
+    }
+    Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(stream, dst, src, nbytes);
+    }
+    [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override { return device_->create_stream(); }
+    Status destroy_stream(diopiStreamHandle_t stream) override { return device_->destroy_stream(stream); }
+    Status synchronize(diopiStreamHandle_t stream) override { return device_->synchronize(stream); }
+    [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
+
+ private:
+    /// The guards of one block: `before` bytes in front of it, `behind` bytes after its end.
+    struct Block {
+        size_t nbytes = 0, before = 0, behind = 0;
+        std::string name = "workspace";
+    };
+
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate_zoned(size_t nbytes, Block& block);
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate_paged(size_t nbytes, Block& block);
+    [[nodiscard]] Status fill(std::byte* guard, size_t nbytes);
+    [[nodiscard]] Status check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
+                               std::vector<std::string>& lines);
+
+    Device* device_;
+    Guard guard_;
+    std::mutex mutex_;
+    std::map<std::byte*, Block> blocks_;
+};
+
+/// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes what an address in a protected page means,
+/// "8 bytes behind the end of out", to `text` as a C string; false when it is in no such page of this process.
+bool describe_guard_fault(const void* address, std::span<char> text);
+
+}  // namespace diopi

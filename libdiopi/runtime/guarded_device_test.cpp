@@ -1,0 +1,107 @@
+#include "runtime/guarded_device.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstring>
+
+namespace diopi {
+namespace {
+
+/// Memory that the host may not touch but through copies.
+class FarDevice : public Device {
+ public:
+    std::string_view name() const override { return "far"; }
+    bool is_host() const override { return false; }
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override { return cpu_device().allocate(nbytes); }
+    Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        std::memcpy(dst, src, nbytes);
+        return {};
+    }
+    Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        std::memcpy(dst, src, nbytes);
+        return {};
+    }
+    Result<diopiStreamHandle_t> create_stream() override { return static_cast<void*>(nullptr); }
+    Status destroy_stream(diopiStreamHandle_t) override { return {}; }
+    Status synchronize(diopiStreamHandle_t) override { return {}; }
+    Result<std::unique_ptr<Event>> create_event() override { return cpu_device().create_event(); }
+};
+
+std::shared_ptr<void> block_of(Device& device, size_t nbytes) {
+    auto memory = device.allocate(nbytes);
+    REQUIRE(memory.ok());
+    return *memory;
+}
+
+/// How a child process ends that writes one byte.
+int signal_of_write(char* where) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGSEGV, SIG_DFL);
+        *static_cast<volatile char*>(where) = 1;
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+}  // namespace
+
+TEST_CASE("a byte that is written past an edge of a block is told, once, on any device") {
+    FarDevice far;
+    for (Device* device : {static_cast<Device*>(&far), &cpu_device()}) {
+        GuardedDevice guarded(*device, Guard::kZones);
+        const auto block = block_of(guarded, 100);
+        const auto other = block_of(guarded, 64);
+        guarded.name_block(block.get(), "out");
+        std::memset(block.get(), 0, 100);
+        CHECK(guarded.damage(nullptr)->empty());
+        auto* bytes = static_cast<unsigned char*>(block.get());
+        bytes[103] ^= 1;
+        auto lines = guarded.damage(nullptr);
+        REQUIRE(lines.ok());
+        REQUIRE(lines->size() == 1);
+        CHECK(lines->front() == "wrote 1 byte past the end of out, the nearest 3 bytes away from it");
+        CHECK(guarded.damage(nullptr)->empty());
+        static_cast<unsigned char*>(other.get())[-1] ^= 1;
+        CHECK(guarded.damage(nullptr)->front() ==
+              "wrote 1 byte before the start of workspace, the nearest 0 bytes away from it");
+    }
+}
+
+TEST_CASE("blocks are aligned to 64 bytes, and one that is freed is no longer looked at") {
+    for (const Guard guard : {Guard::kZones, Guard::kPages}) {
+        GuardedDevice guarded(cpu_device(), guard);
+        for (const size_t nbytes : {1, 63, 64, 100, 4096, 100000}) {
+            const auto block = block_of(guarded, nbytes);
+            CHECK(reinterpret_cast<uintptr_t>(block.get()) % 64 == 0);
+            std::memset(block.get(), 0xff, nbytes);
+            CHECK(guarded.damage(nullptr)->empty());
+        }
+        CHECK(block_of(guarded, 0) == nullptr);
+    }
+}
+
+TEST_CASE("a protected page ends the process where it strays, and the fault can be named") {
+    GuardedDevice guarded(cpu_device(), Guard::kPages);
+    const auto block = block_of(guarded, 256);
+    guarded.name_block(block.get(), "grad_input");
+    auto* bytes = static_cast<char*>(block.get());
+    CHECK(signal_of_write(bytes + 255) == 0);
+    CHECK(signal_of_write(bytes + 256) == SIGSEGV);
+    char text[64] = "";
+    REQUIRE(describe_guard_fault(bytes + 260, text));
+    CHECK(std::string(text) == "4 bytes behind the end of grad_input");
+    CHECK_FALSE(describe_guard_fault(text, text));
+    const auto odd = block_of(guarded, 100);
+    CHECK(signal_of_write(static_cast<char*>(odd.get()) + 100) == 0);
+    static_cast<char*>(odd.get())[100] ^= 1;
+    CHECK(guarded.damage(nullptr)->size() == 1);
+    CHECK(signal_of_write(static_cast<char*>(odd.get()) + 128) == SIGSEGV);
+}
+
+}  // namespace diopi
