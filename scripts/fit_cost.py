@@ -4,8 +4,8 @@
     diopi test --jobs 1 --run ops; diopi test --jobs 1 --run resnet50 --model resnet50
     scripts/fit_cost.py build/release/bin/unit_tests ops/journal.jsonl resnet50/journal.jsonl
 
-Least squares with rates of at least zero; a case weighs 1 / (seconds + 1 ms), so that long and short ones count alike in
-a sum of seconds.
+Least squares with rates of at least zero: what a case and a step cost by themselves from the cases of under 10,000
+elements and products, the other rates from all cases. Nothing else may run on the machine meanwhile.
 """
 import heapq
 import json
@@ -14,6 +14,7 @@ import sys
 
 TEST = "work of the operator cases as CSV"
 RATES = ["per_case", "per_step", "per_drawn", "per_expected", "per_function", "per_converted", "per_multiply_add"]
+CONSTANTS = 2  # the first two of them
 
 
 def work_of_cases(unit_tests):
@@ -33,18 +34,25 @@ def seconds_of_cases(journals):
     return seconds
 
 
-def fit(rows, seconds):
-    """Non-negative least squares by coordinate descent on the normal equations."""
-    weights = [1 / (s + 1e-3) for s in seconds]
-    size = len(RATES)
-    matrix = [[sum(w * r[i] * r[j] for w, r in zip(weights, rows)) for j in range(size)] for i in range(size)]
-    right = [sum(w * r[i] * s for w, r, s in zip(weights, rows, seconds)) for i in range(size)]
-    rates = [0.0] * size
+def least_squares(rows, seconds):
+    """Non-negative, by coordinate descent on the normal equations."""
+    size = range(len(rows[0]))
+    matrix = [[sum(row[i] * row[j] for row in rows) for j in size] for i in size]
+    right = [sum(row[i] * s for row, s in zip(rows, seconds)) for i in size]
+    rates = [0.0 for _ in size]
     for _ in range(20000):
-        for i in range(size):
-            rest = right[i] - sum(matrix[i][j] * rates[j] for j in range(size) if j != i)
+        for i in size:
+            rest = right[i] - sum(matrix[i][j] * rates[j] for j in size if j != i)
             rates[i] = max(0.0, rest / matrix[i][i])
     return rates
+
+
+def fit(work, seconds):
+    """Rates, in the order of RATES, for the cases of `work`."""
+    small = [case for case, numbers in work.items() if sum(numbers[CONSTANTS:]) < 10000]
+    constants = least_squares([work[c][:CONSTANTS] for c in small], [seconds[c] for c in small])
+    rest = {c: seconds[c] - sum(rate * n for rate, n in zip(constants, work[c])) for c in work}
+    return constants + least_squares([work[c][CONSTANTS:] for c in work], [rest[c] for c in work])
 
 
 def balance(cases, costs, seconds, count):
@@ -59,9 +67,10 @@ def balance(cases, costs, seconds, count):
 
 
 def main():
-    work, seconds = work_of_cases(sys.argv[1]), seconds_of_cases(sys.argv[2:])
-    cases = [case for case in work if case in seconds]
-    rates = fit([work[c] for c in cases], [seconds[c] for c in cases])
+    seconds = seconds_of_cases(sys.argv[2:])
+    work = {case: numbers for case, numbers in work_of_cases(sys.argv[1]).items() if case in seconds}
+    cases = list(work)
+    rates = fit(work, seconds)
     print(f"{len(cases)} cases, {sum(seconds[c] for c in cases):.1f} s; nanoseconds:")
     for name, rate in zip(RATES, rates):
         print(f"    {name:17} {rate * 1e9:.3g}")

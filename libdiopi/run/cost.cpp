@@ -94,7 +94,7 @@ class Estimate {
     CaseWork work_;
 };
 
-/// Nanoseconds, fitted to the journals of the operator cases and of ResNet-50.
+/// Nanoseconds. scripts/fit_cost.py fits them to journals: here of the operator cases and of ResNet-50.
 struct Rates {
     double per_case = 0;
     double per_step = 0;
@@ -105,8 +105,8 @@ struct Rates {
     double per_multiply_add = 0;
 };
 
-/// One worker on a server with 2 cores of a Sapphire Rapids processor.
-constexpr Rates kSapphireRapids = {100e3, 50e3, 20, 14, 10, 5, 0.37};
+/// One worker (processor time) on a server with 2 cores of a Sapphire Rapids processor.
+constexpr Rates kSapphireRapids = {15e3, 8.1e3, 5.2, 5.4, 20.7, 11.3, 0.11};
 
 }  // namespace
 
