@@ -1,6 +1,7 @@
 #include "run/cost.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 #include "cases/catalogue.hpp"
 

@@ -83,7 +83,7 @@ TEST_CASE("a journal gives back what was written", "[store][journal]") {
     CHECK(d.accuracy_class == 'D');
 }
 
-TEST_CASE("a journal knows its shard; one without that is of a whole run", "[store][journal]") {
+TEST_CASE("a journal knows its shard, and one that names none is of a whole run", "[store][journal]") {
     const TestFolder folder;
     RunHeader of_shard = header();
     of_shard.shard = "2/4";
