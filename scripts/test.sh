@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh, then every test. --full adds the long ones (sanitizers, all operator cases).
+# The same set-up as quickstart.sh, then every test. --full adds the long ones (sanitizers, all operator cases,
+# as root a Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,4 +19,9 @@ if [ $full -eq 1 ]; then
     scripts/build.sh asan unit_tests diopi
     ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit: '
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
+    if [ "$(id -u)" -eq 0 ]; then
+        scripts/slurm_demo.sh
+    else
+        echo "scripts/slurm_demo.sh left out: it starts Slurm's daemons and must run as root"
+    fi
 fi

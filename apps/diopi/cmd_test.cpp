@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "environment.hpp"
 #include "kernels/reference/blas.hpp"
 #include "options.hpp"
 #include "report/console.hpp"
@@ -12,6 +13,7 @@
 #include "report/junit.hpp"
 #include "report/summary.hpp"
 #include "run/conformance.hpp"
+#include "store/case_order.hpp"
 
 namespace diopi {
 
@@ -25,6 +27,7 @@ struct TestOptions {
     std::string junit;
     double timeout_s = 300;
     bool resume = false;
+    std::string shard;
     std::vector<std::string> command;
 };
 
@@ -33,7 +36,8 @@ constexpr const char* kExamples =
     "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
-    "  diopi test --resume                             go on with an interrupted run\n";
+    "  diopi test --resume                             go on with an interrupted run\n"
+    "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n";
 
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
@@ -75,8 +79,12 @@ int run_test(const TestOptions& options) {
     }
     auto checks = Checks::parse(options.checks);
     if (!checks.ok()) return report_error(checks.error());
+    const auto shard = chosen_shard(options.shard);
+    if (!shard.ok()) return report_error(shard.error());
     auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
+    const Selection selection = describe_selection(*cases, *filtered);
+    if (*shard) keep_shard(*cases, **shard, **backend, *filtered);
 
     ConformanceOptions conformance;
     conformance.cases.backend = *backend;
@@ -90,11 +98,16 @@ int run_test(const TestOptions& options) {
     conformance.resume = options.resume;
     conformance.command = options.command;
     conformance.repeat = repeat_text(options);
+    conformance.shard = *shard ? to_string(**shard) : "";
+    conformance.selection = selection;
 
     const bool talkative = options.common.debug_level > 0;
     if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
     install_interrupt_handler();
     const bool silent = options.common.json;
+    if (*shard && !silent) {
+        fmt::print("shard {}: {} of {} cases\n", conformance.shard, cases->size(), selection.cases);
+    }
     const LogLevel least = options.common.quiet ? LogLevel::kError : talkative ? LogLevel::kDebug : LogLevel::kInfo;
     auto console = std::make_unique<Console>(Console::Options{silent ? stderr : stdout, least, !silent});
     console->start(static_cast<int64_t>(cases->size()));
@@ -109,6 +122,7 @@ int run_test(const TestOptions& options) {
     });
     console.reset();
     if (!run.ok()) return report_error(run.error());
+    sort_by_case(run->results);
     if (Status s = write_reports(*run, options, **backend); !s.ok()) return report_error(s.error());
     if (run->interrupted) {
         fmt::print(stderr,
@@ -137,6 +151,8 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->check(seconds_above_zero())
         ->capture_default_str();
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
+    command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
+        ->type_name("K/N");
     command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->footer(kExamples);

@@ -9,21 +9,13 @@
 #include <optional>
 #include <set>
 
+#include "run/cost.hpp"
 #include "run/stored_baselines.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// Elements of all tensors: a stand-in for the time that a case takes.
-int64_t cost_of(const Case& c) {
-    int64_t elements = 0;
-    for (const CaseTensor& tensor : c.tensors) {
-        for (const TensorSpec& spec : tensor.specs) elements += numel(spec.shape);
-    }
-    return elements;
-}
 
 /// Freed memory stays with the worker: without this every large tensor is fetched from the kernel page by page.
 void keep_freed_memory() {
@@ -61,7 +53,9 @@ class Conformance {
         std::vector<size_t> items = settle_without_running();
         if (!trouble_.ok()) return trouble_.error();
         // The long ones first, so that no worker is left alone with one at the end.
-        std::ranges::stable_sort(items, std::greater(), [&](size_t i) { return cost_of(cases_[i]); });
+        std::vector<int64_t> costs(cases_.size());
+        for (const size_t i : items) costs[i] = cost_of(cases_[i], *options_.cases.backend);
+        std::ranges::stable_sort(items, std::greater(), [&](size_t i) { return costs[i]; });
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
         run_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -80,6 +74,7 @@ class Conformance {
                                  " and seed " + std::to_string(journal->header.seed) +
                                  "; give the same --impl and --seed to --resume");
             }
+            if (Status s = check_shard(journal->header); !s.ok()) return s;
             for (const Case& c : cases_) wanted.insert(c.id());
             auto writer = JournalWriter::resume(options_.run_folder);
             if (!writer.ok()) return writer.status();
@@ -97,10 +92,25 @@ class Conformance {
         header.backend = options_.cases.backend->name();
         header.seed = options_.cases.seed;
         header.cases = static_cast<int64_t>(cases_.size());
+        header.shard = options_.shard;
+        header.selection_cases = options_.selection.cases;
+        header.selection = options_.selection.checksum;
         auto writer = JournalWriter::create(options_.run_folder, std::move(header));
         if (!writer.ok()) return writer.status();
         journal_ = std::move(*writer);
         return {};
+    }
+
+    /// A shard goes on only as itself: results of other cases in its journal would spoil the merged report.
+    Status check_shard(const RunHeader& former) const {
+        const auto title = [](const std::string& shard) { return shard.empty() ? "a whole run" : "shard " + shard; };
+        if (former.shard != options_.shard) {
+            return bad_input("the journal in " + options_.run_folder + " is of " + title(former.shard) + ", not of " +
+                             title(options_.shard) + "; give the same --shard to --resume, or another --run");
+        }
+        if (former.shard.empty() || former.selection == options_.selection.checksum) return {};
+        return bad_input("the journal in " + options_.run_folder + " is of shard " + former.shard +
+                         " of another selection of cases; give the same options to --resume");
     }
 
     /// Skips what is filtered and what no backend has; returns the cases that must run.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "run/case_run.hpp"
+#include "run/shard.hpp"
 #include "run/worker_pool.hpp"
 
 namespace diopi {
@@ -25,6 +26,10 @@ struct ConformanceOptions {
     std::vector<std::string> command;
     /// What must follow `diopi test --case ID` to repeat a case of this run, for the journal.
     std::string repeat;
+    /// "2/4" when the cases are a shard, for the journal; empty for a whole run.
+    std::string shard;
+    /// The whole that the cases are, or that they are a shard of.
+    Selection selection;
 };
 
 /// What a conformance run found. Results of an interrupted run are those that were finished.

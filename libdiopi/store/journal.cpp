@@ -75,13 +75,10 @@ Json encode(const StepResult& step) {
 }
 
 Json encode(const RunHeader& header) {
-    return {{"diopi_journal", kJournalFormat},
-            {"command", header.command},
-            {"repeat", header.repeat},
-            {"backend", header.backend},
-            {"seed", header.seed},
-            {"started", header.started},
-            {"cases", header.cases}};
+    return {{"diopi_journal", kJournalFormat}, {"command", header.command}, {"repeat", header.repeat},
+            {"backend", header.backend},       {"seed", header.seed},       {"started", header.started},
+            {"cases", header.cases},           {"shard", header.shard},     {"selection_cases", header.selection_cases},
+            {"selection", header.selection}};
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -160,6 +157,9 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
         json.at("seed").get_to(header.seed);
         json.at("started").get_to(header.started);
         json.at("cases").get_to(header.cases);
+        header.shard = json.value("shard", header.shard);
+        header.selection_cases = json.value("selection_cases", header.selection_cases);
+        header.selection = json.value("selection", header.selection);
         return header;
     } catch (const Json::exception&) {
         return bad_input(fmt::format("{} is not a run journal of diopi: its first line is no header", path));
@@ -217,7 +217,8 @@ std::string to_json_line(const CaseResult& result) {
                  {"steps", std::move(steps)}});
 }
 
-Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader header) {
+Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader header,
+                                            const std::vector<CaseResult>& results) {
     const std::string path = journal_path(folder);
     // The former journal's lock is held until its successor has taken its place.
     int former = -1;
@@ -227,7 +228,9 @@ Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader
         former = *locked;
     }
     if (header.started.empty()) header.started = present_time();
-    const Status written = write_file_atomically(path, dump(encode(header)) + "\n");
+    std::string text = dump(encode(header)) + "\n";
+    for (const CaseResult& result : results) text += to_json_line(result) + "\n";
+    const Status written = write_file_atomically(path, text);
     if (former >= 0) ::close(former);
     if (!written.ok()) return written.error();
     const Result<int> fd = open_locked(path);

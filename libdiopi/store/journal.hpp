@@ -19,8 +19,11 @@ struct RunHeader {
     std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
     std::string backend;
     uint64_t seed = 0;
-    std::string started;  ///< ISO 8601 with offset; create() fills in the present when it is empty
-    int64_t cases = 0;    ///< planned
+    std::string started;          ///< ISO 8601 with offset; create() fills in the present when it is empty
+    int64_t cases = 0;            ///< planned
+    std::string shard = {};       ///< "2/4"; empty for a whole run
+    int64_t selection_cases = 0;  ///< of the whole of which this is a shard; 0 in journals of older programs
+    std::string selection = {};   ///< checksum of the whole's ids: shards of one run have the same
 };
 
 /// A journal as it was read.
@@ -34,8 +37,10 @@ struct Journal {
 /// Appends to a journal; one per run folder at a time.
 class JournalWriter {
  public:
-    /// Starts a new journal in `folder`, replacing a former one unless another process is writing to it.
-    [[nodiscard]] static Result<JournalWriter> create(const std::string& folder, RunHeader header);
+    /// Starts a new journal in `folder`, replacing a former one unless another process is writing to it. It appears
+    /// with all of `results`, or not at all.
+    [[nodiscard]] static Result<JournalWriter> create(const std::string& folder, RunHeader header,
+                                                      const std::vector<CaseResult>& results = {});
     /// Goes on with the journal that is there; cuts off a torn last line.
     [[nodiscard]] static Result<JournalWriter> resume(const std::string& folder);
     ~JournalWriter();

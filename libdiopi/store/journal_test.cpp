@@ -83,6 +83,30 @@ TEST_CASE("a journal gives back what was written", "[store][journal]") {
     CHECK(d.accuracy_class == 'D');
 }
 
+TEST_CASE("a journal knows its shard, and one that names none is of a whole run", "[store][journal]") {
+    const TestFolder folder;
+    RunHeader of_shard = header();
+    of_shard.shard = "2/4";
+    of_shard.selection_cases = 8;
+    of_shard.selection = "0123456789abcdef";
+    REQUIRE(JournalWriter::create(folder / "run", of_shard, {sample("a"), sample("b")}).ok());
+    const auto journal = read_journal(journal_path(folder / "run"));
+    REQUIRE(journal.ok());
+    CHECK(journal->header.shard == "2/4");
+    CHECK(journal->header.selection_cases == 8);
+    CHECK(journal->header.selection == "0123456789abcdef");
+    CHECK(finished_cases(*journal) == std::set<std::string>{"a", "b"});
+
+    append_raw(folder / "old.jsonl",
+               R"({"diopi_journal":1,"command":[],"repeat":"","backend":"cpu","seed":0,"started":"","cases":3})"
+               "\n");
+    const auto old = read_journal(folder / "old.jsonl");
+    REQUIRE(old.ok());
+    CHECK(old->header.cases == 3);
+    CHECK(old->header.shard.empty());
+    CHECK(old->header.selection_cases == 0);
+}
+
 TEST_CASE("a torn last line is ignored, and cut off on resume", "[store][journal]") {
     const TestFolder folder;
     const std::string path = journal_path(folder.path());

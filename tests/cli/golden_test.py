@@ -54,6 +54,9 @@ class Commands:
     def help_report(self):
         return show(self.test.diopi("report", "--help"))
 
+    def help_report_merge(self):
+        return show(self.test.diopi("report", "merge", "--help"))
+
     def version(self):
         return show(self.test.diopi("--version"))
 

@@ -1,0 +1,83 @@
+#include "environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "store/atomic_file.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The variable's value; nullopt when it is unset or empty.
+std::optional<std::string> variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+Result<int64_t> number_in(const char* name, const char* advice) {
+    const auto value = variable(name);
+    if (!value) return bad_input(fmt::format("{} is not set; {}", name, advice));
+    const auto number = parse_count(*value, std::string(name) + ":");
+    return number.ok() ? number : bad_input(number.error().message + "; " + advice);
+}
+
+Result<std::optional<Shard>> bazel_shard() {
+    constexpr const char* kAdvice = "Bazel's variables of test sharding are broken, unset them or give --shard K/N";
+    if (const auto file = variable("TEST_SHARD_STATUS_FILE")) {
+        if (Status s = write_file_atomically(*file, ""); !s.ok()) {
+            return bad_input("TEST_SHARD_STATUS_FILE: " + s.message());
+        }
+    }
+    if (!variable("TEST_TOTAL_SHARDS")) return std::optional<Shard>();
+    const auto count = number_in("TEST_TOTAL_SHARDS", kAdvice);
+    if (!count.ok()) return count.error();
+    if (*count == 1) return std::optional<Shard>();
+    const auto index = number_in("TEST_SHARD_INDEX", kAdvice);
+    if (!index.ok()) return index.error();
+    if (*count < 1 || *count > kMostShards || *index >= *count) {
+        return bad_input(
+            fmt::format("TEST_SHARD_INDEX {} is not from 0 to TEST_TOTAL_SHARDS {} - 1; {}", *index, *count, kAdvice));
+    }
+    return std::optional<Shard>({*index + 1, *count});
+}
+
+Result<std::optional<Shard>> slurm_shard() {
+    constexpr const char* kAdvice = "--shard slurm needs a job array (sbatch --array=1-4), --shard K/N works anywhere";
+    int64_t id = 0, count = 0, first = 0, last = 0, step = 1;
+    struct Variable {
+        const char* name;
+        int64_t* number;
+    };
+    for (const auto& [name, number] :
+         {Variable{"SLURM_ARRAY_TASK_ID", &id}, Variable{"SLURM_ARRAY_TASK_COUNT", &count},
+          Variable{"SLURM_ARRAY_TASK_MIN", &first}, Variable{"SLURM_ARRAY_TASK_MAX", &last},
+          Variable{"SLURM_ARRAY_TASK_STEP", &step}}) {
+        if (number == &step && !variable(name)) continue;
+        const auto read = number_in(name, kAdvice);
+        if (!read.ok()) return read.error();
+        *number = *read;
+    }
+    // A list such as 1,2,5 has gaps: which tasks there are cannot be told from the variables.
+    const bool in_range = step >= 1 && first <= id && id <= last && (id - first) % step == 0;
+    if (!in_range || count > kMostShards || (last - first) / step + 1 != count) {
+        return bad_input(
+            fmt::format("Slurm's variables contradict each other: task {} of {} tasks in {}-{}:{}; {}, and "
+                        "its array must be a range, FIRST-LAST or FIRST-LAST:STEP",
+                        id, count, first, last, step, kAdvice));
+    }
+    return std::optional<Shard>({(id - first) / step + 1, count});
+}
+
+}  // namespace
+
+Result<std::optional<Shard>> chosen_shard(const std::string& option) {
+    if (option.empty()) return bazel_shard();
+    if (option == "slurm") return slurm_shard();
+    const auto shard = parse_shard(option);
+    if (!shard.ok()) return bad_input("--shard: " + shard.error().message + ", or slurm");
+    return std::optional<Shard>(*shard);
+}
+
+}  // namespace diopi

@@ -1,0 +1,26 @@
+/// The environment variables that choose a shard; no other file of the program reads them.
+///
+/// Bazel, obeyed without being asked (test sharding: shard_count of a test rule):
+///   TEST_TOTAL_SHARDS       number of shards; unset, empty or 1: the whole run
+///   TEST_SHARD_INDEX        which one, from 0
+///   TEST_SHARD_STATUS_FILE  a file to create, which tells Bazel that the test obeys the other two
+///
+/// Slurm's job arrays (sbatch --array=FIRST-LAST or FIRST-LAST:STEP), with --shard slurm:
+///   SLURM_ARRAY_TASK_ID                    of this task: FIRST, FIRST + STEP, ... is shard 1, 2, ...
+///   SLURM_ARRAY_TASK_COUNT                 number of tasks, which is that of shards
+///   SLURM_ARRAY_TASK_MIN, _MAX and _STEP   the range; _STEP is 1 where it is unset
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/status.hpp"
+#include "store/shard_label.hpp"
+
+namespace diopi {
+
+/// The shard that `option` (--shard: "K/N", "slurm" or nothing) and the environment ask for; nullopt for the whole
+/// run. An explicit option wins over Bazel's variables, and leaves Bazel's status file alone.
+[[nodiscard]] Result<std::optional<Shard>> chosen_shard(const std::string& option);
+
+}  // namespace diopi

@@ -1,0 +1,30 @@
+/// What diopi report and diopi report merge print and write about a journal.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "core/status.hpp"
+#include "store/journal.hpp"
+
+namespace diopi {
+
+struct ReportOutput {
+    std::string csv = "error_report.csv";
+    std::string junit;
+    bool json = false;
+    bool quiet = false;
+};
+
+void add_report_output_options(CLI::App& command, ReportOutput& output);
+
+/// Refuses files that cannot be written, before anything is.
+[[nodiscard]] Status check_report_output(const ReportOutput& output);
+
+/// Writes CSV and JUnit, prints the rest, cases in natural order; returns the exit code.
+int print_report(Journal journal, const ReportOutput& output);
+
+/// Adds `merge` to the report command.
+CLI::App* add_report_merge_command(CLI::App& report, int& code);
+
+}  // namespace diopi

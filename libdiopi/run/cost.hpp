@@ -1,0 +1,30 @@
+/// How long a case will take: what the order of a run and the partition into shards go by.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/backend.hpp"
+#include "cases/case.hpp"
+
+namespace diopi {
+
+/// What there is to do in a case, over all of its steps; zero steps where nothing can run.
+struct CaseWork {
+    int64_t steps = 0;
+    int64_t drawn = 0;          ///< elements of the inputs
+    int64_t expected = 0;       ///< elements of results: computed by the oracle and the backend, then compared
+    int64_t functions = 0;      ///< those of them that come out of exp, log and the like: accuracy classes C and E
+    int64_t converted = 0;      ///< elements drawn or expected that are float16 or bfloat16
+    int64_t multiply_adds = 0;  ///< where the function sums: elements of the result times terms of each
+};
+
+/// From shapes alone, without memory. Steps that `backend` does not implement count as nothing.
+[[nodiscard]] CaseWork work_of(const Case& c, const Backend& backend);
+
+/// Cost of a case that is settled without running it: skipped, or not implemented.
+inline constexpr int64_t kCostOfNothing = 1;
+
+/// Estimated nanoseconds; the same number on every machine.
+[[nodiscard]] int64_t cost_of(const Case& c, const Backend& backend);
+
+}  // namespace diopi

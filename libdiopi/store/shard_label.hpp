@@ -1,0 +1,28 @@
+/// Shard K of N: which part of a run a process has, as the command line and the journal write it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// Most parts that a run can have.
+inline constexpr int64_t kMostShards = 1'000'000;
+
+struct Shard {
+    int64_t number = 1;  ///< from 1 to count
+    int64_t count = 1;
+    bool operator==(const Shard&) const = default;
+};
+
+/// "2/4".
+[[nodiscard]] std::string to_string(Shard shard);
+/// The shard of such a text; bad input when it is none, or when K is not from 1 to N.
+[[nodiscard]] Result<Shard> parse_shard(std::string_view text);
+/// A whole number without sign, blanks or anything behind it; bad input that names it as `what` otherwise.
+[[nodiscard]] Result<int64_t> parse_count(std::string_view text, std::string_view what);
+
+}  // namespace diopi
