@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "memory_check.hpp"
 #include "options.hpp"
 #include "report/table.hpp"
 #include "run/placed_call.hpp"
@@ -121,7 +122,7 @@ void print_table(const std::vector<ProfiledCall>& calls) {
 }
 
 int run_profile(const ProfileOptions& options) {
-    auto backend = find_backend(options.common.impl);
+    auto backend = CheckedBackend::find(options.common.impl);
     if (!backend.ok()) return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
@@ -139,6 +140,7 @@ int run_profile(const ProfileOptions& options) {
         if (interrupted()) break;
         calls.push_back(profile_case(c, **backend, options.common.seed, timing));
     }
+    backend->report_leaks("in the run");
     std::ranges::stable_sort(calls, std::greater(), [](const ProfiledCall& c) { return c.timing.median; });
     int troubles = 0;
     for (const ProfiledCall& call : calls) {

@@ -1,11 +1,14 @@
 /// diopi test: holds a backend to the float64 reference, case by case.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "commands.hpp"
+#include "core/suggest.hpp"
 #include "environment.hpp"
 #include "kernels/reference/blas.hpp"
+#include "memory_check.hpp"
 #include "options.hpp"
 #include "report/console.hpp"
 #include "report/csv.hpp"
@@ -13,6 +16,7 @@
 #include "report/junit.hpp"
 #include "report/summary.hpp"
 #include "run/conformance.hpp"
+#include "runtime_suite_command.hpp"
 #include "store/case_order.hpp"
 
 namespace diopi {
@@ -21,6 +25,7 @@ namespace {
 
 struct TestOptions {
     CommonOptions common;
+    std::string suite = "ops";
     std::string accuracy = "classes";
     std::vector<std::string> checks = {"all"};
     std::string csv = "error_report.csv";
@@ -36,6 +41,7 @@ constexpr const char* kExamples =
     "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
+    "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --resume                             go on with an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n";
 
@@ -69,8 +75,23 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     return {};
 }
 
+/// A suite by its name.
+CLI::Validator known_suite() {
+    const auto check = [](const std::string& text) {
+        const std::vector<std::string> known = {"ops", "runtime"};
+        if (std::ranges::find(known, text) != known.end()) return std::string();
+        const std::string hint = did_you_mean(text, known);
+        return "there is no suite '" + text + "'" + (hint.empty() ? "; there are: ops, runtime" : hint);
+    };
+    return {check, ""};
+}
+
 int run_test(const TestOptions& options) {
-    auto backend = find_backend(options.common.impl);
+    if (options.suite == "runtime") {
+        return run_runtime_suite_command(
+            {options.common, options.csv, options.junit, options.timeout_s, options.resume, options.command});
+    }
+    auto backend = CheckedBackend::find(options.common.impl);
     if (!backend.ok()) return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
@@ -87,7 +108,7 @@ int run_test(const TestOptions& options) {
     if (*shard) keep_shard(*cases, **shard, **backend, *filtered);
 
     ConformanceOptions conformance;
-    conformance.cases.backend = *backend;
+    conformance.cases.backend = &**backend;
     conformance.cases.seed = options.common.seed;
     conformance.cases.legacy = options.accuracy == "legacy";
     conformance.cases.checks = *checks;
@@ -96,6 +117,7 @@ int run_test(const TestOptions& options) {
     conformance.data = options.common.data;
     conformance.run_folder = options.common.run_folder;
     conformance.resume = options.resume;
+    conformance.after_case = [&](const Case& c) { backend->report_leaks("in case " + c.id()); };
     conformance.command = options.command;
     conformance.repeat = repeat_text(options);
     conformance.shard = *shard ? to_string(**shard) : "";
@@ -140,6 +162,9 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     options->command.assign(argv, argv + argc);
     CLI::App* command = app.add_subcommand("test", "hold an operator library to the float64 reference");
     add_common_options(*command, options->common);
+    command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
+        ->check(known_suite())
+        ->capture_default_str();
     command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();

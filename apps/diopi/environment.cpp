@@ -16,6 +16,11 @@ std::optional<std::string> variable(const char* name) {
     return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
 }
 
+bool is_on(const char* name) {
+    const auto value = variable(name);
+    return value && *value != "0";
+}
+
 Result<int64_t> number_in(const char* name, const char* advice) {
     const auto value = variable(name);
     if (!value) return bad_input(fmt::format("{} is not set; {}", name, advice));
@@ -79,5 +84,7 @@ Result<std::optional<Shard>> chosen_shard(const std::string& option) {
     if (!shard.ok()) return bad_input("--shard: " + shard.error().message + ", or slurm");
     return std::optional<Shard>(*shard);
 }
+
+Environment read_environment() { return {is_on("DIPU_MEM_CHECK"), is_on("DIPU_MEM_CHECK_ENABLE_BACKTRACE")}; }
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// The environment variables that choose a shard; no other file of the program reads them.
+/// The environment variables that diopi reads; no other file of the program does.
 ///
 /// Bazel, obeyed without being asked (test sharding: shard_count of a test rule):
 ///   TEST_TOTAL_SHARDS       number of shards; unset, empty or 1: the whole run
@@ -22,5 +22,13 @@ namespace diopi {
 /// The shard that `option` (--shard: "K/N", "slurm" or nothing) and the environment ask for; nullopt for the whole
 /// run. An explicit option wins over Bazel's variables, and leaves Bazel's status file alone.
 [[nodiscard]] Result<std::optional<Shard>> chosen_shard(const std::string& option);
+
+/// Each is on with any value but the empty one and 0.
+struct Environment {
+    bool memory_check = false;            ///< DIPU_MEM_CHECK: name the memory that a run leaves behind
+    bool memory_check_backtrace = false;  ///< DIPU_MEM_CHECK_ENABLE_BACKTRACE: and who asked for it
+};
+
+[[nodiscard]] Environment read_environment();
 
 }  // namespace diopi

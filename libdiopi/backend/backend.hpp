@@ -18,6 +18,9 @@ class Backend {
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
 
+    /// The same functions on another device: one that decorates this one's.
+    [[nodiscard]] Backend on(Device& device) const { return {name_, device, table_, last_error_}; }
+
     [[nodiscard]] std::string_view name() const { return name_; }
     [[nodiscard]] Device& device() const { return *device_; }
     [[nodiscard]] AnyFunction function(const Row& row) const { return table_[row.index()]; }

@@ -147,7 +147,9 @@ class Conformance {
             }
             CaseOptions cases = options_.cases;
             cases.baseline = [&](const Case& c) { return baselines->find(c); };
-            return to_json_line(run_safely(cases_[item], cases));
+            const CaseResult result = run_safely(cases_[item], cases);
+            if (options_.after_case) options_.after_case(cases_[item]);
+            return to_json_line(result);
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome) {
             record(result_of(item, outcome));

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/cpu_info.hpp"
 #include "runtime/device.hpp"
 
 namespace diopi {
@@ -32,6 +33,7 @@ class CpuEvent final : public Event {
 class CpuDevice final : public Device {
  public:
     std::string_view name() const override { return "cpu"; }
+    Result<DeviceInfo> info() override { return cpu_info(); }
     bool is_host() const override { return true; }
 
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {

@@ -3,14 +3,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/status.hpp"
 #include "core/tensor.hpp"
 
 namespace diopi {
+
+/// What a device is, in its own words; a text that it does not know is empty.
+struct DeviceInfo {
+    std::string name;          ///< "Intel(R) Xeon(R) ..."
+    std::string vendor;        ///< "GenuineIntel"
+    std::string architecture;  ///< "x86_64"
+    int64_t total_bytes = 0;   ///< memory of the device
+    int64_t free_bytes = 0;    ///< what of it can be allocated now
+    int compute_units = 0;     ///< what runs at the same time: processors that this process may use, multiprocessors
+};
 
 /// A point in a stream's time.
 class Event {
@@ -28,15 +40,19 @@ class Device {
  public:
     virtual ~Device() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
+    [[nodiscard]] virtual Result<DeviceInfo> info() = 0;
     /// Whether the host can read and write the device's memory directly.
     [[nodiscard]] virtual bool is_host() const = 0;
     /// `nbytes` bytes, aligned to 64; null for 0 bytes.
     [[nodiscard]] virtual Result<std::shared_ptr<void>> allocate(size_t nbytes) = 0;
     /// Bytes that the process holds of the device's memory, so that growth shows a leak; nullopt where none can tell.
     [[nodiscard]] virtual std::optional<int64_t> allocated_bytes() const { return std::nullopt; }
+    /// Both copies take place in the stream's order. `src` of the first may be changed or freed as soon as it returns;
+    /// `dst` of the second is complete, and may be freed, only after synchronize().
     virtual Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     virtual Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     [[nodiscard]] virtual Result<diopiStreamHandle_t> create_stream() = 0;
+    /// Waits for what is enqueued on it; an error of that work is returned.
     virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
     virtual Status synchronize(diopiStreamHandle_t stream) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;

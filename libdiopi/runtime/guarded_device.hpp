@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device.hpp"
+#include "runtime/device_decorator.hpp"
 
 namespace diopi {
 
@@ -17,9 +17,9 @@ namespace diopi {
 enum class Guard { kNone, kZones, kPages };
 
 /// Decorates any device; everything but allocate goes through. It must outlive its blocks.
-class GuardedDevice final : public Device {
+class GuardedDevice final : public DeviceDecorator {
  public:
-    GuardedDevice(Device& device, Guard guard) : device_(&device), guard_(guard) {}
+    GuardedDevice(Device& device, Guard guard) : DeviceDecorator(device), guard_(guard) {}
 
     /// What messages call the block that starts at `memory`; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
@@ -27,20 +27,7 @@ class GuardedDevice final : public Device {
     /// the first of them 4 bytes behind it". The stream must have been synchronised. Mends the guards.
     [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
 
-    [[nodiscard]] std::string_view name() const override { return device_->name(); }
-    [[nodiscard]] bool is_host() const override { return device_->is_host(); }
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
-    [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return device_->allocated_bytes(); }
-    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
-        return device_->copy_to_device(stream, dst, src, nbytes);
-    }
-    Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
-        return device_->copy_to_host(stream, dst, src, nbytes);
-    }
-    [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override { return device_->create_stream(); }
-    Status destroy_stream(diopiStreamHandle_t stream) override { return device_->destroy_stream(stream); }
-    Status synchronize(diopiStreamHandle_t stream) override { return device_->synchronize(stream); }
-    [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
 
  private:
     /// The guards of one block: `before` bytes in front of it, `behind` bytes after its end.
@@ -55,7 +42,6 @@ class GuardedDevice final : public Device {
     [[nodiscard]] Status check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                                std::vector<std::string>& lines);
 
-    Device* device_;
     Guard guard_;
     std::mutex mutex_;
     std::map<std::byte*, Block> blocks_;

@@ -11,23 +11,10 @@ namespace diopi {
 namespace {
 
 /// Memory that the host may not touch but through copies.
-class FarDevice : public Device {
+class FarDevice : public DeviceDecorator {
  public:
-    std::string_view name() const override { return "far"; }
+    FarDevice() : DeviceDecorator(cpu_device()) {}
     bool is_host() const override { return false; }
-    Result<std::shared_ptr<void>> allocate(size_t nbytes) override { return cpu_device().allocate(nbytes); }
-    Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
-        std::memcpy(dst, src, nbytes);
-        return {};
-    }
-    Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
-        std::memcpy(dst, src, nbytes);
-        return {};
-    }
-    Result<diopiStreamHandle_t> create_stream() override { return static_cast<void*>(nullptr); }
-    Status destroy_stream(diopiStreamHandle_t) override { return {}; }
-    Status synchronize(diopiStreamHandle_t) override { return {}; }
-    Result<std::unique_ptr<Event>> create_event() override { return cpu_device().create_event(); }
 };
 
 std::shared_ptr<void> block_of(Device& device, size_t nbytes) {

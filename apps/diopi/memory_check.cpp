@@ -1,0 +1,37 @@
+#include "memory_check.hpp"
+
+#include <cstdio>
+
+#include "environment.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Blocks that a report lists.
+constexpr size_t kMostBlocks = 20;
+
+}  // namespace
+
+Result<CheckedBackend> CheckedBackend::find(std::string_view name) {
+    auto plain = find_backend(name);
+    if (!plain.ok()) return plain.error();
+    CheckedBackend found;
+    found.plain_ = *plain;
+    const Environment environment = read_environment();
+    if (environment.memory_check) {
+        found.checker_ = std::make_unique<MemoryChecker>(found.plain_->device(), environment.memory_check_backtrace);
+        found.watched_ = std::make_unique<Backend>(found.plain_->on(*found.checker_));
+    }
+    return found;
+}
+
+void CheckedBackend::report_leaks(std::string_view where) {
+    if (checker_ == nullptr) return;
+    const std::string report = checker_->leak_report(kMostBlocks, where, reported_);
+    reported_ = checker_->last_serial();
+    // One call, so that the lines of several workers do not mix.
+    std::fwrite(report.data(), 1, report.size(), stderr);
+}
+
+}  // namespace diopi

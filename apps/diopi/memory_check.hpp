@@ -1,0 +1,30 @@
+/// The memory checker around a subcommand's backend, when the environment asks for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "backend/backend.hpp"
+#include "runtime/memory_checker.hpp"
+
+namespace diopi {
+
+/// The backend that --impl names; under DIPU_MEM_CHECK its device is watched by a memory checker.
+class CheckedBackend {
+ public:
+    [[nodiscard]] static Result<CheckedBackend> find(std::string_view name);
+
+    [[nodiscard]] const Backend& operator*() const { return watched_ == nullptr ? *plain_ : *watched_; }
+    [[nodiscard]] const Backend* operator->() const { return &**this; }
+    /// Prints to stderr what was asked for since the last report and is still held; `where`: "in case ops/add.add.0".
+    void report_leaks(std::string_view where);
+
+ private:
+    const Backend* plain_ = nullptr;
+    std::unique_ptr<MemoryChecker> checker_;
+    std::unique_ptr<Backend> watched_;
+    uint64_t reported_ = 0;  ///< youngest block at the last report
+};
+
+}  // namespace diopi

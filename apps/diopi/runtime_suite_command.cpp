@@ -1,0 +1,131 @@
+#include "runtime_suite_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "memory_check.hpp"
+#include "report/console.hpp"
+#include "report/csv.hpp"
+#include "report/error_report.hpp"
+#include "report/junit.hpp"
+#include "report/summary.hpp"
+#include "run/runtime_suite.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string repeat_text(const RuntimeSuiteCommand& options) {
+    std::string text = "--suite runtime";
+    if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
+    return text;
+}
+
+/// What chooses among operators' cases would be ignored without a word.
+Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
+    const CommonOptions& common = options.common;
+    const std::array given = {std::pair{"--fname", !common.fname.empty()}, std::pair{"--model", !common.model.empty()},
+                              std::pair{"--cases", !common.case_files.empty()},
+                              std::pair{"--filter-dtype", !common.filter_dtype.empty()},
+                              std::pair{"--resume", options.resume}};
+    const auto* found = std::ranges::find_if(given, [](const auto& option) { return option.second; });
+    if (found == given.end()) return {};
+    return bad_input(std::string(found->first) +
+                     " has no meaning with --suite runtime; choose one check with --case runtime/NAME");
+}
+
+Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& options) {
+    std::vector<const RuntimeCheck*> checks;
+    if (options.case_id.empty()) {
+        for (const RuntimeCheck& check : runtime_checks()) checks.push_back(&check);
+        return checks;
+    }
+    auto found = find_runtime_check(options.case_id);
+    if (!found.ok()) return found.error();
+    checks.push_back(*found);
+    return checks;
+}
+
+void log_result(Console& console, const CaseResult& result, const std::string& repeat) {
+    if (!is_failure(result.verdict)) {
+        const char* how = result.verdict == Verdict::kPassed ? "succeed" : "not implemented";
+        console.log(LogLevel::kInfo, fmt::format("Run runtime.{} {}: {}", result.op, how, result.reason));
+        return;
+    }
+    console.log(LogLevel::kError, fmt::format("Run runtime.{} {}: {}\n    repeat: {}", result.op, name(result.verdict),
+                                              result.reason, repeat_command(result.case_id, repeat)));
+}
+
+/// `test --json` with, besides, what each check measured.
+std::string json_text(const ConformanceRun& run, const RunFigures& figures) {
+    Json json = Json::parse(summary_json(run.results, figures));
+    Json checks = Json::array();
+    for (const CaseResult& result : run.results) {
+        checks.push_back({{"case", result.case_id},
+                          {"verdict", name(result.verdict)},
+                          {"findings", result.reason},
+                          {"seconds", result.seconds}});
+    }
+    json["checks"] = std::move(checks);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Status write_reports(const ConformanceRun& run, const RuntimeSuiteCommand& options) {
+    const std::string repeat = repeat_text(options);
+    if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
+    if (!options.junit.empty()) {
+        if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
+    }
+    if (options.common.json) {
+        fmt::print("{}\n", json_text(run, {options.common.impl, options.common.seed, run.seconds, repeat}));
+    } else {
+        fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
+    }
+    return {};
+}
+
+}  // namespace
+
+int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
+    if (Status s = refuse_options_of_operators(options); !s.ok()) return report_error(s.error());
+    auto backend = CheckedBackend::find(options.common.impl);
+    if (!backend.ok()) return report_error(backend.error());
+    auto checks = choose_checks(options.common);
+    if (!checks.ok()) return report_error(checks.error());
+    for (const std::string& path : {options.csv, options.junit}) {
+        if (Status s = check_output_file(path); !s.ok()) return report_error(s.error());
+    }
+
+    RuntimeSuiteOptions suite;
+    suite.subject.backend = &**backend;
+    suite.checks = std::move(*checks);
+    // One at a time: a check measures time, and starts threads of its own.
+    suite.pool = {1, options.timeout_s};
+    suite.after_check = [&](const RuntimeCheck& check) {
+        backend->report_leaks("in case runtime/" + std::string(check.name));
+    };
+    suite.run_folder = options.common.run_folder;
+    suite.command = options.command;
+    suite.repeat = repeat_text(options);
+
+    install_interrupt_handler();
+    Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
+    const auto run = run_runtime_suite(suite, [&](const CaseResult& result) {
+        if (!options.common.json) log_result(console, result, suite.repeat);
+    });
+    if (!run.ok()) return report_error(run.error());
+    if (Status s = write_reports(*run, options); !s.ok()) return report_error(s.error());
+    if (run->interrupted) {
+        fmt::print(stderr, "diopi: interrupted after {} of {} checks; run them again\n", run->results.size(),
+                   suite.checks.size());
+        return static_cast<int>(Exit::kInterrupted);
+    }
+    return static_cast<int>(count(run->results).failures() > 0 ? Exit::kFailures : Exit::kPassed);
+}
+
+}  // namespace diopi

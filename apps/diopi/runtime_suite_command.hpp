@@ -1,0 +1,22 @@
+/// diopi test --suite runtime.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+namespace diopi {
+
+struct RuntimeSuiteCommand {
+    CommonOptions common;
+    std::string csv, junit;
+    double timeout_s = 300;
+    bool resume = false;
+    std::vector<std::string> command;
+};
+
+/// Runs the checks of the runtime, or the one that --case names; the exit code.
+int run_runtime_suite_command(const RuntimeSuiteCommand& options);
+
+}  // namespace diopi

@@ -1,0 +1,75 @@
+#include "runtime/cpu_info.hpp"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+namespace diopi {
+
+namespace {
+
+constexpr int64_t kKibibyte = 1024;
+
+/// What stands behind "key :" in the first line that begins with the key; empty when there is none.
+std::string_view value_of(std::string_view text, std::string_view key) {
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const size_t colon = line.find(':');
+        if (colon == std::string_view::npos) continue;
+        const size_t name_end = line.find_last_not_of(" \t", colon - 1);
+        if (line.substr(0, name_end + 1) != key) continue;
+        const size_t begin = line.find_first_not_of(" \t", colon + 1);
+        if (begin == std::string_view::npos) return {};
+        return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+    }
+    return {};
+}
+
+int64_t bytes_of(std::string_view meminfo, std::string_view key) {
+    const std::string_view value = value_of(meminfo, key);
+    int64_t kibibytes = 0;
+    std::from_chars(value.data(), value.data() + value.size(), kibibytes);
+    return kibibytes * kKibibyte;
+}
+
+std::string text_of(const char* path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int usable_processors() {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    if (sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
+    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
+
+DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo) {
+    DeviceInfo info;
+    info.name = value_of(cpuinfo, "model name");
+    info.vendor = value_of(cpuinfo, "vendor_id");
+    info.total_bytes = bytes_of(meminfo, "MemTotal");
+    info.free_bytes = bytes_of(meminfo, "MemAvailable");
+    return info;
+}
+
+Result<DeviceInfo> cpu_info() {
+    DeviceInfo info = cpu_info_from(text_of("/proc/cpuinfo"), text_of("/proc/meminfo"));
+    if (info.total_bytes == 0) return failed("cannot read MemTotal in /proc/meminfo; is /proc mounted?");
+    utsname machine = {};
+    if (uname(&machine) == 0) info.architecture = machine.machine;
+    // Not every architecture's /proc/cpuinfo names a model.
+    if (info.name.empty()) info.name = info.architecture;
+    info.compute_units = usable_processors();
+    return info;
+}
+
+}  // namespace diopi

@@ -1,0 +1,17 @@
+/// What the machine says about its processors and its memory.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/device.hpp"
+
+namespace diopi {
+
+/// The processors that this process may use and the memory of the machine, as they are now.
+[[nodiscard]] Result<DeviceInfo> cpu_info();
+
+/// Name and vendor from the text of /proc/cpuinfo, bytes from that of /proc/meminfo; compute_units is left at 0. What
+/// the texts do not say stays empty or 0.
+[[nodiscard]] DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo);
+
+}  // namespace diopi

@@ -1,0 +1,46 @@
+#include "runtime/cpu_info.hpp"
+
+#include <sched.h>
+
+#include <catch2/catch.hpp>
+
+namespace diopi {
+
+TEST_CASE("a processor's name and vendor and the memory come from the texts of the machine") {
+    const DeviceInfo info = cpu_info_from(
+        "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 7\nmodel name\t: A Processor: fast \n"
+        "processor\t: 1\nmodel name\t: Another\n",
+        "MemTotal:        1000 kB\nMemFree:           10 kB\nMemAvailable:    600 kB\n");
+    CHECK(info.name == "A Processor: fast");
+    CHECK(info.vendor == "GenuineIntel");
+    CHECK(info.total_bytes == 1024000);
+    CHECK(info.free_bytes == 614400);
+}
+
+TEST_CASE("what the machine does not say about itself stays empty") {
+    const DeviceInfo info = cpu_info_from("model name\t:\n: 3\nno colon", "");
+    CHECK(info.name.empty());
+    CHECK(info.vendor.empty());
+    CHECK(info.total_bytes == 0);
+}
+
+TEST_CASE("the processors of the cpu device are those that this process may use") {
+    cpu_set_t before;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const auto narrow = cpu_device().info();
+    REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+    const auto wide = cpu_device().info();
+    REQUIRE((narrow.ok() && wide.ok()));
+    CHECK(narrow->compute_units == 1);
+    CHECK(wide->compute_units == CPU_COUNT(&before));
+    CHECK_FALSE(wide->name.empty());
+    CHECK(wide->total_bytes > wide->free_bytes);
+}
+
+}  // namespace diopi

@@ -1,0 +1,32 @@
+/// What every decorator of a device has in common: all that it does not change goes through.
+#pragma once
+
+#include "runtime/device.hpp"
+
+namespace diopi {
+
+class DeviceDecorator : public Device {
+ public:
+    explicit DeviceDecorator(Device& device) : device_(&device) {}
+
+    [[nodiscard]] std::string_view name() const override { return device_->name(); }
+    [[nodiscard]] Result<DeviceInfo> info() override { return device_->info(); }
+    [[nodiscard]] bool is_host() const override { return device_->is_host(); }
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override { return device_->allocate(nbytes); }
+    [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return device_->allocated_bytes(); }
+    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_device(stream, dst, src, nbytes);
+    }
+    Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(stream, dst, src, nbytes);
+    }
+    [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override { return device_->create_stream(); }
+    Status destroy_stream(diopiStreamHandle_t stream) override { return device_->destroy_stream(stream); }
+    Status synchronize(diopiStreamHandle_t stream) override { return device_->synchronize(stream); }
+    [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
+
+ protected:
+    Device* device_;
+};
+
+}  // namespace diopi
