@@ -152,6 +152,9 @@ TEST_CASE("a file that is not finished leaves the former one in place", "[store]
         auto file = Hdf5File::create(folder / "x.h5");
         REQUIRE(file.ok());
         REQUIRE(file->write_tensor("/a", "y", *tensor).ok());
+        // What a kill would leave now.
+        const bool nameless = PendingFile::create(folder / "z")->open_path() != folder / "z.part";
+        CHECK(names_in(folder.path()).size() == (nameless ? 1 : 2));
     }
     CHECK(names_in(folder.path()) == std::vector<std::string>{"x.h5"});
     CHECK(Hdf5File::open(folder / "x.h5")->has("/a/b/x"));

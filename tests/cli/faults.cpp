@@ -1,6 +1,7 @@
 /// Preloaded into diopi: allocations of a chosen size go wrong in its worker processes, as a faulty operator library
 /// would. DIOPI_TEST_FAULTS lists what happens at which size in bytes: "segv@32832 hang@4096".
 #include <dlfcn.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +106,15 @@ void replace_sockets() {
     for_each_socket([](int fd) { dup2(STDERR_FILENO, fd); });
 }
 
+/// A socket of the library's own takes the answer, and nobody reads it there.
+void replace_sockets_by_others() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();
+    for_each_socket([&](int fd) {
+        if (fd != ends[0] && fd != ends[1]) dup2(ends[0], fd);
+    });
+}
+
 void fork_a_sleeper() {
     if (fork() != 0) return;
     block_signals();
@@ -151,6 +161,7 @@ constexpr Fault kFaults[] = {
     {"everywhere", write_everywhere},
     {"close", close_sockets},
     {"replace", replace_sockets},
+    {"reroute", replace_sockets_by_others},
     {"assert", print_and_abort},
     {"abort", std::abort},
     {"exit", [] { std::exit(7); }},

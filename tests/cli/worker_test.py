@@ -113,7 +113,7 @@ class WorkerTest(ProgramTest):
                                       "garbage instead of an answer: something wrote to the socket of its worker")
 
     def test_closed_socket(self):
-        for fault in ("close", "replace", f"close@{allocated(SICK)} hang"):
+        for fault in ("close", "replace", "reroute", f"close@{allocated(SICK)} hang"):
             with self.subTest(fault=fault):
                 self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
                                       "the socket of its worker was closed or replaced", whole=True)
