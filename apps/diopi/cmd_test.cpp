@@ -141,7 +141,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--memory-limit", options->memory_limit,
-                     "memory of one worker, such as 4G or 512M; 0: no limit; a fair share when left out")
+                     "memory of one worker, such as 4G; 0: no limit; by default a fair share")
         ->check(memory_size());
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
     command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
