@@ -163,7 +163,7 @@ TEST_CASE("a crash tells what was under way", "[run][pool]") {
 
 TEST_CASE("a timeout tells what was under way", "[run][pool]") {
     PoolOptions options;
-    options.timeout_s = 0.3;
+    options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_sick(
         [] {
             say("forward (diopiAdd)");
@@ -173,7 +173,7 @@ TEST_CASE("a timeout tells what was under way", "[run][pool]") {
     CHECK(outcome.end == End::kTimeout);
     CHECK(outcome.doing == "forward (diopiAdd)");
     CHECK(outcome.reason ==
-          "no answer within 0.3 s (--timeout) in forward (diopiAdd); all its threads were asleep (a deadlock?)");
+          "no answer within 3.0 s (--timeout) in forward (diopiAdd); all its threads were asleep (a deadlock?)");
 }
 
 TEST_CASE("last words are cut, made printable, and those of an item only", "[run][pool]") {
@@ -229,7 +229,7 @@ TEST_CASE("no answer is believed that is too large, for another item, or more th
 
 TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
     PoolOptions options;
-    options.timeout_s = 0.5;
+    options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_sick(
         [] {
             send_head({AnswerHead().magic, 1, 100, 0});
