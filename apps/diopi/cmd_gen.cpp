@@ -169,7 +169,7 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
                                options.common.seed,
                                options.force,
                                options.self_contained,
-                               {worker_count(options.common), 24 * 3600.0}};
+                               {.jobs = worker_count(options.common), .timeout_s = 24 * 3600.0, .memory_limit = 0}};
     install_interrupt_handler();
     auto files = generate(*cases, generation, [&](const GeneratedFile& file) {
         if (!options.common.json) print_file(file, options.common.quiet);

@@ -16,6 +16,7 @@
 #include "report/junit.hpp"
 #include "report/summary.hpp"
 #include "run/conformance.hpp"
+#include "run/memory_limit.hpp"
 #include "runtime_suite_command.hpp"
 #include "store/case_order.hpp"
 
@@ -31,6 +32,7 @@ struct TestOptions {
     std::string csv = "error_report.csv";
     std::string junit;
     double timeout_s = 300;
+    std::string memory_limit;
     bool resume = false;
     std::string shard;
     std::vector<std::string> command;
@@ -45,12 +47,21 @@ constexpr const char* kExamples =
     "  diopi test --resume                             go on with an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n";
 
+CLI::Validator memory_size() {
+    const auto check = [](const std::string& text) {
+        const auto size = parse_memory_size(text);
+        return size.ok() ? std::string() : size.error().message;
+    };
+    return {check, ""};
+}
+
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     if (options.accuracy != "classes") text += (text.empty() ? "" : " ") + ("--accuracy " + options.accuracy);
     if (options.checks != TestOptions().checks) {
         text += (text.empty() ? "" : " ") + fmt::format("--checks {}", fmt::join(options.checks, " "));
     }
+    if (!options.memory_limit.empty()) text += (text.empty() ? "" : " ") + ("--memory-limit " + options.memory_limit);
     return text;
 }
 
@@ -112,7 +123,10 @@ int run_test(const TestOptions& options) {
     conformance.cases.seed = options.common.seed;
     conformance.cases.legacy = options.accuracy == "legacy";
     conformance.cases.checks = *checks;
-    conformance.pool = {worker_count(options.common), options.timeout_s};
+    conformance.pool.jobs = worker_count(options.common);
+    conformance.pool.timeout_s = options.timeout_s;
+    conformance.pool.echo_errors = options.common.debug_level > 1;
+    if (!options.memory_limit.empty()) conformance.pool.memory_limit = *parse_memory_size(options.memory_limit);
     conformance.filtered = *filtered;
     conformance.data = options.common.data;
     conformance.run_folder = options.common.run_folder;
@@ -175,6 +189,10 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
         ->check(seconds_above_zero())
         ->capture_default_str();
+    command
+        ->add_option("--memory-limit", options->memory_limit,
+                     "memory of one worker, such as 4G; 0: no limit; by default a fair share")
+        ->check(memory_size());
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");

@@ -167,8 +167,10 @@ class Generation {
         for (size_t i = 0; i < files_.size(); ++i) {
             if (!is_kept(files_[i])) items.push_back(i);
         }
-        const auto work = [&](size_t i) { return encode(FileWriter(files_[i], options_).write()); };
-        const auto done = [&](size_t i, const WorkOutcome& outcome) { return settle(i, outcome); };
+        const auto work = [&](size_t i) { return WorkAnswer{encode(FileWriter(files_[i], options_).write())}; };
+        const auto done = [&](size_t i, const WorkOutcome& outcome, std::vector<size_t>&) {
+            return settle(i, outcome);
+        };
         if (Status s = run_in_workers(items, options_.pool, work, done); !s.ok()) return s.error();
         return std::move(made_);
     }

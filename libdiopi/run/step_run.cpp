@@ -7,6 +7,7 @@
 #include "call/invoke.hpp"
 #include "check/legacy.hpp"
 #include "check/repeat.hpp"
+#include "run/guard_fault.hpp"
 #include "run/random_check.hpp"
 
 namespace diopi {
@@ -96,6 +97,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     auto expected = expectations_.expected(step);
     if (!expected.ok()) return refuse_step(result, expected.error());
     actual_.clear();
+    words_ = step.name + " (" + std::string(step.call.row->function) + ")";
     judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
         rules_.on_failure({step, *expected, actual_, result});
@@ -103,11 +105,13 @@ void StepRun::run(const Step& step, StepResult& result) {
 }
 
 Status StepRun::call(Trial& trial) {
+    say_call(words_);
     trial.held_before = device().allocated_bytes().value_or(0);
     const auto start = Clock::now();
     trial.outcome = chain_.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
     trial.seconds = seconds_since(start);
+    say_call("the checks after " + words_);
     return {};
 }
 

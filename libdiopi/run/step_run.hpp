@@ -76,6 +76,7 @@ class StepRun {
     Context* context_;
     Chain chain_;
     std::vector<Expected> actual_;
+    std::string words_;  ///< what the worker does, should it die
 };
 
 }  // namespace diopi

@@ -1,5 +1,6 @@
 #include "runtime/device.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "core/strided.hpp"
@@ -59,6 +60,21 @@ Result<TensorPtr> to_device(Device& device, diopiStreamHandle_t stream, const Te
         return s.error();
     }
     return out;
+}
+
+Status check_health(Device& device) {
+    std::array<unsigned char, 64> sent, received = {};
+    for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<unsigned char>(0xa5 ^ i);
+    auto stream = device.create_stream();
+    if (!stream.ok()) return stream.status();
+    auto memory = device.allocate(sent.size());
+    Status status = memory.status();
+    if (status.ok()) status = device.copy_to_device(*stream, memory->get(), sent.data(), sent.size());
+    if (status.ok()) status = device.copy_to_host(*stream, received.data(), memory->get(), received.size());
+    if (status.ok()) status = device.synchronize(*stream);
+    if (Status s = device.destroy_stream(*stream); status.ok()) status = s;
+    if (!status.ok() || sent == received) return status;
+    return failed(std::string(device.name()) + " gives back other bytes than were copied to it");
 }
 
 }  // namespace diopi

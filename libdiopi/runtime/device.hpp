@@ -69,6 +69,10 @@ class Device {
 /// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).
 [[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);
 
+/// Whether the device still works: a few bytes go there and back. A device that has met an error often fails at all
+/// that comes after it.
+[[nodiscard]] Status check_health(Device& device);
+
 /// Copies a host tensor to the device, keeping shape, dtype and strides.
 [[nodiscard]] Result<TensorPtr> to_device(Device& device, diopiStreamHandle_t stream, const Tensor& host);
 

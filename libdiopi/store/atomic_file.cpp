@@ -22,20 +22,26 @@ Error io_error(std::string_view what, const std::string& path, int code) {
     return failed(fmt::format("cannot {} {}: {}{}", what, path, std::strerror(code), advice));
 }
 
+std::string folder_of(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+std::string part_path(const std::string& path) { return path + ".part"; }
+
+/// The name by which an open file without a name is known.
+std::string path_of(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
 /// A rename survives a power cut only once its folder is on the disk. Some file systems cannot sync a folder: no
 /// matter.
 void sync_folder_of(const std::string& path) {
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     ::fsync(fd);
     ::close(fd);
 }
 
 }  // namespace
-
-std::string part_path(const std::string& path) { return path + ".part"; }
 
 Status make_parent_folder(const std::string& path) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -46,17 +52,59 @@ Status make_parent_folder(const std::string& path) {
     return {};
 }
 
-Status publish_part(const std::string& path) {
-    const std::string part = part_path(path);
-    const int fd = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return io_error("open", part, errno);
-    const int synced = ::fsync(fd);
-    const int code = errno;
-    ::close(fd);
-    if (synced != 0) return io_error("write", part, code);
-    if (std::rename(part.c_str(), path.c_str()) != 0) return io_error("rename " + part + " to", path, errno);
-    sync_folder_of(path);
+Result<PendingFile> PendingFile::create(const std::string& path, Name name) {
+    if (name == Name::kNoneIfPossible) {
+        const int fd = ::open(folder_of(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+        if (fd >= 0 && ::access(path_of(fd).c_str(), W_OK) == 0) return PendingFile(path, fd, false);
+        if (fd >= 0) ::close(fd);
+        // The errors that other file systems and old kernels answer with say little: the other way tells what is wrong.
+    }
+    const int fd = ::open(part_path(path).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return io_error("create", path, errno);
+    return PendingFile(path, fd, true);
+}
+
+PendingFile& PendingFile::operator=(PendingFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(fd_, other.fd_);
+    std::swap(named_, other.named_);
+    return *this;
+}
+
+std::string PendingFile::open_path() const { return named_ ? part_path(path_) : path_of(fd_); }
+
+Status PendingFile::publish() {
+    Status status = ::fsync(fd_) == 0 ? give_name() : Status(io_error("write", path_, errno));
+    if (status.ok()) named_ = false;
+    discard();
+    if (status.ok()) sync_folder_of(path_);
+    return status;
+}
+
+/// A file without a name can take a free one only: it replaces a former file by way of a second name.
+Status PendingFile::give_name() {
+    const std::string part = part_path(path_);
+    if (!named_) {
+        const std::string source = path_of(fd_);
+        const auto link_to = [&](const std::string& name) {
+            return ::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+        };
+        if (link_to(path_)) return {};
+        if (errno != EEXIST) return io_error("name", path_, errno);
+        // What a killed process may have left between the next two steps.
+        ::unlink(part.c_str());
+        if (!link_to(part)) return io_error("name", part, errno);
+        named_ = true;
+    }
+    if (std::rename(part.c_str(), path_.c_str()) != 0) return io_error("rename " + part + " to", path_, errno);
     return {};
+}
+
+void PendingFile::discard() {
+    if (fd_ < 0) return;
+    if (named_) ::unlink(part_path(path_).c_str());
+    ::close(fd_);
+    fd_ = -1;
 }
 
 Status write_all(int fd, std::string_view bytes, const std::string& path) {
@@ -72,14 +120,10 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
 
 Status write_file_atomically(const std::string& path, std::string_view content) {
     if (Status s = make_parent_folder(path); !s.ok()) return s;
-    const std::string part = part_path(path);
-    const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return io_error("create", part, errno);
-    Status status = write_all(fd, content, part);
-    if (::close(fd) != 0 && status.ok()) status = io_error("write", part, errno);
-    if (status.ok()) status = publish_part(path);
-    if (!status.ok()) ::unlink(part.c_str());
-    return status;
+    auto file = PendingFile::create(path);
+    if (!file.ok()) return file.status();
+    if (Status s = write_all(file->fd(), content, path); !s.ok()) return s;
+    return file->publish();
 }
 
 Result<std::string> read_text_file(const std::string& path) {

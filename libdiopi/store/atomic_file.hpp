@@ -1,22 +1,49 @@
-/// Files that are either complete or not there: written beside their place, synced, then renamed.
+/// Files that are either complete or not there: written without a name, synced, then put in their place.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/status.hpp"
 
 namespace diopi {
 
-/// Name under which `path` is written until it is complete.
-[[nodiscard]] std::string part_path(const std::string& path);
-
 /// Creates the folder of `path` with all its parents.
 Status make_parent_folder(const std::string& path);
 
-/// Syncs the complete `path`.part to the disk and gives it its name. A former file of that name is replaced in one
-/// step.
-Status publish_part(const std::string& path);
+/// A file under construction. Where the file system can do it, it has no name until publish(): whatever ends the
+/// process, nothing is left. Elsewhere it is `path`.part, which only a kill leaves behind.
+class PendingFile {
+ public:
+    enum class Name { kNoneIfPossible, kPart };
+
+    /// An empty file in the folder of `path`, which must exist.
+    [[nodiscard]] static Result<PendingFile> create(const std::string& path, Name name = Name::kNoneIfPossible);
+    ~PendingFile() { discard(); }
+    PendingFile(PendingFile&& other) noexcept { *this = std::move(other); }
+    PendingFile& operator=(PendingFile&& other) noexcept;
+    PendingFile(const PendingFile&) = delete;
+    PendingFile& operator=(const PendingFile&) = delete;
+
+    /// Open for writing, at the beginning.
+    [[nodiscard]] int fd() const { return fd_; }
+    /// A path by which a library can open the file meanwhile.
+    [[nodiscard]] std::string open_path() const;
+    /// Syncs the complete file to the disk and gives it its name. A former file of that name is replaced in one step;
+    /// on an error it stays as it was, and the new one is gone.
+    Status publish();
+    /// Gives the file up.
+    void discard();
+
+ private:
+    PendingFile(std::string path, int fd, bool named) : path_(std::move(path)), fd_(fd), named_(named) {}
+    Status give_name();
+
+    std::string path_;
+    int fd_ = -1;
+    bool named_ = false;
+};
 
 /// Writes `content` to `path` in one step: on any error, a full disk included, the former file stays as it was.
 Status write_file_atomically(const std::string& path, std::string_view content);

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -227,14 +228,17 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
     // Compact groups and headers that every HDF5 since 1.8 reads.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     H5Pset_file_locking(access.get(), true, true);
+    // The default driver asks for the real path behind a link, which a file without a name does not have.
+    H5Pset_fapl_stdio(access.get());
     const Handle creation = timeless(H5P_FILE_CREATE);
-    const std::string part = part_path(path);
-    const hid_t id = H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
+    auto pending = PendingFile::create(path);
+    if (!pending.ok()) return pending.error();
+    const hid_t id = H5Fcreate(pending->open_path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
     if (id < 0) {
         return failed(fmt::format("cannot create {}: {}; is the folder writable, and does no other run write there?",
-                                  part, hdf5::last_complaint()));
+                                  path, hdf5::last_complaint()));
     }
-    Hdf5File file(path, id, true);
+    Hdf5File file(path, id, std::move(*pending));
     if (Status s = file.write_attribute("/", "diopi_format", kHdf5Format); !s.ok()) return s.error();
     return file;
 }
@@ -247,7 +251,7 @@ Result<Hdf5File> Hdf5File::open(const std::string& path) {
     H5Pset_file_locking(access.get(), false, true);
     const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
     if (id < 0) return unreadable(path, hdf5::last_complaint());
-    Hdf5File file(path, id, false);
+    Hdf5File file(path, id, std::nullopt);
     if (!file.has_attribute("/", "diopi_format")) {
         return bad_input(
             fmt::format("{} is an HDF5 file of another program: its root has no attribute `diopi_format` "
@@ -268,14 +272,16 @@ Result<Hdf5File> Hdf5File::open(const std::string& path) {
 Hdf5File::~Hdf5File() { abandon(); }
 
 Hdf5File::Hdf5File(Hdf5File&& other) noexcept
-    : path_(std::move(other.path_)), id_(std::exchange(other.id_, -1)), writing_(other.writing_) {}
+    : path_(std::move(other.path_)),
+      id_(std::exchange(other.id_, -1)),
+      pending_(std::exchange(other.pending_, std::nullopt)) {}
 
 Hdf5File& Hdf5File::operator=(Hdf5File&& other) noexcept {
     if (this != &other) {
         abandon();
         path_ = std::move(other.path_);
         id_ = std::exchange(other.id_, -1);
-        writing_ = other.writing_;
+        pending_ = std::exchange(other.pending_, std::nullopt);
     }
     return *this;
 }
@@ -283,25 +289,28 @@ Hdf5File& Hdf5File::operator=(Hdf5File&& other) noexcept {
 void Hdf5File::abandon() {
     if (id_ < 0) return;
     const Session session;
-    if (writing_) {
-        ::unlink(part_path(path_).c_str());
+    if (pending_) {
         // On a full disk the library could not close the file for want of space: let what is left go nowhere.
-        void* descriptor = nullptr;
+        void* stream = nullptr;  // the driver's FILE*
         const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (nowhere >= 0 && H5Fget_vfd_handle(id_, H5P_DEFAULT, &descriptor) >= 0 && descriptor != nullptr) {
-            ::dup2(nowhere, *static_cast<int*>(descriptor));
+        if (nowhere >= 0 && H5Fget_vfd_handle(id_, H5P_DEFAULT, &stream) >= 0 && stream != nullptr) {
+            ::dup2(nowhere, ::fileno(*static_cast<std::FILE**>(stream)));
         }
         if (nowhere >= 0) ::close(nowhere);
     }
     H5Fclose(id_);
     id_ = -1;
+    pending_.reset();
 }
 
 Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const {
+    // The driver says that a write failed, but not why.
+    const int code = errno;
+    const bool telling = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
     return failed(
         fmt::format("cannot write {} to {}: {} ({} bytes wanted); free some space or choose another folder "
                     "with --data",
-                    what, part_path(path_), complaint, nbytes));
+                    what, path_, telling ? std::strerror(code) : complaint, nbytes));
 }
 
 Status Hdf5File::create_group(const std::string& group) {
@@ -467,7 +476,7 @@ std::vector<std::string> Hdf5File::attributes(const std::string& object) const {
 
 Status Hdf5File::finish() {
     const Session session;
-    if (id_ < 0 || !writing_) return internal_error(path_ + " is not being written");
+    if (id_ < 0 || !pending_) return internal_error(path_ + " is not being written");
     hsize_t size = 0;
     H5Fget_filesize(id_, &size);
     if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0) {
@@ -477,11 +486,11 @@ Status Hdf5File::finish() {
     }
     if (H5Fclose(std::exchange(id_, -1)) < 0) {
         Status status = write_failed("the end of the file", size, hdf5::last_complaint());
-        ::unlink(part_path(path_).c_str());
+        pending_.reset();
         return status;
     }
-    Status status = publish_part(path_);
-    if (!status.ok()) ::unlink(part_path(path_).c_str());
+    Status status = pending_->publish();
+    pending_.reset();
     return status;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/status.hpp"
 #include "core/tensor.hpp"
+#include "store/atomic_file.hpp"
 
 namespace diopi {
 
@@ -15,8 +17,8 @@ namespace diopi {
 inline constexpr int64_t kHdf5Format = 1;
 
 /// One HDF5 file, being written or open for reading. Paths inside it are absolute: "/case/forward".
-/// A file under construction is `path`.part until finish(); one that is never finished is removed, and one that was
-/// killed leaves only its .part behind. The functions may be called from several threads: they take turns.
+/// A file under construction has no name until finish() (or is `path`.part, on a file system that cannot do that); one
+/// that is never finished is gone. The functions may be called from several threads: they take turns.
 class Hdf5File {
  public:
     /// Starts a new file, with its folders and the attribute `diopi_format`.
@@ -61,18 +63,19 @@ class Hdf5File {
     /// Names of an object's attributes, sorted.
     [[nodiscard]] std::vector<std::string> attributes(const std::string& object) const;
 
-    /// Writes what is still in memory, syncs, and gives the file its name. On an error (a full disk) the part is
-    /// removed and a former file of that name stays.
+    /// Writes what is still in memory, syncs, and gives the file its name. On an error (a full disk) nothing is left
+    /// and a former file of that name stays.
     Status finish();
 
  private:
-    Hdf5File(std::string path, int64_t id, bool writing) : path_(std::move(path)), id_(id), writing_(writing) {}
+    Hdf5File(std::string path, int64_t id, std::optional<PendingFile> pending)
+        : path_(std::move(path)), id_(id), pending_(std::move(pending)) {}
     void abandon();
     Status write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const;
 
     std::string path_;
     int64_t id_ = -1;
-    bool writing_ = false;
+    std::optional<PendingFile> pending_;  ///< while it is being written
 };
 
 }  // namespace diopi

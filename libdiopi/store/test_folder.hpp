@@ -3,11 +3,13 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace diopi::testing {
 
@@ -30,6 +32,14 @@ class TestFolder {
  private:
     std::string path_;
 };
+
+/// Names in a folder, sorted.
+inline std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+}
 
 /// While it lives, no file of this process can grow beyond `bytes`: writes fail as they do on a full disk, with EFBIG
 /// in the place of ENOSPC.

@@ -1,5 +1,9 @@
-"""A crash, an abort, a hang or exhausted memory costs one case, never the run."""
+"""A crash, an abort, a hang, exhausted memory or stray output costs one case, never the run, and leaves no process."""
+import os
+import random
 import resource
+import signal
+import time
 import unittest
 
 import program
@@ -8,48 +12,189 @@ from program import ProgramTest, allocated, case_file, group
 SICK = 4099  # elements of the case that goes wrong; no other case has a tensor of that size
 SHAPES = [[4], [60], [SICK], [100], [2000], [9000]]
 SICK_CASE = "ops/worker.add.2"
+SIGNALS = {"segv": "SIGSEGV (Segmentation fault)", "bus": "SIGBUS (Bus error)", "abort": "SIGABRT (Aborted)",
+           "fpe": "SIGFPE (Floating point exception)", "ill": "SIGILL (Illegal instruction)",
+           "trap": "SIGTRAP (Trace/breakpoint trap)", "kill": "SIGKILL (Killed)", "term": "SIGTERM (Terminated)",
+           "pipe": "SIGPIPE (Broken pipe)", "sys": "SIGSYS (Bad system call)", "hup": "SIGHUP (Hangup)",
+           "usr1": "SIGUSR1 (User defined signal 1)", "int": "SIGINT (Interrupt)",
+           "wild": "SIGSEGV (Segmentation fault)"}
 
 
 class WorkerTest(ProgramTest):
-    def run_with(self, fault, *args, code=1, size=allocated(SICK)):
+    def run_with(self, fault, *args, code=1, size=allocated(SICK), **how):
         self.write("mine.json", case_file(group("worker", SHAPES)))
-        run = self.expect(code, "test", "--cases", "mine.json", "--jobs", "2", "--json", *args, faults=f"{fault}@{size}")
+        run = self.expect(code, "test", "--cases", "mine.json", "--jobs", "2", "--json", *args,
+                          faults=f"{fault}@{size}", **how)
         _, results = self.journal()
         self.assertEqual(sorted(r["case"] for r in results), [f"ops/worker.add.{i}" for i in range(len(SHAPES))])
         return run
 
-    def expect_only_sick(self, run, verdict, reason):
+    def expect_only_sick(self, run, verdict, reason, whole=False, repeat=""):
         counts = dict.fromkeys(program.COUNT_KEYS, 0)
         counts["passed"] = len(SHAPES) - 1
         counts[verdict] = 1
         self.assertEqual(run.json["counts"], counts, str(run))
         [fault] = run.json["not_passed"]
         self.assertEqual((fault["case"], fault["verdict"]), (SICK_CASE, verdict))
-        self.assertIn(reason, fault["reason"])
-        self.assertEqual(fault["repeat"], f"diopi test --case {SICK_CASE} --cases mine.json")
+        (self.assertEqual if whole else self.assertIn)(reason, fault["reason"])
+        self.assertEqual(fault["repeat"], f"diopi test --case {SICK_CASE} --cases mine.json{repeat}")
 
     def test_without_a_fault_every_case_passes(self):
         run = self.run_with("segv", code=0, size=1)
         self.assertEqual(run.json["counts"]["passed"], len(SHAPES))
 
-    def test_segmentation_fault(self):
-        self.expect_only_sick(self.run_with("segv"), "crashed", "SIGSEGV (Segmentation fault)")
+    def test_every_signal(self):
+        for fault, name in SIGNALS.items():
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault), "crashed", name, whole=True)
 
-    def test_abort(self):
-        self.expect_only_sick(self.run_with("abort"), "crashed", "SIGABRT (Aborted)")
-
-    def test_kill_as_the_kernel_does_when_memory_is_short(self):
-        self.expect_only_sick(self.run_with("kill"), "crashed", "SIGKILL (Killed)")
+    def test_signals_that_the_caller_ignores_or_blocks(self):
+        def disguise():
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        for fault in ("pipe", "term"):
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault, preexec=disguise), "crashed", SIGNALS[fault])
 
     def test_exit(self):
-        self.expect_only_sick(self.run_with("exit"), "crashed", "ended by itself with exit code 7")
+        for fault, code in (("exit", 7), ("quit", 0)):
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault), "crashed", f"ended by itself with exit code {code}")
 
     def test_endless_loop(self):
-        run = self.run_with("hang", "--timeout", "1")
-        self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout)")
+        for fault in ("hang", "deaf"):
+            with self.subTest(fault=fault):
+                run = self.run_with(fault, "--timeout", "1")
+                self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); it was computing", whole=True)
+
+    def test_deadlock(self):
+        run = self.run_with("deadlock", "--timeout", "1")
+        self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); all its threads were asleep (a "
+                              "deadlock?)", whole=True)
+
+    def test_stop(self):
+        run = self.run_with("stop", "--timeout", "1")
+        self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); it was stopped by a signal",
+                              whole=True)
+
+    def test_stray_output(self):
+        run = self.run_with("print")
+        self.expect_only_sick(run, "failed", 'wrote 15 bytes to standard output: "hello, \\x1bworker\\n"', whole=True)
+        run = self.run_with("printf")
+        self.expect_only_sick(run, "failed", 'wrote 16 bytes to standard output: "kept in a buffer"', whole=True)
+
+    def test_stray_output_of_a_failure_is_told_too(self):
+        run = self.run_with(f"print@{allocated(SICK)} segv")
+        self.expect_only_sick(run, "crashed", 'SIGSEGV (Segmentation fault); wrote 15 bytes to standard output: "hello')
+
+    def test_standard_error_is_no_failure(self):
+        run = self.run_with("mutter", code=0)
+        self.assertEqual(run.json["counts"]["passed"], len(SHAPES))
+        self.assertEqual(run.err, "")
+
+    def test_standard_error_is_shown_to_who_asks(self):
+        run = self.run_with("mutter", "--debug-level", "2", code=0)
+        self.assertIn("only a warning\n", run.err)
+
+    def test_last_line_of_standard_error_explains_a_crash(self):
+        self.expect_only_sick(self.run_with("assert"), "crashed",
+                              "SIGABRT (Aborted); stderr: kernel.cpp:7: assertion `n > 0' failed", whole=True)
+
+    def test_output_flood(self):
+        for fault in ("flood", "floodout"):
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                                      "output flood: more than 1.0 MiB on standard output and standard error")
+
+    def test_garbage_on_the_socket(self):
+        for fault in ("garbage", "bit", f"garbage@{allocated(SICK)} hang"):
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                                      "garbage instead of an answer: something wrote to the socket of its worker")
+
+    def test_closed_socket(self):
+        for fault in ("close", "replace", "reroute", f"close@{allocated(SICK)} hang"):
+            with self.subTest(fault=fault):
+                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                                      "the socket of its worker was closed or replaced", whole=True)
+
+    def test_writes_to_every_descriptor_spare_the_journal(self):
+        # run_with reads the journal, which must be whole.
+        self.expect_only_sick(self.run_with("everywhere"), "crashed", "garbage instead of an answer")
+
+    def test_forked_processes_end_with_their_worker(self):
+        # ProgramTest.diopi fails when a process is left.
+        for fault in ("sleeper", "daemon"):
+            with self.subTest(fault=fault):
+                self.assertEqual(self.run_with(fault, code=0).json["counts"]["passed"], len(SHAPES))
+        self.expect_only_sick(self.run_with(f"sleeper@{allocated(SICK)} segv", "--timeout", "60"), "crashed",
+                              "SIGSEGV (Segmentation fault)")
+        self.expect_only_sick(self.run_with(f"sleeper@{allocated(SICK)} hang", "--timeout", "1"), "timeout",
+                              "no answer within 1.0 s")
+
+    def test_a_fork_that_comes_back_gives_no_second_answer(self):
+        self.assertEqual(self.run_with("twin", code=0).json["counts"]["passed"], len(SHAPES))
+
+    def test_exhausted_memory(self):
+        for fault in ("hog", "hognew"):
+            with self.subTest(fault=fault):
+                run = self.run_with(fault, "--memory-limit", "512M")
+                self.expect_only_sick(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 512M")
+                self.assertIn("(limit 512.0 MiB per worker, --memory-limit)", run.json["not_passed"][0]["reason"])
+
+    def test_memory_limit_by_option(self):
+        if program.SANITIZED:
+            self.skipTest("a sanitizer reserves more memory than any limit")
+        self.write("mine.json", case_file(group("worker", [[8], [1 << 26], [16]])))
+        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--json", "--memory-limit", "0.25GiB")
+        self.assertEqual(run.json["counts"]["passed"], 2, str(run))
+        [fault] = run.json["not_passed"]
+        self.assertRegex(fault["reason"], r"out of memory: 536870912 bytes for a tensor; .* \(limit 256\.0 MiB per "
+                         r"worker, --memory-limit\)$")
+
+    def test_bad_memory_limits(self):
+        for text in ("4X", "G", "-1G", "nan", "4 G", "1e30G"):
+            with self.subTest(text=text):
+                self.expect(2, "test", "--memory-limit=" + text, err=f"'{text}' is no memory size: give a number and")
+        self.expect(2, "test", "--memory-limit", "512", err="'512' is too little: a worker itself needs up to 64M")
+
+    def test_interrupt_leaves_no_process(self):
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(stop=stop.name):
+                process = self.start_with_sleepers()
+                process.popen.send_signal(stop)
+                self.assertEqual(process.finish(10).code, 130)
+                self.assertEqual(process.pids(), [])
+
+    def test_kill_leaves_no_process_and_no_file(self):
+        for moment in range(8):
+            with self.subTest(moment=moment):
+                process = self.start_with_sleepers()
+                time.sleep(random.uniform(0, 0.2))
+                os.kill(process.popen.pid, signal.SIGKILL)
+                self.wait_for(lambda p=process: not p.pids(), "workers and what they forked die with their parent", 5)
+                self.assertEqual(sorted(p.name for p in self.folder.rglob("*") if p.is_file()),
+                                 ["journal.jsonl", "mine.json"])
+
+    def start_with_sleepers(self):
+        """A long run; each second case forks a process that no signal but SIGKILL ends."""
+        self.write("mine.json", case_file(group("worker", [[SICK], [8]] * 3000)))
+        (self.folder / "diopi_run/journal.jsonl").unlink(missing_ok=True)
+        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"sleeper@{allocated(SICK)}")
+        self.wait_for_results(10)
+        return process
 
     def test_failed_allocation(self):
         self.expect_only_sick(self.run_with("null"), "failed", f"out of memory: {SICK * 8} bytes for a tensor")
+
+    def test_a_device_that_stays_in_error_costs_one_case(self):
+        run = self.run_with("sick")
+        self.expect_only_sick(run, "failed", f"out of memory: {SICK * 8} bytes for a tensor")
+        self.assertTrue(run.json["not_passed"][0]["reason"].endswith(
+            "; the device stayed in error, its worker was replaced"), str(run))
+
+    def test_a_failure_on_a_sound_device_keeps_its_worker(self):
+        self.assertNotIn("device stayed in error", self.run_with("null").out)
 
     def test_memory_limit(self):
         if program.SANITIZED:

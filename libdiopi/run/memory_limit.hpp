@@ -1,0 +1,28 @@
+/// How much memory a worker may have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// "4G", "512M", "1.5GiB", "0": bytes. Suffixes K, M, G and T are powers of 1024; below 64M only 0, which means no
+/// limit. Bad input with what to write instead.
+[[nodiscard]] Result<int64_t> parse_memory_size(std::string_view text);
+
+/// "4.0 GiB".
+[[nodiscard]] std::string memory_text(int64_t bytes);
+
+/// What is left of the machine's available memory for each of so many workers, 1 GiB at least; 0 (no limit) when the
+/// machine does not say.
+[[nodiscard]] int64_t fair_share_of_memory(int workers);
+
+/// Holds this process to so many bytes of data; 0: no limit. No limit under the address sanitizer either, which
+/// reserves more than any machine has.
+void limit_memory(int64_t bytes);
+[[nodiscard]] bool can_limit_memory();
+
+}  // namespace diopi

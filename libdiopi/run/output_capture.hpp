@@ -1,0 +1,54 @@
+/// What a worker writes to its standard output and its standard error, read by the parent through pipes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// The reading end of one pipe, and the part of what came through it that is kept.
+class OutputPipe {
+ public:
+    enum class Keep { kBeginning, kEnd };
+
+    explicit OutputPipe(Keep keep) : keep_(keep) {}
+    ~OutputPipe() { close(); }
+    OutputPipe(OutputPipe&& other) noexcept;
+    OutputPipe& operator=(OutputPipe&& other) noexcept;
+    OutputPipe(const OutputPipe&) = delete;
+    OutputPipe& operator=(const OutputPipe&) = delete;
+
+    /// A new pipe; gives the writing end, which the caller closes.
+    [[nodiscard]] Result<int> open();
+    void close();
+    /// The descriptor to poll; -1 once nobody writes any more.
+    [[nodiscard]] int fd() const { return fd_; }
+
+    /// Reads what is there, but not on and on: at most `most` bytes. Never waits. `echo`: a descriptor that gets a
+    /// copy, or -1.
+    void drain(int64_t most, int echo);
+    /// Forgets what came so far.
+    void begin();
+
+    [[nodiscard]] int64_t bytes() const { return bytes_; }
+    /// The first or the last 2 KiB.
+    [[nodiscard]] const std::string& kept() const { return kept_; }
+
+ private:
+    void keep(const char* data, size_t size);
+
+    Keep keep_;
+    int fd_ = -1;
+    int64_t bytes_ = 0;
+    std::string kept_;
+};
+
+/// `wrote 14 bytes to standard output: "hello..."`; empty when nothing came.
+[[nodiscard]] std::string stray_output_text(const OutputPipe& output);
+
+/// The last line of what came that says something, printable and cut; empty when nothing came.
+[[nodiscard]] std::string last_line(const std::string& text);
+
+}  // namespace diopi

@@ -1,0 +1,13 @@
+/// Foreign bytes as text that fits into one line of a report.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace diopi {
+
+/// The first `most` bytes with everything but printable ASCII escaped as in C ("\n", "\x1b"), and "..." where it was
+/// cut.
+[[nodiscard]] std::string printable(std::string_view bytes, size_t most);
+
+}  // namespace diopi

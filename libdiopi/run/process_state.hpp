@@ -1,0 +1,18 @@
+/// What the kernel tells about another process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+#include <vector>
+
+namespace diopi {
+
+/// Why a process does not get on: "it was computing", "all its threads were asleep (a deadlock?)", "it was stopped by
+/// a signal", "it waited for a disk or a device"; empty when the kernel does not say.
+[[nodiscard]] std::string_view standstill_of(pid_t pid);
+
+/// Direct children of this process's calling thread; none when the kernel does not say.
+[[nodiscard]] std::vector<pid_t> children_of_this_thread();
+
+}  // namespace diopi

@@ -1,0 +1,82 @@
+/// One worker process, seen from its parent.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/keeper.hpp"
+#include "run/last_words.hpp"
+#include "run/output_capture.hpp"
+#include "run/worker_pool.hpp"
+
+namespace diopi {
+
+class Worker {
+ public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `options` and `keeper` must outlive the worker; the memory limit is resolved.
+    Worker(const PoolOptions& options, Keeper& keeper) : options_(&options), keeper_(&keeper) {}
+    ~Worker() { stop(); }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// Forks; the child leaves `others` alone and never returns.
+    Status start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial);
+    [[nodiscard]] bool running() const { return pid_ > 0; }
+    [[nodiscard]] bool busy() const { return item_.has_value(); }
+    [[nodiscard]] size_t item() const { return *item_; }
+    [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
+    [[nodiscard]] pid_t group() const { return pid_; }
+
+    void assign(size_t item);
+    /// Appends what poll() must wait on while the worker is busy.
+    void add_to(std::vector<pollfd>& fds) const;
+    /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
+    [[nodiscard]] std::optional<WorkOutcome> attend();
+    /// Ends the process and all of its group at once.
+    void stop();
+
+ private:
+    enum class Inbox { kWaiting, kAnswer, kGarbled, kClosed };
+
+    /// How a process ended, and the most memory that it ever held.
+    struct Death {
+        int status = 0;
+        int64_t peak_bytes = 0;
+    };
+
+    Inbox receive();
+    Inbox inspect() const;
+    [[nodiscard]] bool has_died() const;
+    [[nodiscard]] bool says_last() const;
+    WorkOutcome finished();
+    WorkOutcome crashed(std::string what);
+    WorkOutcome timed_out();
+    WorkOutcome outcome(WorkOutcome::End end, std::string reason);
+    [[nodiscard]] std::string death_text(const Death& death) const;
+    void close_descriptors();
+    Death reap();
+
+    const PoolOptions* options_;
+    Keeper* keeper_;
+    pid_t pid_ = -1;
+    int fd_ = -1;
+    int pidfd_ = -1;
+    int64_t serial_ = 0;
+    LastWords words_;
+    OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
+    std::optional<size_t> item_;
+    std::string inbox_;
+    /// The socket is at its end, but the process has not died yet.
+    bool mute_ = false;
+    Clock::time_point deadline_;
+};
+
+}  // namespace diopi
