@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace diopi {
 struct ConformanceOptions {
     CaseOptions cases;
     PoolOptions pool;
-    /// Cases that use one of these dtypes are skipped.
-    std::vector<Dtype> filtered;
+    /// Why a case is skipped without running; nullopt when it is not.
+    std::function<std::optional<std::string>(const Case&)> skip_reason;
     /// Folder of stored baselines; a case without one is computed on the spot.
     std::string data;
     /// Folder of the journal.
@@ -25,6 +26,8 @@ struct ConformanceOptions {
     std::vector<std::string> command;
     /// What must follow `diopi test --case ID` to repeat a case of this run, for the journal.
     std::string repeat;
+    /// Checksum of the device configuration, for the journal; empty: there is none.
+    std::string device_config;
 };
 
 /// What a conformance run found. Results of an interrupted run are those that were finished.

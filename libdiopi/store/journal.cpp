@@ -81,7 +81,8 @@ Json encode(const RunHeader& header) {
             {"backend", header.backend},
             {"seed", header.seed},
             {"started", header.started},
-            {"cases", header.cases}};
+            {"cases", header.cases},
+            {"device_config", header.device_config}};
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -160,6 +161,7 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
         json.at("seed").get_to(header.seed);
         json.at("started").get_to(header.started);
         json.at("cases").get_to(header.cases);
+        header.device_config = json.value("device_config", "");  // absent in journals of the first version
         return header;
     } catch (const Json::exception&) {
         return bad_input(fmt::format("{} is not a run journal of diopi: its first line is no header", path));

@@ -21,6 +21,8 @@ struct RunHeader {
     uint64_t seed = 0;
     std::string started;  ///< ISO 8601 with offset; create() fills in the present when it is empty
     int64_t cases = 0;    ///< planned
+    /// Checksum of the device configuration; empty: there was none.
+    std::string device_config = {};
 };
 
 /// A journal as it was read.
