@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cases/json_reader.hpp"
+#include "core/extent.hpp"
 
 namespace diopi {
 
@@ -26,6 +27,8 @@ constexpr std::array kFillKeys = {"fn", "low", "high", "density"};
 constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch.Tensor",
                                    "torch.linalg", "torchvision.ops",     "diopi"};
 
+constexpr int64_t kMostCases = 1'000'000;
+constexpr int64_t kMostTensors = 1024;  // of a list
 constexpr const char* kShape = "a shape (a list of sizes, or null for an absent tensor)";
 constexpr std::array kDefaultDtypes = {Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
 
@@ -57,6 +60,20 @@ bool is_identifier(std::string_view text) {
     });
 }
 
+/// Whether the last element of a strided tensor has an offset in bytes that fits in int64.
+bool spans_memory(const GroupEntry& entry) {
+    const Shape& shape = entry.shapes.front();
+    int64_t last = 1;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        int64_t reach = 0;
+        if (__builtin_mul_overflow(std::max<int64_t>(shape[i], 1) - 1, entry.strides[i], &reach) ||
+            __builtin_add_overflow(last, reach, &last)) {
+            return false;
+        }
+    }
+    return is_addressable(Shape{last});
+}
+
 /// Turns the tree of a file into groups. Every step returns false after it has stated the first error.
 class Reader : public JsonReader {
  public:
@@ -69,6 +86,8 @@ class Reader : public JsonReader {
     bool read_tolerance(const JsonNode& node, CaseGroup& group);
 
     bool read_group(const JsonNode& node, CaseGroup& group);
+    /// The group does not expand to more cases than anyone could run.
+    bool check_size(const JsonNode& node, const CaseGroup& group);
     bool read_names(const JsonNode& node, CaseGroup& group);
     bool read_checks(const JsonNode& node, CaseGroup& group);
     bool read_tensors(const JsonNode& node, CaseGroup& group);
@@ -181,7 +200,20 @@ bool Reader::read_group(const JsonNode& node, CaseGroup& group) {
     if (!read_names(node, group) || !read_checks(node, group)) return false;
     if (!read_tensors(node, group) || !read_params(node, group)) return false;
     group.num_entries = zipped_length_;
-    return true;
+    return check_size(node, group);
+}
+
+bool Reader::check_size(const JsonNode& node, const CaseGroup& group) {
+    int64_t cases = static_cast<int64_t>(group.ops.size());
+    bool beyond = __builtin_mul_overflow(cases, group.num_entries, &cases);
+    beyond |= __builtin_mul_overflow(cases, group.num_dtypes, &cases);
+    for (const GroupTensor& tensor : group.tensors) {
+        for (size_t i = 0; i < tensor.names.size(); ++i) {
+            beyond |= __builtin_mul_overflow(cases, static_cast<int64_t>(tensor.sparse.size()), &cases);
+        }
+    }
+    if (!beyond && cases <= kMostCases) return true;
+    return fail(node, fmt::format("the group expands to more than {} cases: split it", kMostCases));
 }
 
 bool Reader::read_names(const JsonNode& node, CaseGroup& group) {
@@ -421,6 +453,7 @@ bool Reader::read_count(const JsonNode& node, GroupTensor& tensor) {
     if (least.integer < 1 || most.integer < least.integer) {
         return fail(*count, "a count is at least 1, and the least is not above the most");
     }
+    if (most.integer > kMostTensors) return fail(*count, fmt::format("a list has at most {} tensors", kMostTensors));
     tensor.least = least.integer;
     tensor.most = most.integer;
     return true;
@@ -449,6 +482,7 @@ bool Reader::read_strides(const JsonNode& node, GroupTensor& tensor) {
             return fail(item, fmt::format("{} strides for the shape {}", entry.strides.size(),
                                           to_string(entry.shapes.front())));
         }
+        if (!spans_memory(entry)) return fail(item, "the size in bytes overflows 64 bits");
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/extent.hpp"
 #include "core/suggest.hpp"
 
 namespace diopi {
@@ -98,7 +99,7 @@ bool JsonReader::read_shape(const JsonNode& node, const char* wanted, Shape& sha
         if (item.integer < 0) return fail(item, fmt::format("a size cannot be negative: {}", item.integer));
         shape.push_back(item.integer);
     }
-    if (!checked_numel(shape)) return fail(node, "the number of elements overflows 64 bits");
+    if (!is_addressable(shape)) return fail(node, "the size in bytes overflows 64 bits");
     return true;
 }
 
