@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing of the packages that diopi needs (Debian 12, root or sudo). Prints nothing when all are there.
+# --fuzz adds what scripts/fuzz.sh needs.
 set -euo pipefail
 
 packages=(
@@ -10,6 +11,7 @@ packages=(
     catch2 libbenchmark-dev                   # tests and benchmarks
     python3 python3-h5py                      # tests, and scripts that read baselines
 )
+[ "${1:-}" = --fuzz ] && packages+=(clang libclang-rt-dev)
 
 missing=()
 for package in "${packages[@]}"; do

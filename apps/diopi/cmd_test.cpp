@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "cases/device_config.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
@@ -19,6 +21,7 @@
 #include "run/memory_limit.hpp"
 #include "runtime_suite_command.hpp"
 #include "store/case_order.hpp"
+#include "store/checksum.hpp"
 
 namespace diopi {
 
@@ -31,6 +34,7 @@ struct TestOptions {
     std::vector<std::string> checks = {"all"};
     std::string csv = "error_report.csv";
     std::string junit;
+    std::string device_config;
     double timeout_s = 300;
     std::string memory_limit;
     bool resume = false;
@@ -57,23 +61,57 @@ CLI::Validator memory_size() {
 
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
-    if (options.accuracy != "classes") text += (text.empty() ? "" : " ") + ("--accuracy " + options.accuracy);
-    if (options.checks != TestOptions().checks) {
-        text += (text.empty() ? "" : " ") + fmt::format("--checks {}", fmt::join(options.checks, " "));
-    }
-    if (!options.memory_limit.empty()) text += (text.empty() ? "" : " ") + ("--memory-limit " + options.memory_limit);
+    const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+    if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
+    if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
+    if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
+    if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
     return text;
 }
 
+/// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
+Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& cases, DeviceConfigFigures& figures) {
+    if (options.device_config.empty()) return DeviceConfig();
+    auto config = read_device_config(options.device_config);
+    if (!config.ok()) return config;
+    const DeviceConfigUse use = apply_device_config(*config, cases);
+    const auto warn = [](const std::string& line) { fmt::print(stderr, "diopi: warning: {}\n", line); };
+    std::ranges::for_each(use.unknown, warn);
+    // Of one case that is repeated nearly every rule knows nothing.
+    if (options.common.case_id.empty()) std::ranges::for_each(use.unmatched, warn);
+    figures = {config->file, config->device, {}, use.held};
+    for (size_t i = 0; i < use.matched.size(); ++i) {
+        const DeviceRule& rule = config->rules[i];
+        figures.rules.push_back({rule.effect(), rule.reason, use.matched[i]});
+    }
+    return config;
+}
+
+/// Why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
+std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& filtered, const DeviceConfig& device) {
+    const auto found = std::ranges::find_if(filtered, [&](Dtype dtype) { return c.uses(dtype); });
+    if (found != filtered.end()) return fmt::format("uses {} (--filter-dtype)", name(*found));
+    return device.skip_reason(c);
+}
+
+void print_rules(const DeviceConfigFigures& device) {
+    fmt::print("\n{}{}\n", device.file, device.device.empty() ? "" : " (" + device.device + ")");
+    rules_table(device).print(stdout);
+    if (device.held > 0) {
+        fmt::print("{} case{} held to a tolerance of it\n", device.held, device.held == 1 ? " is" : "s are");
+    }
+}
+
 /// What is left behind when the cases are done: report, CSV, JUnit, JSON or summary.
-Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend) {
+Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend,
+                     const DeviceConfigFigures& device) {
     const std::string repeat = repeat_text(options);
     if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
     if (!options.junit.empty()) {
         if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
     }
     if (options.common.json) {
-        const RunFigures figures{std::string(backend.name()), options.common.seed, run.seconds, repeat};
+        const RunFigures figures{std::string(backend.name()), options.common.seed, run.seconds, repeat, device};
         fmt::print("{}\n", summary_json(run.results, figures));
         return {};
     }
@@ -81,6 +119,7 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     if (!options.common.quiet) {
         fmt::print("\n");
         summary_table(run.results).print(stdout);
+        if (!device.rules.empty()) print_rules(device);
     }
     fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
     return {};
@@ -115,8 +154,12 @@ int run_test(const TestOptions& options) {
     if (!shard.ok()) return report_error(shard.error());
     auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
-    const Selection selection = describe_selection(*cases, *filtered);
-    if (*shard) keep_shard(*cases, **shard, **backend, *filtered);
+    DeviceConfigFigures figures;
+    auto device = configure(options, *cases, figures);
+    if (!device.ok()) return report_error(device.error());
+    const SkipReason skipped = [&](const Case& c) { return skip_reason(c, *filtered, *device); };
+    const Selection selection = describe_selection(*cases, skipped);
+    if (*shard) keep_shard(*cases, **shard, **backend, skipped);
 
     ConformanceOptions conformance;
     conformance.cases.backend = &**backend;
@@ -127,7 +170,7 @@ int run_test(const TestOptions& options) {
     conformance.pool.timeout_s = options.timeout_s;
     conformance.pool.echo_errors = options.common.debug_level > 1;
     if (!options.memory_limit.empty()) conformance.pool.memory_limit = *parse_memory_size(options.memory_limit);
-    conformance.filtered = *filtered;
+    conformance.skip_reason = skipped;
     conformance.data = options.common.data;
     conformance.run_folder = options.common.run_folder;
     conformance.resume = options.resume;
@@ -136,6 +179,11 @@ int run_test(const TestOptions& options) {
     conformance.repeat = repeat_text(options);
     conformance.shard = *shard ? to_string(**shard) : "";
     conformance.selection = selection;
+    if (!device->rules.empty()) {
+        auto checksum = checksum_of_file(options.device_config);
+        if (!checksum.ok()) return report_error(checksum.error());
+        conformance.device_config = *checksum;
+    }
 
     const bool talkative = options.common.debug_level > 0;
     if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
@@ -159,7 +207,7 @@ int run_test(const TestOptions& options) {
     console.reset();
     if (!run.ok()) return report_error(run.error());
     sort_by_case(run->results);
-    if (Status s = write_reports(*run, options, **backend); !s.ok()) return report_error(s.error());
+    if (Status s = write_reports(*run, options, **backend, figures); !s.ok()) return report_error(s.error());
     if (run->interrupted) {
         fmt::print(stderr,
                    "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
@@ -193,6 +241,8 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->add_option("--memory-limit", options->memory_limit,
                      "memory of one worker, such as 4G; 0: no limit; by default a fair share")
         ->check(memory_size());
+    command->add_option("--device-config", options->device_config,
+                        "rules for a device: skips and tolerances (docs/device_config.md)");
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");

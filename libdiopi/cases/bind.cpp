@@ -13,8 +13,6 @@ namespace {
 /// Parameters of a case that say something about the result, or choose the function, and are no C argument.
 constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
 
-bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
-
 bool is_null(const Param& param) { return std::holds_alternative<std::monostate>(param.value); }
 
 const Arg* arg_for(const Row& row, std::string_view word) {
@@ -162,6 +160,8 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
 }
 
 }  // namespace
+
+bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
 
 Result<CaseRows> rows_for(const Case& c) {
     const auto candidates = rows_of(c.op);

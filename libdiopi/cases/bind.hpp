@@ -32,6 +32,9 @@ struct CaseRows {
 /// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. Generators are the host's.
 [[nodiscard]] Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors);
 
+/// Whether that parameter of a case is no C argument: it says something about the result, or chooses the function.
+[[nodiscard]] bool is_hint(std::string_view param);
+
 /// keepdim and dtype of the case, as far as it has them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
 

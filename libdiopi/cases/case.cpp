@@ -49,6 +49,11 @@ const Param* Case::param(std::string_view name) const {
     return nullptr;
 }
 
+const std::string* Case::skip_reason(std::string_view step) const {
+    const auto found = std::ranges::find(skipped_steps, step, &StepSkip::step);
+    return found == skipped_steps.end() ? nullptr : &found->reason;
+}
+
 namespace {
 
 std::string text_of(const Param& param) {

@@ -61,6 +61,12 @@ struct CaseTensor {
     bool sparse_csr = false;     ///< a CSR tensor of that shape
 };
 
+/// A step of a case that is not to run: "forward", "inplace" or "backward".
+struct StepSkip {
+    std::string step;
+    std::string reason;
+};
+
 /// One expanded case. The same files and the same index give the same case on every machine.
 struct Case {
     std::string suite;      ///< "ops", or the model's name
@@ -78,6 +84,8 @@ struct Case {
     std::vector<std::pair<std::string, int64_t>> saved;
     /// Forward outputs that get a gradient; empty means all of them.
     std::vector<int64_t> grad_outputs;
+    /// Steps that a device configuration excuses.
+    std::vector<StepSkip> skipped_steps;
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
     [[nodiscard]] std::string id() const;
@@ -90,6 +98,8 @@ struct Case {
     /// dtype of the first tensor that is there, float32 when none is.
     [[nodiscard]] Dtype dtype() const;
     [[nodiscard]] const Param* param(std::string_view name) const;
+    /// Why a step is not to run; null when it is.
+    [[nodiscard]] const std::string* skip_reason(std::string_view step) const;
 };
 
 }  // namespace diopi

@@ -4,15 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <limits>
 #include <optional>
 #include <span>
 
-#include "cases/json_position.hpp"
-#include "core/suggest.hpp"
+#include "cases/json_reader.hpp"
+#include "core/extent.hpp"
 
 namespace diopi {
 
@@ -31,6 +27,9 @@ constexpr std::array kFillKeys = {"fn", "low", "high", "density"};
 constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch.Tensor",
                                    "torch.linalg", "torchvision.ops",     "diopi"};
 
+constexpr int64_t kMostCases = 1'000'000;
+constexpr int64_t kMostTensors = 1024;  // of a list
+constexpr const char* kShape = "a shape (a list of sizes, or null for an absent tensor)";
 constexpr std::array kDefaultDtypes = {Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
 
 struct FillName {
@@ -54,16 +53,6 @@ constexpr std::array kFills = {
     FillName{"log_softmax", Fill::kLogSoftmax},
 };
 
-std::string join(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }
-
-/// The number that a text stands for where JSON has none.
-std::optional<double> special_number(const std::string& text) {
-    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (text == "inf") return std::numeric_limits<double>::infinity();
-    if (text == "-inf") return -std::numeric_limits<double>::infinity();
-    return std::nullopt;
-}
-
 bool is_identifier(std::string_view text) {
     if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
     return std::all_of(text.begin(), text.end(), [](char c) {
@@ -71,32 +60,34 @@ bool is_identifier(std::string_view text) {
     });
 }
 
+/// Whether the last element of a strided tensor has an offset in bytes that fits in int64.
+bool spans_memory(const GroupEntry& entry) {
+    const Shape& shape = entry.shapes.front();
+    int64_t last = 1;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        int64_t reach = 0;
+        if (__builtin_mul_overflow(std::max<int64_t>(shape[i], 1) - 1, entry.strides[i], &reach) ||
+            __builtin_add_overflow(last, reach, &last)) {
+            return false;
+        }
+    }
+    return is_addressable(Shape{last});
+}
+
 /// Turns the tree of a file into groups. Every step returns false after it has stated the first error.
-class Reader {
+class Reader : public JsonReader {
  public:
-    Reader(const std::string& file, const JsonNode& root) : file_(file), root_(root) {}
+    using JsonReader::JsonReader;
 
     bool read(std::vector<CaseGroup>& groups);
-    [[nodiscard]] const Error& error() const { return error_; }
 
  private:
-    bool fail(const JsonNode& at, const std::string& message);
-    bool wrong_kind(const JsonNode& at, const char* wanted);
-
-    template <size_t N>
-    bool check_keys(const JsonNode& object, const std::array<const char*, N>& allowed);
-    bool require(const JsonNode& object, const char* key);
-
-    bool read_text(const JsonNode& node, const char* wanted, std::string& text);
-    bool read_bool(const JsonNode& node, bool& value);
-    bool read_number(const JsonNode& node, double& value);
-    bool read_list(const JsonNode& node, const char* wanted);
-    bool read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes);
-    bool read_shape(const JsonNode& node, Shape& shape);
     bool read_fill(const JsonNode& node, FillSpec& fill);
     bool read_tolerance(const JsonNode& node, CaseGroup& group);
 
     bool read_group(const JsonNode& node, CaseGroup& group);
+    /// The group does not expand to more cases than anyone could run.
+    bool check_size(const JsonNode& node, const CaseGroup& group);
     bool read_names(const JsonNode& node, CaseGroup& group);
     bool read_checks(const JsonNode& node, CaseGroup& group);
     bool read_tensors(const JsonNode& node, CaseGroup& group);
@@ -109,102 +100,14 @@ class Reader {
     bool read_strides(const JsonNode& node, GroupTensor& tensor);
     bool read_sparse(const JsonNode& node, GroupTensor& tensor);
     bool read_literal(const JsonNode& node, size_t depth, GroupEntry& entry);
-    bool read_param(const JsonNode& node, Param& param);
 
     bool set_dtypes(const JsonNode& node, CaseGroup& group);
     /// All zipped lists are as long as the first one.
     bool zip(const JsonNode& list, int64_t length, const std::string& what);
 
-    const std::string& file_;
-    const JsonNode& root_;
-    Error error_;
     std::string zipped_by_;  ///< what decided the length of the zipped lists of this group; empty: nothing yet
     int64_t zipped_length_ = 1;
 };
-
-bool Reader::fail(const JsonNode& at, const std::string& message) {
-    const std::string pointer = pointer_of(root_, at);
-    error_ = bad_input(fmt::format("{}:{}: {}: {}", file_, at.line, pointer.empty() ? "/" : pointer, message));
-    return false;
-}
-
-bool Reader::wrong_kind(const JsonNode& at, const char* wanted) {
-    return fail(at, fmt::format("expected {}, got {}", wanted, describe(at)));
-}
-
-template <size_t N>
-bool Reader::check_keys(const JsonNode& object, const std::array<const char*, N>& allowed) {
-    if (!object.is(Kind::kObject)) return wrong_kind(object, "an object");
-    for (size_t i = 0; i < object.keys.size(); ++i) {
-        const std::string& key = object.keys[i];
-        if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-        const std::vector<std::string> known(allowed.begin(), allowed.end());
-        const std::string hint = did_you_mean(key, known);
-        return fail(object.items[i],
-                    fmt::format("unknown key '{}'{}", key, hint.empty() ? "; known here: " + join(known) : hint));
-    }
-    return true;
-}
-
-bool Reader::require(const JsonNode& object, const char* key) {
-    if (object.find(key) != nullptr) return true;
-    return fail(object, fmt::format("the key '{}' is missing", key));
-}
-
-bool Reader::read_text(const JsonNode& node, const char* wanted, std::string& text) {
-    if (!node.is(Kind::kText)) return wrong_kind(node, wanted);
-    text = node.text;
-    return true;
-}
-
-bool Reader::read_bool(const JsonNode& node, bool& value) {
-    if (!node.is(Kind::kBool)) return wrong_kind(node, "true or false");
-    value = node.boolean;
-    return true;
-}
-
-bool Reader::read_number(const JsonNode& node, double& value) {
-    if (!node.is_number()) return wrong_kind(node, "a number");
-    value = node.real;
-    return true;
-}
-
-bool Reader::read_list(const JsonNode& node, const char* wanted) {
-    if (!node.is(Kind::kList)) return wrong_kind(node, wanted);
-    if (node.items.empty()) return fail(node, fmt::format("expected {}, got an empty list", wanted));
-    return true;
-}
-
-bool Reader::read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes) {
-    if (!read_list(node, "a list of dtypes")) return false;
-    for (const JsonNode& item : node.items) {
-        std::string text;
-        if (!read_text(item, "the name of a dtype", text)) return false;
-        const std::optional<Dtype> dtype = parse_dtype(text);
-        if (!dtype) {
-            std::vector<std::string> known;
-            for (const Dtype candidate : all_dtypes()) known.emplace_back(name(candidate));
-            const std::string hint = did_you_mean(text, known);
-            return fail(item,
-                        fmt::format("unknown dtype '{}'{}", text, hint.empty() ? "; known: " + join(known) : hint));
-        }
-        dtypes.push_back(*dtype);
-    }
-    return true;
-}
-
-bool Reader::read_shape(const JsonNode& node, Shape& shape) {
-    if (!node.is(Kind::kList)) return wrong_kind(node, "a shape (a list of sizes, or null for an absent tensor)");
-    for (const JsonNode& item : node.items) {
-        if (!item.is(Kind::kInteger)) {
-            return fail(item, fmt::format("expected a size (an integer), got {}", describe(item)));
-        }
-        if (item.integer < 0) return fail(item, fmt::format("a size cannot be negative: {}", item.integer));
-        shape.push_back(item.integer);
-    }
-    if (!checked_numel(shape)) return fail(node, "the number of elements overflows 64 bits");
-    return true;
-}
 
 bool Reader::read_fill(const JsonNode& node, FillSpec& fill) {
     fill = FillSpec();
@@ -220,8 +123,7 @@ bool Reader::read_fill(const JsonNode& node, FillSpec& fill) {
     if (found == kFills.end()) {
         std::vector<std::string> known;
         for (const FillName& row : kFills) known.emplace_back(row.name);
-        const std::string hint = did_you_mean(text, known);
-        return fail(*fn, fmt::format("unknown fill '{}'{}", text, hint.empty() ? "; known: " + join(known) : hint));
+        return unknown(*fn, "fill", text, known);
     }
     fill.fn = found->fill;
     const bool ranged = fill.fn == Fill::kUniform || fill.fn == Fill::kRandint || fill.fn == Fill::kRandnInt;
@@ -264,20 +166,20 @@ bool Reader::read_tolerance(const JsonNode& node, CaseGroup& group) {
 }
 
 bool Reader::read(std::vector<CaseGroup>& groups) {
-    if (!check_keys(root_, kFileKeys) || !require(root_, "groups")) return false;
+    if (!check_keys(root(), kFileKeys) || !require(root(), "groups")) return false;
     std::string suite = "ops";
-    if (const JsonNode* model = root_.find("model")) {
+    if (const JsonNode* model = root().find("model")) {
         if (!read_text(*model, "the name of a model", suite)) return false;
         if (!is_identifier(suite)) return fail(*model, "a name has letters, digits and underscores");
         if (suite == "ops") return fail(*model, "no model can be named 'ops': operator cases leave the key out");
     }
-    const JsonNode& list = *root_.find("groups");
+    const JsonNode& list = *root().find("groups");
     if (!read_list(list, "a list of groups")) return false;
     for (const JsonNode& node : list.items) {
         CaseGroup group;
-        group.file = file_;
+        group.file = file();
         group.line = node.line;
-        group.pointer = pointer_of(root_, node);
+        group.pointer = pointer_of(root(), node);
         group.suite = suite;
         if (!read_group(node, group)) return false;
         for (const CaseGroup& other : groups) {
@@ -298,7 +200,20 @@ bool Reader::read_group(const JsonNode& node, CaseGroup& group) {
     if (!read_names(node, group) || !read_checks(node, group)) return false;
     if (!read_tensors(node, group) || !read_params(node, group)) return false;
     group.num_entries = zipped_length_;
-    return true;
+    return check_size(node, group);
+}
+
+bool Reader::check_size(const JsonNode& node, const CaseGroup& group) {
+    int64_t cases = static_cast<int64_t>(group.ops.size());
+    bool beyond = __builtin_mul_overflow(cases, group.num_entries, &cases);
+    beyond |= __builtin_mul_overflow(cases, group.num_dtypes, &cases);
+    for (const GroupTensor& tensor : group.tensors) {
+        for (size_t i = 0; i < tensor.names.size(); ++i) {
+            beyond |= __builtin_mul_overflow(cases, static_cast<int64_t>(tensor.sparse.size()), &cases);
+        }
+    }
+    if (!beyond && cases <= kMostCases) return true;
+    return fail(node, fmt::format("the group expands to more than {} cases: split it", kMostCases));
 }
 
 bool Reader::read_names(const JsonNode& node, CaseGroup& group) {
@@ -476,9 +391,9 @@ bool Reader::read_entries(const JsonNode& node, GroupTensor& tensor) {
         } else if (lists) {
             if (!item.is(Kind::kList)) return wrong_kind(item, "a list of shapes");
             for (const JsonNode& shape : item.items) {
-                if (!read_shape(shape, entry.shapes.emplace_back())) return false;
+                if (!read_shape(shape, kShape, entry.shapes.emplace_back())) return false;
             }
-        } else if (!read_shape(item, entry.shapes.emplace_back())) {
+        } else if (!read_shape(item, kShape, entry.shapes.emplace_back())) {
             return false;
         }
         tensor.entries.push_back(std::move(entry));
@@ -538,6 +453,7 @@ bool Reader::read_count(const JsonNode& node, GroupTensor& tensor) {
     if (least.integer < 1 || most.integer < least.integer) {
         return fail(*count, "a count is at least 1, and the least is not above the most");
     }
+    if (most.integer > kMostTensors) return fail(*count, fmt::format("a list has at most {} tensors", kMostTensors));
     tensor.least = least.integer;
     tensor.most = most.integer;
     return true;
@@ -566,6 +482,7 @@ bool Reader::read_strides(const JsonNode& node, GroupTensor& tensor) {
             return fail(item, fmt::format("{} strides for the shape {}", entry.strides.size(),
                                           to_string(entry.shapes.front())));
         }
+        if (!spans_memory(entry)) return fail(item, "the size in bytes overflows 64 bits");
     }
     return true;
 }
@@ -614,40 +531,6 @@ bool Reader::read_params(const JsonNode& node, CaseGroup& group) {
     return true;
 }
 
-bool Reader::read_param(const JsonNode& node, Param& param) {
-    switch (node.kind) {
-        case Kind::kNull:
-            return true;
-        case Kind::kBool:
-            param.value = node.boolean;
-            return true;
-        case Kind::kInteger:
-            param.value = node.integer;
-            return true;
-        case Kind::kReal:
-            param.value = node.real;
-            return true;
-        case Kind::kText:
-            if (const auto special = special_number(node.text)) {
-                param.value = *special;
-            } else {
-                param.value = node.text;
-            }
-            return true;
-        case Kind::kList: {
-            std::vector<Param> values(node.items.size());
-            for (size_t i = 0; i < values.size(); ++i) {
-                if (!read_param(node.items[i], values[i])) return false;
-            }
-            param.value = std::move(values);
-            return true;
-        }
-        case Kind::kObject:
-            break;
-    }
-    return wrong_kind(node, "a number, a text, true, false, null or a list of these");
-}
-
 }  // namespace
 
 int64_t CaseGroup::num_sparse() const {
@@ -668,13 +551,9 @@ Result<std::vector<CaseGroup>> parse_case_file(std::string_view text, const std:
 }
 
 Result<std::vector<CaseGroup>> read_case_file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (std::error_code error; std::filesystem::is_directory(path, error)) {
-        return bad_input(fmt::format("{}: a case file is wanted, and this is a folder", path));
-    }
-    if (!stream) return bad_input(fmt::format("{}: the case file cannot be read", path));
-    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    return parse_case_file(text, path);
+    const Result<std::string> text = read_json_text(path, "case file");
+    if (!text.ok()) return text.error();
+    return parse_case_file(*text, path);
 }
 
 }  // namespace diopi

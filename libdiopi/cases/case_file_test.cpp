@@ -112,7 +112,11 @@ TEST_CASE("a tensor that makes no sense is refused") {
         {R"({"name": "a", "shapes": []})", "expected a list of shapes, got an empty list"},
         {R"({"name": "a", "shapes": [[2, -1]]})", "/shapes/0/1: a size cannot be negative: -1"},
         {R"({"name": "a", "shapes": [[2.5]]})", "expected a size (an integer), got a number"},
-        {R"({"name": "a", "shapes": [[9000000000, 9000000000]]})", "the number of elements overflows 64 bits"},
+        {R"({"name": "a", "shapes": [[9000000000, 9000000000]]})", "the size in bytes overflows 64 bits"},
+        {R"({"name": "a", "shapes": [[0, 9000000000, 9000000000]]})", "the size in bytes overflows 64 bits"},
+        {R"({"name": "a", "shapes": [[3, 3]], "strides": [[4611686018427387904, 1]]})",
+         "the size in bytes overflows 64 bits"},
+        {R"({"name": "a", "shapes": [[2]], "count": [1, 1025]})", "a list has at most 1024 tensors"},
         {R"({"name": "a", "shapes": [[2, 3]], "strides": [[1]]})", "1 strides for the shape (2, 3)"},
         {R"({"name": "a", "shapes": [[2]], "strides": [null, [1]]})", "2 strides for 1 shapes"},
         {R"({"name": "a", "values": [[[1, 2], [3]]]})", "the rows of a tensor differ in length: 2 and 1"},
@@ -157,6 +161,15 @@ TEST_CASE("a group that makes no sense is refused") {
     CHECK_THAT(refusal(R"("tolerance": {"atol": -1})"), Catch::Contains("a tolerance cannot be negative"));
     CHECK_THAT(refusal(R"("saved": {"output": "first"})"),
                Catch::Contains("expected the index of an output, got a text"));
+}
+
+TEST_CASE("a group of more cases than anyone could run is refused") {
+    std::string names;
+    for (char letter = 'a'; letter <= 'z'; ++letter)
+        names += std::string(names.empty() ? "\"" : ", \"") + letter + "\"";
+    const std::string tensor = R"("tensors": [{"shapes": [[2, 2]], "sparse": [true, false], "name": [)";
+    CHECK_THAT(refusal(tensor + names + "]}]"), Catch::Contains("the group expands to more than 1000000 cases"));
+    CHECK(only_group(tensor + "\"a\", \"b\"]}]").cases_per_op() == 20);
 }
 
 TEST_CASE("a file that cannot be read is refused by name") {

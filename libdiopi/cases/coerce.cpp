@@ -34,9 +34,8 @@ std::optional<double> floating(const Param& param) {
 std::optional<int64_t> integer(const Param& param) {
     if (const auto* x = std::get_if<int64_t>(&param.value)) return *x;
     if (const auto* x = std::get_if<bool>(&param.value)) return *x ? 1 : 0;
-    if (const auto* x = std::get_if<double>(&param.value); x != nullptr && *x == std::floor(*x)) {
-        return static_cast<int64_t>(*x);
-    }
+    const auto* real = std::get_if<double>(&param.value);
+    if (real != nullptr && std::fabs(*real) < 0x1p63 && *real == std::floor(*real)) return static_cast<int64_t>(*real);
     return std::nullopt;
 }
 

@@ -153,6 +153,20 @@ TEST_CASE("float64 class B asks for the same bits, class C for the declared ulp 
     CHECK_FALSE(check(tiny, oracle_of({1}, {0.0}), bound_of(Accuracy::A)).passed);
 }
 
+TEST_CASE("a bound in ulp that stands instead of the class holds for half dtypes, too") {
+    Bound bound = bound_of(Accuracy::C, 16);
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+        const std::vector<double> values = reals(100);
+        const Tensor actual = rounded_to(dtype, {100}, values);
+        for (int k = 0; k < 3; ++k) bump(actual, 50);
+        bound.tolerance.instead = Tolerance::Instead::kUlp;
+        bound.tolerance.max_ulp = 4;
+        CHECK(check(actual, oracle_of({100}, values), bound).passed);
+        bound.tolerance.max_ulp = 2;
+        CHECK_FALSE(check(actual, oracle_of({100}, values), bound).passed);
+    }
+}
+
 TEST_CASE("truncation instead of rounding is seen in half dtypes") {
     const std::vector<double> values = reals(1000);
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {

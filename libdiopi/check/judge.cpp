@@ -23,9 +23,11 @@ double ulps_of_class_b(double max_ulp, Dtype dtype) {
     return max_ulp <= 0.5 ? max_ulp : 1;
 }
 
-double ulps_of_class_c(double max_ulp, Dtype dtype) {
+double ulps_of_class_c(const Bound& bound, Dtype dtype) {
+    const bool stated = bound.tolerance.instead == Tolerance::Instead::kUlp;
+    const double max_ulp = stated ? bound.tolerance.max_ulp : bound.max_ulp;
     if (dtype == Dtype::float64) return max_ulp + kOracleUlp;
-    return is_half(dtype) ? 1 : max_ulp;
+    return is_half(dtype) && !stated ? 1 : max_ulp;
 }
 
 void bound_sums(Rule& rule, const Bound& bound, Dtype dtype) {
@@ -82,7 +84,7 @@ Rule make_rule(const Bound& bound, Dtype dtype) {
             rule.ulps = ulps_of_class_b(bound.max_ulp, dtype);
             break;
         case Accuracy::C:
-            rule.ulps = ulps_of_class_c(bound.max_ulp, dtype);
+            rule.ulps = ulps_of_class_c(bound, dtype);
             break;
         case Accuracy::D:
             bound_sums(rule, bound, dtype);

@@ -15,6 +15,11 @@ struct Tolerance {
     double mismatch_ratio = 1e-3;
     /// The case states its own tolerance (rather than the defaults).
     bool stated = false;
+    /// What holds floating outputs instead of the schema's accuracy class: atol and rtol (class E), or max_ulp (class
+    /// C).
+    enum class Instead : uint8_t { kNothing, kTolerance, kUlp };
+    Instead instead = Instead::kNothing;
+    double max_ulp = 0;
 };
 
 enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImplemented };

@@ -2,6 +2,16 @@
 
 namespace diopi::infer_rules {
 
+namespace {
+
+/// The weight's channels of all groups; -1 when they are beyond any tensor.
+int64_t channels_of(const Tensor& weight, int64_t groups) {
+    int64_t channels = 0;
+    return __builtin_mul_overflow(weight.shape[1], groups, &channels) ? -1 : channels;
+}
+
+}  // namespace
+
 /// out[i] = floor((input[i] + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. Source: torch.nn.Conv2d.
 Specs convolution(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
@@ -15,23 +25,26 @@ Specs convolution(Call& call, const ResultHints&) {
         if (Status s = spread(call, arg, spatial); !s.ok()) return s.error();
     }
     const int64_t groups = call.integer("groups", 1);
-    if (groups <= 0 || input.shape[1] != weight.shape[1] * groups || weight.shape[0] % groups != 0) {
+    if (groups <= 0 || input.shape[1] != channels_of(weight, groups) || weight.shape[0] % groups != 0) {
         return contradiction(call, "input has " + std::to_string(input.shape[1]) + " channels, weight " +
                                        to_string(weight.shape) + " with groups " + std::to_string(groups) + " wants " +
-                                       std::to_string(weight.shape[1] * groups));
+                                       std::to_string(channels_of(weight, groups)));
     }
     Shape shape = {input.shape[0], weight.shape[0]};
     for (size_t i = 0; i < spatial; ++i) {
         const int64_t stride = (*call.ints("stride"))[i];
         const int64_t padding = (*call.ints("padding"))[i];
         const int64_t dilation = (*call.ints("dilation"))[i];
-        const int64_t reach = dilation * (weight.shape[i + 2] - 1) + 1;
-        const int64_t room = input.shape[i + 2] + 2 * padding - reach;
-        if (stride <= 0 || dilation <= 0 || padding < 0 || room < 0) {
-            return contradiction(call, "the kernel of reach " + std::to_string(reach) + " does not fit into input " +
+        const bool sound = stride > 0 && dilation > 0 && padding >= 0;
+        const int64_t count =
+            sound ? window_count(input.shape[i + 2], weight.shape[i + 2], stride, padding, dilation) : 0;
+        if (count == 0) {
+            return contradiction(call, "the kernel " + to_string(weight.shape) + " with stride " +
+                                           std::to_string(stride) + ", padding " + std::to_string(padding) +
+                                           " and dilation " + std::to_string(dilation) + " does not fit into input " +
                                            to_string(input.shape) + " at spatial dim " + std::to_string(i));
         }
-        shape.push_back(room / stride + 1);
+        shape.push_back(count);
     }
     if (const Tensor* bias = call.tensor("bias"); bias != nullptr && bias->shape != Shape{weight.shape[0]}) {
         return contradiction(call,

@@ -1,5 +1,6 @@
 #include "infer/infer.hpp"
 
+#include "core/extent.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -14,6 +15,17 @@ std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec s
     return {{static_cast<size_t>(call.row->find(arg)), std::move(spec)}};
 }
 
+int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, int64_t surplus) {
+    int64_t reach = 0, room = 0;
+    bool beyond = __builtin_mul_overflow(dilation, kernel - 1, &reach);
+    beyond |= __builtin_add_overflow(reach, 1, &reach);
+    beyond |= __builtin_mul_overflow(2, padding, &room);
+    beyond |= __builtin_add_overflow(room, size, &room);
+    beyond |= __builtin_add_overflow(room, surplus, &room);
+    beyond |= __builtin_sub_overflow(room, reach, &room);
+    return beyond || room < 0 || room == INT64_MAX ? 0 : room / stride + 1;
+}
+
 Status spread(Call& call, std::string_view arg, size_t rank) {
     auto& list = std::get<IntList>(call[arg]);
     if (list.size() == 1) list.resize(rank, list[0]);
@@ -22,10 +34,9 @@ Status spread(Call& call, std::string_view arg, size_t rank) {
                                    std::to_string(rank) + " are wanted");
 }
 
-}  // namespace infer_rules
+namespace {
 
-Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
-    using namespace infer_rules;
+Specs apply_rule(Call& call, const ResultHints& hints) {
     switch (call.row->rule) {
         case ShapeRule::unknown:
             return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
@@ -63,6 +74,20 @@ Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
             return cat(call, hints);
     }
     return internal_error("a shape rule without a function");
+}
+
+}  // namespace
+}  // namespace infer_rules
+
+Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
+    auto specs = infer_rules::apply_rule(call, hints);
+    if (!specs.ok()) return specs;
+    for (const OutputSpec& output : *specs) {
+        if (is_addressable(output.spec.shape)) continue;
+        return infer_rules::contradiction(
+            call, "the output of shape " + to_string(output.spec.shape) + " has more elements than any memory");
+    }
+    return specs;
 }
 
 }  // namespace diopi

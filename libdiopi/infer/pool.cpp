@@ -6,10 +6,8 @@ namespace {
 
 /// Number of windows. With ceil_mode a last window may hang over, but never start in the right padding.
 int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
-    const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
-    int64_t count = (room >= 0 ? room / stride : -1) + 1;
-    if (ceil_mode && (count - 1) * stride >= size + padding) --count;
-    return count;
+    const int64_t count = window_count(size, kernel, stride, padding, dilation, ceil_mode ? stride - 1 : 0);
+    return ceil_mode && count > 0 && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
 /// Spatial dims of a pooling of rank `spatial`: input is (C, *) or (N, C, *).

@@ -37,6 +37,11 @@ Specs gradients(Call& call, const ResultHints& hints);
 [[nodiscard]] Error contradiction(const Call& call, const std::string& what);
 /// The spec of the single output named `arg`.
 [[nodiscard]] std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec spec);
+/// Positions of a window that reaches over dilation (kernel - 1) + 1 elements and moves by `stride`: floor of
+/// (size + 2 padding + surplus - reach) / stride, plus one; 0 where it does not fit or the numbers are beyond any
+/// tensor.
+[[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                                   int64_t surplus = 0);
 /// Makes a list of `rank` integers of one that holds a single number; an error for any other length.
 [[nodiscard]] Status spread(Call& call, std::string_view arg, size_t rank);
 

@@ -12,9 +12,10 @@ bool is_skipped(const Tensor& tensor) { return tensor.rank() == 1 && tensor.shap
 Specs cat(Call& call, const ResultHints&) {
     const auto& tensors = std::get<TensorList>(call["tensors"]);
     if (tensors.empty()) return contradiction(call, "tensors must not be empty");
-    Dtype dtype = tensors[0]->dtype;
+    Dtype dtype = tensors[0] == nullptr ? Dtype::unsupported : tensors[0]->dtype;
     const Tensor* first = nullptr;
     for (const TensorPtr& tensor : tensors) {
+        if (tensor == nullptr) return contradiction(call, "tensors must not have an absent element");
         dtype = promote(dtype, tensor->dtype);
         if (first == nullptr && !is_skipped(*tensor)) first = tensor.get();
     }
@@ -30,7 +31,10 @@ Specs cat(Call& call, const ResultHints&) {
         if (is_skipped(*tensor)) continue;
         Shape rest = tensor->shape;
         if (tensor->rank() == first->rank()) {
-            shape[static_cast<size_t>(*dim)] += rest[static_cast<size_t>(*dim)];
+            int64_t& length = shape[static_cast<size_t>(*dim)];
+            if (__builtin_add_overflow(length, rest[static_cast<size_t>(*dim)], &length)) {
+                return contradiction(call, "the tensors together have more elements than any memory");
+            }
             rest[static_cast<size_t>(*dim)] = first->shape[static_cast<size_t>(*dim)];
         }
         if (rest != first->shape) {

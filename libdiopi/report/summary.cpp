@@ -41,6 +41,18 @@ Style style_of(const Counts& counts) {
     return counts.passed == 0 ? Style::kYellow : Style::kPlain;
 }
 
+Json encode(const DeviceConfigFigures& figures) {
+    Json rules = Json::array();
+    for (const RuleFigures& rule : figures.rules) {
+        rules.push_back(
+            {{"rule", rules.size() + 1}, {"effect", rule.effect}, {"reason", rule.reason}, {"matched", rule.matched}});
+    }
+    return {{"file", figures.file},
+            {"device", figures.device},
+            {"rules", std::move(rules)},
+            {"held_to_tolerance", figures.held}};
+}
+
 }  // namespace
 
 void Counts::add(Verdict verdict) {
@@ -99,6 +111,17 @@ Table summary_table(const std::vector<CaseResult>& results) {
     return table;
 }
 
+Table rules_table(const DeviceConfigFigures& figures) {
+    Table table({{"rule", Align::kRight}, {"cases", Align::kRight}, {"effect"}, {"reason"}});
+    int64_t number = 0;
+    for (const RuleFigures& rule : figures.rules) {
+        const bool idle = rule.matched == 0;
+        table.add_row({std::to_string(++number), idle ? "." : std::to_string(rule.matched), rule.effect, rule.reason},
+                      idle ? Style::kYellow : Style::kPlain);
+    }
+    return table;
+}
+
 std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures) {
     const Counts counts = count(results);
     Json counted = Json::object();
@@ -113,11 +136,12 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                               {"reason", fault.reason},
                               {"repeat", repeat_command(id, figures.options)}});
     }
-    const Json json = {{"counts", std::move(counted)},
-                       {"not_passed", std::move(not_passed)},
-                       {"backend", figures.backend},
-                       {"seed", figures.seed},
-                       {"seconds", figures.seconds}};
+    Json json = {{"counts", std::move(counted)},
+                 {"not_passed", std::move(not_passed)},
+                 {"backend", figures.backend},
+                 {"seed", figures.seed},
+                 {"seconds", figures.seconds}};
+    if (!figures.device_config.rules.empty()) json["device_config"] = encode(figures.device_config);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

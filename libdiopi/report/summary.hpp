@@ -22,6 +22,21 @@ struct Counts {
     [[nodiscard]] int64_t failures() const { return failed + crashed + timeout; }
 };
 
+/// A rule of a device configuration: what it does, why, and how many cases of the run it matched.
+struct RuleFigures {
+    std::string effect;
+    std::string reason;
+    int64_t matched = 0;
+};
+
+/// What a device configuration did to the cases of the run.
+struct DeviceConfigFigures {
+    std::string file;
+    std::string device;
+    std::vector<RuleFigures> rules;
+    int64_t held = 0;  ///< cases that are compared with a tolerance of a rule
+};
+
 /// What the summary says about the run besides its results.
 struct RunFigures {
     std::string backend;
@@ -29,6 +44,8 @@ struct RunFigures {
     double seconds = 0;
     /// Appended to each repeat command.
     std::string options;
+    /// Without rules when there was no device configuration.
+    DeviceConfigFigures device_config = {};
 };
 
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
@@ -41,7 +58,11 @@ struct RunFigures {
 /// A row per operator, those with failures first, and one for all.
 [[nodiscard]] Table summary_table(const std::vector<CaseResult>& results);
 
-/// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}.
+/// A row per rule of a device configuration: how many cases it matched, what it does and why.
+[[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
+
+/// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}, and "device_config" when there
+/// was one.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

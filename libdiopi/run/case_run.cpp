@@ -33,11 +33,23 @@ int severity(Verdict verdict) {
     return 5;
 }
 
+/// A step that the device configuration excuses; `result` has the operator's name as its function.
+void skip_step(StepResult& result, const std::string& reason) {
+    if (result.step == "inplace") result.function += "_inp";
+    if (result.step == "backward") result.function += "_backward";
+    result.verdict = Verdict::kSkipped;
+    result.reason = reason;
+}
+
 /// Plans one step of the case and runs it.
 StepResult run_step(const Case& c, const StepRules& rules, CaseSteps& steps, StepRun& runner, const std::string& name) {
     StepResult result;
     result.step = name;
     result.function = c.op;
+    if (const std::string* reason = c.skip_reason(name)) {
+        skip_step(result, *reason);
+        return result;
+    }
     auto step = steps.plan(name);
     if (!step.ok()) {
         refuse_step(result, step.error());

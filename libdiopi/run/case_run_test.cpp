@@ -217,6 +217,35 @@ TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
     CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(add_case(0.3)).verdict == Verdict::kFailed);
 }
 
+TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {
+    Case c = add_case(1);
+    c.tolerance.instead = Tolerance::Instead::kUlp;
+    c.tolerance.max_ulp = 4;
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<1>)).run(c).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(c).verdict == Verdict::kFailed);
+    c.tolerance.instead = Tolerance::Instead::kTolerance;
+    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(c).verdict == Verdict::kPassed);
+    Case whole = relu_case();
+    whole.tensors = {tensor("input", {4, 33}, Dtype::int32)};
+    whole.tolerance.instead = Tolerance::Instead::kTolerance;
+    whole.tolerance.atol = 1e9;
+    CHECK(Faulty("diopiRelu", any(relu_without_last)).run(whole).verdict == Verdict::kFailed);
+}
+
+TEST_CASE("a step that is excused does not run, and says why") {
+    Case c = relu_case();
+    c.inplace = true;
+    c.skipped_steps = {{"forward", "no such thing"}};
+    const CaseResult result = Faulty("diopiRelu", any(relu_that_fails)).run(c);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[0].verdict == Verdict::kSkipped);
+    CHECK(result.steps[0].reason == "no such thing");
+    CHECK(result.steps[1].verdict == Verdict::kPassed);
+    CHECK(result.verdict == Verdict::kSkipped);
+    c.skipped_steps = {{"inplace", "why"}};
+    CHECK(Faulty("diopiReluInp", any(relu_that_fails)).run(c).steps[1].function == "relu_inp");
+}
+
 TEST_CASE("a case whose shapes contradict each other cannot be planned") {
     Case c = add_case(1);
     c.tensors[1] = tensor("other", {5, 33});

@@ -110,6 +110,7 @@ class Conformance {
                                  "; give the same --impl and --seed to --resume");
             }
             if (Status s = check_shard(journal->header); !s.ok()) return s;
+            if (Status s = check_options(journal->header); !s.ok()) return s;
             for (const Case& c : cases_) wanted.insert(c.id());
             auto writer = JournalWriter::resume(options_.run_folder);
             if (!writer.ok()) return writer.status();
@@ -126,6 +127,7 @@ class Conformance {
         header.repeat = options_.repeat;
         header.backend = options_.cases.backend->name();
         header.seed = options_.cases.seed;
+        header.device_config = options_.device_config;
         header.cases = static_cast<int64_t>(cases_.size());
         header.shard = options_.shard;
         header.selection_cases = options_.selection.cases;
@@ -148,17 +150,29 @@ class Conformance {
                          " of another selection of cases; give the same options to --resume");
     }
 
-    /// Skips what is filtered and what no backend has; returns the cases that must run.
+    /// Whether the run that is to go on had the options of this one.
+    [[nodiscard]] Status check_options(const RunHeader& header) const {
+        if (header.repeat != options_.repeat) {
+            return bad_input("the journal in " + options_.run_folder + " is of a run with the options '" +
+                             header.repeat + "', not '" + options_.repeat + "'; give the same ones to --resume");
+        }
+        if (header.device_config != options_.device_config) {
+            return bad_input("the device configuration has changed since the run in " + options_.run_folder +
+                             " began; start a new run without --resume, or give it the former file");
+        }
+        return {};
+    }
+
+    /// Skips what is to be skipped and what no backend has; returns the cases that must run.
     std::vector<size_t> settle_without_running() {
         std::vector<size_t> items;
         for (size_t i = 0; i < cases_.size() && trouble_.ok(); ++i) {
             const Case& c = cases_[i];
             if (!finished_.empty() && finished_.contains(c.id())) continue;
-            const auto filtered = std::ranges::find_if(options_.filtered, [&](Dtype d) { return c.uses(d); });
-            if (filtered != options_.filtered.end()) {
+            if (auto reason = options_.skip_reason ? options_.skip_reason(c) : std::nullopt) {
                 CaseResult result = describe(c);
                 result.verdict = Verdict::kSkipped;
-                result.reason = "uses " + std::string(name(*filtered)) + " (--filter-dtype)";
+                result.reason = std::move(*reason);
                 record(std::move(result));
             } else if (!options_.cases.backend->implements(c.op)) {
                 CaseResult result = describe(c);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace diopi {
 struct ConformanceOptions {
     CaseOptions cases;
     PoolOptions pool;
-    /// Cases that use one of these dtypes are skipped.
-    std::vector<Dtype> filtered;
+    /// Why a case is skipped without running; nullopt when it is not.
+    SkipReason skip_reason;
     /// Folder of stored baselines; a case without one is computed on the spot.
     std::string data;
     /// Folder of the journal.
@@ -32,6 +33,8 @@ struct ConformanceOptions {
     std::string shard;
     /// The whole that the cases are, or that they are a shard of.
     Selection selection;
+    /// Checksum of the device configuration, for the journal; empty: there is none.
+    std::string device_config;
 };
 
 /// What a conformance run found. Results of an interrupted run are those that were finished.

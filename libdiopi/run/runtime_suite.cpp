@@ -106,9 +106,9 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
         const RuntimeCheck& check = *options.checks[item];
         const CaseResult result = run_runtime_check(check, options.subject);
         if (options.after_check) options.after_check(check);
-        return to_json_line(result);
+        return WorkAnswer{to_json_line(result)};
     };
-    const auto done = [&](size_t item, const WorkOutcome& outcome) {
+    const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
         run.results.push_back(result_of(*options.checks[item], outcome));
         on_result(run.results.back());
         return journal->append(run.results.back());

@@ -12,10 +12,6 @@ namespace diopi {
 
 namespace {
 
-bool is_filtered(const Case& c, const std::vector<Dtype>& filtered) {
-    return std::ranges::any_of(filtered, [&](Dtype dtype) { return c.uses(dtype); });
-}
-
 /// The number of the shard, from 0, of each case.
 std::vector<int64_t> partition(const std::vector<std::string>& ids, const std::vector<int64_t>& costs, int64_t count) {
     std::vector<size_t> longest_first(ids.size());
@@ -46,21 +42,21 @@ std::vector<size_t> shard_of(const std::vector<std::string>& ids, const std::vec
     return chosen;
 }
 
-Selection describe_selection(const std::vector<Case>& cases, const std::vector<Dtype>& filtered) {
+Selection describe_selection(const std::vector<Case>& cases, const SkipReason& skipped) {
     Checksum sum;
     for (const Case& c : cases) {
-        const std::string line = c.id() + (is_filtered(c, filtered) ? " skipped\n" : "\n");
+        const std::string line = c.id() + (skipped(c) ? " skipped\n" : "\n");
         sum.update(line.data(), line.size());
     }
     return {static_cast<int64_t>(cases.size()), sum.hex()};
 }
 
-void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const std::vector<Dtype>& filtered) {
+void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const SkipReason& skipped) {
     std::vector<std::string> ids;
     std::vector<int64_t> costs;
     for (const Case& c : cases) {
         ids.push_back(c.id());
-        costs.push_back(is_filtered(c, filtered) ? kCostOfNothing : cost_of(c, backend));
+        costs.push_back(skipped(c) ? kCostOfNothing : cost_of(c, backend));
     }
     std::vector<Case> kept;
     for (const size_t i : shard_of(ids, costs, shard)) kept.push_back(std::move(cases[i]));

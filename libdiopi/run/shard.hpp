@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,13 @@
 
 namespace diopi {
 
+/// Why a case is not run; nullopt for one that is.
+using SkipReason = std::function<std::optional<std::string>(const Case&)>;
+
 /// What all shards of one run share, for their journals.
 struct Selection {
     int64_t cases = 0;  ///< of the whole
-    /// XXH64 over the ids in their order and which of them --filter-dtype skips.
+    /// XXH64 over the ids in their order and which of them are skipped.
     std::string checksum;
 };
 
@@ -24,10 +29,10 @@ struct Selection {
 [[nodiscard]] std::vector<size_t> shard_of(const std::vector<std::string>& ids, const std::vector<int64_t>& costs,
                                            Shard shard);
 
-/// The selection as a whole; cases that use a dtype of `filtered` are skipped ones.
-[[nodiscard]] Selection describe_selection(const std::vector<Case>& cases, const std::vector<Dtype>& filtered);
+/// The selection as a whole.
+[[nodiscard]] Selection describe_selection(const std::vector<Case>& cases, const SkipReason& skipped);
 
 /// Leaves those cases of a selection that are the shard's, in their order.
-void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const std::vector<Dtype>& filtered);
+void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const SkipReason& skipped);
 
 }  // namespace diopi

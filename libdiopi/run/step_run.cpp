@@ -206,6 +206,11 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
     if (whole || (rules_.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
     bound.tolerance = rules_.tolerance;
+    if (!whole && rules_.tolerance.instead != Tolerance::Instead::kNothing) {
+        const bool ulp = rules_.tolerance.instead == Tolerance::Instead::kUlp;
+        bound.accuracy = ulp ? AccuracyClass::C : AccuracyClass::E;
+        return bound;
+    }
     bound.accumulation_length = accumulation_length(step.call, output);
     if (bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
     if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;

@@ -15,7 +15,7 @@
 #include "run/last_words.hpp"
 #include "run/process_state.hpp"
 #include "run/worker_life.hpp"
-#include "runtime/device.hpp"
+#include "runtime/device_decorator.hpp"
 
 namespace diopi {
 
@@ -80,27 +80,20 @@ size_t open_descriptors() {
 }
 
 /// Memory on the host; after the first failure nothing works any more, as on a device in error.
-class SickDevice final : public Device {
+class SickDevice final : public DeviceDecorator {
  public:
     enum class Fault { kNone, kEverything, kLosesBytes };
     Fault fault = Fault::kNone;
 
-    std::string_view name() const override { return "sick"; }
+    SickDevice() : DeviceDecorator(cpu_device()) {}
     bool is_host() const override { return false; }
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
         if (fault == Fault::kEverything) return failed("device error 700");
         return cpu_device().allocate(nbytes);
     }
-    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
-        return cpu_device().copy_to_device(stream, dst, src, nbytes);
-    }
     Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
         return cpu_device().copy_to_host(stream, dst, src, fault == Fault::kLosesBytes ? nbytes / 2 : nbytes);
     }
-    Result<diopiStreamHandle_t> create_stream() override { return cpu_device().create_stream(); }
-    Status destroy_stream(diopiStreamHandle_t stream) override { return cpu_device().destroy_stream(stream); }
-    Status synchronize(diopiStreamHandle_t) override { return {}; }
-    Result<std::unique_ptr<Event>> create_event() override { return cpu_device().create_event(); }
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <utility>
 
+#include "core/extent.hpp"
 #include "core/half.hpp"
 #include "runtime/device.hpp"
 #include "store/atomic_file.hpp"
@@ -88,11 +89,10 @@ Result<Shape> shape_of(hid_t space, const std::string& where) {
 
 /// Refuses a dataset whose bytes are elsewhere, or that claims more elements than its stored bytes can hold.
 Status check_backing(hid_t dataset, const Shape& shape, size_t element, const std::string& where) {
-    const std::optional<int64_t> count = checked_numel(shape);
-    uint64_t wanted = 0;
-    if (!count || __builtin_mul_overflow(static_cast<uint64_t>(*count), element, &wanted) || wanted > INT64_MAX) {
+    if (!is_addressable(shape)) {
         return bad_input(fmt::format("{}: shape {} has too many elements", where, to_string(shape)));
     }
+    const uint64_t wanted = static_cast<uint64_t>(numel(shape)) * element;
     const Handle properties(H5Dget_create_plist(dataset));
     const H5D_layout_t layout = H5Pget_layout(properties.get());
     if (layout == H5D_VIRTUAL || H5Pget_external_count(properties.get()) > 0) {

@@ -75,10 +75,17 @@ Json encode(const StepResult& step) {
 }
 
 Json encode(const RunHeader& header) {
-    return {{"diopi_journal", kJournalFormat}, {"command", header.command}, {"repeat", header.repeat},
-            {"backend", header.backend},       {"seed", header.seed},       {"started", header.started},
-            {"cases", header.cases},           {"shard", header.shard},     {"selection_cases", header.selection_cases},
-            {"selection", header.selection}};
+    return {{"diopi_journal", kJournalFormat},
+            {"command", header.command},
+            {"repeat", header.repeat},
+            {"backend", header.backend},
+            {"seed", header.seed},
+            {"started", header.started},
+            {"cases", header.cases},
+            {"shard", header.shard},
+            {"selection_cases", header.selection_cases},
+            {"selection", header.selection},
+            {"device_config", header.device_config}};
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -160,6 +167,7 @@ Result<RunHeader> read_header(std::string_view line, const std::string& path) {
         header.shard = json.value("shard", header.shard);
         header.selection_cases = json.value("selection_cases", header.selection_cases);
         header.selection = json.value("selection", header.selection);
+        header.device_config = json.value("device_config", "");  // absent in journals of the first version
         return header;
     } catch (const Json::exception&) {
         return bad_input(fmt::format("{} is not a run journal of diopi: its first line is no header", path));

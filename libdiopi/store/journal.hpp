@@ -19,11 +19,12 @@ struct RunHeader {
     std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
     std::string backend;
     uint64_t seed = 0;
-    std::string started;          ///< ISO 8601 with offset; create() fills in the present when it is empty
-    int64_t cases = 0;            ///< planned
-    std::string shard = {};       ///< "2/4"; empty for a whole run
-    int64_t selection_cases = 0;  ///< of the whole of which this is a shard; 0 in journals of older programs
-    std::string selection = {};   ///< checksum of the whole's ids: shards of one run have the same
+    std::string started;             ///< ISO 8601 with offset; create() fills in the present when it is empty
+    int64_t cases = 0;               ///< planned
+    std::string shard = {};          ///< "2/4"; empty for a whole run
+    int64_t selection_cases = 0;     ///< of the whole of which this is a shard; 0 in journals of older programs
+    std::string selection = {};      ///< checksum of the whole's ids: shards of one run have the same
+    std::string device_config = {};  ///< checksum of the device configuration; empty: there was none
 };
 
 /// A journal as it was read.

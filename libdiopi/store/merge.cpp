@@ -63,10 +63,11 @@ Status check_pair(const NamedJournal& a, const NamedJournal& b) {
         return fmt::format("{} cases (checksum {})", header.selection_cases, header.selection);
     };
     const auto options = [](const RunHeader& header) { return "'" + header.repeat + "'"; };
-    const std::array<std::array<std::string, 3>, 5> traits = {{
+    const std::array<std::array<std::string, 3>, 6> traits = {{
         {"backend", x.backend, y.backend},
         {"seed", std::to_string(x.seed), std::to_string(y.seed)},
         {"options", options(x), options(y)},
+        {"checksum of the device configuration", x.device_config, y.device_config},
         {"number of shards", shards(x), shards(y)},
         {"selection", selection(x), selection(y)},
     }};

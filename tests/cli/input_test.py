@@ -144,7 +144,7 @@ class CaseFileTest(ProgramTest):
 
     def test_bad_shapes(self):
         self.refuse(case_file(group("x", [[-2]])), "/groups/0/tensors/0/shapes/0/0: a size cannot be negative: -2")
-        self.refuse(case_file(group("x", [[9 * 10**12, 9 * 10**12]])), "the number of elements overflows 64 bits")
+        self.refuse(case_file(group("x", [[9 * 10**12, 9 * 10**12]])), "the size in bytes overflows 64 bits")
         self.refuse(case_file(group("x", [[2.5]])), "/groups/0/tensors/0/shapes/0/0: expected")
 
     def test_lists_of_different_length(self):

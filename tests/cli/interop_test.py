@@ -166,6 +166,14 @@ class InteropTest(ProgramTest):
         path.write_bytes(path.read_bytes()[:5000])
         self.refuse("data/baselines/ops/add.h5 is truncated or damaged")
 
+    def test_file_that_the_library_runs_in_circles_on(self):
+        path = self.foreign(generator="pytorch 1.13.1")
+        content = bytearray(path.read_bytes())
+        size_of_first_object = content.find(b"GCOL") + 24
+        content[size_of_first_object:size_of_first_object + 8] = (2**64 - 16).to_bytes(8, "little")
+        path.write_bytes(content)
+        self.refuse("data/baselines/ops/add.h5 is damaged: the HDF5 library does not survive it (no answer within 10 s)")
+
     def test_gen_does_not_overwrite_a_foreign_baseline(self):
         path = self.foreign(generator="pytorch 1.13.1")
         before = path.read_bytes()

@@ -1,0 +1,28 @@
+#include "core/glob.hpp"
+
+#include <cstddef>
+
+namespace diopi {
+
+bool matches_glob(std::string_view pattern, std::string_view text) {
+    size_t p = 0, t = 0;
+    size_t star = std::string_view::npos;  // the last star seen, and where the text stood behind what it ate
+    size_t eaten = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            eaten = t;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+            ++p;
+            ++t;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            t = ++eaten;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+}  // namespace diopi
