@@ -12,6 +12,7 @@
 #include "report/junit.hpp"
 #include "report/summary.hpp"
 #include "run/conformance.hpp"
+#include "variant_options.hpp"
 
 namespace diopi {
 
@@ -19,6 +20,7 @@ namespace {
 
 struct TestOptions {
     CommonOptions common;
+    VariantFlags variants;
     std::string accuracy = "classes";
     std::string csv = "error_report.csv";
     std::string junit;
@@ -32,10 +34,14 @@ constexpr const char* kExamples =
     "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
+    "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
     "  diopi test --resume                             go on with an interrupted run\n";
 
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
+    if (const std::string variants = repeat_variants(options.variants); !variants.empty()) {
+        text += (text.empty() ? "" : " ") + variants;
+    }
     if (options.accuracy != "classes") text += (text.empty() ? "" : " ") + ("--accuracy " + options.accuracy);
     return text;
 }
@@ -71,6 +77,8 @@ int run_test(const TestOptions& options) {
     }
     auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
+    auto skipped = vary_cases(*cases, options.variants);
+    if (!skipped.ok()) return report_error(skipped.error());
 
     ConformanceOptions conformance;
     conformance.cases.backend = *backend;
@@ -78,6 +86,7 @@ int run_test(const TestOptions& options) {
     conformance.cases.legacy = options.accuracy == "legacy";
     conformance.pool = {worker_count(options.common), options.timeout_s};
     conformance.filtered = *filtered;
+    conformance.skipped = std::move(*skipped);
     conformance.data = options.common.data;
     conformance.run_folder = options.common.run_folder;
     conformance.resume = options.resume;
@@ -119,6 +128,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     options->command.assign(argv, argv + argc);
     CLI::App* command = app.add_subcommand("test", "hold an operator library to the float64 reference");
     add_common_options(*command, options->common);
+    add_variant_options(*command, options->variants);
     command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();

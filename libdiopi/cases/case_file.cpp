@@ -37,7 +37,7 @@ struct FillName {
     const char* name;
     Fill fill;
 };
-/// Fill::kValue has no name: "values" is how a file says it.
+/// Fill::kValue has no name: "values" is how a file says it; nor has kCaptured, which only an option gives.
 constexpr std::array kFills = {
     FillName{"rand", Fill::kRand},
     FillName{"randn", Fill::kRandn},
@@ -52,6 +52,11 @@ constexpr std::array kFills = {
     FillName{"randn_int", Fill::kRandnInt},
     FillName{"randn_complex", Fill::kRandnComplex},
     FillName{"log_softmax", Fill::kLogSoftmax},
+    FillName{"exact", Fill::kExact},
+    FillName{"signed", Fill::kRandn},
+    FillName{"special", Fill::kSpecial},
+    FillName{"special_sums", Fill::kSpecialSums},
+    FillName{"special_factors", Fill::kSpecialFactors},
 };
 
 std::string join(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }

@@ -24,7 +24,14 @@ Status spread(Call& call, std::string_view arg, size_t rank) {
 
 }  // namespace infer_rules
 
-Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
+Dtype in_four_bytes(Dtype dtype) {
+    if (dtype == Dtype::int64) return Dtype::int32;
+    return dtype == Dtype::float64 ? Dtype::float32 : dtype;
+}
+
+namespace {
+
+Result<std::vector<OutputSpec>> by_rule(Call& call, const ResultHints& hints) {
     using namespace infer_rules;
     switch (call.row->rule) {
         case ShapeRule::unknown:
@@ -63,6 +70,17 @@ Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
             return cat(call, hints);
     }
     return internal_error("a shape rule without a function");
+}
+
+}  // namespace
+
+Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
+    auto outputs = by_rule(call, hints);
+    if (!outputs.ok() || !hints.four_bytes) return outputs;
+    for (OutputSpec& output : *outputs) {
+        if (call.row->args()[output.arg].four_bytes) output.spec.dtype = in_four_bytes(output.spec.dtype);
+    }
+    return outputs;
 }
 
 }  // namespace diopi

@@ -80,6 +80,11 @@ class Conformance {
                                  " and seed " + std::to_string(journal->header.seed) +
                                  "; give the same --impl and --seed to --resume");
             }
+            if (journal->header.repeat != options_.repeat) {
+                return bad_input("the journal in " + options_.run_folder + " is of a run with '" +
+                                 journal->header.repeat + "', not '" + options_.repeat +
+                                 "'; give the same options to --resume");
+            }
             for (const Case& c : cases_) wanted.insert(c.id());
             auto writer = JournalWriter::resume(options_.run_folder);
             if (!writer.ok()) return writer.status();
@@ -119,6 +124,11 @@ class Conformance {
                 CaseResult result = describe(c);
                 result.verdict = Verdict::kNotImplemented;
                 result.reason = std::string(options_.cases.backend->name()) + " does not implement " + c.op;
+                record(std::move(result));
+            } else if (const auto skipped = options_.skipped.find(c.id()); skipped != options_.skipped.end()) {
+                CaseResult result = describe(c);
+                result.verdict = Verdict::kSkipped;
+                result.reason = skipped->second;
                 record(std::move(result));
             } else {
                 items.push_back(i);

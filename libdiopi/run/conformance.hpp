@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct ConformanceOptions {
     PoolOptions pool;
     /// Cases that use one of these dtypes are skipped.
     std::vector<Dtype> filtered;
+    /// Cases that are skipped: id and reason.
+    std::map<std::string, std::string> skipped;
     /// Folder of stored baselines; a case without one is computed on the spot.
     std::string data;
     /// Folder of the journal.
