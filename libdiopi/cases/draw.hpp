@@ -34,7 +34,7 @@
 /// denormal, its negative, the smallest normal, 2^e with e from the whole range of exponents, NaN, inf, -inf, the
 /// largest number, its negative; integers: least, largest, 0, -1, 1 (unsigned: without -1). special_sums has no
 /// largest, and exponents only from the middle quarter, so that the order of a sum does not decide what overflows;
-/// special_factors is the same without NaN and infinities.
+/// special_factors is the same without NaN, infinities and powers above 1.
 ///
 /// Complex tensors: element i has components 2i and 2i+1 of the drawn sequence with rand, uniform, randn, positive,
 /// randint, randn_int, empty, exact, special; the other fills have an imaginary part of 0. randn_complex is randn.

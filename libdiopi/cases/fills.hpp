@@ -29,7 +29,8 @@ void fill_log_softmax(const Target& target, uint64_t key);
 
 // That show failures.
 void fill_exact(const Target& target, uint64_t key);
-/// Which special numbers occur: all; those whose sums do not overflow or not by their order; of these, the finite ones.
+/// Which special numbers occur: all; those whose sums do not overflow or not by their order; of these, the finite
+/// ones up to 1.
 enum class Extremes { kAll, kSummable, kFinite };
 void fill_special(const Target& target, uint64_t key, Extremes extremes);
 /// The values from `first` on, then from the start again.

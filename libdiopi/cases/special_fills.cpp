@@ -59,7 +59,7 @@ void fill_whole(const Target& target, uint64_t key) {
 double random_power(uint32_t word, Dtype component, Extremes extremes) {
     const int least = format_of(component).min_exponent, most = 1 - least;
     const int least_power = extremes == Extremes::kAll ? least : -(most / 4);
-    const int most_power = extremes == Extremes::kAll ? most : most / 4;
+    const int most_power = extremes == Extremes::kAll ? most : extremes == Extremes::kSummable ? most / 4 : 0;
     const auto span = static_cast<uint64_t>(most_power - least_power + 1);
     return std::ldexp(1.0, least_power + static_cast<int>((word * span) >> 32));
 }

@@ -170,7 +170,7 @@ TEST_CASE("special numbers for sums leave out what overflows", "[draw]") {
         CHECK(count(x, [](double v) { return std::isinf(v); }) >= 2);
         CHECK(count(x, [](double v) { return std::isnan(v); }) >= 1);
         const std::vector<double> factors = drawn(argument(Fill::kSpecialFactors, {5000}, dtype));
-        CHECK(count(factors, [m = most](double v) { return !(std::fabs(v) <= m); }) == 0);
+        CHECK(count(factors, [](double v) { return !(std::fabs(v) < 6); }) == 0);
         CHECK(count(factors, [](double v) { return v == 0; }) >= 2);
     }
 }

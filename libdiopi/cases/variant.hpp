@@ -23,7 +23,8 @@ struct VariantOptions {
     /// Replaces the fill of every floating, complex or integer tensor, save those whose values have a meaning
     /// (schema.hpp, `!`), are given, are masks or must not be read, and save sparse tensors. Where the case runs a
     /// function of accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the
-    /// others: whether padding, or a difference that cancels, is multiplied by an infinity is nobody's promise.
+    /// others: what padding times infinity gives, or a difference that cancels times a huge factor, is nobody's
+    /// promise.
     std::optional<Fill> fill = {};
     CapturedValues captured = {};  ///< with Fill::kCaptured
     bool empty = false;            ///< a dim of size 0
