@@ -44,8 +44,8 @@ class VariantsTest(ProgramTest):
     def test_fills(self):
         for fill in FILLS:
             with self.subTest(fill):
-                groups = [group("mine", [[40], [5, 33]], ["add", "mul"], FLOATS + ["int32"], inplace=True), SOFTMAX, LOSS,
-                          POOL, LINEAR]
+                binary = group("mine", [[40], [5, 33]], ["add", "mul"], FLOATS + ["int32"], inplace=True)
+                groups = [binary, SOFTMAX, LOSS, POOL, LINEAR]
                 self.assertEqual(self.counts("--fill", fill, groups=groups), ((20 + 4 + 4 + 2 + 4, 0), set()))
 
     def test_a_fill_that_replaces_nothing(self):
