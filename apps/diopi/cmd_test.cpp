@@ -22,6 +22,7 @@
 #include "runtime_suite_command.hpp"
 #include "store/case_order.hpp"
 #include "store/checksum.hpp"
+#include "variant_options.hpp"
 
 namespace diopi {
 
@@ -30,6 +31,7 @@ namespace {
 struct TestOptions {
     CommonOptions common;
     std::string suite = "ops";
+    VariantFlags variants;
     std::string accuracy = "classes";
     std::vector<std::string> checks = {"all"};
     std::string csv = "error_report.csv";
@@ -48,6 +50,7 @@ constexpr const char* kExamples =
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
+    "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
     "  diopi test --resume                             go on with an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n";
 
@@ -62,6 +65,7 @@ CLI::Validator memory_size() {
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+    if (const std::string variants = repeat_variants(options.variants); !variants.empty()) append(variants);
     if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
     if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
@@ -154,10 +158,17 @@ int run_test(const TestOptions& options) {
     if (!shard.ok()) return report_error(shard.error());
     auto cases = choose_cases(options.common, **backend);
     if (!cases.ok()) return report_error(cases.error());
+    auto without_variant = vary_cases(*cases, options.variants);
+    if (!without_variant.ok()) return report_error(without_variant.error());
     DeviceConfigFigures figures;
     auto device = configure(options, *cases, figures);
     if (!device.ok()) return report_error(device.error());
-    const SkipReason skipped = [&](const Case& c) { return skip_reason(c, *filtered, *device); };
+    const SkipReason skipped = [&](const Case& c) {
+        auto reason = skip_reason(c, *filtered, *device);
+        const auto found = without_variant->find(c.id());
+        if (!reason && found != without_variant->end()) reason = found->second;
+        return reason;
+    };
     const Selection selection = describe_selection(*cases, skipped);
     if (*shard) keep_shard(*cases, **shard, **backend, skipped);
 
@@ -169,6 +180,8 @@ int run_test(const TestOptions& options) {
     conformance.pool.jobs = worker_count(options.common);
     conformance.pool.timeout_s = options.timeout_s;
     conformance.pool.echo_errors = options.common.debug_level > 1;
+    // A wide tensor reserves gigabytes and touches few of them.
+    if (options.variants.layout.wide) conformance.pool.memory_limit = 0;
     if (!options.memory_limit.empty()) conformance.pool.memory_limit = *parse_memory_size(options.memory_limit);
     conformance.skip_reason = skipped;
     conformance.data = options.common.data;
@@ -227,6 +240,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
         ->capture_default_str();
+    add_variant_options(*command, options->variants);
     command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();

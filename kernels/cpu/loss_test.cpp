@@ -111,7 +111,8 @@ TEST_CASE("negative log likelihood, its total weight and its gradients") {
     const diopiReduction_t reduction = kReductions[GENERATE(range(0, 3))];
     const bool weighted = GENERATE(false, true), strided = GENERATE(false, true);
     const auto x = random(s.input, dtype, 1, strided ? scattered(s.input) : Shape{});
-    const auto t = tensor(s.target, Dtype::int64, s.targets(), strided ? scattered(s.target) : Shape{});
+    const Dtype index = GENERATE(Dtype::int64, Dtype::int32);
+    const auto t = tensor(s.target, index, s.targets(), strided ? scattered(s.target) : Shape{});
     Values weights(s.classes(), 1.0);
     for (size_t c = 0; weighted && c < weights.size(); ++c) weights[c] = 0.25 + 0.5 * static_cast<double>(c % 5);
     const auto w = tensor({static_cast<int64_t>(s.classes())}, dtype, weights);
@@ -148,7 +149,8 @@ TEST_CASE("cross entropy with classes or probabilities as targets, weights and l
     const auto x = random(s.input, dtype, 1, probable ? scattered(s.input) : Shape{});
     Values shares = values(*random(s.input, dtype, 2));
     for (double& p : shares) p = std::abs(p) / 2;
-    const auto t = probable ? tensor(s.input, dtype, shares) : tensor(s.target, Dtype::int64, s.targets());
+    const Dtype index = GENERATE(Dtype::int64, Dtype::int32);
+    const auto t = probable ? tensor(s.input, dtype, shares) : tensor(s.target, index, s.targets());
     Values weights(s.classes(), 1.0);
     for (size_t c = 0; weighted && c < weights.size(); ++c) weights[c] = 0.25 + 0.5 * static_cast<double>(c % 5);
     const auto w = tensor({static_cast<int64_t>(s.classes())}, dtype, weights);

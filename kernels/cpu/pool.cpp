@@ -4,6 +4,7 @@
 
 #include "core/shape.hpp"
 #include "kernels/cpu/conv_window.hpp"
+#include "kernels/cpu/index.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
 
@@ -175,7 +176,10 @@ diopiError_t max_pool_forward(std::string_view op, diopiContextHandle_t ctx, dio
     View places;
     if (indices != nullptr) {
         places = view(indices);
-        if (places.dtype != Dtype::int64) return unsupported(op, "indices", places.dtype, "int64");
+        if (!is_index(places.dtype)) return unsupported(op, "indices", places.dtype, "int64 or int32");
+        if (!holds_indices(places.dtype, Images(x).area())) {
+            return unsupported(op, "indices", places.dtype, "int64 for planes of so many elements");
+        }
         if (!std::ranges::equal(places.shape, y.shape)) {
             return wrong_shape(op, "indices", places.shape, to_string(y.shape));
         }
@@ -331,7 +335,7 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     const diopiError_t error =
         read_window(kOp, view(input), g, kernel_size, stride, padding, dilation, ceil_mode, window);
     if (error != diopiSuccess) return error;
-    if (places.dtype != Dtype::int64) return unsupported(kOp, "indices", places.dtype, "int64");
+    if (!is_index(places.dtype)) return unsupported(kOp, "indices", places.dtype, "int64 or int32");
     if (!std::ranges::equal(grad.shape, view(input).shape)) {
         return wrong_shape(kOp, "grad_input", grad.shape, "that of input");
     }

@@ -73,10 +73,11 @@ TEST_CASE("max pooling finds the largest element of every window and its place")
     const Setup& s = kSetups[GENERATE(range(size_t{0}, std::size(kSetups)))];
     const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
     const int layout = GENERATE(0, 1, 2);
+    const Dtype index = GENERATE(Dtype::int64, Dtype::int32);
     const auto x = random(s.input, dtype, 7, strides_of(s.input, layout));
     const Shape out = s.out(), out_strides = strides_of(out, layout);
     const auto y = unwritten(out, dtype, out_strides), y2 = unwritten(out, dtype);
-    const auto places = unwritten(out, Dtype::int64, out_strides);
+    const auto places = unwritten(out, index, out_strides);
     const Maxima m = maxima(s, values(*x));
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiMaxPool2d(&ctx, y2.get(), x.get(), list(s.kernel), list(s.stride), list(s.padding),
@@ -124,6 +125,10 @@ TEST_CASE("max pooling with an index outside of the plane or an output of anothe
     const IntList much{2};
     CHECK(cpu::diopiMaxPool2d(&ctx, unwritten({1, 4, 4}, Dtype::float32).get(), x.get(), list(two), list(none),
                               list(much), list(one), false) == diopiErrorOccurred);
+    CHECK(cpu::diopiMaxPool2dWithIndices(&ctx, unwritten({1, 2, 2}, Dtype::float32).get(),
+                                         unwritten({1, 2, 2}, Dtype::int16).get(), x.get(), list(two), list(none),
+                                         list(zero), list(one), false) == diopiDtypeNotSupported);
+    CHECK(last_error().find("indices is int16, wanted int64 or int32") != std::string::npos);
 }
 
 TEST_CASE("adaptive means and their gradients") {

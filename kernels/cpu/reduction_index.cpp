@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/cpu/index.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/reduced.hpp"
@@ -163,7 +164,7 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
         return unsupported(kOp, "input", in.dtype, "a real dtype other than uint64");
     }
-    if (to.dtype != Dtype::int64) return unsupported(kOp, "out", to.dtype, "int64");
+    if (!is_index(to.dtype)) return unsupported(kOp, "out", to.dtype, "int64 or int32");
     if (dim == nullptr) {  // the index counts in row-major order
         if (const diopiError_t error = contiguous(ctx, in, in); error != diopiSuccess) return error;
     }
@@ -172,6 +173,7 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     if (const diopiError_t error = plan_reduction(kOp, to, in, dims, plan); error != diopiSuccess) return error;
     if (to.numel == 0) return diopiSuccess;
     if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
+    if (!holds_indices(to.dtype, plan.count)) return unsupported(kOp, "out", to.dtype, "int64 for so many elements");
     switch (wide(in.dtype)) {
         case Dtype::float64:
             ArgMax<double, int64_t>(plan, Dtype::float64).run();

@@ -40,6 +40,7 @@ TEST_CASE("nll_loss picks, weighs and ignores", "[reference][nll_loss]") {
     const TensorPtr target = classes({3}, {1, 0, kIgnored});
     const TensorPtr weight = tensor({2}, {10, 1});
     CHECK(nll(x, target, nullptr, ReductionNone) == Values{2, 3, 0});
+    CHECK(nll(x, tensor({3}, {1, 0, kIgnored}, Dtype::int32), nullptr, ReductionNone) == Values{2, 3, 0});
     CHECK(nll(x, target, nullptr, ReductionSum) == Values{5});
     CHECK(nll(x, target, nullptr, ReductionMean) == Values{2.5});
     CHECK(nll(x, target, weight, ReductionNone) == Values{2, 30, 0});

@@ -31,6 +31,10 @@ TEST_CASE("max_pool2d of a 3 by 4 plane by hand", "[reference][max_pool2d]") {
     check_close(y, {8, 5, 5, 8, 9, 9});
     check_close(places, {4, 1, 3, 4, 10, 10});
 
+    const TensorPtr narrow = make({1, 2, 3}, Dtype::int32);
+    REQUIRE(pool(y, narrow, x, {{2}, {1}, {0}, {1}, false}) == diopiSuccess);
+    check_close(narrow, {4, 1, 3, 4, 10, 10});
+
     // An empty stride is the kernel's; ceil_mode keeps the last row.
     const TensorPtr coarse = make({1, 2, 2});
     REQUIRE(pool(coarse, nullptr, x, {{2}, {}, {0}, {1}, true}) == diopiSuccess);
@@ -138,6 +142,12 @@ TEST_CASE("max_pool2d backward is the derivative of max_pool2d", "[reference][ma
         REQUIRE(pool(y, nullptr, x, w) == diopiSuccess);
         return values_of(y);
     });
+    const Values gradient = values_of(gx);
+    const TensorPtr narrow = tensor(out, values_of(places), Dtype::int32);
+    REQUIRE(reference::diopiMaxPool2dBackward(context(), gx.get(), g.get(), x.get(), sizes(w.kernel), sizes(w.stride),
+                                              sizes(w.padding), sizes(w.dilation), w.ceil_mode,
+                                              narrow.get()) == diopiSuccess);
+    CHECK(values_of(gx) == gradient);
     places->data_as<int64_t>()[3] = 30;
     CHECK(backward() == diopiErrorOccurred);
     CHECK(last_error() == "indices holds 30, wanted a place in a plane of 30 elements");

@@ -19,8 +19,8 @@ Values mean(const TensorPtr& x, const Shape& dims, const Shape& out) {
     return values_of(y);
 }
 
-Values argmax(const TensorPtr& x, const int64_t* dim, const Shape& out) {
-    const TensorPtr y = make(out, Dtype::int64);
+Values argmax(const TensorPtr& x, const int64_t* dim, const Shape& out, Dtype index = Dtype::int64) {
+    const TensorPtr y = make(out, index);
     REQUIRE(reference::diopiArgmax(context(), y.get(), x.get(), dim, false) == diopiSuccess);
     return values_of(y);
 }
@@ -74,6 +74,7 @@ TEST_CASE("argmax takes the first maximum, and NaN before all", "[reference][arg
     CHECK(argmax(x, &last, {2, 1}) == Values{1, 1});
     CHECK(argmax(x, &rows, {3}) == Values{1, 1, 1});
     CHECK(argmax(x, nullptr, {}) == Values{4});
+    CHECK(argmax(x, &last, {2}, Dtype::int32) == Values{1, 1});
     CHECK(argmax(tensor({}, {3}), &rows, {}) == Values{0});
     CHECK(argmax(tensor({3}, {-3, -1, -2}, Dtype::int8), &rows, {}) == Values{1});
     CHECK(argmax(make({0, 2}), &last, {0}).empty());

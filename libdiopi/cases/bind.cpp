@@ -28,7 +28,7 @@ bool is_for(const CaseTensor& tensor, const Arg& arg) {
 }
 
 bool takes_tensor(const Row& row, const CaseTensor& tensor) {
-    const Arg* arg = arg_for(row, tensor.list.empty() ? tensor.name : tensor.list);
+    const Arg* arg = arg_of(row, tensor);
     if (arg == nullptr || arg->is_output) return false;
     if (!tensor.list.empty()) return arg->is_tensor_list();
     if (tensor.absent) return arg->optional;
@@ -163,6 +163,10 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
 
 bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
 
+const Arg* arg_of(const Row& row, const CaseTensor& tensor) {
+    return arg_for(row, tensor.list.empty() ? tensor.name : tensor.list);
+}
+
 Result<CaseRows> rows_for(const Case& c) {
     const auto candidates = rows_of(c.op);
     if (candidates.empty()) return not_implemented("the standard has no operator '" + c.op + "'");
@@ -211,6 +215,7 @@ ResultHints hints_of(const Case& c) {
         return flag != nullptr && *flag;
     };
     hints.keepdim = truth(c.param("keepdim"));
+    hints.four_bytes = c.four_bytes;
     if (const Param* dtype = c.param("dtype"); dtype != nullptr) {
         if (const auto* text = std::get_if<std::string>(&dtype->value)) hints.dtype = parse_dtype(*text);
     }

@@ -29,13 +29,16 @@ struct CaseRows {
 /// bad input.
 [[nodiscard]] Result<CaseRows> rows_for(const Case& c);
 
+/// The argument that the tensor is, or is an element of; null when the function has none of that name.
+[[nodiscard]] const Arg* arg_of(const Row& row, const CaseTensor& tensor);
+
 /// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. Generators are the host's.
 [[nodiscard]] Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors);
 
 /// Whether that parameter of a case is no C argument: it says something about the result, or chooses the function.
 [[nodiscard]] bool is_hint(std::string_view param);
 
-/// keepdim and dtype of the case, as far as it has them.
+/// keepdim, dtype and four_bytes of the case, as far as it has them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
 
 /// The backward call: arguments of the forward call by their names, its outputs for what was saved, `grad_output` for

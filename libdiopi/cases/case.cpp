@@ -78,6 +78,7 @@ std::string text_of(const CaseTensor& tensor) {
         out += fmt::format("{}({})({})", name(spec.dtype), fmt::join(spec.shape, ","), fmt::join(spec.strides, ","));
     }
     for (const double value : tensor.values) out += fmt::format(" {:a}", value);
+    if (tensor.captured != nullptr) out += fmt::format(" captured {}", static_cast<const void*>(tensor.captured.get()));
     return out + "]>";
 }
 
@@ -88,6 +89,9 @@ std::string Case::fingerprint() const {
     for (const CaseTensor& tensor : tensors) out += text_of(tensor);
     for (const auto& [name, param] : params) out += fmt::format(" {}={}", name, text_of(param));
     for (const auto& [name, output] : saved) out += fmt::format(" {}<-{}", name, output);
+    if (four_bytes) out += " four_bytes";
+    if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
+    if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);
     return out;
 }
 

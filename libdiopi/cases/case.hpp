@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,12 @@ enum class Fill {
     kRandnInt,
     kRandnComplex,
     kLogSoftmax,
-    kValue
+    kValue,
+    kExact,
+    kSpecial,
+    kSpecialSums,
+    kSpecialFactors,
+    kCaptured
 };
 
 /// A generator with its range [low, high), and the share of non-zeros of a sparse tensor.
@@ -56,6 +62,8 @@ struct CaseTensor {
     std::vector<TensorSpec> specs;  ///< one element, or one per tensor of the list
     FillSpec fill;
     std::vector<double> values;  ///< with Fill::kValue: the elements in row-major order
+    /// With Fill::kCaptured: values to take in order, and again from the start; contiguous, of a wide dtype, not empty.
+    std::shared_ptr<const Tensor> captured;
     bool requires_grad = false;
     bool no_contiguous = false;  ///< lay the tensor out as a non-contiguous view
     bool sparse_csr = false;     ///< a CSR tensor of that shape
@@ -65,6 +73,15 @@ struct CaseTensor {
 struct StepSkip {
     std::string step;
     std::string reason;
+};
+
+/// How the tensors of a case lie in a device's memory, beyond what the case itself says; layout.hpp.
+struct LayoutOptions {
+    bool strided = false;  ///< as non-contiguous views
+    bool wide = false;     ///< over more than 2^31 elements
+    bool nhwc = false;     ///< with the channels innermost
+    int nhwc_min_dim = 3;  ///< of tensors that have so many dims
+    bool operator==(const LayoutOptions&) const = default;
 };
 
 /// One expanded case. The same files and the same index give the same case on every machine.
@@ -86,6 +103,9 @@ struct Case {
     std::vector<int64_t> grad_outputs;
     /// Steps that a device configuration excuses.
     std::vector<StepSkip> skipped_steps;
+    bool four_bytes = false;  ///< outputs that are indices come in 4 bytes instead of 8
+    LayoutOptions layout;
+    bool varied = false;  ///< its tensors are not those of the case file: no stored baseline is about it
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
     [[nodiscard]] std::string id() const;

@@ -36,7 +36,7 @@ struct FillName {
     const char* name;
     Fill fill;
 };
-/// Fill::kValue has no name: "values" is how a file says it.
+/// Fill::kValue has no name: "values" is how a file says it; nor has kCaptured, which only an option gives.
 constexpr std::array kFills = {
     FillName{"rand", Fill::kRand},
     FillName{"randn", Fill::kRandn},
@@ -51,6 +51,11 @@ constexpr std::array kFills = {
     FillName{"randn_int", Fill::kRandnInt},
     FillName{"randn_complex", Fill::kRandnComplex},
     FillName{"log_softmax", Fill::kLogSoftmax},
+    FillName{"exact", Fill::kExact},
+    FillName{"signed", Fill::kRandn},
+    FillName{"special", Fill::kSpecial},
+    FillName{"special_sums", Fill::kSpecialSums},
+    FillName{"special_factors", Fill::kSpecialFactors},
 };
 
 bool is_identifier(std::string_view text) {

@@ -16,13 +16,28 @@
 ///   ones, zeros   1, 0                 1, 0                                true, false
 ///   sym_mat       A A^T / n + I per matrix of the last two dims (A of double normals); integers: rounded
 ///   log_softmax   of double normals along dim 1, dim 0 below rank 2; integers: rounded, unsigned: magnitude
+///   exact         whole numbers, see below
+///   special, special_sums, special_factors: randn with special numbers among them, see below; bool: as mask
+///   captured      another tensor's elements in row-major order, again from the start when they end; a list goes on
+///                 where its former tensor ended; converted as `value`, complex numbers keep their real part
 ///   value         the case's list, in row-major order; integers: truncated and saturated, NaN is 0
 /// Ranges are [low, high) cut to what the dtype can hold (bool: not cut; integers: at most 2^62 in magnitude); a range
 /// that holds no value is an error. Values are in the range after rounding to the dtype, too.
 /// randint: n integers from `first` on; n <= 2^32: first + (w n >> 32); else first + (w' n >> 64) with w' the 64 bits
 /// of words 2i (high) and 2i+1.
+///
+/// exact: sign and magnitude 1 to r from the word, 0 for one word in 16; r is 4, float16 and complex32 2, bfloat16 1,
+/// so that sums of 2^20 products are exact in float32, and for the halves, those of 256 products in themselves. Never 0
+/// at the last index of any dim, nor at innermost indices that are 0 or 7 modulo 8, where tiles begin and end.
+///
+/// special: min(32, n / 2) of n elements, one in each of as many equal stretches, are in turn 0, -0, the smallest
+/// denormal, its negative, the smallest normal, 2^e with e from the whole range of exponents, NaN, inf, -inf, the
+/// largest number, its negative; integers: least, largest, 0, -1, 1 (unsigned: without -1). special_sums has no
+/// largest, and exponents only from the middle quarter, so that the order of a sum does not decide what overflows;
+/// special_factors is the same without NaN, infinities and powers above 1.
+///
 /// Complex tensors: element i has components 2i and 2i+1 of the drawn sequence with rand, uniform, randn, positive,
-/// randint, randn_int, empty; the other fills have an imaginary part of 0. randn_complex is randn.
+/// randint, randn_int, empty, exact, special; the other fills have an imaginary part of 0. randn_complex is randn.
 ///
 /// Layout: explicit strides; else no_contiguous swaps the strides of the last two dims (rank 1: stride 2; where the
 /// swap leaves the tensor contiguous, all strides are doubled; a single element stays). Gaps hold what `empty` gives.

@@ -79,13 +79,22 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
 }  // namespace
 }  // namespace infer_rules
 
+Dtype in_four_bytes(Dtype dtype) {
+    if (dtype == Dtype::int64) return Dtype::int32;
+    return dtype == Dtype::float64 ? Dtype::float32 : dtype;
+}
+
 Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints) {
     auto specs = infer_rules::apply_rule(call, hints);
     if (!specs.ok()) return specs;
-    for (const OutputSpec& output : *specs) {
-        if (is_addressable(output.spec.shape)) continue;
-        return infer_rules::contradiction(
-            call, "the output of shape " + to_string(output.spec.shape) + " has more elements than any memory");
+    for (OutputSpec& output : *specs) {
+        if (!is_addressable(output.spec.shape)) {
+            return infer_rules::contradiction(
+                call, "the output of shape " + to_string(output.spec.shape) + " has more elements than any memory");
+        }
+        if (hints.four_bytes && call.row->args()[output.arg].four_bytes) {
+            output.spec.dtype = in_four_bytes(output.spec.dtype);
+        }
     }
     return specs;
 }

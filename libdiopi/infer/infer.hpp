@@ -21,6 +21,7 @@ struct OutputSpec {
 struct ResultHints {
     bool keepdim = false;
     std::optional<Dtype> dtype;
+    bool four_bytes = false;  ///< outputs that the schema marks so come in 4 bytes instead of 8
 };
 
 /// Stands for null inside an integer list, such as output_size = [null, 3]; infer replaces it.
@@ -30,6 +31,9 @@ inline constexpr int64_t kFromInput = INT64_MIN;
 /// pooling stride becomes the kernel size) and describes every output. Contradicting shapes are bad input; a rule
 /// that does not exist yet is not implemented.
 [[nodiscard]] Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints);
+
+/// The dtype that takes 4 bytes for one of 8: int32 for int64, float32 for float64; any other as it is.
+[[nodiscard]] Dtype in_four_bytes(Dtype dtype);
 
 /// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
 [[nodiscard]] int64_t accumulation_length(const Call& call, const OutputSpec& output);

@@ -66,8 +66,18 @@ StepResult run_step(const Case& c, const StepRules& rules, CaseSteps& steps, Ste
     return result;
 }
 
+/// Where the case's tensors lie under the options that lay them out; empty where there is none.
+LayoutRule layout_rule(const Case& c) {
+    const LayoutOptions& options = c.layout;
+    if (!options.strided && !options.wide && !options.nhwc) return {};
+    return [&c](const Place& place, const TensorSpec& spec) {
+        return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
+    };
+}
+
 StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
+    rules.exact = std::ranges::any_of(c.tensors, [](const CaseTensor& t) { return t.fill.fn == Fill::kExact; });
     rules.interceptors = options.interceptors;
     if (options.on_failure) {
         rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
@@ -110,7 +120,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     const StepRules rules = rules_for(c, options);
     {
         Context context(device, *stream);
-        Placement placement(context, guarded ? &device : nullptr, options.checks.inputs);
+        Placement placement(context, guarded ? &device : nullptr, options.checks.inputs, layout_rule(c));
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
             result.steps.push_back(run_step(c, rules, **steps, runner, name));

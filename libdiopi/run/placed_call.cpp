@@ -14,26 +14,24 @@ Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Po
     return placed;
 }
 
-Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Arg& arg, const std::string& name,
-                                     Placement& placement) {
+Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Place& place, Placement& placement) {
     if (tensor == nullptr) return tensor;
-    if (arg.is_inout) return placement.inout(*tensor, name);
+    if (place.arg.is_inout) return placement.inout(*tensor, place);
     inputs_.push_back(tensor);
-    return placement.input(tensor, name);
+    return placement.input(tensor, place);
 }
 
 Status PlacedCall::place_inputs(Placement& placement) {
     const auto args = call_.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
-        const std::string name(args[i].name);
         if (args[i].is_output) continue;
         if (auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) {
-            auto made = placed(*tensor, args[i], name, placement);
+            auto made = placed(*tensor, {args[i]}, placement);
             if (!made.ok()) return made.error();
             *tensor = *made;
         } else if (auto* list = std::get_if<TensorList>(&call_.args[i])) {
             for (size_t k = 0; k < list->size(); ++k) {
-                auto made = placed((*list)[k], args[i], name + "." + std::to_string(k), placement);
+                auto made = placed((*list)[k], {args[i], static_cast<int64_t>(k)}, placement);
                 if (!made.ok()) return made.error();
                 (*list)[k] = *made;
             }
@@ -47,7 +45,7 @@ Status PlacedCall::place_inputs(Placement& placement) {
 
 Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
     for (const OutputSpec& output : step.outputs) {
-        auto made = placement.output(output.spec, std::string(call_.row->args()[output.arg].name), poison_);
+        auto made = placement.output(output.spec, {call_.row->args()[output.arg]}, poison_);
         if (!made.ok()) return made.error();
         call_.args[output.arg] = *made;
         outputs_.push_back(output.arg);
@@ -73,7 +71,7 @@ Status PlacedCall::inputs_unchanged(Placement& placement) {
 Status PlacedCall::gaps_untouched(Context& context) {
     for (const size_t arg : outputs_) {
         const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
-        if (tensor.storage.nbytes == tensor.nbytes()) continue;
+        if (tensor.storage.nbytes == tensor.nbytes() || is_spread(tensor)) continue;
         auto bytes = cpu_device().allocate(tensor.storage.nbytes);
         if (!bytes.ok()) return bytes.status();
         auto* storage = static_cast<uint8_t*>(bytes->get());

@@ -30,8 +30,7 @@ class PlacedCall {
         : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
     Status place_inputs(Placement& placement);
     Status place_outputs(const Step& step, Placement& placement);
-    [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, const Arg& arg, const std::string& name,
-                                           Placement& placement);
+    [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, const Place& place, Placement& placement);
 
     Call call_;
     Poison poison_;

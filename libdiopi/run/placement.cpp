@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/strided.hpp"
 #include "store/checksum.hpp"
 
 namespace diopi {
@@ -14,6 +15,19 @@ struct PatternRow {
 };
 constexpr PatternRow kPatterns[] = {{0xff, 0xa5, 0x01}, {0x42, 0x5a, 0x00}};
 
+/// Fills the whole storage, or the elements where it is spread.
+void poison_storage(const Tensor& tensor, int byte) {
+    auto* storage = static_cast<std::byte*>(tensor.storage.memory.get());
+    if (!is_spread(tensor)) {
+        std::memset(storage, byte, tensor.storage.nbytes);
+        return;
+    }
+    const auto size = static_cast<int64_t>(size_of(tensor.dtype));
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        std::memset(storage + (tensor.offset + offset) * size, byte, static_cast<size_t>(size));
+    });
+}
+
 }  // namespace
 
 int poison_byte(Dtype dtype, Poison poison) {
@@ -22,34 +36,62 @@ int poison_byte(Dtype dtype, Poison poison) {
     return is_floating(dtype) || is_complex(dtype) ? row.floating : row.integer;
 }
 
-void Placement::name_memory(const Tensor& tensor, std::string name) {
-    if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), std::move(name));
+std::string Place::name() const {
+    const bool is_list = arg.is_tensor_list();
+    return std::string(arg.name) + (is_list ? "." + std::to_string(position) : "");
+}
+
+bool is_spread(const Tensor& tensor) { return tensor.storage.nbytes > 16 * tensor.nbytes() + (1 << 20); }
+
+void Placement::name_memory(const Tensor& tensor, const Place& place) {
+    if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), place.name());
+}
+
+Result<TensorPtr> Placement::made(Device& device, const TensorSpec& spec, const Place& place) const {
+    if (!layout_) return make_tensor(device, spec);
+    const Layout layout = layout_(place, spec);
+    return make_view(device, {spec.shape, spec.dtype, layout.strides}, layout.offset, layout.extent);
+}
+
+Status Placement::send(const Tensor& staged, const Tensor& tensor) {
+    Device& device = *context_->device;
+    Status s = device.copy_to_device(context_->stream, tensor.storage.memory.get(), staged.storage.memory.get(),
+                                     tensor.storage.nbytes);
+    return s.ok() ? device.synchronize(context_->stream) : s;
 }
 
 Result<uint64_t> Placement::checksum_of(const Tensor& tensor) {
+    Checksum checksum;
+    TensorPtr elements;
     std::shared_ptr<void> memory = tensor.storage.memory;
-    if (tensor.storage.device != diopi_host && tensor.storage.nbytes > 0) {
-        auto staged = cpu_device().allocate(tensor.storage.nbytes);
+    size_t nbytes = tensor.storage.nbytes;
+    Device& device = *context_->device;
+    if (is_spread(tensor)) {
+        auto dense = to_host(device, context_->stream, tensor);
+        if (!dense.ok()) return dense.error();
+        elements = *dense;
+        memory = elements->storage.memory;
+        nbytes = elements->storage.nbytes;
+    } else if (tensor.storage.device != diopi_host && nbytes > 0) {
+        auto staged = cpu_device().allocate(nbytes);
         if (!staged.ok()) return staged.error();
-        Device& device = *context_->device;
-        Status s = device.copy_to_host(context_->stream, staged->get(), memory.get(), tensor.storage.nbytes);
+        Status s = device.copy_to_host(context_->stream, staged->get(), memory.get(), nbytes);
         if (s.ok()) s = device.synchronize(context_->stream);
         if (!s.ok()) return s.error();
         memory = std::move(*staged);
     }
-    Checksum checksum;
-    checksum.update(memory.get(), tensor.storage.nbytes);
+    checksum.update(memory.get(), nbytes);
     return checksum.value();
 }
 
-Result<TensorPtr> Placement::input(const TensorPtr& host, const std::string& name) {
+Result<TensorPtr> Placement::input(const TensorPtr& host, const Place& place) {
     if (host == nullptr) return host;
     const auto [known, is_new] = inputs_.try_emplace(host.get());
     Input& input = known->second;
     if (!is_new) return input.placed;
-    input = {host, host, name, 0};
-    if (guards_ != nullptr || !context_->device->is_host()) {
-        auto copy = inout(*host, name);
+    input = {host, host, place.name(), 0};
+    if (guards_ != nullptr || layout_ || !context_->device->is_host()) {
+        auto copy = inout(*host, place);
         if (!copy.ok()) {
             inputs_.erase(known);
             return copy;
@@ -64,32 +106,40 @@ Result<TensorPtr> Placement::input(const TensorPtr& host, const std::string& nam
     return input.placed;
 }
 
-Result<TensorPtr> Placement::inout(const Tensor& host, const std::string& name) {
-    auto copy = to_device(*context_->device, context_->stream, host);
-    if (copy.ok()) name_memory(**copy, name);
+Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
+    Device& device = *context_->device;
+    if (!layout_) {
+        auto copy = to_device(device, context_->stream, host);
+        if (copy.ok()) name_memory(**copy, place);
+        return copy;
+    }
+    const TensorSpec spec{host.shape, host.dtype, host.strides};
+    auto copy = made(device, spec, place);
+    if (!copy.ok()) return copy;
+    name_memory(**copy, place);
+    auto staged = device.is_host() ? copy : made(cpu_device(), spec, place);
+    if (!staged.ok()) return staged;
+    const Storage& storage = (*staged)->storage;
+    if (storage.nbytes > 0 && !is_spread(**staged)) {
+        std::memset(storage.memory.get(), poison_byte(host.dtype, Poison::kFirst), storage.nbytes);
+    }
+    copy_strided(host, **staged);
+    if (device.is_host()) return copy;
+    if (Status s = send(**staged, **copy); !s.ok()) return s.error();
     return copy;
 }
 
-Result<TensorPtr> Placement::output(const TensorSpec& spec, const std::string& name, Poison poison) {
+Result<TensorPtr> Placement::output(const TensorSpec& spec, const Place& place, Poison poison) {
     Device& device = *context_->device;
-    auto made = make_tensor(device, spec);
-    if (!made.ok()) return made;
-    const Storage& storage = (*made)->storage;
-    if (storage.nbytes == 0) return made;
-    name_memory(**made, name);
-    const int pattern = poison_byte(spec.dtype, poison);
-    if (device.is_host()) {
-        std::memset(storage.memory.get(), pattern, storage.nbytes);
-        return made;
-    }
-    auto staged = cpu_device().allocate(storage.nbytes);
-    if (!staged.ok()) return staged.error();
-    std::memset(staged->get(), pattern, storage.nbytes);
-    Status s = device.copy_to_device(context_->stream, storage.memory.get(), staged->get(), storage.nbytes);
-    // The staging memory is gone when this returns.
-    if (s.ok()) s = device.synchronize(context_->stream);
-    if (!s.ok()) return s.error();
-    return made;
+    auto output = made(device, spec, place);
+    if (!output.ok() || (*output)->storage.nbytes == 0) return output;
+    name_memory(**output, place);
+    auto staged = device.is_host() ? output : made(cpu_device(), spec, place);
+    if (!staged.ok()) return staged;
+    poison_storage(**staged, poison_byte(spec.dtype, poison));
+    if (device.is_host()) return output;
+    if (Status s = send(**staged, **output); !s.ok()) return s.error();
+    return output;
 }
 
 Status Placement::unchanged(const TensorPtr& host) {

@@ -1,10 +1,12 @@
 /// Where the tensors of a case lie on a device: inputs copied there, outputs given memory with a visible pattern.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "cases/layout.hpp"
 #include "core/status.hpp"
 #include "runtime/context.hpp"
 #include "runtime/guarded_device.hpp"
@@ -19,20 +21,35 @@ enum class Poison { kFirst, kSecond };
 /// One byte of that pattern; every byte of the memory has this value.
 [[nodiscard]] int poison_byte(Dtype dtype, Poison poison);
 
+/// Which tensor of a call it is.
+struct Place {
+    const Arg& arg;
+    int64_t position = 0;  ///< in a list
+
+    /// "input", "tensors.2"
+    [[nodiscard]] std::string name() const;
+};
+
+/// The layout of a tensor in the device's memory; empty: its own.
+using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
+
+/// Whether so much lies between the elements of a tensor that only they are touched.
+[[nodiscard]] bool is_spread(const Tensor& tensor);
+
 /// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls.
 class Placement {
  public:
     /// With `guards`, which must then be the context's device, every tensor gets memory of its own between guards;
     /// without them const inputs that the host can read are shared. Watched inputs are hashed.
-    Placement(Context& context, GuardedDevice* guards, bool watch_inputs)
-        : context_(&context), guards_(guards), watch_inputs_(watch_inputs) {}
+    Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {})
+        : context_(&context), guards_(guards), watch_inputs_(watch_inputs), layout_(std::move(layout)) {}
 
-    /// A const input, for messages under the name of its argument.
-    [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const std::string& name);
+    /// A const input.
+    [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const Place& place);
     /// A copy that the call may change.
-    [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const std::string& name);
+    [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const Place& place);
     /// Memory for an output, filled with the pattern.
-    [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const std::string& name, Poison poison);
+    [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
     /// Whether a watched input still holds what it held. One that does not is placed anew for the next call.
     [[nodiscard]] Status unchanged(const TensorPtr& host);
     /// What was written past the edges of any tensor, as GuardedDevice::damage.
@@ -45,13 +62,18 @@ class Placement {
         std::string name;
         uint64_t checksum = 0;
     };
-    void name_memory(const Tensor& tensor, std::string name);
-    /// Checksum of the tensor's whole storage, gaps between its elements included.
+    /// Memory in the layout that the rule gives.
+    [[nodiscard]] Result<TensorPtr> made(Device& device, const TensorSpec& spec, const Place& place) const;
+    void name_memory(const Tensor& tensor, const Place& place);
+    /// Copies a storage that was filled on the host; returns when the host's memory is free again.
+    [[nodiscard]] Status send(const Tensor& staged, const Tensor& tensor);
+    /// Checksum of the tensor's whole storage, gaps between its elements included unless it is spread.
     [[nodiscard]] Result<uint64_t> checksum_of(const Tensor& tensor);
 
     Context* context_;
     GuardedDevice* guards_;
     bool watch_inputs_;
+    LayoutRule layout_;
     std::unordered_map<const Tensor*, Input> inputs_;
 };
 

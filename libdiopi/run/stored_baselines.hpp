@@ -22,7 +22,7 @@ class StoredBaselines {
     [[nodiscard]] static Status check(const std::string& data, const std::vector<Case>& cases);
 
     /// The stored baseline of a case, or null: no file, no such case in it, or a file made with another seed (its
-    /// inputs would be others). Files must have passed check().
+    /// inputs would be others), or a case that an option varied. Files must have passed check().
     [[nodiscard]] Result<const CaseBaseline*> find(const Case& c);
 
  private:

@@ -1,4 +1,5 @@
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -12,6 +13,13 @@ namespace diopi {
 namespace {
 
 constexpr size_t kAlignment = 64;
+/// Blocks from this size on come from the kernel by themselves.
+constexpr size_t kLazyBytes = size_t{1} << 30;
+
+Error out_of_memory(size_t nbytes) {
+    return failed("out of memory: " + std::to_string(nbytes) +
+                  " bytes for a tensor; run fewer cases at a time (--jobs 1) or free memory");
+}
 
 /// The CPU runs every kernel in the calling thread, so an event is a reading of the steady clock.
 class CpuEvent final : public Event {
@@ -39,12 +47,18 @@ class CpuDevice final : public Device {
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
         if (nbytes == 0) return std::shared_ptr<void>();
         if (nbytes > SIZE_MAX - kAlignment) return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
+        if (nbytes >= kLazyBytes) return map(nbytes);
         void* memory = std::aligned_alloc(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
-        if (memory == nullptr) {
-            return failed("out of memory: " + std::to_string(nbytes) +
-                          " bytes for a tensor; run fewer cases at a time (--jobs 1) or free memory");
-        }
+        if (memory == nullptr) return out_of_memory(nbytes);
         return std::shared_ptr<void>(memory, std::free);
+    }
+
+    /// Memory that is only taken where it is touched.
+    static Result<std::shared_ptr<void>> map(size_t nbytes) {
+        void* memory =
+            mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return out_of_memory(nbytes);
+        return std::shared_ptr<void>(memory, [nbytes](void* p) { munmap(p, nbytes); });
     }
 
     /// What the C allocator has given out, to us and to the library alike.

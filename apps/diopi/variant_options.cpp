@@ -1,0 +1,154 @@
+#include "variant_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "core/convert.hpp"
+#include "report/error_report.hpp"
+#include "runtime/device.hpp"
+#include "store/hdf5_file.hpp"
+
+namespace diopi {
+
+namespace {
+
+struct FillOption {
+    const char* name;
+    Fill fill;
+};
+constexpr std::array kFillOptions = {
+    FillOption{"exact", Fill::kExact},     FillOption{"positive", Fill::kPositive}, FillOption{"signed", Fill::kRandn},
+    FillOption{"special", Fill::kSpecial}, FillOption{"captured", Fill::kCaptured},
+};
+
+/// --captured alone says what to fill with.
+std::string fill_name(const VariantFlags& flags) {
+    return flags.fill.empty() && !flags.captured.empty() ? "captured" : flags.fill;
+}
+
+/// A file of captured values, read as far as cases ask for them.
+class Capture {
+ public:
+    static Result<std::shared_ptr<Capture>> open(const std::string& path) {
+        auto file = Hdf5File::open(path);
+        if (!file.ok()) return file.error();
+        return std::make_shared<Capture>(std::move(*file));
+    }
+    explicit Capture(Hdf5File file) : file_(std::move(file)) {}
+
+    Result<std::shared_ptr<const Tensor>> find(std::string_view op, std::string_view argument) {
+        const std::string group = "/" + std::string(op);
+        const std::string name(argument);
+        if (file_.has(group) && file_.has(group + "/" + name)) return read(group, name);
+        if (file_.has("/" + name)) return read("/", name);
+        return std::shared_ptr<const Tensor>();
+    }
+
+ private:
+    /// Null for a dataset without elements.
+    Result<std::shared_ptr<const Tensor>> read(const std::string& group, const std::string& name) {
+        const std::string path = (group == "/" ? "" : group) + "/" + name;
+        if (const auto known = values_.find(path); known != values_.end()) return known->second;
+        auto stored = file_.read_tensor(group, name);
+        if (!stored.ok()) return stored.error();
+        auto wide = make_tensor(cpu_device(), {(*stored)->shape, wide_dtype((*stored)->dtype), {}});
+        if (!wide.ok()) return wide.error();
+        widen(**stored, **wide);
+        std::shared_ptr<const Tensor>& values = values_[path];
+        if ((*wide)->numel() > 0) values = *wide;
+        return values;
+    }
+
+    Hdf5File file_;
+    std::map<std::string, std::shared_ptr<const Tensor>> values_;
+};
+
+Result<VariantOptions> variant_options(const VariantFlags& flags) {
+    VariantOptions options;
+    const std::string fill = fill_name(flags);
+    for (const FillOption& row : kFillOptions) {
+        if (fill == row.name) options.fill = row.fill;
+    }
+    const bool captures = options.fill == Fill::kCaptured;
+    if (captures && flags.captured.empty()) return bad_input("--fill captured needs the file: --captured FILE");
+    if (!captures && !flags.captured.empty()) {
+        return bad_input("--captured goes with --fill captured, not --fill " + flags.fill);
+    }
+    if (captures) {
+        auto capture = Capture::open(flags.captured);
+        if (!capture.ok()) return capture.error();
+        options.captured = [file = *capture](std::string_view op, std::string_view argument) {
+            return file->find(op, argument);
+        };
+    }
+    options.empty = flags.empty;
+    options.zero_dim = flags.zero_dim;
+    options.four_bytes = flags.four_bytes;
+    options.layout = flags.layout;
+    return options;
+}
+
+}  // namespace
+
+void add_variant_options(CLI::App& command, VariantFlags& flags) {
+    const char* group = "Variants of the cases";
+    std::vector<std::string> fills;
+    for (const FillOption& row : kFillOptions) fills.emplace_back(row.name);
+    constexpr int kMostDims = 8;
+
+    command.add_option("--fill", flags.fill, "values of every tensor whose values have no meaning of their own")
+        ->group(group)
+        ->check(CLI::IsMember(fills));
+    command.add_option("--captured", flags.captured, "HDF5 file that --fill captured takes values from")->group(group);
+    auto* empty = command.add_flag("--empty", flags.empty, "tensors with a dim of size 0")->group(group);
+    command.add_flag("--zero-dim", flags.zero_dim, "0-dim tensors")->group(group)->excludes(empty);
+    command.add_flag("--four-bytes", flags.four_bytes, "indices of 4 bytes instead of 8")->group(group);
+    command.add_flag("--strided", flags.layout.strided, "tensors as non-contiguous views")->group(group);
+    command.add_flag("--wide", flags.layout.wide, "tensors over more than 2^31 elements of memory")->group(group);
+    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels innermost")->group(group);
+    command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "of tensors that have so many dims")
+        ->group(group)
+        ->needs(nhwc)
+        ->check(CLI::Range(1, kMostDims))
+        ->capture_default_str();
+}
+
+Result<std::map<std::string, std::string>> vary_cases(std::vector<Case>& cases, const VariantFlags& flags) {
+    std::map<std::string, std::string> skipped;
+    auto options = variant_options(flags);
+    if (!options.ok()) return options.error();
+    if (!options->any()) return skipped;
+    for (Case& c : cases) {
+        auto varied = vary(c, *options);
+        if (!varied.ok()) return varied.error();
+        if (!varied->skip_reason.empty()) {
+            skipped.emplace(c.id(), std::move(varied->skip_reason));
+        } else {
+            c = std::move(varied->changed);
+        }
+    }
+    return skipped;
+}
+
+std::string repeat_variants(const VariantFlags& flags) {
+    std::string text;
+    const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+    if (!fill_name(flags).empty()) append("--fill " + fill_name(flags));
+    if (!flags.captured.empty()) append("--captured " + shell_quoted(flags.captured));
+    if (flags.empty) append("--empty");
+    if (flags.zero_dim) append("--zero-dim");
+    if (flags.four_bytes) append("--four-bytes");
+    if (flags.layout.strided) append("--strided");
+    if (flags.layout.wide) append("--wide");
+    if (flags.layout.nhwc) append("--nhwc");
+    if (flags.layout.nhwc_min_dim != LayoutOptions().nhwc_min_dim) {
+        append(fmt::format("--nhwc-min-dim {}", flags.layout.nhwc_min_dim));
+    }
+    return text;
+}
+
+}  // namespace diopi

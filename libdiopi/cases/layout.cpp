@@ -1,0 +1,136 @@
+#include "cases/layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "cases/bind.hpp"
+#include "cases/draw.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Memory that a tensor sliced along every dim may span; a larger one is sliced along the innermost only.
+constexpr int64_t kMostSliced = int64_t{1} << 22;
+constexpr int64_t kStep = 2;
+constexpr int64_t kOffset = 3;
+constexpr int64_t kWideExtent = int64_t{1} << 31;
+
+/// What --strided does to one tensor.
+struct View {
+    bool transposed = false, sliced = false, sliced_everywhere = false, moved = false;
+};
+
+constexpr View kViews[] = {
+    {.transposed = true},
+    {.sliced = true},
+    {.sliced = true, .sliced_everywhere = true},
+    {.moved = true},
+    {.transposed = true, .sliced = true, .moved = true},
+};
+
+/// Dims from the outermost to the innermost, as memory has them.
+using Order = std::vector<size_t>;
+
+bool has_channels_last(const Arg& arg, const Shape& shape, const LayoutOptions& options) {
+    return options.nhwc && arg.channels_last && static_cast<int>(shape.size()) >= options.nhwc_min_dim;
+}
+
+/// The dim of the channels, the rank when there is none.
+size_t channel_dim(const Arg& arg, size_t rank) {
+    if (arg.spatial_dims < 0) return 1;
+    const auto spatial = static_cast<size_t>(arg.spatial_dims);
+    return spatial < rank ? rank - 1 - spatial : rank;
+}
+
+Order memory_order(const Arg& arg, const Shape& shape, const LayoutOptions& options) {
+    Order order(shape.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const size_t channels = channel_dim(arg, shape.size());
+    if (has_channels_last(arg, shape, options) && channels < shape.size()) {
+        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(channels),
+                    order.begin() + static_cast<std::ptrdiff_t>(channels) + 1, order.end());
+    }
+    return order;
+}
+
+/// The view that the salt chooses, of what the tensor's shape and order allow.
+View view_of(const Shape& shape, const Order& order, uint64_t salt) {
+    if (numel(shape) == 1) return {.moved = true};
+    View view = kViews[salt % std::size(kViews)];
+    const size_t rank = shape.size();
+    const bool is_ordered = std::ranges::is_sorted(order);
+    const bool swaps = rank >= 2 && is_ordered && shape[rank - 1] > 1 && shape[rank - 2] > 1;
+    if (view.transposed && !swaps) view = {.sliced = true, .sliced_everywhere = view.moved, .moved = view.moved};
+    const int64_t doublings = int64_t{1} << std::min<size_t>(rank, 30);
+    view.sliced_everywhere = view.sliced_everywhere && numel(shape) <= kMostSliced / doublings;
+    return view;
+}
+
+/// Strides of elements that follow each other in that order, `step` places apart along the innermost dim that has more
+/// than one, or along each.
+Shape ordered_strides(const Shape& shape, const Order& order, const View& view) {
+    Shape strides(shape.size(), 1);
+    int64_t stride = 1;
+    bool is_inner = view.sliced;
+    for (size_t i = order.size(); i-- > 0;) {
+        const size_t d = order[i];
+        const bool stepped = (is_inner || view.sliced_everywhere) && shape[d] > 1;
+        if (stepped) {
+            stride *= kStep;
+            is_inner = false;
+        }
+        strides[d] = stride;
+        stride *= shape[d];
+    }
+    return strides;
+}
+
+void widen(const Shape& shape, const Order& order, Shape& strides) {
+    const auto outermost = std::ranges::find_if(order, [&](size_t d) { return shape[d] >= 2; });
+    if (outermost == order.end()) return;
+    const int64_t steps = shape[*outermost] - 1;
+    strides[*outermost] = std::max(strides[*outermost], (kWideExtent + steps - 1) / steps);
+}
+
+Layout own_layout(const TensorSpec& tensor) {
+    const Shape strides = tensor.strides.empty() ? contiguous_strides(tensor.shape) : tensor.strides;
+    return {strides, 0, storage_extent(tensor.shape, strides)};
+}
+
+}  // namespace
+
+Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const LayoutOptions& options) {
+    Layout own = own_layout(tensor);
+    if (own.extent == 0) return own;
+    Order order = memory_order(arg, tensor.shape, options);
+    const bool is_reordered = !std::ranges::is_sorted(order);
+    const View view = options.strided ? view_of(tensor.shape, order, salt) : View();
+    if (view.transposed) std::swap(order[order.size() - 1], order[order.size() - 2]);
+    Layout layout{ordered_strides(tensor.shape, order, view), view.moved ? kOffset : 0, 0};
+    if (options.wide) widen(tensor.shape, order, layout.strides);
+    layout.extent = layout.offset + storage_extent(tensor.shape, layout.strides);
+    const bool is_wide = options.wide && layout.extent > kWideExtent;
+    return options.strided || is_reordered || is_wide ? layout : own;
+}
+
+Layout layout_of(const Arg& arg, const Tensor& tensor, uint64_t salt, const LayoutOptions& options) {
+    return layout_of(arg, TensorSpec{tensor.shape, tensor.dtype, tensor.strides}, salt, options);
+}
+
+uint64_t layout_salt(const Case& c, std::string_view arg, int64_t position) {
+    return tensor_key(c.key(0), arg, position) >> 32;
+}
+
+bool applies(const Row& row, const Case& c, const LayoutOptions& options) {
+    return std::ranges::any_of(c.tensors, [&](const CaseTensor& tensor) {
+        const Arg* arg = arg_of(row, tensor);
+        if (arg == nullptr || tensor.absent || tensor.sparse_csr) return false;
+        return std::ranges::any_of(tensor.specs, [&](const TensorSpec& spec) {
+            return layout_of(*arg, spec, 0, options) != layout_of(*arg, spec, 0, {});
+        });
+    });
+}
+
+}  // namespace diopi

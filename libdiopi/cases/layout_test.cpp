@@ -1,0 +1,133 @@
+#include "cases/layout.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "core/strided.hpp"
+
+using namespace diopi;
+
+namespace {
+
+constexpr Arg argument(bool channels_last, int8_t spatial_dims) {
+    Arg arg;
+    arg.name = "input";
+    arg.channels_last = channels_last;
+    arg.spatial_dims = spatial_dims;
+    return arg;
+}
+
+constexpr Arg kPlain = argument(false, -1), kImages = argument(true, 2), kSecond = argument(true, -1);
+
+TensorSpec spec(Shape shape, Shape strides = {}) { return {std::move(shape), Dtype::float32, std::move(strides)}; }
+
+Layout strided(const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, {.strided = true}); }
+
+/// Every element has a place of its own within the storage.
+void check_sound(const Shape& shape, const Layout& layout) {
+    CAPTURE(to_string(shape), to_string(layout.strides), layout.offset, layout.extent);
+    std::set<int64_t> places;
+    for_each_offset(shape, layout.strides, [&](int64_t at) { places.insert(at + layout.offset); });
+    CHECK(static_cast<int64_t>(places.size()) == numel(shape));
+    if (places.empty()) return;
+    CHECK(*places.begin() == layout.offset);
+    CHECK(*places.rbegin() == layout.extent - 1);
+}
+
+}  // namespace
+
+TEST_CASE("without options a tensor lies as its own strides say", "[layout]") {
+    CHECK(layout_of(kPlain, spec({2, 3}), 7, {}) == Layout{{3, 1}, 0, 6});
+    CHECK(layout_of(kPlain, spec({2, 3}, {1, 2}), 7, {}) == Layout{{1, 2}, 0, 6});
+    CHECK(layout_of(kPlain, spec({2, 3}, {0, 1}), 7, {}) == Layout{{0, 1}, 0, 3});
+    CHECK(layout_of(kImages, spec({2, 3, 4, 5}), 7, {}) == Layout{{60, 20, 5, 1}, 0, 120});
+}
+
+TEST_CASE("strided: every salt gives one of five views", "[layout]") {
+    const Shape shape = {2, 3, 4};
+    CHECK(strided(shape, 0) == Layout{{12, 1, 3}, 0, 24});
+    CHECK(strided(shape, 1) == Layout{{24, 8, 2}, 0, 47});
+    CHECK(strided(shape, 2) == Layout{{96, 16, 2}, 0, 135});
+    CHECK(strided(shape, 3) == Layout{{12, 4, 1}, 3, 27});
+    CHECK(strided(shape, 4) == Layout{{24, 2, 6}, 3, 50});
+    CHECK(strided(shape, 5) == strided(shape, 0));
+}
+
+TEST_CASE("strided views keep elements apart and are not contiguous", "[layout]") {
+    for (const Shape& shape : {Shape{7}, Shape{3, 1}, Shape{1, 5}, Shape{4, 6}, Shape{2, 1, 3}, Shape{2, 3, 4, 5},
+                               Shape{1, 1, 2}, Shape{5, 1, 1}, Shape{2, 3, 1, 4, 2}}) {
+        for (uint64_t salt = 0; salt < 5; ++salt) {
+            const Layout layout = strided(shape, salt);
+            check_sound(shape, layout);
+            CHECK((layout.offset > 0 || !is_contiguous(shape, layout.strides)));
+        }
+    }
+}
+
+TEST_CASE("strided: what cannot be transposed is sliced, one element is moved, none stays", "[layout]") {
+    CHECK(strided({5}, 0) == Layout{{2}, 0, 9});
+    CHECK(strided({5, 1}, 0) == Layout{{2, 1}, 0, 9});
+    CHECK(strided({}, 1) == Layout{{}, 3, 4});
+    CHECK(strided({1, 1}, 0) == Layout{{1, 1}, 3, 4});
+    CHECK(strided({3, 0}, 2) == Layout{{1, 1}, 0, 0});
+}
+
+TEST_CASE("strided: large tensors are sliced along the innermost dim only", "[layout]") {
+    const Shape shape = {64, 64, 64, 64};
+    CHECK(strided(shape, 2) == strided(shape, 1));
+    CHECK(strided(shape, 1).extent < 2 * numel(shape));
+}
+
+TEST_CASE("wide: the last element lies behind 2^31 others", "[layout]") {
+    const auto wide = [](const Shape& shape) { return layout_of(kPlain, spec(shape), 0, {.wide = true}); };
+    CHECK(wide({2, 3}) == Layout{{int64_t{1} << 31, 1}, 0, (int64_t{1} << 31) + 3});
+    CHECK(wide({1, 4, 5}).strides == Shape{20, 715827883, 1});
+    CHECK(wide({1, 4, 5}).extent > int64_t{1} << 31);
+    CHECK(wide({7}).extent > int64_t{1} << 31);
+    CHECK(wide({1, 1}) == Layout{{1, 1}, 0, 1});
+    CHECK(wide({}) == Layout{{}, 0, 1});
+    CHECK(wide({0, 4}).extent == 0);
+    check_sound({3, 4}, wide({3, 4}));
+    check_sound({3, 4, 5}, layout_of(kPlain, spec({3, 4, 5}), 4, {.strided = true, .wide = true}));
+}
+
+TEST_CASE("nhwc: channels are innermost where the schema says so", "[layout]") {
+    const LayoutOptions nhwc = {.nhwc = true};
+    CHECK(layout_of(kImages, spec({2, 3, 4, 5}), 0, nhwc) == Layout{{60, 1, 15, 3}, 0, 120});
+    CHECK(layout_of(kImages, spec({3, 4, 5}), 0, nhwc) == Layout{{1, 15, 3}, 0, 60});
+    CHECK(layout_of(kSecond, spec({2, 3, 4, 5}), 0, nhwc) == Layout{{60, 1, 15, 3}, 0, 120});
+    CHECK(layout_of(kSecond, spec({2, 3, 4, 5, 6}), 0, nhwc) == Layout{{360, 1, 90, 18, 3}, 0, 720});
+    CHECK(layout_of(kPlain, spec({2, 3, 4, 5}), 0, nhwc) == Layout{{60, 20, 5, 1}, 0, 120});
+    CHECK(layout_of(kSecond, spec({2, 3}), 0, {.nhwc = true, .nhwc_min_dim = 2}) == Layout{{3, 1}, 0, 6});
+    check_sound({2, 3, 4, 5}, layout_of(kImages, spec({2, 3, 4, 5}), 1, {.strided = true, .nhwc = true}));
+}
+
+TEST_CASE("nhwc: tensors with fewer dims than asked for stay", "[layout]") {
+    CHECK(layout_of(kImages, spec({3, 4, 5}), 0, {.nhwc = true, .nhwc_min_dim = 4}).strides == Shape{20, 5, 1});
+    CHECK(layout_of(kImages, spec({4, 5}), 0, {.nhwc = true, .nhwc_min_dim = 1}).strides == Shape{5, 1});
+}
+
+TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[layout]") {
+    Case c;
+    c.suite = "ops";
+    c.group = "g";
+    c.op = "add";
+    for (const char* argument : {"input", "other"}) {
+        CaseTensor tensor;
+        tensor.name = argument;
+        tensor.specs = {spec({2, 3})};
+        c.tensors.push_back(tensor);
+    }
+    std::set<uint64_t> salts = {layout_salt(c, "input", 0), layout_salt(c, "other", 0), layout_salt(c, "input", 1)};
+    c.index = 1;
+    salts.insert(layout_salt(c, "input", 0));
+    CHECK(salts.size() == 4);
+    const Row& add = *find_row("diopiAdd");
+    CHECK(applies(add, c, {.strided = true}));
+    CHECK(applies(add, c, {.wide = true}));
+    CHECK_FALSE(applies(add, c, {.nhwc = true}));
+    CHECK_FALSE(applies(add, c, {}));
+    for (CaseTensor& tensor : c.tensors) tensor.specs.front().shape = {0, 3};
+    CHECK_FALSE(applies(add, c, {.strided = true}));
+}
