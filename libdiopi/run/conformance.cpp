@@ -200,7 +200,7 @@ class Conformance {
             CaseOptions cases = options_.cases;
             cases.baseline = [&](const Case& c) { return baselines->find(c); };
             CaseResult result = run_safely(cases_[item], cases);
-            if (options_.after_case) options_.after_case(cases_[item]);
+            if (options_.after_case) result.notes = options_.after_case(cases_[item]);
             return answer_of(std::move(result));
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {

@@ -21,8 +21,8 @@ struct ConformanceOptions {
     std::string data;
     /// Folder of the journal.
     std::string run_folder;
-    /// Called in the worker process behind each case.
-    std::function<void(const Case&)> after_case;
+    /// Called in the worker process behind each case; what it returns becomes the result's notes.
+    std::function<std::string(const Case&)> after_case;
     /// Goes on with the journal that is there: cases that have a result are not run again.
     bool resume = false;
     /// argv, for the journal.

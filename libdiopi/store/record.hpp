@@ -35,7 +35,8 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    double seconds = 0;  ///< everything: inputs, reference, calls and checks
+    double seconds = 0;      ///< everything: inputs, reference, calls and checks
+    std::string notes = {};  ///< lines for standard error, such as a memory checker's
 };
 
 }  // namespace diopi
