@@ -1,6 +1,8 @@
 """The journal survives whatever ends a run, and --resume goes on with it."""
 import os
+import random
 import signal
+import subprocess
 import unittest
 
 from program import ProgramTest, allocated, case_file, group
@@ -41,6 +43,47 @@ class JournalTest(ProgramTest):
         self.wait_for(lambda: not process.pids(), "the worker, which hangs, dies with its parent", 5)
         self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:DONE])
         self.expect_resumed()
+
+    def test_kills_at_random_moments_change_nothing(self):
+        args = ["test", *self.write_some_that_fail(), "--quiet"]
+        self.expect(1, *args)
+        whole, table = self.told()
+        self.assertEqual(whole["counts"]["failed"], 2)
+        moment = random.Random(3)
+        kills, resumed = 0, []
+        while kills < 20:
+            process = self.start(*args, *resumed)
+            try:
+                process.popen.wait(moment.uniform(0.02, 0.4))
+                resumed = []  # it had finished: a new run
+                continue
+            except subprocess.TimeoutExpired:
+                os.kill(process.popen.pid, signal.SIGKILL)
+            self.wait_for(lambda: not process.pids(), "the workers die with their parent", 5)
+            self.assertEqual(self.leftovers(), [])
+            kills += 1
+            resumed = ["--resume"] if (self.folder / "diopi_run/journal.jsonl").exists() else []
+        self.expect(1, *args, *resumed)
+        self.assertEqual(self.told(), (whole, table))
+
+    def write_some_that_fail(self):
+        """Cases of add that pass, and two of softmax that are held to what no float32 can keep."""
+        self.write("mixed.json", case_file(
+            group("many", [[n, 50] for n in range(1, 60)], dtypes=("float32", "float64")),
+            {"group": "strict", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
+             "tensors": [{"name": "input", "shapes": [[30, 50], [40, 50]]}]}))
+        self.write("strict.json", {"device": "none", "rules": [
+            {"cases": ["ops/strict.*"], "atol": 0, "rtol": 0, "reason": "to fail"}]})
+        return ["--cases", "mixed.json", "--device-config", "strict.json"]
+
+    def told(self):
+        """What the report says of the journal, without its times."""
+        told = self.diopi("report", "--json").json
+        table = (self.folder / "error_report.csv").read_text()
+        return {key: told[key] for key in ("counts", "not_passed")}, table
+
+    def leftovers(self):
+        return [p.name for p in self.folder.rglob("*") if p.suffix in (".part", ".tmp")]
 
     def test_torn_last_line(self):
         process = self.start_and_hang()

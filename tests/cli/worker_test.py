@@ -3,6 +3,7 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import time
 import unittest
 
@@ -218,6 +219,19 @@ class WorkerTest(ProgramTest):
         self.assertEqual(fault["case"], "ops/worker.add.0")
         self.assertIn(fault["verdict"], ("failed", "crashed"))
         self.assertNotIn("diopi: error", run.err, "the worker spoke with the program's voice")
+
+    def test_memory_is_that_of_the_largest_case_however_many_there_are(self):
+        def peak(count):
+            self.write("mine.json", case_file(group("worker", [[1000, 1500 + i % 3] for i in range(count)])))
+            command = [str(program.BINARY), "test", "--cases", "mine.json", "--jobs", "1", "--quiet"]
+            process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = status
+            self.assertEqual(status, 0)
+            return usage.ru_maxrss
+        few, many = peak(15), peak(60)
+        self.assertGreater(few * 1024, 1000 * 1500 * 8 * 4, "the peak is not that of the cases")
+        self.assertLess(many, 1.3 * few)
 
     def test_many_crashes(self):
         count = 40
