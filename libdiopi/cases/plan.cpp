@@ -11,11 +11,6 @@ Status plan(const Case& c) {
     if (row.rule == ShapeRule::unknown) return {};
     auto call = bind_call(row, c, shape_tensors(c));
     if (!call.ok()) return call.error();
-    auto outputs = infer(*call, hints_of(c));
-    if (!outputs.ok()) return outputs.error();
-    if (!c.inplace || rows->inplace == nullptr || rows->inplace == &row) return {};
-    call = bind_call(*rows->inplace, c, shape_tensors(c));
-    if (!call.ok()) return call.error();
     return infer(*call, hints_of(c)).status();
 }
 

@@ -7,7 +7,8 @@
 namespace diopi {
 
 /// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict; what
-/// is not described yet is not held against the case.
+/// is not described yet is not held against the case, nor is a result that cannot be stored in place: that step is
+/// skipped.
 [[nodiscard]] Status plan(const Case& c);
 
 }  // namespace diopi

@@ -246,6 +246,20 @@ TEST_CASE("a step that is excused does not run, and says why") {
     CHECK(Faulty("diopiReluInp", any(relu_that_fails)).run(c).steps[1].function == "relu_inp");
 }
 
+TEST_CASE("a result that cannot be stored in place is not asked for") {
+    Case c = relu_case();
+    c.op = "add";
+    c.tensors = {tensor("input", {4, 33}, Dtype::int64)};
+    c.params = {{"other", Param{0.5}}};
+    c.inplace = true;
+    REQUIRE(plan(c).ok());
+    const CaseResult result = Faulty("", nullptr).run(c);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[0].verdict == Verdict::kPassed);
+    CHECK(result.steps[1].verdict == Verdict::kSkipped);
+    CHECK_THAT(result.steps[1].reason, Catch::Contains("cannot be stored in place in int64"));
+}
+
 TEST_CASE("a case whose shapes contradict each other cannot be planned") {
     Case c = add_case(1);
     c.tensors[1] = tensor("other", {5, 33});
