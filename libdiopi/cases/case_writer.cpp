@@ -33,7 +33,7 @@ Json param_value(const Param& param) {
     return nullptr;
 }
 
-Json fill_value(const FillSpec& fill, bool sparse) {
+Json fill_value(const FillSpec& fill) {
     const FillSpec standard;
     Json out = {{"fn", fill_name(fill.fn)}};
     const bool ranged = fill.fn == Fill::kUniform || fill.fn == Fill::kRandint || fill.fn == Fill::kRandnInt;
@@ -41,7 +41,7 @@ Json fill_value(const FillSpec& fill, bool sparse) {
         out["low"] = fill.low;
         out["high"] = fill.high;
     }
-    if (sparse && fill.density != standard.density) out["density"] = fill.density;
+    if (fill.density != standard.density) out["density"] = fill.density;
     return out.size() == 1 ? out["fn"] : out;
 }
 
@@ -125,7 +125,7 @@ Result<Json> tensor_value(const CaseTensor& tensor) {
     (*entries)["dtypes"] = Json::array({std::string(name(dtype))});
     const bool drawn = !values && !captured;
     if (drawn && (tensor.fill != FillSpec() || tensor.sparse_csr)) {
-        (*entries)["fill"] = fill_value(tensor.fill, tensor.sparse_csr);
+        (*entries)["fill"] = fill_value(tensor.fill);
     }
     if (tensor.requires_grad) (*entries)["grad"] = true;
     if (tensor.no_contiguous) (*entries)["no_contiguous"] = true;
@@ -167,15 +167,31 @@ Result<Json> group_value(const Case& c) {
     return out;
 }
 
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A key per line, and a line for each tensor.
+std::string lines_of(const Json& group) {
+    std::string out = "    {\n";
+    for (const auto& [key, value] : group.items()) {
+        if (out.back() != '\n') out += ",\n";
+        out += "      " + dump(key) + ": ";
+        if (key != "tensors") {
+            out += dump(value);
+            continue;
+        }
+        for (size_t i = 0; i < value.size(); ++i) out += (i == 0 ? "[\n        " : ",\n        ") + dump(value[i]);
+        out += "\n      ]";
+    }
+    return out + "\n    }\n";
+}
+
 }  // namespace
 
 Result<std::string> case_file_text(const Case& c) {
     auto group = group_value(c);
     if (!group.ok()) return group.error();
-    Json file = Json::object();
-    if (c.suite != "ops") file["model"] = c.suite;
-    file["groups"] = Json::array({std::move(*group)});
-    return file.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string model = c.suite == "ops" ? "" : "  \"model\": " + dump(c.suite) + ",\n";
+    return "{\n" + model + "  \"groups\": [\n" + lines_of(*group) + "  ]\n}\n";
 }
 
 Result<Case> reread(const Case& c) {

@@ -22,25 +22,27 @@ diopiError_t good_relu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
 
 /// A process's own, as a library's static state is.
 int g_calls = 0;
-bool g_sign_ran = false;
+bool g_mul_ran = false;
 
 diopiError_t relu_that_fails_every_fifth_time(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input) {
     return ++g_calls % 5 == 0 ? diopiErrorOccurred : good_relu(ctx, out, input);
 }
-diopiError_t sign_that_leaves_a_mark(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                     diopiConstTensorHandle_t input) {
-    g_sign_ran = true;
-    const AnyFunction good = (*find_backend("cpu"))->function(*find_row("diopiSign"));
-    return reinterpret_cast<Unary*>(good)(ctx, out, input);
+diopiError_t mul_that_leaves_a_mark(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t other) {
+    using Binary =
+        diopiError_t(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
+    g_mul_ran = true;
+    const AnyFunction good = (*find_backend("cpu"))->function(*find_row("diopiMul"));
+    return reinterpret_cast<Binary*>(good)(ctx, out, input, other);
 }
 diopiError_t relu_that_bears_no_mark(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                      diopiConstTensorHandle_t input) {
-    return g_sign_ran ? diopiErrorOccurred : good_relu(ctx, out, input);
+    return g_mul_ran ? diopiErrorOccurred : good_relu(ctx, out, input);
 }
 diopiError_t relu_that_needs_the_mark(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       diopiConstTensorHandle_t input) {
-    return g_sign_ran ? good_relu(ctx, out, input) : diopiErrorOccurred;
+    return g_mul_ran ? good_relu(ctx, out, input) : diopiErrorOccurred;
 }
 diopiError_t slow_relu_that_bears_no_mark(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input) {
@@ -53,11 +55,12 @@ diopiError_t relu_that_changes_its_mind(diopiContextHandle_t ctx, diopiTensorHan
     return ++*g_calls_of_all_processes % 2 == 0 ? diopiErrorOccurred : good_relu(ctx, out, input);
 }
 
-/// `before` cases of relu, one of sign, and `behind` of relu.
-std::vector<Case> cases_around_sign(int before, int behind) {
+/// `before` cases of relu, one of mul, and `behind` of relu.
+std::vector<Case> cases_around_mul(int before, int behind) {
     std::vector<Case> cases;
     for (int i = 0; i <= before + behind; ++i) {
-        cases.push_back(make_case(i == before ? "sign" : "relu", {case_tensor("input", {8})}));
+        cases.push_back(make_case("relu", {case_tensor("input", {8})}));
+        if (i == before) cases.back() = make_case("mul", {case_tensor("input", {8}), case_tensor("other", {8})});
         cases.back().index = i;
     }
     return cases;
@@ -79,20 +82,20 @@ OrderReport report_of(Replacements replacements, const std::vector<Case>& cases,
 }  // namespace
 
 TEST_CASE("without a dependence on the order there is nothing to report") {
-    CHECK(report_of({}, cases_around_sign(2, 2)).found.empty());
+    CHECK(report_of({}, cases_around_mul(2, 2)).found.empty());
     const auto fail = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
         return diopiErrorOccurred;
     };
-    const OrderReport failing = report_of({{"diopiRelu", any_function(+fail)}}, cases_around_sign(2, 2));
+    const OrderReport failing = report_of({{"diopiRelu", any_function(+fail)}}, cases_around_mul(2, 2));
     CHECK(failing.found.empty());
     CHECK(failing.failures == 4);
 }
 
 TEST_CASE("the one case that spoils the others is found among many") {
     const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_bears_no_mark)},
-                                          {"diopiSign", any_function(sign_that_leaves_a_mark)}},
-                                         cases_around_sign(6, 12));
-    // All that ran behind sign in the given order, and perhaps some that only did so in the shuffled one.
+                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+                                         cases_around_mul(6, 12));
+    // All that ran behind mul in the given order, and perhaps some that only did so in the shuffled one.
     REQUIRE(report.found.size() >= 12);
     for (const OrderDependence& found : report.found) {
         CAPTURE(found.item);
@@ -106,8 +109,8 @@ TEST_CASE("the one case that spoils the others is found among many") {
 
 TEST_CASE("a case that passes only behind another one is found, too") {
     const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_needs_the_mark)},
-                                          {"diopiSign", any_function(sign_that_leaves_a_mark)}},
-                                         cases_around_sign(0, 3));
+                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+                                         cases_around_mul(0, 3));
     REQUIRE(report.found.size() == 3);
     CHECK(report.failures == 3);
     for (const OrderDependence& found : report.found) {
@@ -119,7 +122,7 @@ TEST_CASE("a case that passes only behind another one is found, too") {
 
 TEST_CASE("a counter that all cases share needs as many of them as it counts") {
     const OrderReport report =
-        report_of({{"diopiRelu", any_function(relu_that_fails_every_fifth_time)}}, cases_around_sign(11, 0));
+        report_of({{"diopiRelu", any_function(relu_that_fails_every_fifth_time)}}, cases_around_mul(11, 0));
     REQUIRE_FALSE(report.found.empty());
     for (const OrderDependence& found : report.found) {
         CHECK(found.before.size() == 4);
@@ -142,8 +145,8 @@ TEST_CASE("a case that changes alone is called unsteady") {
 TEST_CASE("the search for a culprit ends in time") {
     const auto start = std::chrono::steady_clock::now();
     const OrderReport report = report_of({{"diopiRelu", any_function(slow_relu_that_bears_no_mark)},
-                                          {"diopiSign", any_function(sign_that_leaves_a_mark)}},
-                                         cases_around_sign(0, 12), 0.3);
+                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+                                         cases_around_mul(0, 12), 0.3);
     CHECK(report.found.size() >= 12);
     CHECK(std::ranges::any_of(report.found, [](const OrderDependence& found) { return !found.fewest; }));
     // Three times 12 slow cases, and 0.3 s with one attempt more for each.

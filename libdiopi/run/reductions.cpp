@@ -12,6 +12,13 @@ namespace {
 
 bool is_there(const CaseTensor& tensor) { return !tensor.absent && !tensor.specs.empty(); }
 
+/// Integers of a range that the case chose, or that are stated.
+bool is_ranged(const CaseTensor& tensor) {
+    const Fill fn = tensor.fill.fn;
+    const bool ranged = fn == Fill::kRandint || fn == Fill::kRandnInt || fn == Fill::kValue;
+    return is_there(tensor) && ranged && is_integer(tensor.specs.front().dtype);
+}
+
 bool no_backward(Case& c) {
     const bool any = std::ranges::any_of(c.tensors, &CaseTensor::requires_grad);
     for (CaseTensor& tensor : c.tensors) tensor.requires_grad = false;
@@ -255,9 +262,13 @@ constexpr std::array kReductions = {
 std::span<const Reduction> reductions() { return kReductions; }
 
 bool has_meaning(const Case& c, const CaseTensor& tensor) {
-    return std::ranges::any_of(direct_rows(c), [&](const Row* row) {
+    const bool is_marked = std::ranges::any_of(direct_rows(c), [&](const Row* row) {
         const Arg* arg = arg_of(*row, tensor);
         return arg != nullptr && arg->has_meaning;
+    });
+    if (is_marked || !is_ranged(tensor)) return is_marked;
+    return std::ranges::any_of(c.tensors, [&](const CaseTensor& other) {
+        return is_there(other) && (!is_ranged(other) || other.specs.front().dtype != tensor.specs.front().dtype);
     });
 }
 

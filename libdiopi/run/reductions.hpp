@@ -30,6 +30,7 @@ struct Reduction {
 [[nodiscard]] std::span<const Reduction> reductions();
 
 /// Whether the values of the argument mean something to a function of the case: an index, a variance (schema.hpp, `!`).
+/// Integers of a range beside tensors of another kind are taken for an index, too.
 [[nodiscard]] bool has_meaning(const Case& c, const CaseTensor& tensor);
 
 /// States the values that tensors of at most `most` elements draw under `seed`, as --seed gives it; the others stay as
