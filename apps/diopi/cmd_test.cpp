@@ -312,12 +312,14 @@ void add_repair_options(CLI::App& command, TestOptions& options) {
                         ->check(seed_or_nothing());
     auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on what ran before them")
                      ->group(group)
-                     ->excludes(shrink);
+                     ->excludes(shrink)
+                     ->excludes(command.get_option("--resume"));
     command.add_option("--in-order", options.in_order, "run these cases in one worker, in this order")
         ->group(group)
         ->type_name("ID")
         ->excludes(shuffle)
-        ->excludes(find);
+        ->excludes(find)
+        ->excludes(command.get_option("--shard"));
 }
 
 }  // namespace

@@ -50,19 +50,19 @@ std::string forms(const Case& c) {
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// The ids of failing cases, of each operator the first ones; how many were left out.
-std::vector<std::string> chosen(const ShrinkCommand& command, int64_t& left_out) {
+/// Failing cases, of each operator the first ones; and how many were left out.
+std::vector<const CaseResult*> chosen(const ShrinkCommand& command, int64_t& left_out) {
     std::map<std::string, int> per_operator;
-    std::vector<std::string> ids;
+    std::vector<const CaseResult*> results;
     for (const CaseResult& result : command.results) {
         if (!is_failure(result.verdict)) continue;
         if (++per_operator[result.op] > kMostPerOperator) {
             ++left_out;
         } else {
-            ids.push_back(result.case_id);
+            results.push_back(&result);
         }
     }
-    return ids;
+    return results;
 }
 
 /// The file of a case's smallest form: "ops/add.add.3" is ops.add.add.3.json.
@@ -78,10 +78,11 @@ class Shrinking {
 
     Status run() {
         int64_t left_out = 0;
-        for (const std::string& id : chosen(command_, left_out)) {
-            const auto found = std::ranges::find_if(command_.cases, [&](const Case& c) { return c.id() == id; });
+        for (const CaseResult* result : chosen(command_, left_out)) {
+            const auto found =
+                std::ranges::find_if(command_.cases, [&](const Case& c) { return c.id() == result->case_id; });
             if (found == command_.cases.end() || interrupted()) continue;
-            if (Status s = shrink_one(*found); !s.ok()) return s;
+            if (Status s = shrink_one(*found, result->verdict); !s.ok()) return s;
         }
         if (left_out > 0) {
             fmt::print(out_, "\n{} more failing case{} not shrunk; --case ID --shrink does it\n", left_out,
@@ -91,8 +92,9 @@ class Shrinking {
     }
 
  private:
-    Status shrink_one(const Case& c) {
+    Status shrink_one(const Case& c, Verdict verdict) {
         ShrinkOptions options;
+        options.verdict = verdict;
         options.pool = command_.conformance.pool;
         options.pool.memory_limit = memory_limit_of(options.pool);
         options.worker = {command_.conformance.cases, command_.conformance.data, {}, options.pool.memory_limit};
@@ -155,7 +157,7 @@ std::string describe_change(const Case& before, const Case& after) {
     if (!dropped.empty()) parts.push_back(fmt::format("without {}", fmt::join(dropped, ", ")));
     if (before.inplace && !after.inplace) parts.emplace_back("not in place");
     if (before.backward && !after.backward) parts.emplace_back("not backward");
-    if (before.layout != LayoutOptions() && after.layout == LayoutOptions()) parts.emplace_back("any layout");
+    if (before.layout != LayoutOptions() && after.layout == LayoutOptions()) parts.emplace_back("in no layout of an option");
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -25,7 +25,6 @@ constexpr int64_t kStatedAtFirst = 4096;
 constexpr int kNames = 6;
 
 constexpr double kLeastLimit_s = 2;
-constexpr double kHangLimit_s = 5;
 constexpr double kLimitFactor = 5;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -88,7 +87,9 @@ class Shrinker {
 
     Status repeat_original() {
         const auto start = Clock::now();
-        out_.before = run_alone(original_, std::min(options_.pool.timeout_s, options_.seconds));
+        const bool hung = options_.verdict == Verdict::kTimeout;
+        const double most_s = std::min(options_.pool.timeout_s, hung ? options_.hang_s : options_.seconds);
+        out_.before = run_alone(original_, most_s);
         if (!trouble_.ok()) return trouble_;
         if (interrupted()) return failed("interrupted");
         wanted_ = signature_of(out_.before);
@@ -96,8 +97,11 @@ class Shrinker {
         if (verdict != Verdict::kFailed && verdict != Verdict::kCrashed && verdict != Verdict::kTimeout) {
             return failed(original_.id() + " does not fail alone: nothing to shrink; try --find-order");
         }
+        if (verdict == Verdict::kTimeout && !hung) {
+            return failed(original_.id() + " takes longer than the search may; try a longer --shrink-time");
+        }
         const double factor = std::max(kLimitFactor * seconds_since(start), kLeastLimit_s);
-        limit_s_ = std::min(options_.pool.timeout_s, verdict == Verdict::kTimeout ? kHangLimit_s : factor);
+        limit_s_ = hung ? most_s : std::min(options_.pool.timeout_s, factor);
         out_.timeout_s = limit_s_;
         return {};
     }

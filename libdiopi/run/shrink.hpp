@@ -21,9 +21,12 @@ struct ShrinkProgress {
 
 struct ShrinkOptions {
     CaseWorkerOptions worker;
+    /// What the run said of the case.
+    Verdict verdict = Verdict::kFailed;
     /// Every candidate has a worker of its own. timeout_s is what a candidate may take at most; one gets five times the
-    /// time of the case, 2 s at least, and one of a case that hangs 5 s.
+    /// time of the case, 2 s at least, and one of a case that hangs hang_s.
     PoolOptions pool;
+    double hang_s = 5;
     double seconds = 60;  ///< no candidate starts later
     /// Does to a case what the run that repeats it does (a device configuration); false where that run skips it.
     std::function<bool(Case&)> prepare;
@@ -43,7 +46,8 @@ struct Shrunk {
 
 /// Tries reductions.hpp in rounds until none helps, dims of at most 64 elements with stated values at last. A candidate
 /// is what the reader makes of its file, so the file fails just so. Fails when the case does not fail when it is
-/// repeated alone, or fails under no other name (which draws other numbers) and its values are too many to be stated.
+/// repeated alone, takes all of the time for that, or fails under no other name (which draws other numbers) and its
+/// values are too many to be stated.
 [[nodiscard]] Result<Shrunk> shrink(const Case& c, const ShrinkOptions& options);
 
 }  // namespace diopi

@@ -84,11 +84,10 @@ ShrinkOptions options_for(const Backend& backend) {
     return options;
 }
 
-Shrunk shrunk_with(AnyFunction relu, const Case& c, double seconds = 60, double timeout_s = 30) {
+Shrunk shrunk_with(AnyFunction relu, const Case& c, double seconds = 60) {
     const FaultyBackend faulty({{"diopiRelu", relu}});
     ShrinkOptions options = options_for(faulty.backend());
     options.seconds = seconds;
-    options.pool.timeout_s = timeout_s;
     auto result = shrink(c, options);
     if (!result.ok()) FAIL(result.error().message);
     return std::move(*result);
@@ -170,10 +169,24 @@ TEST_CASE("a crash shrinks to the value that it needs") {
 }
 
 TEST_CASE("a hang shrinks, and each candidate has little time") {
-    const Shrunk shrunk = shrunk_with(any_function(relu_and<hang_over_ten>), relu_case(), 60, 0.5);
-    CHECK(shrunk.after.verdict == Verdict::kTimeout);
-    CHECK(numel_of(shrunk) == 11);
-    CHECK(shrunk.timeout_s == 0.5);
+    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<hang_over_ten>)}});
+    ShrinkOptions options = options_for(faulty.backend());
+    options.verdict = Verdict::kTimeout;
+    options.hang_s = 0.5;
+    const auto shrunk = shrink(relu_case(), options);
+    REQUIRE(shrunk.ok());
+    CHECK(shrunk->after.verdict == Verdict::kTimeout);
+    CHECK(numel_of(*shrunk) == 11);
+    CHECK(shrunk->timeout_s == 0.5);
+}
+
+TEST_CASE("a case that is slower than the search may be is refused") {
+    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<hang_over_ten>)}});
+    ShrinkOptions options = options_for(faulty.backend());
+    options.seconds = 0.3;
+    const auto shrunk = shrink(relu_case(), options);
+    REQUIRE_FALSE(shrunk.ok());
+    CHECK_THAT(shrunk.error().message, Catch::Contains("--shrink-time"));
 }
 
 TEST_CASE("a failure of certain numbers is stated with them") {

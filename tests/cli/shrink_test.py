@@ -96,6 +96,7 @@ class ShrinkTest(ProgramTest):
         self.expect(2, "test", "--shrink", "--shrink-time", "0", err="seconds above 0")
         self.expect(2, "test", "--suite", "runtime", "--shrink", err="--suite ops")
         self.expect(2, "test", "--shrink", "--find-order", err="--find-order")
+        self.expect(2, "test", "--resume", "--find-order", err="--find-order")
 
 
 class OrderTest(ProgramTest):
