@@ -295,8 +295,8 @@ int run_test(const TestOptions& options) {
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
 void add_repair_options(CLI::App& command, TestOptions& options) {
     const char* group = "Failures to repair";
-    auto* shrink = command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")
-                       ->group(group);
+    auto* shrink =
+        command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
     command.add_option("--shrink-time", options.shrink_time_s, "seconds that the search for one case may take")
         ->group(group)
         ->needs(shrink)

@@ -57,8 +57,8 @@ std::string repeat(const OrderCommand& command, const std::vector<Case>& cases, 
 void print_text(const OrderCommand& command, const std::vector<Case>& cases, const OrderReport& report) {
     Table table({{"case"}, {"in the run"}, {"shuffled"}, {"alone"}, {"depends on"}});
     for (const OrderDependence& found : report.found) {
-        table.add_row({cases[found.item].id(), name(found.in_run), name(found.shuffled), name(found.alone),
-                       cause(cases, found)});
+        table.add_row(
+            {cases[found.item].id(), name(found.in_run), name(found.shuffled), name(found.alone), cause(cases, found)});
     }
     if (!table.empty()) table.print(stdout);
     for (const OrderDependence& found : report.found) {
@@ -114,7 +114,8 @@ int run_order_command(const OrderCommand& command) {
         }
         console->advance(done, 0);
     };
-    if (!silent) console->print(fmt::format("{} cases, shuffled with --shuffle {}", cases.size(), options.shuffle_seed));
+    if (!silent)
+        console->print(fmt::format("{} cases, shuffled with --shuffle {}", cases.size(), options.shuffle_seed));
     const auto report = find_order_dependence(cases, options);
     console.reset();
     if (!report.ok()) return report_error(report.error());

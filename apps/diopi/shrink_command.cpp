@@ -35,7 +35,8 @@ std::string values_of(const CaseTensor& tensor) {
     }
     constexpr size_t kShown = 12;
     const size_t shown = std::min(kShown, tensor.values.size());
-    return fmt::format("[{}{}]", fmt::join(tensor.values.begin(), tensor.values.begin() + static_cast<int64_t>(shown), ", "),
+    return fmt::format("[{}{}]",
+                       fmt::join(tensor.values.begin(), tensor.values.begin() + static_cast<int64_t>(shown), ", "),
                        shown < tensor.values.size() ? ", ..." : "");
 }
 
@@ -73,8 +74,7 @@ std::string file_of(const ShrinkCommand& command, std::string id) {
 
 class Shrinking {
  public:
-    explicit Shrinking(const ShrinkCommand& command)
-        : command_(command), out_(command.common.json ? stderr : stdout) {}
+    explicit Shrinking(const ShrinkCommand& command) : command_(command), out_(command.common.json ? stderr : stdout) {}
 
     Status run() {
         int64_t left_out = 0;
@@ -157,7 +157,8 @@ std::string describe_change(const Case& before, const Case& after) {
     if (!dropped.empty()) parts.push_back(fmt::format("without {}", fmt::join(dropped, ", ")));
     if (before.inplace && !after.inplace) parts.emplace_back("not in place");
     if (before.backward && !after.backward) parts.emplace_back("not backward");
-    if (before.layout != LayoutOptions() && after.layout == LayoutOptions()) parts.emplace_back("in no layout of an option");
+    if (before.layout != LayoutOptions() && after.layout == LayoutOptions())
+        parts.emplace_back("in no layout of an option");
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 

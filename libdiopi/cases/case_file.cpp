@@ -539,7 +539,8 @@ bool Reader::read_params(const JsonNode& node, CaseGroup& group) {
 }  // namespace
 
 const char* fill_name(Fill fill) {
-    const auto* found = std::find_if(kFills.begin(), kFills.end(), [&](const FillName& row) { return row.fill == fill; });
+    const auto* found =
+        std::find_if(kFills.begin(), kFills.end(), [&](const FillName& row) { return row.fill == fill; });
     return found == kFills.end() ? nullptr : found->name;
 }
 

@@ -117,9 +117,9 @@ Result<Json> tensor_value(const CaseTensor& tensor) {
     if (!is_absent(tensor) && (captured || (tensor.is_list && values))) {
         return bad_input("the values of " + tensor.name + " are captured, or of a list: no case file can hold them");
     }
-    Result<Json> entries = is_absent(tensor)  ? absent_entry(tensor, std::move(out))
-                           : tensor.is_list ? list_entries(tensor, std::move(out))
-                                            : single_entry(tensor, std::move(out));
+    Result<Json> entries = is_absent(tensor) ? absent_entry(tensor, std::move(out))
+                           : tensor.is_list  ? list_entries(tensor, std::move(out))
+                                             : single_entry(tensor, std::move(out));
     if (!entries.ok()) return entries;
     const Dtype dtype = tensor.specs.empty() ? Dtype::float32 : tensor.specs.front().dtype;
     (*entries)["dtypes"] = Json::array({std::string(name(dtype))});

@@ -78,8 +78,8 @@ TEST_CASE("stated values keep every bit, and what JSON has no number for") {
 TEST_CASE("parameters keep their kinds") {
     Case c = add_case();
     const Param list{std::vector<Param>{Param{int64_t{1}}, Param{2.0}, Param{std::vector<Param>{}}}};
-    c.params = {{"alpha", Param{2.0}},         {"dim", Param{int64_t{2}}}, {"dims", list},
-                {"mode", Param{std::string("mean")}}, {"flag", Param{true}},      {"none", Param{}}};
+    c.params = {{"alpha", Param{2.0}}, {"dim", Param{int64_t{2}}}, {"dims", list}, {"mode", Param{std::string("mean")}},
+                {"flag", Param{true}}, {"none", Param{}}};
     c.params.emplace_back("limit", Param{-std::numeric_limits<double>::infinity()});
     same_again(c);
 }

@@ -11,17 +11,17 @@ namespace diopi {
 /// Of a result whose verdict is failed; kNone of any other.
 enum class FailureKind {
     kNone,
-    kValues,        ///< elements differ, or NaN and infinities stand elsewhere
-    kUnwritten,     ///< elements that nothing wrote
-    kStrayWrite,    ///< writes past an edge or between elements
+    kValues,      ///< elements differ, or NaN and infinities stand elsewhere
+    kUnwritten,   ///< elements that nothing wrote
+    kStrayWrite,  ///< writes past an edge or between elements
     kNotRepeatable,
     kInputModified,
-    kForm,          ///< shape or dtype
+    kForm,  ///< shape or dtype
     kKeepsMemory,
     kDistribution,  ///< of random numbers
     kPrinted,       ///< output where none belongs
     kOutOfMemory,
-    kError          ///< anything else: an error code of the library, or what the reference says of the case
+    kError  ///< anything else: an error code of the library, or what the reference says of the case
 };
 
 /// "values differ", "an input was modified", ...

@@ -92,9 +92,9 @@ TEST_CASE("without a dependence on the order there is nothing to report") {
 }
 
 TEST_CASE("the one case that spoils the others is found among many") {
-    const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_bears_no_mark)},
-                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
-                                         cases_around_mul(6, 12));
+    const OrderReport report = report_of(
+        {{"diopiRelu", any_function(relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+        cases_around_mul(6, 12));
     // All that ran behind mul in the given order, and perhaps some that only did so in the shuffled one.
     REQUIRE(report.found.size() >= 12);
     for (const OrderDependence& found : report.found) {
@@ -108,9 +108,9 @@ TEST_CASE("the one case that spoils the others is found among many") {
 }
 
 TEST_CASE("a case that passes only behind another one is found, too") {
-    const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_needs_the_mark)},
-                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
-                                         cases_around_mul(0, 3));
+    const OrderReport report = report_of(
+        {{"diopiRelu", any_function(relu_that_needs_the_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+        cases_around_mul(0, 3));
     REQUIRE(report.found.size() == 3);
     CHECK(report.failures == 3);
     for (const OrderDependence& found : report.found) {
@@ -144,9 +144,9 @@ TEST_CASE("a case that changes alone is called unsteady") {
 
 TEST_CASE("the search for a culprit ends in time") {
     const auto start = std::chrono::steady_clock::now();
-    const OrderReport report = report_of({{"diopiRelu", any_function(slow_relu_that_bears_no_mark)},
-                                          {"diopiMul", any_function(mul_that_leaves_a_mark)}},
-                                         cases_around_mul(0, 12), 0.3);
+    const OrderReport report = report_of(
+        {{"diopiRelu", any_function(slow_relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
+        cases_around_mul(0, 12), 0.3);
     CHECK(report.found.size() >= 12);
     CHECK(std::ranges::any_of(report.found, [](const OrderDependence& found) { return !found.fewest; }));
     // Three times 12 slow cases, and 0.3 s with one attempt more for each.

@@ -150,9 +150,8 @@ std::vector<Edit> list_edits(const Case& c) {
         const size_t size = tensor.specs.size();
         for (size_t count = size / 2; tensor.is_list && count > 0; count /= 2) {
             for (size_t first = size; first >= count; first -= count) {
-                edits.emplace_back([name = tensor.name, at = first - count, count](Case& x) {
-                    return cut_list(x, name, at, count);
-                });
+                edits.emplace_back(
+                    [name = tensor.name, at = first - count, count](Case& x) { return cut_list(x, name, at, count); });
             }
         }
         if (tensor.list.empty()) continue;
@@ -210,8 +209,8 @@ bool is_simpler(Dtype a, Dtype b) { return std::ranges::find(kCommon, a) < std::
 /// An index stays whole, and the parameters of a distribution or a norm stay real.
 bool may_become(const Case& c, const CaseTensor& tensor, Dtype dtype) {
     const bool real = is_floating(dtype);
-    return !has_meaning(c, tensor) || (real == is_floating(tensor.specs.front().dtype) && !is_complex(dtype) &&
-                                       dtype != Dtype::boolean);
+    return !has_meaning(c, tensor) ||
+           (real == is_floating(tensor.specs.front().dtype) && !is_complex(dtype) && dtype != Dtype::boolean);
 }
 
 /// Gives tensors of dtype `from` (all of them, or the one of that name) the dtype `to`.
@@ -251,10 +250,10 @@ std::vector<Edit> dtype_edits(const Case& c) {
 }
 
 constexpr std::array kReductions = {
-    Reduction{"steps", step_edits},    Reduction{"dims", dim_edits},     Reduction{"layout", layout_edits},
+    Reduction{"steps", step_edits},     Reduction{"dims", dim_edits},          Reduction{"layout", layout_edits},
     Reduction{"strides", stride_edits}, Reduction{"optional", optional_edits}, Reduction{"lists", list_edits},
-    Reduction{"params", param_edits},  Reduction{"ranks", rank_edits},   Reduction{"dtypes", dtype_edits},
-    Reduction{"fills", fill_edits},    Reduction{"values", value_edits},
+    Reduction{"params", param_edits},   Reduction{"ranks", rank_edits},        Reduction{"dtypes", dtype_edits},
+    Reduction{"fills", fill_edits},     Reduction{"values", value_edits},
 };
 
 }  // namespace

@@ -22,11 +22,11 @@ struct Reduction {
 
 /// All of them, in the order in which they are tried. None leads back to what another one came from.
 ///
-/// steps: neither in place nor backward. dims: every size that occurs becomes 1, N/2, 3N/4, ..., N-1 (and the last eight), in all tensors
-/// together (in parameters, too, or not), then single dims; an index that points into such a dim follows. layout,
-/// strides: row-major. optional: tensors that may be absent. lists: fewer elements. params: left out, or 0, 1, false.
-/// ranks: without dims of size 1, two dims as one. dtypes: float32, else a more common one. fills: ones, zeros, whole numbers.
-/// values: stated ones become 0, 1, -1, whole; all, halves, quarters, ..., one by one.
+/// steps: neither in place nor backward. dims: every size that occurs becomes 1, N/2, 3N/4, ..., N-1 (and the last
+/// eight), in all tensors together (in parameters, too, or not), then single dims; an index that points into such a dim
+/// follows. layout, strides: row-major. optional: tensors that may be absent. lists: fewer elements. params: left out,
+/// or 0, 1, false. ranks: without dims of size 1, two dims as one. dtypes: float32, else a more common one. fills:
+/// ones, zeros, whole numbers. values: stated ones become 0, 1, -1, whole; all, halves, quarters, ..., one by one.
 [[nodiscard]] std::span<const Reduction> reductions();
 
 /// Whether the values of the argument mean something to a function of the case: an index, a variance (schema.hpp, `!`).

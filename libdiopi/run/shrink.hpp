@@ -34,10 +34,10 @@ struct ShrinkOptions {
 };
 
 struct Shrunk {
-    Case smallest;       ///< as its file has it, and the layout and four_bytes of the options that it needs
-    std::string file;    ///< the case file of it
-    CaseResult before;   ///< of the case, which ran once more
-    CaseResult after;    ///< of the smallest form
+    Case smallest;      ///< as its file has it, and the layout and four_bytes of the options that it needs
+    std::string file;   ///< the case file of it
+    CaseResult before;  ///< of the case, which ran once more
+    CaseResult after;   ///< of the smallest form
     int64_t tried = 0, accepted = 0;
     double seconds = 0;
     double timeout_s = 0;   ///< what the last candidates were given

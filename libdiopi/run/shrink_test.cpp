@@ -132,7 +132,8 @@ TEST_CASE("a failure that needs its dtype keeps it, another one becomes float32"
     const Shrunk kept = shrunk_with(any_function(relu_and<wrong_in_float16>), relu_case({4, 33}, Dtype::float16));
     CHECK(kept.smallest.dtype() == Dtype::float16);
     CHECK(numel_of(kept) == 1);
-    const Shrunk changed = shrunk_with(any_function(relu_and<wrong_in_float32_and_float64>), relu_case({4, 33}, Dtype::float64));
+    const Shrunk changed =
+        shrunk_with(any_function(relu_and<wrong_in_float32_and_float64>), relu_case({4, 33}, Dtype::float64));
     CHECK(changed.smallest.dtype() == Dtype::float32);
     CHECK(numel_of(changed) == 1);
 }
@@ -212,15 +213,14 @@ TEST_CASE("the cause stays the same: a smaller case that fails otherwise is none
 }
 
 TEST_CASE("parameters, optional tensors and further list elements go") {
-    const auto refuse = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
-                           diopiConstTensorHandle_t) { return diopiErrorOccurred; };
-    const auto fail_to_cat = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t*, int64_t, int64_t) {
-        return diopiErrorOccurred;
-    };
+    const auto refuse = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                           diopiConstTensorHandle_t, diopiConstTensorHandle_t) { return diopiErrorOccurred; };
+    const auto fail_to_cat = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t*, int64_t,
+                                int64_t) { return diopiErrorOccurred; };
     const FaultyBackend faulty({{"diopiLinear", any_function(+refuse)}, {"diopiCat", any_function(+fail_to_cat)}});
-    const auto linear = shrink(make_case("linear", {case_tensor("input", {6, 20}), case_tensor("weight", {7, 20}),
-                                                    case_tensor("bias", {7})}),
-                               options_for(faulty.backend()));
+    const auto linear = shrink(
+        make_case("linear", {case_tensor("input", {6, 20}), case_tensor("weight", {7, 20}), case_tensor("bias", {7})}),
+        options_for(faulty.backend()));
     REQUIRE(linear.ok());
     Case smallest = linear->smallest;
     CHECK(find_present(smallest, "bias") == nullptr);
