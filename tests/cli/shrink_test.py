@@ -11,7 +11,8 @@ IDS = [f"ops/worker.add.{i}" for i in range(len(SHAPES))]
 # softmax is not exact: without any tolerance it fails where it has more than one element, of different values.
 HARD = {"rules": [{"ops": ["softmax"], "atol": 0, "rtol": 0, "reason": "nothing is exact enough"}]}
 SOFTMAX = {"group": "mine_softmax", "ops": ["softmax"], "dtypes": ["float16", "float32"], "params": {"dim": -1},
-           "tensors": [{"name": "input", "shapes": [[5, 33, 7], [64, 9], [2000], [3], [4, 4], [1, 20], [90]], "grad": True}]}
+           "tensors": [{"name": "input", "grad": True,
+                        "shapes": [[5, 33, 7], [64, 9], [2000], [3], [4, 4], [1, 20], [90]]}]}
 
 
 class ShrinkTest(ProgramTest):
