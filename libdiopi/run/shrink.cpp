@@ -123,6 +123,7 @@ class Shrinker {
             if (accept(first)) return trouble_;
         }
         if (!trouble_.ok()) return trouble_;
+        if (interrupted()) return failed("interrupted");
         if (!may_go_on()) return failed(original_.id() + ": the time is up; try a longer --shrink-time");
         return failed(original_.id() + " fails with its own numbers only, which are too many to be stated in a file");
     }

@@ -1,6 +1,7 @@
 """diopi test: --shrink, --shuffle, --find-order and --in-order."""
 import json
 import shlex
+import signal
 import time
 import unittest
 
@@ -84,6 +85,17 @@ class ShrinkTest(ProgramTest):
                           "--shrink-time", "4", faults=f"hang@{allocated(4099)}", out="timeout: no answer within 1.0 s")
         self.assertLess(time.monotonic() - start, 30)
         self.assertEqual(self.command_in(run)[-2:], ["--timeout", "1"])
+
+    def test_interrupted(self):
+        self.write("mine.json", case_file(group("worker", SHAPES)))
+        process = self.start("test", "--case", IDS[2], "--cases", "mine.json", "--timeout", "3", "--shrink",
+                             faults=f"hang@{allocated(4099)}")
+        time.sleep(4)
+        process.popen.send_signal(signal.SIGINT)
+        run = process.finish(30)
+        self.assertEqual(run.code, 130, str(run))
+        self.assertIn("shrinking", run.out)
+        self.assertEqual(process.pids(), [], "processes were left behind")
 
     def test_variants_that_the_failure_does_not_need_go(self):
         run = self.shrink("--case", "ops/mine_softmax.softmax.3", "--strided", "--fill", "signed")
