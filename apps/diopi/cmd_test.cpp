@@ -12,6 +12,7 @@
 #include "kernels/reference/blas.hpp"
 #include "memory_check.hpp"
 #include "options.hpp"
+#include "order_command.hpp"
 #include "report/console.hpp"
 #include "report/csv.hpp"
 #include "report/error_report.hpp"
@@ -20,6 +21,7 @@
 #include "run/conformance.hpp"
 #include "run/memory_limit.hpp"
 #include "runtime_suite_command.hpp"
+#include "shrink_command.hpp"
 #include "store/case_order.hpp"
 #include "store/checksum.hpp"
 #include "variant_options.hpp"
@@ -41,6 +43,11 @@ struct TestOptions {
     std::string memory_limit;
     bool resume = false;
     std::string shard;
+    bool shrink = false;
+    double shrink_time_s = 60;
+    std::optional<std::string> shuffle;  ///< the seed as it is written; empty: the run's
+    bool find_order = false;
+    std::vector<std::string> in_order;
     std::vector<std::string> command;
 };
 
@@ -52,7 +59,9 @@ constexpr const char* kExamples =
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
     "  diopi test --resume                             go on with an interrupted run\n"
-    "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n";
+    "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n"
+    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails as this one does\n"
+    "  diopi test --fname add --find-order             do verdicts depend on what ran before?\n";
 
 CLI::Validator memory_size() {
     const auto check = [](const std::string& text) {
@@ -71,6 +80,28 @@ std::string repeat_text(const TestOptions& options) {
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
     if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
     return text;
+}
+
+/// What must follow `diopi test` to run the smallest form of a case from its file.
+std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const std::string& file) {
+    options.common.case_files = {file};
+    options.variants = {};
+    options.variants.layout = shrunk.smallest.layout;
+    options.variants.four_bytes = shrunk.smallest.four_bytes;
+    const bool hangs = shrunk.after.verdict == Verdict::kTimeout;
+    return repeat_text(options) + (hangs ? fmt::format(" --timeout {:g}", shrunk.timeout_s) : "");
+}
+
+RunOrder run_order(const TestOptions& options) {
+    if (!options.in_order.empty()) return {RunOrder::By::kGiven};
+    if (!options.shuffle) return {};
+    return {RunOrder::By::kShuffle, options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle)};
+}
+
+/// Options that change how the cases of operators run mean nothing to the runtime suite.
+Status refuse_for_runtime_suite(const TestOptions& options) {
+    if (!options.shrink && !options.shuffle && !options.find_order && options.in_order.empty()) return {};
+    return bad_input("--shrink, --shuffle, --find-order and --in-order are about cases of operators: --suite ops");
 }
 
 /// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
@@ -129,6 +160,16 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     return {};
 }
 
+/// What --shuffle takes.
+CLI::Validator seed_or_nothing() {
+    const auto check = [](const std::string& text) {
+        uint64_t seed = 0;
+        const bool sound = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
+        return sound ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
+    };
+    return {check, ""};
+}
+
 /// A suite by its name.
 CLI::Validator known_suite() {
     const auto check = [](const std::string& text) {
@@ -142,6 +183,7 @@ CLI::Validator known_suite() {
 
 int run_test(const TestOptions& options) {
     if (options.suite == "runtime") {
+        if (Status s = refuse_for_runtime_suite(options); !s.ok()) return report_error(s.error());
         return run_runtime_suite_command(
             {options.common, options.csv, options.junit, options.timeout_s, options.resume, options.command});
     }
@@ -156,7 +198,8 @@ int run_test(const TestOptions& options) {
     if (!checks.ok()) return report_error(checks.error());
     const auto shard = chosen_shard(options.shard);
     if (!shard.ok()) return report_error(shard.error());
-    auto cases = choose_cases(options.common, **backend);
+    auto cases = options.in_order.empty() ? choose_cases(options.common, **backend)
+                                          : choose_cases_in_order(options.common, options.in_order, **backend);
     if (!cases.ok()) return report_error(cases.error());
     auto without_variant = vary_cases(*cases, options.variants);
     if (!without_variant.ok()) return report_error(without_variant.error());
@@ -177,7 +220,8 @@ int run_test(const TestOptions& options) {
     conformance.cases.seed = options.common.seed;
     conformance.cases.legacy = options.accuracy == "legacy";
     conformance.cases.checks = *checks;
-    conformance.pool.jobs = worker_count(options.common);
+    conformance.order = run_order(options);
+    conformance.pool.jobs = options.in_order.empty() ? worker_count(options.common) : 1;
     conformance.pool.timeout_s = options.timeout_s;
     conformance.pool.echo_errors = options.common.debug_level > 1;
     // A wide tensor reserves gigabytes and touches few of them.
@@ -201,7 +245,11 @@ int run_test(const TestOptions& options) {
     const bool talkative = options.common.debug_level > 0;
     if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
     install_interrupt_handler();
+    if (options.find_order) return run_order_command({options.common, conformance, *cases});
     const bool silent = options.common.json;
+    if (conformance.order.by == RunOrder::By::kShuffle && !silent) {
+        fmt::print("shuffled: --shuffle {} gives this order again\n", conformance.order.seed);
+    }
     if (*shard && !silent) {
         fmt::print("shard {}: {} of {} cases\n", conformance.shard, cases->size(), selection.cases);
     }
@@ -228,7 +276,51 @@ int run_test(const TestOptions& options) {
                    run->results.size(), cases->size());
         return static_cast<int>(Exit::kInterrupted);
     }
+    if (options.shrink && failures > 0) {
+        ShrinkCommand shrinking{options.common, conformance, *cases, run->results, options.shrink_time_s, {}, {}};
+        shrinking.prepare = [&](Case& c) {
+            std::vector<Case> one = {c};
+            static_cast<void>(apply_device_config(*device, one));
+            c = std::move(one.front());
+            return !skip_reason(c, *filtered, *device);
+        };
+        shrinking.repeat = [&](const Shrunk& shrunk, const std::string& file) {
+            return repeat_shrunk_text(options, shrunk, file);
+        };
+        if (Status s = run_shrink_command(shrinking); !s.ok()) return report_error(s.error());
+        if (interrupted()) return static_cast<int>(Exit::kInterrupted);
+    }
     return static_cast<int>(failures > 0 ? Exit::kFailures : Exit::kPassed);
+}
+
+/// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
+void add_repair_options(CLI::App& command, TestOptions& options) {
+    const char* group = "Failures to repair";
+    auto* shrink =
+        command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
+    command.add_option("--shrink-time", options.shrink_time_s, "seconds that the search for one case may take")
+        ->group(group)
+        ->needs(shrink)
+        ->check(seconds_above_zero())
+        ->capture_default_str();
+    auto* shuffle = command
+                        .add_option_function<std::string>(
+                            "--shuffle", [&options](const std::string& seed) { options.shuffle = seed; },
+                            "run the cases in an order that SEED shuffles; without it, --seed does")
+                        ->group(group)
+                        ->type_name("[SEED]")
+                        ->expected(0, 1)
+                        ->check(seed_or_nothing());
+    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on what ran before them")
+                     ->group(group)
+                     ->excludes(shrink)
+                     ->excludes(command.get_option("--resume"));
+    command.add_option("--in-order", options.in_order, "run these cases in one worker, in this order")
+        ->group(group)
+        ->type_name("ID")
+        ->excludes(shuffle)
+        ->excludes(find)
+        ->excludes(command.get_option("--shard"));
 }
 
 }  // namespace
@@ -260,6 +352,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");
+    add_repair_options(*command, *options);
     command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->footer(kExamples);

@@ -538,6 +538,12 @@ bool Reader::read_params(const JsonNode& node, CaseGroup& group) {
 
 }  // namespace
 
+const char* fill_name(Fill fill) {
+    const auto* found =
+        std::find_if(kFills.begin(), kFills.end(), [&](const FillName& row) { return row.fill == fill; });
+    return found == kFills.end() ? nullptr : found->name;
+}
+
 int64_t CaseGroup::num_sparse() const {
     int64_t combinations = 1;
     for (const GroupTensor& tensor : tensors) {

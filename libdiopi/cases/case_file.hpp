@@ -73,4 +73,7 @@ struct CaseGroup {
 /// The same from text; `file` is the name that messages use.
 [[nodiscard]] Result<std::vector<CaseGroup>> parse_case_file(std::string_view text, const std::string& file);
 
+/// Name of a fill function in case files; null for those that have none (values, captured).
+[[nodiscard]] const char* fill_name(Fill fill);
+
 }  // namespace diopi

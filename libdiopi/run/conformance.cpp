@@ -1,79 +1,18 @@
 #include "run/conformance.hpp"
 
-#include <malloc.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <optional>
 #include <set>
 
-#include "run/cost.hpp"
-#include "run/guard_fault.hpp"
-#include "run/memory_limit.hpp"
-#include "run/output_capture.hpp"
+#include "run/case_worker.hpp"
+#include "run/run_order.hpp"
 #include "run/stored_baselines.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// Freed memory stays with the worker: without this every large tensor is fetched from the kernel page by page.
-void keep_freed_memory() {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
-
-/// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
-CaseResult run_safely(const Case& c, const CaseOptions& options) {
-    std::string reason;
-    try {
-        return run_case(c, options);
-    } catch (const std::bad_alloc&) {
-        reason = "out of memory; try --jobs 1";
-    } catch (const std::exception& e) {
-        reason = std::string("an exception came out of the call: ") + e.what();
-    }
-    CaseResult result = describe(c);
-    result.verdict = Verdict::kFailed;
-    result.reason = std::move(reason);
-    return result;
-}
-
-/// Appends to the case's reason, and to that of the step which it comes from.
-void add_to_reason(CaseResult& result, const std::string& text) {
-    for (StepResult& step : result.steps) {
-        if (step.verdict == result.verdict && step.reason == result.reason) step.reason += text;
-    }
-    result.reason += text;
-}
-
-/// Names the limit where memory ran out.
-void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (limit == 0 || result.reason.find("out of memory") == std::string::npos) return;
-    add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
-}
-
-/// What the library printed beside its results: output is a failure, errors may explain one.
-void add_printed(CaseResult& result, const WorkOutcome& outcome) {
-    const bool bad = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
-                     result.verdict == Verdict::kTimeout;
-    if (!outcome.printed.empty()) {
-        if (!bad) {
-            result.verdict = Verdict::kFailed;
-            result.reason = outcome.printed;
-        } else {
-            add_to_reason(result, "; " + outcome.printed);
-        }
-    }
-    if (result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed) {
-        const std::string line = last_line(outcome.errors);
-        if (!line.empty()) add_to_reason(result, "; stderr: " + line);
-    }
-}
 
 class Conformance {
  public:
@@ -87,10 +26,7 @@ class Conformance {
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
         if (!trouble_.ok()) return trouble_.error();
-        // The long ones first, so that no worker is left alone with one at the end.
-        std::vector<int64_t> costs(cases_.size());
-        for (const size_t i : items) costs[i] = cost_of(cases_[i], *options_.cases.backend);
-        std::ranges::stable_sort(items, std::greater(), [&](size_t i) { return costs[i]; });
+        arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
         run_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -187,49 +123,15 @@ class Conformance {
     }
 
     Status run_items(const std::vector<size_t>& items) {
-        std::optional<StoredBaselines> baselines;
         PoolOptions pool = options_.pool;
-        memory_limit_ = pool.memory_limit = memory_limit_of(pool);
-        const auto work = [&](size_t item) {
-            if (!baselines) {
-                keep_freed_memory();
-                omp_set_num_threads(1);
-                if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
-                baselines.emplace(options_.data, options_.cases.seed);
-            }
-            CaseOptions cases = options_.cases;
-            cases.baseline = [&](const Case& c) { return baselines->find(c); };
-            CaseResult result = run_safely(cases_[item], cases);
-            if (options_.after_case) result.notes = options_.after_case(cases_[item]);
-            return answer_of(std::move(result));
-        };
+        pool.memory_limit = memory_limit_of(pool);
+        CaseWorker worker({options_.cases, options_.data, options_.after_case, pool.memory_limit});
+        const auto work = [&](size_t item) { return worker.work(cases_[item]); };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-            record(result_of(item, outcome));
+            record(worker.result_of(cases_[item], outcome));
             return trouble_;
         };
         return run_in_workers(items, pool, work, done);
-    }
-
-    CaseResult result_of(size_t item, const WorkOutcome& outcome) {
-        CaseResult result = describe(cases_[item]);
-        auto answer = from_json_line(outcome.payload);
-        if (outcome.end == WorkOutcome::End::kFinished && answer) {
-            result = std::move(*answer);
-        } else {
-            result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-            result.reason = outcome.reason;
-            name_memory_limit(result, memory_limit_);
-        }
-        add_printed(result, outcome);
-        return result;
-    }
-
-    /// In the worker: a device that stays in error is fit for no other case.
-    WorkAnswer answer_of(CaseResult result) const {
-        name_memory_limit(result, memory_limit_);
-        const bool sick = result.verdict == Verdict::kFailed && !check_health(options_.cases.backend->device()).ok();
-        if (sick) add_to_reason(result, "; the device stayed in error, its worker was replaced");
-        return {to_json_line(result), sick};
     }
 
     void record(CaseResult result) {
@@ -248,7 +150,6 @@ class Conformance {
     std::optional<JournalWriter> journal_;
     std::set<std::string> finished_;
     ConformanceRun run_;
-    int64_t memory_limit_ = 0;
     Status trouble_;
 };
 

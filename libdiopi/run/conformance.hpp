@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/case_run.hpp"
+#include "run/run_order.hpp"
 #include "run/shard.hpp"
 #include "run/worker_pool.hpp"
 
@@ -21,6 +22,7 @@ struct ConformanceOptions {
     std::string data;
     /// Folder of the journal.
     std::string run_folder;
+    RunOrder order;
     /// Called in the worker process behind each case; what it returns becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
     /// Goes on with the journal that is there: cases that have a result are not run again.

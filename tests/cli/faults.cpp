@@ -51,6 +51,9 @@ void put(int fd, const char* text) {
 /// The device gives errors from then on.
 bool g_sick = false;
 
+/// An allocation of one size spoils those of another in the same process.
+bool g_marked = false;
+
 /// A case makes several tensors of one size.
 bool g_printed = false;
 
@@ -192,7 +195,9 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
     static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "aligned_alloc"));
     act_on(size);
     g_sick = g_sick || wanted("sick", size);
-    if (!g_sick && !wanted("null", size)) return original(alignment, size);
+    g_marked = g_marked || wanted("mark", size);
+    const bool spoiled = g_marked && wanted("spoiled", size);
+    if (!g_sick && !spoiled && !wanted("null", size)) return original(alignment, size);
     errno = ENOMEM;
     return nullptr;
 }

@@ -1,0 +1,123 @@
+#include "cases/case_writer.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "cases/case_file.hpp"
+#include "cases/catalogue.hpp"
+
+using namespace diopi;
+
+namespace {
+
+CaseTensor tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
+    CaseTensor out;
+    out.name = name;
+    out.specs = {{shape, dtype, {}}};
+    return out;
+}
+
+Case add_case() {
+    Case c;
+    c.suite = "ops";
+    c.group = "mine";
+    c.op = "add";
+    c.semantics = "torch";
+    c.tensors = {tensor("input", {2, 3}), tensor("other", {3})};
+    return c;
+}
+
+/// The case from its own file, which must say the same.
+Case same_again(const Case& c) {
+    const auto again = reread(c);
+    if (!again.ok()) FAIL(c.id() + ": " + again.error().message);
+    CHECK(again->fingerprint() == c.fingerprint());
+    return *again;
+}
+
+}  // namespace
+
+TEST_CASE("every case of the catalogue comes back from a file of its own") {
+    CaseSelection all;
+    all.all_models = true;
+    const auto catalogue = Catalogue::load(DIOPI_SOURCE_DIR "/cases", all);
+    REQUIRE(catalogue.ok());
+    auto cases = catalogue->cases_of();
+    REQUIRE(cases.ok());
+    CHECK(cases->size() > 20000);
+    for (Case& c : *cases) {
+        // The group's name alone decides how many tensors a list has; a file of one case begins at 0.
+        c.index = 0;
+        const auto again = reread(c);
+        if (!again.ok()) FAIL(c.id() + ": " + again.error().message);
+        const bool same = again->fingerprint() == c.fingerprint() && again->tolerance.atol == c.tolerance.atol &&
+                          again->tolerance.rtol == c.tolerance.rtol && again->semantics == c.semantics &&
+                          again->tolerance.mismatch_ratio == c.tolerance.mismatch_ratio &&
+                          again->grad_outputs == c.grad_outputs;
+        if (!same) FAIL(c.fingerprint() + "\n" + again->fingerprint() + "\n" + *case_file_text(c));
+    }
+}
+
+TEST_CASE("stated values keep every bit, and what JSON has no number for") {
+    Case c = add_case();
+    c.tensors[0].fill.fn = Fill::kValue;
+    const double infinity = std::numeric_limits<double>::infinity();
+    c.tensors[0].values = {0.1, -infinity, 3, -0.0, 1e300, 0x1p-149};
+    const Case again = same_again(c);
+    CHECK(std::signbit(again.tensors[0].values[3]));
+    CHECK(again.tensors[0].specs[0].shape == Shape{2, 3});
+    c.tensors[0].values[1] = std::nan("");
+    CHECK(std::isnan(reread(c)->tensors[0].values[1]));
+    c.tensors[0] = tensor("input", {});
+    c.tensors[0].fill.fn = Fill::kValue;
+    c.tensors[0].values = {-2.5};
+    same_again(c);
+}
+
+TEST_CASE("parameters keep their kinds") {
+    Case c = add_case();
+    const Param list{std::vector<Param>{Param{int64_t{1}}, Param{2.0}, Param{std::vector<Param>{}}}};
+    c.params = {{"alpha", Param{2.0}}, {"dim", Param{int64_t{2}}}, {"dims", list}, {"mode", Param{std::string("mean")}},
+                {"flag", Param{true}}, {"none", Param{}}};
+    c.params.emplace_back("limit", Param{-std::numeric_limits<double>::infinity()});
+    same_again(c);
+}
+
+TEST_CASE("an absent tensor, strides, a list and a tolerance come back") {
+    Case c = add_case();
+    c.tensors[1] = CaseTensor();
+    c.tensors[1].name = "other";
+    c.tensors[1].absent = true;
+    c.tensors[0].specs[0].strides = {8, 2};
+    c.tensors.push_back(tensor("tensors", {4}));
+    c.tensors.back().is_list = true;
+    c.tensors.back().specs.push_back({{4, 1}, Dtype::float32, {}});
+    c.tolerance.atol = 0.5;
+    c.tolerance.rtol = 0;
+    c.tolerance.stated = true;
+    CHECK(same_again(c).tolerance.atol == 0.5);
+    c.tensors[0].specs[0].dtype = Dtype::float16;
+    CHECK(same_again(c).tolerance.rtol == 0);
+}
+
+TEST_CASE("what no case file can say is refused") {
+    const auto refusal = [](const Case& c) {
+        const auto text = case_file_text(c);
+        REQUIRE_FALSE(text.ok());
+        CHECK(text.error().code == Errc::kBadInput);
+        return text.error().message;
+    };
+    Case c = add_case();
+    c.tensors[0].fill.fn = Fill::kCaptured;
+    CHECK_THAT(refusal(c), Catch::Contains("captured"));
+    c.tensors[0].fill.fn = Fill::kValue;
+    c.tensors[0].values = {1, 2};
+    CHECK_THAT(refusal(c), Catch::Contains("one for each element"));
+    c = add_case();
+    c.tensors[0].is_list = true;
+    c.tensors[0].specs.push_back({{2, 3}, Dtype::float64, {}});
+    CHECK_THAT(refusal(c), Catch::Contains("differ in dtype"));
+    c.tensors[0].specs[1] = {{2, 2}, Dtype::float32, {2, 1}};
+    CHECK_THAT(refusal(c), Catch::Contains("several shapes"));
+}
