@@ -10,9 +10,10 @@
 #include <set>
 
 #include "run/cost.hpp"
+#include "run/follow_ups.hpp"
 #include "run/guard_fault.hpp"
 #include "run/memory_limit.hpp"
-#include "run/output_capture.hpp"
+#include "run/outcome.hpp"
 #include "run/stored_baselines.hpp"
 #include "store/journal.hpp"
 
@@ -43,38 +44,7 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     return result;
 }
 
-/// Appends to the case's reason, and to that of the step which it comes from.
-void add_to_reason(CaseResult& result, const std::string& text) {
-    for (StepResult& step : result.steps) {
-        if (step.verdict == result.verdict && step.reason == result.reason) step.reason += text;
-    }
-    result.reason += text;
-}
-
-/// Names the limit where memory ran out.
-void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (limit == 0 || result.reason.find("out of memory") == std::string::npos) return;
-    add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
-}
-
-/// What the library printed beside its results: output is a failure, errors may explain one.
-void add_printed(CaseResult& result, const WorkOutcome& outcome) {
-    const bool bad = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
-                     result.verdict == Verdict::kTimeout;
-    if (!outcome.printed.empty()) {
-        if (!bad) {
-            result.verdict = Verdict::kFailed;
-            result.reason = outcome.printed;
-        } else {
-            add_to_reason(result, "; " + outcome.printed);
-        }
-    }
-    if (result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed) {
-        const std::string line = last_line(outcome.errors);
-        if (!line.empty()) add_to_reason(result, "; stderr: " + line);
-    }
-}
-
+/// A run's items: the cases, and behind them what remains to be saved of cases whose workers died.
 class Conformance {
  public:
     Conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
@@ -190,6 +160,12 @@ class Conformance {
         std::optional<StoredBaselines> baselines;
         PoolOptions pool = options_.pool;
         memory_limit_ = pool.memory_limit = memory_limit_of(pool);
+        if (saves()) {
+            auto follow_ups = FollowUps::create(static_cast<size_t>(std::max(pool.jobs, 1)));
+            if (!follow_ups.ok()) return follow_ups.status();
+            follow_ups_.emplace(std::move(*follow_ups));
+            followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
+        }
         const auto work = [&](size_t item) {
             if (!baselines) {
                 keep_freed_memory();
@@ -199,29 +175,85 @@ class Conformance {
             }
             CaseOptions cases = options_.cases;
             cases.baseline = [&](const Case& c) { return baselines->find(c); };
+            if (item >= cases_.size()) return save_unsaved(item - cases_.size(), cases);
+            FailureSaver saver(options_.save, cases_[item], cases);
+            if (saves()) cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
             CaseResult result = run_safely(cases_[item], cases);
             if (options_.after_case) options_.after_case(cases_[item]);
-            return answer_of(std::move(result));
+            saver.name_files(result);
+            WorkAnswer answer = answer_of(std::move(result));
+            for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+            return answer;
         };
-        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-            record(result_of(item, outcome));
+        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+            if (item < cases_.size()) {
+                take(item, outcome, more);
+            } else {
+                take_saved(item - cases_.size(), outcome);
+            }
             return trouble_;
         };
-        return run_in_workers(items, pool, work, done);
+        Status status = run_in_workers(items, pool, work, done);
+        for (std::optional<CaseResult>& result : followed_) {
+            if (status.ok() && result) record(std::move(*result));
+        }
+        return status.ok() ? trouble_ : status;
     }
 
-    CaseResult result_of(size_t item, const WorkOutcome& outcome) {
-        CaseResult result = describe(cases_[item]);
-        auto answer = from_json_line(outcome.payload);
-        if (outcome.end == WorkOutcome::End::kFinished && answer) {
-            result = std::move(*answer);
-        } else {
-            result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-            result.reason = outcome.reason;
-            name_memory_limit(result, memory_limit_);
+    [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
+
+    /// In a worker: the bundles of a case that cost another worker. Answers with their names, then warnings.
+    WorkAnswer save_unsaved(size_t place, const CaseOptions& options) const {
+        const FollowUps::Note note = follow_ups_->read(place);
+        if (note.item >= cases_.size()) return {"\nthe note of a case whose worker died was overwritten"};
+        FailureSaver saver(options_.save, cases_[note.item], options);
+        saver.save(note.unsaved);
+        std::string payload = saver.files();
+        for (const std::string& warning : saver.warnings()) payload += "\n" + warning;
+        return {payload};
+    }
+
+    /// Records the outcome of a case, or keeps it until a worker has saved what the case's own could not.
+    void take(size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+        CaseResult result = settle(describe(cases_[item]), outcome, memory_limit_);
+        warn_of_lines_behind_first(outcome.payload);
+        const bool failed_in_step =
+            std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
+        const bool failed = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
+                            result.verdict == Verdict::kTimeout;
+        std::optional<size_t> place;
+        if (saves() && failed && !failed_in_step) {
+            place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
         }
-        add_printed(result, outcome);
-        return result;
+        if (!place) return record(std::move(result));
+        followed_[*place] = std::move(result);
+        more.push_back(cases_.size() + *place);
+    }
+
+    /// The outcome of save_unsaved.
+    void take_saved(size_t place, const WorkOutcome& outcome) {
+        CaseResult result = std::move(*followed_[place]);
+        followed_[place].reset();
+        follow_ups_->release(place);
+        if (outcome.end == WorkOutcome::End::kFinished) {
+            result.bundle = outcome.payload.substr(0, outcome.payload.find('\n'));
+            warn_of_lines_behind_first(outcome.payload);
+        } else {
+            warn("no bundle of " + result.case_id + ": the worker that was to write it ended, too: " + outcome.reason);
+        }
+        record(std::move(result));
+    }
+
+    void warn_of_lines_behind_first(const std::string& payload) const {
+        for (size_t end = payload.find('\n'); end != std::string::npos;) {
+            const size_t begin = end + 1;
+            end = payload.find('\n', begin);
+            warn(payload.substr(begin, end == std::string::npos ? end : end - begin));
+        }
+    }
+
+    void warn(const std::string& text) const {
+        if (options_.on_warning) options_.on_warning(text);
     }
 
     /// In the worker: a device that stays in error is fit for no other case.
@@ -249,6 +281,8 @@ class Conformance {
     std::set<std::string> finished_;
     ConformanceRun run_;
     int64_t memory_limit_ = 0;
+    std::optional<FollowUps> follow_ups_;
+    std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
     Status trouble_;
 };
 

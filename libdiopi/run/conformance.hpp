@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/case_run.hpp"
+#include "run/save_failures.hpp"
 #include "run/shard.hpp"
 #include "run/worker_pool.hpp"
 
@@ -23,6 +24,10 @@ struct ConformanceOptions {
     std::string run_folder;
     /// Called in the worker process behind each case.
     std::function<void(const Case&)> after_case;
+    /// Bundles of what fails.
+    SaveFailures save;
+    /// Told in this process what cannot be saved.
+    std::function<void(const std::string&)> on_warning;
     /// Goes on with the journal that is there: cases that have a result are not run again.
     bool resume = false;
     /// argv, for the journal.

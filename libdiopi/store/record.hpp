@@ -25,6 +25,7 @@ struct StepResult {
     std::vector<Deviation> deviations;
     double seconds = 0;        ///< time of the operator's call alone
     std::string warning = {};  ///< class D between the warn and the fail bound; empty otherwise
+    std::string bundle = {};   ///< the file that replays a failure; empty without one
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -35,7 +36,8 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    double seconds = 0;  ///< everything: inputs, reference, calls and checks
+    double seconds = 0;       ///< everything: inputs, reference, calls and checks
+    std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
 };
 
 }  // namespace diopi
