@@ -140,7 +140,7 @@ int run_profile(const ProfileOptions& options) {
         if (interrupted()) break;
         calls.push_back(profile_case(c, **backend, options.common.seed, timing));
     }
-    backend->report_leaks("in the run");
+    fmt::print(stderr, "{}", backend->leaks("in the run"));
     std::ranges::stable_sort(calls, std::greater(), [](const ProfiledCall& c) { return c.timing.median; });
     int troubles = 0;
     for (const ProfiledCall& call : calls) {

@@ -220,7 +220,7 @@ int run_test(const TestOptions& options) {
     conformance.data = options.common.data;
     conformance.run_folder = options.common.run_folder;
     conformance.resume = options.resume;
-    conformance.after_case = [&](const Case& c) { backend->report_leaks("in case " + c.id()); };
+    conformance.after_case = [&](const Case& c) { return backend->leaks("in case " + c.id()); };
     conformance.command = options.command;
     conformance.repeat = repeat_text(options);
     conformance.shard = *shard ? to_string(**shard) : "";
@@ -253,6 +253,7 @@ int run_test(const TestOptions& options) {
     const std::string repeat = repeat_text(options);
     auto run = run_conformance(*cases, conformance, [&](const CaseResult& result, int64_t done, int64_t) {
         if (is_failure(result.verdict)) ++failures;
+        fmt::print(stderr, "{}", result.notes);
         for (const LogMessage& message : messages_of(result, repeat)) {
             if (!silent) console->log(message.level, message.text);
         }
@@ -286,8 +287,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();
     command
-        ->add_option("--checks", options->checks,
-                     "around every call: all, none, or some of guards, pages, inputs, poison, repeat, leaks")
+        ->add_option("--checks", options->checks, "all, none, or some of guards, pages, inputs, poison, repeat, leaks")
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
         ->check(seconds_above_zero())

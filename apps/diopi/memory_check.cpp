@@ -1,7 +1,5 @@
 #include "memory_check.hpp"
 
-#include <cstdio>
-
 #include "environment.hpp"
 
 namespace diopi {
@@ -26,12 +24,11 @@ Result<CheckedBackend> CheckedBackend::find(std::string_view name) {
     return found;
 }
 
-void CheckedBackend::report_leaks(std::string_view where) {
-    if (checker_ == nullptr) return;
-    const std::string report = checker_->leak_report(kMostBlocks, where, reported_);
+std::string CheckedBackend::leaks(std::string_view where) {
+    if (checker_ == nullptr) return "";
+    std::string report = checker_->leak_report(kMostBlocks, where, reported_);
     reported_ = checker_->last_serial();
-    // One call, so that the lines of several workers do not mix.
-    std::fwrite(report.data(), 1, report.size(), stderr);
+    return report;
 }
 
 }  // namespace diopi

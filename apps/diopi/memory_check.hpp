@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "backend/backend.hpp"
@@ -17,8 +18,9 @@ class CheckedBackend {
 
     [[nodiscard]] const Backend& operator*() const { return watched_ == nullptr ? *plain_ : *watched_; }
     [[nodiscard]] const Backend* operator->() const { return &**this; }
-    /// Prints to stderr what was asked for since the last report and is still held; `where`: "in case ops/add.add.0".
-    void report_leaks(std::string_view where);
+    /// Lines about what was asked for since the last report and is still held; `where`: "in case ops/add.add.0". Empty
+    /// when nothing is, or when nobody watches.
+    [[nodiscard]] std::string leaks(std::string_view where);
 
  private:
     const Backend* plain_ = nullptr;

@@ -91,7 +91,7 @@ int run_replay_command(const ReplayCommand& options) {
     replay.pool.timeout_s = options.timeout_s;
     replay.pool.echo_errors = options.common.debug_level > 1;
     if (!options.memory_limit.empty()) replay.pool.memory_limit = *parse_memory_size(options.memory_limit);
-    replay.after_case = [&](const std::string& id) { backend->report_leaks("in case " + id); };
+    replay.after_case = [&](const std::string& id) { return backend->leaks("in case " + id); };
     const auto origin = bundle_origin(**backend);
     if (!origin.ok()) return report_error(origin.error());
 
@@ -102,6 +102,7 @@ int run_replay_command(const ReplayCommand& options) {
         fmt::print(stderr, "diopi: interrupted; run it again\n");
         return static_cast<int>(Exit::kInterrupted);
     }
+    fmt::print(stderr, "{}", done->result.notes);
     const std::vector<std::string> notes = differences(done->origin, *origin);
     const std::string repeat = repeat_text(options);
     if (options.common.json) {

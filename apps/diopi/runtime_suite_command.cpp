@@ -107,7 +107,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     // One at a time: a check measures time, and starts threads of its own.
     suite.pool = {1, options.timeout_s};
     suite.after_check = [&](const RuntimeCheck& check) {
-        backend->report_leaks("in case runtime/" + std::string(check.name));
+        return backend->leaks("in case runtime/" + std::string(check.name));
     };
     suite.run_folder = options.common.run_folder;
     suite.command = options.command;
@@ -116,6 +116,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     install_interrupt_handler();
     Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
     const auto run = run_runtime_suite(suite, [&](const CaseResult& result) {
+        fmt::print(stderr, "{}", result.notes);
         if (!options.common.json) log_result(console, result, suite.repeat);
     });
     if (!run.ok()) return report_error(run.error());

@@ -71,13 +71,10 @@ class Comparer {
         if (a == nullptr) return {};
         const bool dense = first_.is_contiguous() && second_.is_contiguous();
         if (dense && std::memcmp(a, b, first_.nbytes()) == 0) return {};
-        std::vector<int64_t> where;
-        where.reserve(static_cast<size_t>(second_.numel()));
-        for_each_offset(second_.shape, second_.strides, [&](int64_t offset) { where.push_back(offset); });
+        const auto size = static_cast<int64_t>(size_);
         int64_t flat = 0;
-        for_each_offset(first_.shape, first_.strides, [&](int64_t offset) {
-            look_at(a + offset * static_cast<int64_t>(size_),
-                    b + where[static_cast<size_t>(flat)] * static_cast<int64_t>(size_), flat);
+        for_each_offset_pair(first_.shape, first_.strides, second_.strides, [&](int64_t one, int64_t two) {
+            look_at(a + one * size, b + two * size, flat);
             ++flat;
         });
         return std::move(differences_);

@@ -179,7 +179,7 @@ class Conformance {
             FailureSaver saver(options_.save, cases_[item], cases);
             if (saves()) cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
             CaseResult result = run_safely(cases_[item], cases);
-            if (options_.after_case) options_.after_case(cases_[item]);
+            if (options_.after_case) result.notes = options_.after_case(cases_[item]);
             saver.name_files(result);
             WorkAnswer answer = answer_of(std::move(result));
             for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;

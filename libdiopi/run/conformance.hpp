@@ -22,8 +22,8 @@ struct ConformanceOptions {
     std::string data;
     /// Folder of the journal.
     std::string run_folder;
-    /// Called in the worker process behind each case.
-    std::function<void(const Case&)> after_case;
+    /// Called in the worker process behind each case; what it returns becomes the result's notes.
+    std::function<std::string(const Case&)> after_case;
     /// Bundles of what fails.
     SaveFailures save;
     /// Told in this process what cannot be saved.

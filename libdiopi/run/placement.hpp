@@ -36,7 +36,8 @@ using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
 /// Whether so much lies between the elements of a tensor that only they are touched.
 [[nodiscard]] bool is_spread(const Tensor& tensor);
 
-/// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls.
+/// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls of a
+/// step.
 class Placement {
  public:
     /// With `guards`, which must then be the context's device, every tensor gets memory of its own between guards;
@@ -54,6 +55,8 @@ class Placement {
     [[nodiscard]] Status unchanged(const TensorPtr& host);
     /// What was written past the edges of any tensor, as GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
+    /// Gives up the const inputs, which the next step may not need.
+    void forget() { inputs_.clear(); }
     [[nodiscard]] Context& context() const { return *context_; }
 
  private:

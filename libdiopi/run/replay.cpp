@@ -218,7 +218,7 @@ class Replaying {
             return {to_json_line(result)};
         }
         CaseResult result = replay(*bundle, options_);
-        if (options_.after_case) options_.after_case(bundle->case_id);
+        if (options_.after_case) result.notes = options_.after_case(bundle->case_id);
         name_memory_limit(result, pool_.memory_limit);
         return {to_json_line(result)};
     }

@@ -21,8 +21,8 @@ struct ReplayOptions {
     /// Instead of those that the bundle names.
     std::optional<Checks> checks;
     PoolOptions pool;
-    /// Called in the worker behind the call.
-    std::function<void(const std::string& case_id)> after_case;
+    /// Called in the worker behind the call; what it returns becomes the result's notes.
+    std::function<std::string(const std::string& case_id)> after_case;
 };
 
 /// A bundle was replayed.

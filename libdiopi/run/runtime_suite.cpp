@@ -104,8 +104,8 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     const auto work = [&](size_t item) {
         omp_set_num_threads(1);
         const RuntimeCheck& check = *options.checks[item];
-        const CaseResult result = run_runtime_check(check, options.subject);
-        if (options.after_check) options.after_check(check);
+        CaseResult result = run_runtime_check(check, options.subject);
+        if (options.after_check) result.notes = options.after_check(check);
         return WorkAnswer{to_json_line(result)};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {

@@ -77,7 +77,7 @@ struct RuntimeSuiteOptions {
     std::vector<const RuntimeCheck*> checks;
     PoolOptions pool;
     /// Called in the worker process behind each check.
-    std::function<void(const RuntimeCheck&)> after_check;
+    std::function<std::string(const RuntimeCheck&)> after_check;
     /// Folder of the journal.
     std::string run_folder;
     /// argv and what must follow `diopi test --case ID`, for the journal.

@@ -115,6 +115,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
         rules_.on_failure({step, *expected, actual_, result});
     }
+    say_call("");
 }
 
 Status StepRun::call(Trial& trial) {

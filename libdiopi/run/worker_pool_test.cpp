@@ -86,6 +86,7 @@ class SickDevice final : public DeviceDecorator {
     Fault fault = Fault::kNone;
 
     SickDevice() : DeviceDecorator(cpu_device()) {}
+    std::string_view name() const override { return "sick"; }
     bool is_host() const override { return false; }
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
         if (fault == Fault::kEverything) return failed("device error 700");

@@ -145,19 +145,19 @@ Result<std::shared_ptr<void>> GuardedDevice::allocate(size_t nbytes) {
     auto* start = static_cast<std::byte*>(memory->get());
     if (Status s = fill(start - block.before, block.before); !s.ok()) return s.error();
     if (Status s = fill(start + nbytes, block.behind); !s.ok()) return s.error();
-    const std::scoped_lock lock(mutex_);
-    blocks_[start] = std::move(block);
-    return std::shared_ptr<void>(start, [this, owner = *memory](void* p) {
-        const std::scoped_lock unregister(mutex_);
-        blocks_.erase(static_cast<std::byte*>(p));
+    const std::scoped_lock lock(register_->mutex);
+    register_->blocks[start] = std::move(block);
+    return std::shared_ptr<void>(start, [all = register_, owner = *memory](void* p) {
+        const std::scoped_lock unregister(all->mutex);
+        all->blocks.erase(static_cast<std::byte*>(p));
     });
 }
 
 void GuardedDevice::name_block(const void* memory, std::string name) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(register_->mutex);
     auto* start = static_cast<std::byte*>(const_cast<void*>(memory));
-    const auto found = blocks_.find(start);
-    if (found == blocks_.end()) return;
+    const auto found = register_->blocks.find(start);
+    if (found == register_->blocks.end()) return;
     if (PagedBlock* entry = paged_block(start)) {
         std::strncpy(entry->name, name.c_str(), sizeof entry->name - 1);
     }
@@ -186,9 +186,9 @@ Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const 
 }
 
 Result<std::vector<std::string>> GuardedDevice::damage(diopiStreamHandle_t stream) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(register_->mutex);
     std::vector<std::string> lines;
-    for (const auto& [start, block] : blocks_) {
+    for (const auto& [start, block] : register_->blocks) {
         if (Status s = check(stream, start, block, lines); !s.ok()) return s.error();
     }
     return lines;

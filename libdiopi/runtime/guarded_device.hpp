@@ -16,7 +16,7 @@ namespace diopi {
 /// a stray read or write ends the process at the place where it happens.
 enum class Guard { kNone, kZones, kPages };
 
-/// Decorates any device; everything but allocate goes through. It must outlive its blocks.
+/// Decorates any device; everything but allocate goes through.
 class GuardedDevice final : public DeviceDecorator {
  public:
     GuardedDevice(Device& device, Guard guard) : DeviceDecorator(device), guard_(guard) {}
@@ -42,9 +42,14 @@ class GuardedDevice final : public DeviceDecorator {
     [[nodiscard]] Status check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                                std::vector<std::string>& lines);
 
+    /// The blocks that are alive; they share it, for one may outlive the device.
+    struct Register {
+        std::mutex mutex;
+        std::map<std::byte*, Block> blocks;
+    };
+
     Guard guard_;
-    std::mutex mutex_;
-    std::map<std::byte*, Block> blocks_;
+    std::shared_ptr<Register> register_ = std::make_shared<Register>();
 };
 
 /// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes what an address in a protected page means,

@@ -144,6 +144,7 @@ CaseResult decode_result(const Json& json) {
     result.verdict = decode_verdict(json.at("verdict"));
     json.at("reason").get_to(result.reason);
     result.seconds = decode(json.at("seconds"));
+    result.notes = json.value("notes", "");  // there when there are any
     for (const Json& t : json.at("tensors")) {
         result.tensors.push_back(
             {t.at(0).get<std::string>(), t.at(1).get<std::string>(), t.at(2).get<std::vector<int64_t>>()});
@@ -218,7 +219,7 @@ std::string to_json_line(const CaseResult& result) {
     for (const TensorInfo& tensor : result.tensors) tensors.push_back(encode(tensor));
     Json steps = Json::array();
     for (const StepResult& step : result.steps) steps.push_back(encode(step));
-    Json json = {{"case", result.case_id},
+    Json line = {{"case", result.case_id},
                  {"suite", result.suite},
                  {"op", result.op},
                  {"dtype", result.dtype},
@@ -227,8 +228,9 @@ std::string to_json_line(const CaseResult& result) {
                  {"seconds", encode(result.seconds)},
                  {"tensors", std::move(tensors)},
                  {"steps", std::move(steps)}};
-    if (!result.bundle.empty()) json["bundle"] = result.bundle;
-    return dump(json);
+    if (!result.notes.empty()) line["notes"] = result.notes;
+    if (!result.bundle.empty()) line["bundle"] = result.bundle;
+    return dump(line);
 }
 
 Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader header,

@@ -37,6 +37,7 @@ struct CaseResult {
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
     double seconds = 0;       ///< everything: inputs, reference, calls and checks
+    std::string notes = {};   ///< lines for standard error, such as a memory checker's
     std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
 };
 

@@ -99,7 +99,7 @@ class MemoryCheckTest(ProgramTest):
 
     CHECK = {"DIPU_MEM_CHECK": "1"}
     TRACE = {"DIPU_MEM_CHECK": "1", "DIPU_MEM_CHECK_ENABLE_BACKTRACE": "1"}
-    CASES = ["test", "--case", "ops/relu.relu.3"]
+    CASES = ["test", "--checks", "none", "--case", "ops/relu.relu.3"]
 
     def leaky(self, env, *args):
         with unittest.mock.patch.object(program, "BINARY", LEAKY):
@@ -118,7 +118,8 @@ class MemoryCheckTest(ProgramTest):
         self.assertRegex(run.err, r"(?m)^dipu memory checker:     from keep_a_workspace\(diopiContext\*\) \(leaky_diopi\+0x")
 
     def test_each_case_is_charged_with_its_own_blocks(self):
-        run = self.leaky(self.CHECK, "test", "--fname", "relu", "--filter-dtype", "float64", "--jobs", "1", "--quiet")
+        run = self.leaky(self.CHECK, "test", "--checks", "none", "--fname", "relu", "--filter-dtype", "float64",
+                         "--jobs", "1", "--quiet")
         reports = [line for line in run.err.splitlines() if " leaked " in line]
         self.assertEqual(len(reports), len({line.rpartition(" ")[2] for line in reports}))
         self.assertGreater(len(reports), 5)
@@ -129,6 +130,10 @@ class MemoryCheckTest(ProgramTest):
         run = self.leaky(self.CHECK, "profile", "--case", "ops/relu.relu.3", "--max-time", "0.05")
         self.assertRegex(run.err, r"leaked \d+ blocks, \d+ bytes in the run\n")
         self.assertRegex(run.err, r"and \d+ more\n$")
+
+    def test_the_checks_of_a_run_see_it_without_the_variable(self):
+        with unittest.mock.patch.object(program, "BINARY", LEAKY):
+            self.expect(1, "test", "--case", "ops/relu.relu.3", out="bytes of memory at each call")
 
     def test_off_without_the_variable(self):
         for env in ({}, {"DIPU_MEM_CHECK": ""}, {"DIPU_MEM_CHECK": "0"}, {"DIPU_MEM_CHECK_ENABLE_BACKTRACE": "1"}):

@@ -114,7 +114,7 @@ class VariantsTest(ProgramTest):
         self.expect(0, "test", "--cases", "mine.json", "--fill", "exact")
         self.expect(0, "test", "--cases", "mine.json", "--fill", "exact", "--resume")
         self.expect(2, "test", "--cases", "mine.json", "--fill", "special", "--resume",
-                    err="give the same options to --resume")
+                    err="give the same ones to --resume")
 
     def test_stored_baselines_are_not_about_variants(self):
         """They know the checksums of the inputs that they are about."""
