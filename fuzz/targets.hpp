@@ -9,6 +9,8 @@
 
 #define DIOPI_FUZZ_TARGETS(X) \
     X(baseline_hdf5)          \
+    X(bundle_hdf5)            \
+    X(call_json)              \
     X(case_json)              \
     X(device_config)          \
     X(journal)

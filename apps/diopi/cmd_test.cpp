@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
+#include "bundle_origin.hpp"
 #include "cases/device_config.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"
@@ -13,6 +15,7 @@
 #include "memory_check.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
+#include "replay_command.hpp"
 #include "report/console.hpp"
 #include "report/csv.hpp"
 #include "report/error_report.hpp"
@@ -48,6 +51,9 @@ struct TestOptions {
     std::optional<std::string> shuffle;  ///< the seed as it is written; empty: the run's
     bool find_order = false;
     std::vector<std::string> in_order;
+    std::string save_failures;
+    std::string replay;
+    std::vector<std::string> given;  ///< options on the command line, by name
     std::vector<std::string> command;
 };
 
@@ -58,6 +64,8 @@ constexpr const char* kExamples =
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
+    "  diopi test --save-failures bad                  and a replay bundle of each failure, in folder bad\n"
+    "  diopi test --replay bad/X.h5                    such a bundle again, on any machine\n"
     "  diopi test --resume                             go on with an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n"
     "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails as this one does\n"
@@ -181,7 +189,32 @@ CLI::Validator known_suite() {
     return {check, ""};
 }
 
+/// --replay with what belongs to it, and the first option that does not.
+ReplayCommand replay_of(const TestOptions& options) {
+    constexpr std::array kFitting = {"--replay",       "--impl", "--checks", "--timeout",
+                                     "--memory-limit", "--json", "--quiet",  "--debug-level"};
+    ReplayCommand replay{options.common, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
+    for (const std::string& name : options.given) {
+        if (name == "--checks") replay.checks = options.checks;
+        const bool fits = std::ranges::find(kFitting, name) != kFitting.end();
+        if (!fits && replay.misplaced.empty()) replay.misplaced = name;
+    }
+    return replay;
+}
+
+/// Makes --save-failures ready for the run.
+Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFailures& save) {
+    if (options.save_failures.empty()) return {};
+    if (Status s = check_bundle_folder(options.save_failures); !s.ok()) return s;
+    auto origin = bundle_origin(backend);
+    if (!origin.ok()) return origin.status();
+    save = {options.save_failures, std::move(*origin),
+            [repeat = repeat_text(options)](const std::string& id) { return repeat_command(id, repeat); }};
+    return {};
+}
+
 int run_test(const TestOptions& options) {
+    if (!options.replay.empty()) return run_replay_command(replay_of(options));
     if (options.suite == "runtime") {
         if (Status s = refuse_for_runtime_suite(options); !s.ok()) return report_error(s.error());
         return run_runtime_suite_command(
@@ -236,6 +269,7 @@ int run_test(const TestOptions& options) {
     conformance.repeat = repeat_text(options);
     conformance.shard = *shard ? to_string(**shard) : "";
     conformance.selection = selection;
+    if (Status s = prepare_saving(options, **backend, conformance.save); !s.ok()) return report_error(s.error());
     if (!device->rules.empty()) {
         auto checksum = checksum_of_file(options.device_config);
         if (!checksum.ok()) return report_error(checksum.error());
@@ -256,6 +290,13 @@ int run_test(const TestOptions& options) {
     const LogLevel least = options.common.quiet ? LogLevel::kError : talkative ? LogLevel::kDebug : LogLevel::kInfo;
     auto console = std::make_unique<Console>(Console::Options{silent ? stderr : stdout, least, !silent});
     console->start(static_cast<int64_t>(cases->size()));
+    conformance.on_warning = [&](const std::string& text) {
+        if (silent) {
+            fmt::print(stderr, "diopi: warning: {}\n", text);
+        } else {
+            console->log(LogLevel::kWarning, text);
+        }
+    };
     int64_t failures = 0;
     const std::string repeat = repeat_text(options);
     auto run = run_conformance(*cases, conformance, [&](const CaseResult& result, int64_t done, int64_t) {
@@ -355,8 +396,17 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     add_repair_options(*command, *options);
     command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
+    command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")
+        ->type_name("DIR");
+    command->add_option("--replay", options->replay, "run the call of a replay bundle again (docs/test.md)")
+        ->type_name("FILE");
     command->footer(kExamples);
-    command->callback([options, &code] { code = run_test(*options); });
+    command->callback([options, command, &code] {
+        for (const CLI::Option* option : command->get_options()) {
+            if (option->count() > 0) options->given.push_back(option->get_name());
+        }
+        code = run_test(*options);
+    });
 }
 
 }  // namespace diopi

@@ -1,9 +1,15 @@
 #include "environment.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <string_view>
 
+#include "runtime/cpu_info.hpp"
 #include "store/atomic_file.hpp"
 
 namespace diopi {
@@ -83,6 +89,25 @@ Result<std::optional<Shard>> chosen_shard(const std::string& option) {
     const auto shard = parse_shard(option);
     if (!shard.ok()) return bad_input("--shard: " + shard.error().message + ", or slurm");
     return std::optional<Shard>(*shard);
+}
+
+std::vector<std::pair<std::string, std::string>> machine_facts() {
+    constexpr std::array<std::string_view, 5> kPrefixes = {"OMP_", "DNNL_", "ONEDNN_", "DIOPI_", "DIPU_"};
+    std::vector<std::pair<std::string, std::string>> facts;
+    utsname kernel = {};
+    if (::uname(&kernel) == 0) {
+        facts.emplace_back("kernel", fmt::format("{} {} {}", kernel.sysname, kernel.release, kernel.machine));
+    }
+    if (const auto cpu = cpu_info(); cpu.ok()) facts.emplace_back("cpu", cpu->name);
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const size_t equals = text.find('=');
+        const bool matters = std::ranges::any_of(kPrefixes, [&](auto prefix) { return text.starts_with(prefix); });
+        if (!matters || equals == std::string_view::npos) continue;
+        facts.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    std::ranges::sort(facts);
+    return facts;
 }
 
 Environment read_environment() { return {is_on("DIPU_MEM_CHECK"), is_on("DIPU_MEM_CHECK_ENABLE_BACKTRACE")}; }

@@ -13,6 +13,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/status.hpp"
 #include "store/shard_label.hpp"
@@ -30,5 +32,9 @@ struct Environment {
 };
 
 [[nodiscard]] Environment read_environment();
+
+/// What a replay bundle says about the machine: "kernel", "cpu", and each variable of OMP_, DNNL_, DIOPI_ and DIPU_
+/// that is set. No name of the host.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
 
 }  // namespace diopi

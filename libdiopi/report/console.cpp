@@ -52,6 +52,7 @@ LogMessage message_of(const Fault& fault, const std::string& options) {
     std::string text = failure_text(fault, " ");
     if (!fault.reason.empty()) text += "\n    " + fault.reason;
     text += "\n    repeat: " + repeat_command(fault.result->case_id, options);
+    if (!fault.bundle.empty()) text += "\n    bundle: " + fault.bundle;
     return {LogLevel::kError, std::move(text)};
 }
 

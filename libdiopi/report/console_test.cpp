@@ -95,6 +95,10 @@ TEST_CASE("a case speaks for each of its functions", "[report][console]") {
           "(4,))]\n"
           "    too far\n"
           "    repeat: diopi test --case ops/g.relu.1 --seed 7");
+    CaseResult saved = result_of(Verdict::kFailed);
+    saved.steps[1].bundle = "bad/a-backward.h5";
+    CHECK_THAT(messages_of(saved, "")[1].text,
+               Contains("\n    repeat: diopi test --case ops/g.relu.1\n    bundle: bad/a-backward.h5"));
     CHECK(messages_of(result_of(Verdict::kSkipped), "")[1].text ==
           "Run diopi_functions.relu_backward skipped: too far");
     CHECK(messages_of(result_of(Verdict::kNotImplemented), "")[1].text ==

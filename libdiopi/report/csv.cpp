@@ -17,7 +17,7 @@ std::vector<std::string> header() {
     return {"index",       "case",    "function",    "verdict",      "dtype",        "step",
             "tensor_info", "max_ulp", "p99_ulp",     "max_abs_diff", "max_rel_diff", "cosine_similarity",
             "mismatches",  "numel",   "worst_index", "actual",       "expected",     "where",
-            "reason",      "repeat"};
+            "reason",      "repeat",  "bundle"};
 }
 
 /// The columns from max_ulp to where; empty when nothing was compared.
@@ -69,6 +69,7 @@ std::string error_csv(const std::vector<CaseResult>& results, const std::string&
         for (std::string& field : deviation_fields(fault.deviation)) fields.push_back(std::move(field));
         fields.push_back(fault.reason);
         fields.push_back(repeat_command(result.case_id, options));
+        fields.push_back(fault.bundle);
         text += csv_row(fields);
     }
     return text;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kHeader =
     "index,case,function,verdict,dtype,step,tensor_info,max_ulp,p99_ulp,max_abs_diff,max_rel_diff,cosine_similarity,"
-    "mismatches,numel,worst_index,actual,expected,where,reason,repeat\r\n";
+    "mismatches,numel,worst_index,actual,expected,where,reason,repeat,bundle\r\n";
 
 CaseResult failing_add() {
     CaseResult result;
@@ -49,7 +49,7 @@ TEST_CASE("a failing case is one row with its figures and the command that repea
           std::string(kHeader) +
               "1,ops/binary.add.17,add,failed,float16,forward,\"[(input, float16, "
               "(4,))]\",2.5,0,nan,0,1,1,4,\"(3,)\",0.1,"
-              "0,last element,\"said \"\"no\"\", twice\",diopi test --case ops/binary.add.17 --seed 7\r\n");
+              "0,last element,\"said \"\"no\"\", twice\",diopi test --case ops/binary.add.17 --seed 7,\r\n");
 }
 
 TEST_CASE("a case without a comparison has empty figures and as many columns", "[report][csv]") {
@@ -60,7 +60,7 @@ TEST_CASE("a case without a comparison has empty figures and as many columns", "
     skipped.verdict = Verdict::kSkipped;
     skipped.reason = "filtered";
     CHECK(error_csv({skipped}, "") ==
-          std::string(kHeader) + "1,a,add,skipped,bool,,[],,,,,,,,,,,,filtered,diopi test --case a\r\n");
+          std::string(kHeader) + "1,a,add,skipped,bool,,[],,,,,,,,,,,,filtered,diopi test --case a,\r\n");
 }
 
 TEST_CASE("the CSV is written when nothing failed, and a full disk keeps the former one", "[report][csv]") {

@@ -19,6 +19,7 @@ struct Fault {
     Verdict verdict = Verdict::kFailed;
     std::string reason;
     const Deviation* deviation = nullptr;  ///< the output that is furthest out; null when nothing was compared
+    std::string bundle = {};               ///< the file that replays it; empty without one
 };
 
 /// Failed, crashed or timed out: what makes a run fail.

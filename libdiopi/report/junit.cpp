@@ -77,7 +77,10 @@ std::string test_case(const CaseResult& result, const std::string& options) {
     text += fmt::format(">\n      <{} message=\"{}\"", element, xml_escaped(reason));
     if (!is_failure(result.verdict)) return text + "/>\n    </testcase>\n";
     std::string details;
-    for (const Fault& fault : faults) details += failure_text(fault, "   ") + "\n" + fault.reason + "\n";
+    for (const Fault& fault : faults) {
+        details += failure_text(fault, "   ") + "\n" + fault.reason + "\n";
+        if (!fault.bundle.empty()) details += "bundle: " + fault.bundle + "\n";
+    }
     details += repeat_command(result.case_id, options);
     return text +
            fmt::format(" type=\"{}\">{}</{}>\n    </testcase>\n", name(result.verdict), xml_escaped(details), element);

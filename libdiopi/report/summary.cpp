@@ -135,6 +135,7 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                               {"step", fault.step},
                               {"reason", fault.reason},
                               {"repeat", repeat_command(id, figures.options)}});
+        if (!fault.bundle.empty()) not_passed.back()["bundle"] = fault.bundle;
     }
     Json json = {{"counts", std::move(counted)},
                  {"not_passed", std::move(not_passed)},

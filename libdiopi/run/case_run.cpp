@@ -71,25 +71,6 @@ StepResult run_step(const Case& c, const StepRules& rules, CaseSteps& steps, Ste
     return result;
 }
 
-/// Where the case's tensors lie under the options that lay them out; empty where there is none.
-LayoutRule layout_rule(const Case& c) {
-    const LayoutOptions& options = c.layout;
-    if (!options.strided && !options.wide && !options.nhwc) return {};
-    return [&c](const Place& place, const TensorSpec& spec) {
-        return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
-    };
-}
-
-StepRules rules_for(const Case& c, const CaseOptions& options) {
-    StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
-    rules.exact = std::ranges::any_of(c.tensors, [](const CaseTensor& t) { return t.fill.fn == Fill::kExact; });
-    rules.interceptors = options.interceptors;
-    if (options.on_failure) {
-        rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
-    }
-    return rules;
-}
-
 void finish(CaseResult& result) {
     for (const StepResult& step : result.steps) {
         if (severity(step.verdict) <= severity(result.verdict)) continue;
@@ -118,27 +99,39 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     }
     auto steps = CaseSteps::create(c, options.seed, baseline);
     if (!steps.ok()) return refused(std::move(result), steps.error());
-    const bool guarded = options.checks.guard != Guard::kNone;
-    GuardedDevice device(options.backend->device(), options.checks.guard);
-    auto stream = device.create_stream();
-    if (!stream.ok()) return refused(std::move(result), stream.error());
     const StepRules rules = rules_for(c, options);
-    {
-        Context context(device, *stream);
-        Placement placement(context, guarded ? &device : nullptr, options.checks.inputs, layout_rule(c));
+    const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
             result.steps.push_back(run_step(c, rules, **steps, runner, name));
             placement.forget();
-            context.release();
+            placement.context().release();
         }
-    }
-    if (Status s = device.destroy_stream(*stream); !s.ok()) return refused(std::move(result), s.error());
+    });
+    if (!placed.ok()) return refused(std::move(result), placed.error());
     finish(result);
     return result;
 }
 
 }  // namespace
+
+LayoutRule layout_rule(const Case& c) {
+    const LayoutOptions& options = c.layout;
+    if (!options.strided && !options.wide && !options.nhwc) return {};
+    return [&c](const Place& place, const TensorSpec& spec) {
+        return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
+    };
+}
+
+StepRules rules_for(const Case& c, const CaseOptions& options) {
+    StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
+    rules.exact = std::ranges::any_of(c.tensors, [](const CaseTensor& t) { return t.fill.fn == Fill::kExact; });
+    rules.interceptors = options.interceptors;
+    if (options.on_failure) {
+        rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
+    }
+    return rules;
+}
 
 CaseResult describe(const Case& c) {
     CaseResult result;

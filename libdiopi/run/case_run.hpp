@@ -29,6 +29,12 @@ struct CaseOptions {
 /// The whole case; never fails itself: what goes wrong is the verdict.
 [[nodiscard]] CaseResult run_case(const Case& c, const CaseOptions& options);
 
+/// Where the case's tensors lie under the options that lay them out; empty where there is none. Refers to `c`.
+[[nodiscard]] LayoutRule layout_rule(const Case& c);
+
+/// What the case's steps are held to. Refers to both.
+[[nodiscard]] StepRules rules_for(const Case& c, const CaseOptions& options);
+
 /// What is known about a case without running it: names, dtypes and shapes of its tensors.
 [[nodiscard]] CaseResult describe(const Case& c);
 

@@ -6,8 +6,7 @@
 #include <new>
 
 #include "run/guard_fault.hpp"
-#include "run/memory_limit.hpp"
-#include "run/output_capture.hpp"
+#include "run/outcome.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
@@ -37,38 +36,6 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     return result;
 }
 
-/// Appends to the case's reason, and to that of the step which it comes from.
-void add_to_reason(CaseResult& result, const std::string& text) {
-    for (StepResult& step : result.steps) {
-        if (step.verdict == result.verdict && step.reason == result.reason) step.reason += text;
-    }
-    result.reason += text;
-}
-
-/// Names the limit where memory ran out.
-void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (limit == 0 || result.reason.find("out of memory") == std::string::npos) return;
-    add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
-}
-
-/// What the library printed beside its results: output is a failure, errors may explain one.
-void add_printed(CaseResult& result, const WorkOutcome& outcome) {
-    const bool bad = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
-                     result.verdict == Verdict::kTimeout;
-    if (!outcome.printed.empty()) {
-        if (!bad) {
-            result.verdict = Verdict::kFailed;
-            result.reason = outcome.printed;
-        } else {
-            add_to_reason(result, "; " + outcome.printed);
-        }
-    }
-    if (result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed) {
-        const std::string line = last_line(outcome.errors);
-        if (!line.empty()) add_to_reason(result, "; stderr: " + line);
-    }
-}
-
 }  // namespace
 
 void CaseWorker::prepare() {
@@ -81,9 +48,26 @@ void CaseWorker::prepare() {
 
 WorkAnswer CaseWorker::work(const Case& c) {
     if (!baselines_) prepare();
-    CaseResult result = run_safely(c, options_.cases);
+    CaseOptions cases = options_.cases;
+    FailureSaver saver(options_.save, c, cases);
+    if (!options_.save.folder.empty()) {
+        cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+    }
+    CaseResult result = run_safely(c, cases);
     if (options_.after_case) result.notes = options_.after_case(c);
-    return answer_of(std::move(result));
+    saver.name_files(result);
+    WorkAnswer answer = answer_of(std::move(result));
+    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    return answer;
+}
+
+WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
+    if (!baselines_) prepare();
+    FailureSaver saver(options_.save, c, options_.cases);
+    saver.save(unsaved);
+    WorkAnswer answer{saver.files()};
+    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    return answer;
 }
 
 /// A device that stays in error is fit for no other case.
@@ -95,17 +79,7 @@ WorkAnswer CaseWorker::answer_of(CaseResult result) const {
 }
 
 CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) const {
-    CaseResult result = describe(c);
-    auto answer = from_json_line(outcome.payload);
-    if (outcome.end == WorkOutcome::End::kFinished && answer) {
-        result = std::move(*answer);
-    } else {
-        result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-        result.reason = outcome.reason;
-        name_memory_limit(result, options_.memory_limit);
-    }
-    add_printed(result, outcome);
-    return result;
+    return settle(describe(c), outcome, options_.memory_limit);
 }
 
 }  // namespace diopi

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "run/case_run.hpp"
+#include "run/save_failures.hpp"
 #include "run/stored_baselines.hpp"
 #include "run/worker_pool.hpp"
 
@@ -20,6 +21,8 @@ struct CaseWorkerOptions {
     std::function<std::string(const Case&)> after_case;
     /// Bytes of one worker, 0: no limit; for reasons that name it.
     int64_t memory_limit = 0;
+    /// Bundles of what fails.
+    SaveFailures save = {};
 };
 
 /// For one run of the pool: prepares each worker when its first case comes.
@@ -29,6 +32,8 @@ class CaseWorker {
 
     /// In the worker.
     [[nodiscard]] WorkAnswer work(const Case& c);
+    /// In the worker: the bundles of a case that cost another one. Answers with their names, then warnings by line.
+    [[nodiscard]] WorkAnswer save(const Case& c, const Unsaved& unsaved);
     /// In the parent: the case's result, whatever became of the worker.
     [[nodiscard]] CaseResult result_of(const Case& c, const WorkOutcome& outcome) const;
 

@@ -6,6 +6,9 @@
 #include <set>
 
 #include "run/case_worker.hpp"
+#include "run/follow_ups.hpp"
+#include "run/memory_limit.hpp"
+#include "run/outcome.hpp"
 #include "run/run_order.hpp"
 #include "run/stored_baselines.hpp"
 #include "store/journal.hpp"
@@ -14,6 +17,7 @@ namespace diopi {
 
 namespace {
 
+/// A run's items: the cases, and behind them what remains to be saved of cases whose workers died.
 class Conformance {
  public:
     Conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
@@ -124,14 +128,81 @@ class Conformance {
 
     Status run_items(const std::vector<size_t>& items) {
         PoolOptions pool = options_.pool;
-        pool.memory_limit = memory_limit_of(pool);
-        CaseWorker worker({options_.cases, options_.data, options_.after_case, pool.memory_limit});
-        const auto work = [&](size_t item) { return worker.work(cases_[item]); };
-        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-            record(worker.result_of(cases_[item], outcome));
+        memory_limit_ = pool.memory_limit = memory_limit_of(pool);
+        if (saves()) {
+            auto follow_ups = FollowUps::create(static_cast<size_t>(std::max(pool.jobs, 1)));
+            if (!follow_ups.ok()) return follow_ups.status();
+            follow_ups_.emplace(std::move(*follow_ups));
+            followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
+        }
+        CaseWorker worker({options_.cases, options_.data, options_.after_case, memory_limit_, options_.save});
+        const auto work = [&](size_t item) {
+            return item < cases_.size() ? worker.work(cases_[item]) : save_unsaved(item - cases_.size(), worker);
+        };
+        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+            if (item < cases_.size()) {
+                take(item, worker.result_of(cases_[item], outcome), outcome, more);
+            } else {
+                take_saved(item - cases_.size(), outcome);
+            }
             return trouble_;
         };
-        return run_in_workers(items, pool, work, done);
+        Status status = run_in_workers(items, pool, work, done);
+        for (std::optional<CaseResult>& result : followed_) {
+            if (status.ok() && result) record(std::move(*result));
+        }
+        return status.ok() ? trouble_ : status;
+    }
+
+    [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
+
+    /// In a worker: the bundles of a case that cost another worker. Answers with their names, then warnings.
+    WorkAnswer save_unsaved(size_t place, CaseWorker& worker) const {
+        const FollowUps::Note note = follow_ups_->read(place);
+        if (note.item >= cases_.size()) return {"\nthe note of a case whose worker died was overwritten"};
+        return worker.save(cases_[note.item], note.unsaved);
+    }
+
+    /// Records the outcome of a case, or keeps it until a worker has saved what the case's own could not.
+    void take(size_t item, CaseResult result, const WorkOutcome& outcome, std::vector<size_t>& more) {
+        warn_of_lines_behind_first(outcome.payload);
+        const bool failed_in_step =
+            std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
+        const bool failed = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
+                            result.verdict == Verdict::kTimeout;
+        std::optional<size_t> place;
+        if (saves() && failed && !failed_in_step) {
+            place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
+        }
+        if (!place) return record(std::move(result));
+        followed_[*place] = std::move(result);
+        more.push_back(cases_.size() + *place);
+    }
+
+    /// The outcome of save_unsaved.
+    void take_saved(size_t place, const WorkOutcome& outcome) {
+        CaseResult result = std::move(*followed_[place]);
+        followed_[place].reset();
+        follow_ups_->release(place);
+        if (outcome.end == WorkOutcome::End::kFinished) {
+            result.bundle = outcome.payload.substr(0, outcome.payload.find('\n'));
+            warn_of_lines_behind_first(outcome.payload);
+        } else {
+            warn("no bundle of " + result.case_id + ": the worker that was to write it ended, too: " + outcome.reason);
+        }
+        record(std::move(result));
+    }
+
+    void warn_of_lines_behind_first(const std::string& payload) const {
+        for (size_t end = payload.find('\n'); end != std::string::npos;) {
+            const size_t begin = end + 1;
+            end = payload.find('\n', begin);
+            warn(payload.substr(begin, end == std::string::npos ? end : end - begin));
+        }
+    }
+
+    void warn(const std::string& text) const {
+        if (options_.on_warning) options_.on_warning(text);
     }
 
     void record(CaseResult result) {
@@ -150,6 +221,9 @@ class Conformance {
     std::optional<JournalWriter> journal_;
     std::set<std::string> finished_;
     ConformanceRun run_;
+    int64_t memory_limit_ = 0;
+    std::optional<FollowUps> follow_ups_;
+    std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
     Status trouble_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "run/case_run.hpp"
 #include "run/run_order.hpp"
+#include "run/save_failures.hpp"
 #include "run/shard.hpp"
 #include "run/worker_pool.hpp"
 
@@ -25,6 +26,10 @@ struct ConformanceOptions {
     RunOrder order;
     /// Called in the worker process behind each case; what it returns becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
+    /// Bundles of what fails.
+    SaveFailures save;
+    /// Told in this process what cannot be saved.
+    std::function<void(const std::string&)> on_warning;
     /// Goes on with the journal that is there: cases that have a result are not run again.
     bool resume = false;
     /// argv, for the journal.

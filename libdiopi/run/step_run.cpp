@@ -75,6 +75,19 @@ std::string percent(double share) { return std::to_string(static_cast<int>(share
 
 }  // namespace
 
+Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use) {
+    GuardedDevice device(rules.backend->device(), rules.checks.guard);
+    auto stream = device.create_stream();
+    if (!stream.ok()) return stream.error();
+    {
+        const bool guarded = rules.checks.guard != Guard::kNone;
+        Context context(device, *stream);
+        Placement placement(context, guarded ? &device : nullptr, rules.checks.inputs, std::move(layout));
+        use(placement);
+    }
+    return device.destroy_stream(*stream);
+}
+
 void refuse_step(StepResult& result, const Error& error) {
     if (error.code == Errc::kNotImplemented) {
         result.verdict = Verdict::kNotImplemented;

@@ -36,6 +36,9 @@ struct StepRules {
     std::function<void(const Evidence&)> on_failure = {};
 };
 
+/// Calls use(placement) with a stream and a context of its own on the backend's device, guarded as the checks ask for.
+Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use);
+
 /// Not implemented, or failed, as the error says; `result` keeps its first failure.
 void refuse_step(StepResult& result, const Error& error);
 

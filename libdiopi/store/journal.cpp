@@ -65,13 +65,15 @@ Json encode(const Deviation& d) {
 Json encode(const StepResult& step) {
     Json deviations = Json::array();
     for (const Deviation& d : step.deviations) deviations.push_back(encode(d));
-    return {{"function", step.function},
-            {"step", step.step},
-            {"verdict", name(step.verdict)},
-            {"reason", step.reason},
-            {"warning", step.warning},
-            {"seconds", encode(step.seconds)},
-            {"deviations", std::move(deviations)}};
+    Json json = {{"function", step.function},
+                 {"step", step.step},
+                 {"verdict", name(step.verdict)},
+                 {"reason", step.reason},
+                 {"warning", step.warning},
+                 {"seconds", encode(step.seconds)},
+                 {"deviations", std::move(deviations)}};
+    if (!step.bundle.empty()) json["bundle"] = step.bundle;
+    return json;
 }
 
 Json encode(const RunHeader& header) {
@@ -129,6 +131,7 @@ StepResult decode_step(const Json& json) {
     json.at("warning").get_to(step.warning);
     step.seconds = decode(json.at("seconds"));
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
+    step.bundle = json.value("bundle", "");
     return step;
 }
 
@@ -147,6 +150,7 @@ CaseResult decode_result(const Json& json) {
             {t.at(0).get<std::string>(), t.at(1).get<std::string>(), t.at(2).get<std::vector<int64_t>>()});
     }
     for (const Json& step : json.at("steps")) result.steps.push_back(decode_step(step));
+    result.bundle = json.value("bundle", "");
     return result;
 }
 
@@ -225,6 +229,7 @@ std::string to_json_line(const CaseResult& result) {
                  {"tensors", std::move(tensors)},
                  {"steps", std::move(steps)}};
     if (!result.notes.empty()) line["notes"] = result.notes;
+    if (!result.bundle.empty()) line["bundle"] = result.bundle;
     return dump(line);
 }
 

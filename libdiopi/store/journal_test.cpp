@@ -56,6 +56,21 @@ void append_raw(const std::string& path, const std::string& text) { std::ofstrea
 
 }  // namespace
 
+TEST_CASE("a line names bundles where there are any, and older lines are read without them", "[store][journal]") {
+    CaseResult result = sample("ops/a.b.1");
+    const std::string without = to_json_line(result);
+    CHECK_THAT(without, !Contains("bundle"));
+    REQUIRE(from_json_line(without));
+    CHECK(from_json_line(without)->bundle.empty());
+    CHECK(from_json_line(without)->steps[0].bundle.empty());
+    result.bundle = "bad/a-forward.h5 bad/a-backward.h5";
+    result.steps[0].bundle = "bad/a-inplace.h5";
+    const auto back = from_json_line(to_json_line(result));
+    REQUIRE(back);
+    CHECK(back->bundle == result.bundle);
+    CHECK(back->steps[0].bundle == result.steps[0].bundle);
+}
+
 TEST_CASE("a journal gives back what was written", "[store][journal]") {
     const TestFolder folder;
     {

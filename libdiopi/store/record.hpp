@@ -25,6 +25,7 @@ struct StepResult {
     std::vector<Deviation> deviations;
     double seconds = 0;        ///< time of the operator's call alone
     std::string warning = {};  ///< class D between the warn and the fail bound; empty otherwise
+    std::string bundle = {};   ///< the file that replays a failure; empty without one
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -35,8 +36,9 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    double seconds = 0;      ///< everything: inputs, reference, calls and checks
-    std::string notes = {};  ///< lines for standard error, such as a memory checker's
+    double seconds = 0;       ///< everything: inputs, reference, calls and checks
+    std::string notes = {};   ///< lines for standard error, such as a memory checker's
+    std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
 };
 
 }  // namespace diopi

@@ -10,7 +10,7 @@ from program import COUNT_KEYS, ProgramTest, case_file, group
 
 CSV_COLUMNS = ["index", "case", "function", "verdict", "dtype", "step", "tensor_info", "max_ulp", "p99_ulp", "max_abs_diff",
                "max_rel_diff", "cosine_similarity", "mismatches", "numel", "worst_index", "actual", "expected", "where",
-               "reason", "repeat"]
+               "reason", "repeat", "bundle"]
 
 
 class SelectionTest(ProgramTest):

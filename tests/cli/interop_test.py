@@ -183,6 +183,29 @@ class InteropTest(ProgramTest):
         self.expect(0, "gen", "--cases", "mine.json", "--force")
         self.assertNotEqual(path.read_bytes(), before)
 
+    def test_read_bundle_prints_a_failure(self):
+        shape = [20, 30]
+        self.write("mine.json", case_file({
+            "group": "mine", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
+            "tolerance": {"atol": 0, "rtol": 0}, "tensors": [{"name": "input", "shapes": [shape]}]}))
+        self.expect(1, "test", "--cases", "mine.json", "--strided", "--save-failures", "bad", "--seed", "5")
+        path = self.folder / "bad/ops-mine-softmax-0-forward.h5"
+        first, call, given, output, difference = self.script("read_bundle.py", path).splitlines()
+        self.assertRegex(first, r"^ops/mine\.softmax\.0 forward failed: out: \d+ of 600 elements differ")
+        self.assertRegex(call, r"^diopiSoftmax out=null input=\{.*\} dim=1$")
+        self.assertEqual((given, output), ("input input float32 (20, 30)", "output out float64 (20, 30)"))
+        self.assertLess(float(difference.split()[-1]), 1e-6)
+        with h5py.File(path) as file:
+            self.assertEqual((file.attrs["diopi_bundle"], file.attrs["seed"], file.attrs["atol"]), (1, 5, 0))
+            self.assertEqual(file.attrs["held_to"], "accuracy class")
+            layouts = {layout["tensor"]: layout for layout in json.loads(file["call"].attrs["layouts"])}
+            self.assertNotEqual((layouts["input"]["strides"], layouts["input"]["offset"]), ([30, 1], 0))
+            values = file["call/tensors/input"][()].astype(np.float64)
+            softmax = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(file["expected/out"][()], softmax, rtol=1e-12)
+            self.assertRegex(file["origin"].attrs["library_hash"], "^[0-9a-f]{16}$")
+            self.assertTrue(file["origin/environment"].attrs["kernel"].startswith("Linux "))
+
     def test_manifest_is_plain_json(self):
         self.write("mine.json", case_file(group("mine", [[4]])))
         self.expect(0, "gen", "--cases", "mine.json", "--seed", "3")

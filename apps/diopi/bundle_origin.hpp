@@ -1,0 +1,13 @@
+/// Where replay bundles come from: the library, the program, the machine.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "core/status.hpp"
+#include "store/bundle.hpp"
+
+namespace diopi {
+
+/// Of a run with this backend. The functions of a linked backend are in the program's own file.
+[[nodiscard]] Result<BundleOrigin> bundle_origin(const Backend& backend);
+
+}  // namespace diopi

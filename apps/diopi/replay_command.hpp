@@ -1,0 +1,26 @@
+/// diopi test --replay FILE: the step of a replay bundle again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+namespace diopi {
+
+struct ReplayCommand {
+    CommonOptions common;
+    std::string file;
+    /// --checks, when it was given.
+    std::optional<std::vector<std::string>> checks;
+    double timeout_s = 300;
+    std::string memory_limit;
+    /// The first option that was given and has no meaning here; empty: none.
+    std::string misplaced;
+};
+
+/// Exit code of the program.
+int run_replay_command(const ReplayCommand& options);
+
+}  // namespace diopi

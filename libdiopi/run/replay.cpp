@@ -1,0 +1,276 @@
+#include "run/replay.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "core/convert.hpp"
+#include "run/guard_fault.hpp"
+#include "run/memory_limit.hpp"
+#include "run/outcome.hpp"
+#include "run/step_run.hpp"
+#include "store/journal.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// What reading may take, where the call may take longer.
+constexpr double kReadSeconds = 60;
+
+/// In the order of the payload's lines.
+constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::library,
+                                                       &BundleOrigin::library_hash, &BundleOrigin::version};
+
+const TensorReference* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
+    const auto found = std::ranges::find(bundle.layouts, place, &TensorReference::tensor);
+    const bool fits = found != bundle.layouts.end() && found->spec.shape == spec.shape;
+    return fits ? &*found : nullptr;
+}
+
+/// The layouts of the bundle, exactly; a tensor that it has none of lies as it comes.
+LayoutRule layout_rule(const Bundle& bundle) {
+    if (bundle.layouts.empty()) return {};
+    return [&bundle](const Place& place, const TensorSpec& spec) -> Layout {
+        if (const TensorReference* stored = layout_at(bundle, place.name(), spec)) {
+            return {stored->spec.strides, stored->offset, stored->extent};
+        }
+        const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
+        return {strides, 0, storage_extent(spec.shape, strides)};
+    };
+}
+
+/// Whether a tensor reserves more memory than a worker's fair share may have.
+bool is_wide(const Bundle& bundle) {
+    constexpr int64_t kWide = int64_t{1} << 28;
+    return std::ranges::any_of(bundle.layouts, [](const TensorReference& layout) {
+        return layout.extent > kWide && layout.extent / 16 > numel(layout.spec.shape);
+    });
+}
+
+void add_tensor(CaseResult& result, const std::string& name, const TensorPtr& tensor) {
+    if (tensor == nullptr) return;
+    result.tensors.push_back({name, std::string(diopi::name(tensor->dtype)), tensor->shape});
+    if (result.dtype.empty()) result.dtype = diopi::name(tensor->dtype);
+}
+
+/// The case as far as the bundle tells.
+CaseResult describe(const Bundle& bundle) {
+    const Call& call = bundle.stored.call;
+    CaseResult result;
+    result.case_id = bundle.case_id;
+    result.suite = bundle.case_id.substr(0, bundle.case_id.find('/'));
+    result.op = call.row->op;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) add_tensor(result, Place{arg}.name(), *tensor);
+        const auto* list = std::get_if<TensorList>(&call.args[i]);
+        for (size_t k = 0; list != nullptr && k < list->size(); ++k) {
+            add_tensor(result, Place{arg, static_cast<int64_t>(k)}.name(), (*list)[k]);
+        }
+    }
+    return result;
+}
+
+void run_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
+              StepResult& result) {
+    if (!options.backend->implements(*step.call.row)) {
+        const std::string what =
+            fmt::format("{} does not implement {}", options.backend->name(), step.call.row->function);
+        return refuse_step(result, not_implemented(what));
+    }
+    if (checks.guard == Guard::kPages) install_guard_fault_handler();
+    StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
+    BundleExpectations expectations(bundle);
+    const Status placed = with_placement(rules, layout_rule(bundle), [&](Placement& placement) {
+        StepRun(rules, expectations, placement).run(step, result);
+    });
+    if (!placed.ok()) refuse_step(result, placed.error());
+}
+
+Result<Checks> checks_of(const Bundle& bundle) {
+    std::vector<std::string> words;
+    for (size_t begin = 0; begin <= bundle.checks.size();) {
+        const size_t end = std::min(bundle.checks.find(' ', begin), bundle.checks.size());
+        if (end > begin) words.push_back(bundle.checks.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return Checks::parse(words);
+}
+
+/// In the worker: the one step as a case's result.
+CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
+    CaseResult result = describe(bundle);
+    StepResult& step_result = result.steps.emplace_back();
+    step_result.step = bundle.step;
+    step_result.function = bundle.function;
+    try {
+        auto step = step_of(bundle);
+        auto checks = options.checks ? Result<Checks>(*options.checks) : checks_of(bundle);
+        if (!step.ok() || !checks.ok()) {
+            refuse_step(step_result, step.ok() ? checks.error() : step.error());
+        } else {
+            run_step(bundle, *step, options, *checks, step_result);
+        }
+    } catch (const std::bad_alloc&) {
+        refuse_step(step_result, failed("out of memory"));
+    } catch (const std::exception& e) {
+        refuse_step(step_result, failed(std::string("an exception came out of the call: ") + e.what()));
+    }
+    result.verdict = step_result.verdict;
+    result.reason = step_result.reason;
+    result.seconds = step_result.seconds;
+    return result;
+}
+
+std::string one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+}
+
+/// The next line of `text`, which is taken off.
+std::string next_line(std::string_view& text) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line;
+}
+
+class Replaying {
+ public:
+    explicit Replaying(const ReplayOptions& options) : options_(options), pool_(options.pool) { pool_.jobs = 1; }
+
+    Result<Replay> run() {
+        if (Status s = read(); !s.ok()) return s.error();
+        if (interrupted()) return interrupted_replay();
+        pool_.memory_limit = memory_limit_of(pool_);
+        const auto work = [&](size_t) { return replayed(); };
+        const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+            replay_.result = settle(replay_.result, outcome, pool_.memory_limit);
+            return Status();
+        };
+        if (Status s = run_in_workers({0}, pool_, work, done); !s.ok()) return s.error();
+        return interrupted() ? interrupted_replay() : Result<Replay>(replay_);
+    }
+
+ private:
+    /// Reads the file once to see whether it can be read, and what it is.
+    Status read() {
+        PoolOptions pool;
+        pool.timeout_s = std::min(kReadSeconds, options_.pool.timeout_s);
+        pool.memory_limit = 0;
+        const auto work = [&](size_t) { return WorkAnswer{summary()}; };
+        const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) { return take(outcome); };
+        return run_in_workers({0}, pool, work, done);
+    }
+
+    /// What the parent must know; "!" and a message when the file is no good.
+    [[nodiscard]] std::string summary() const {
+        try {
+            const auto bundle = read_bundle(options_.file);
+            if (!bundle.ok()) return "!" + bundle.error().message;
+            if (const auto step = step_of(*bundle); !step.ok()) return "!" + step.error().message;
+            if (const auto checks = checks_of(*bundle); !checks.ok()) return "!" + checks.error().message;
+            std::string text = to_json_line(describe(*bundle));
+            text += is_wide(*bundle) ? "\nwide" : "\n";
+            text += fmt::format("\n{}\n{}", static_cast<int>(bundle->verdict), one_line(bundle->reason));
+            for (const auto member : kOriginLines) text += "\n" + one_line(bundle->origin.*member);
+            return text;
+        } catch (const std::exception& e) {
+            return fmt::format("!{} cannot be read: {}", options_.file, e.what());
+        }
+    }
+
+    Status take(const WorkOutcome& outcome) {
+        if (outcome.end != WorkOutcome::End::kFinished) {
+            return bad_input(
+                fmt::format("{} is damaged: the HDF5 library does not survive it ({}); save or copy it "
+                            "anew",
+                            options_.file, outcome.reason));
+        }
+        std::string_view rest = outcome.payload;
+        if (rest.starts_with('!')) return bad_input(std::string(rest.substr(1)));
+        const auto described = from_json_line(next_line(rest));
+        if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
+        replay_.result = *described;
+        const bool wide = next_line(rest) == "wide";
+        // A wide tensor reserves gigabytes and touches few of them.
+        if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
+        const std::string verdict = next_line(rest);
+        for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
+            if (verdict == std::to_string(static_cast<int>(known))) replay_.recorded = known;
+        }
+        replay_.reason = next_line(rest);
+        for (const auto member : kOriginLines) replay_.origin.*member = next_line(rest);
+        return {};
+    }
+
+    [[nodiscard]] WorkAnswer replayed() const {
+        omp_set_num_threads(1);
+        const auto bundle = read_bundle(options_.file);
+        if (!bundle.ok()) {
+            CaseResult result = replay_.result;
+            result.verdict = Verdict::kFailed;
+            result.reason = bundle.error().message;
+            return {to_json_line(result)};
+        }
+        CaseResult result = replay(*bundle, options_);
+        if (options_.after_case) result.notes = options_.after_case(bundle->case_id);
+        name_memory_limit(result, pool_.memory_limit);
+        return {to_json_line(result)};
+    }
+
+    Result<Replay> interrupted_replay() {
+        replay_.interrupted = true;
+        return replay_;
+    }
+
+    const ReplayOptions& options_;
+    PoolOptions pool_;
+    Replay replay_;
+};
+
+}  // namespace
+
+Result<Step> step_of(const Bundle& bundle) {
+    Step step{bundle.step, bundle.function, bundle.stored.call, bundle.outputs};
+    const auto refuse = [&](size_t arg, const std::string& what) {
+        return bad_input(fmt::format("the bundle of {}, {}: {} {}", bundle.case_id, bundle.step,
+                                     step.call.row->args()[arg].name, what));
+    };
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+        const auto same = [&](const OutputSpec& other) { return other.arg == step.outputs[i].arg; };
+        if (std::ranges::count_if(step.outputs, same) > 1) return refuse(step.outputs[i].arg, "is described twice");
+    }
+    for (size_t i = 0; i < step.call.args.size(); ++i) {
+        const Arg& arg = step.call.row->args()[i];
+        if (arg.is_output && arg.is_tensor()) step.call.args[i] = Value();
+    }
+    for (const ArgTensor& value : bundle.expected) {
+        const auto result = step.result_at(value.arg);
+        if (!result) return refuse(value.arg, "has expected values, and the call gives none there");
+        const Tensor& expected = *value.tensor;
+        if (expected.shape == result->spec.shape && expected.dtype == wide_dtype(result->spec.dtype)) continue;
+        return refuse(value.arg,
+                      fmt::format("is expected as {} {}, and the call gives {} {}", name(expected.dtype),
+                                  to_string(expected.shape), name(result->spec.dtype), to_string(result->spec.shape)));
+    }
+    for (const OutputSpec& output : step.outputs) {
+        const bool known = std::ranges::find(bundle.expected, output.arg, &ArgTensor::arg) != bundle.expected.end();
+        if (!known && output.has_meaning && !bundle.random) return refuse(output.arg, "has no expected values");
+    }
+    return step;
+}
+
+Result<std::vector<Expected>> BundleExpectations::expected(const Step&) {
+    std::vector<Expected> values;
+    for (const ArgTensor& value : bundle_->expected) values.push_back({value.arg, value.tensor});
+    return values;
+}
+
+Result<Replay> replay_bundle(const ReplayOptions& options) { return Replaying(options).run(); }
+
+}  // namespace diopi
