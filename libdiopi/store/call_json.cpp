@@ -127,6 +127,11 @@ bool is_sparse(const Value& value) {
            std::ranges::any_of(*list, [](const TensorPtr& t) { return t != nullptr && t->is_sparse(); });
 }
 
+/// did_you_mean for a word that a stranger wrote: the distance to a long one takes long.
+std::string hint(const std::string& word, std::span<const std::string> known) {
+    return word.size() > kMostName ? "" : did_you_mean(word, known);
+}
+
 /// The bounds of what a reader takes, and whether a key occurs twice: what the parser looks at on its way.
 class Watch {
  public:
@@ -173,7 +178,7 @@ class Reader {
             std::vector<std::string> known;
             for (const Row& r : rows()) known.emplace_back(r.function);
             return fail("/function",
-                        fmt::format("the standard has no function '{}'{}", function, did_you_mean(function, known)));
+                        fmt::format("the standard has no function '{}'{}", function, hint(function, known)));
         }
         const Json& args = json["args"];
         if (!args.is_array() || args.size() != row->num_args) {
@@ -230,7 +235,7 @@ class Reader {
         const std::vector<std::string> known(wanted.begin(), wanted.end());
         for (const auto& [key, value] : json.items()) {
             if (std::ranges::find(known, key) != known.end()) continue;
-            return fail(at, fmt::format("unknown member '{}'{}", key, did_you_mean(key, known)));
+            return fail(at, fmt::format("unknown member '{}'{}", key, hint(key, known)));
         }
         for (const std::string& key : known) {
             if (!json.contains(key)) return fail(at, fmt::format("member '{}' is missing", key));

@@ -191,6 +191,10 @@ TEST_CASE("what a call's JSON may not say is refused by member and reason", "[st
         CHECK_THAT(stored.error().message, Contains("file.h5: ") && Contains(row.message));
     }
     CHECK_THAT(read("[]").error().message, Contains("an object is wanted"));
+    // Suggestions for such a name would take minutes.
+    const std::string endless(size_t{4} << 20, 'd');
+    CHECK_FALSE(read(with(add_text(), "diopiAdd", endless)).ok());
+    CHECK_FALSE(read(with(add_text(), "\"function\"", '"' + endless + '"')).ok());
     const std::string input = add_text();
     const size_t begin = input.find("{\"name\":\"input\""), end = input.find(",{\"name\":\"other\"");
     const std::string null_input = input.substr(0, begin) + R"({"name":"input","kind":"null"})" + input.substr(end);
