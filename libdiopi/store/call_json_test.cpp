@@ -212,7 +212,7 @@ TEST_CASE("a call that does not fit its C types, or is sparse, is not written", 
     CHECK_THAT(call_to_json(call, place_of).error().message, Contains("input is sparse"));
 }
 
-TEST_CASE("outputs and layouts come back; an output that the function has not is refused", "[store][call_json]") {
+TEST_CASE("outputs and layouts come back, an output that the function has not is refused", "[store][call_json]") {
     const diopi::Row& row = *find_row("diopiAdd");
     const std::vector<OutputSpec> outputs = {{0, {{2, 3}, Dtype::bfloat16, {1, 2}}, false}};
     const auto read_back = outputs_from_json(outputs_to_json(row, outputs), "f", row);
