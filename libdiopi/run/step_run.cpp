@@ -166,8 +166,24 @@ void StepRun::judge_pair(const Step& step, Trial& first, StepResult& result) {
     judge_integrity(*second, result);
     const int64_t kept = bytes_kept(*second);
     compare_pair(step, first, *second, result);
-    if (rules_.random) fail_step(result, check_random(step, first.placed, second->placed, *context_));
+    if (rules_.random) judge_random(step, first, *second, result);
     if (rules_.checks.leaks) judge_leak(step, *second, kept, result);
+}
+
+void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepResult& result) {
+    Step reseeded = step;
+    Generator other;
+    for (Value& value : reseeded.call.args) {
+        auto* handle = std::get_if<diopiGeneratorHandle_t>(&value);
+        if (handle == nullptr) continue;
+        other = {~(*handle)->seed, (*handle)->offset};
+        *handle = &other;
+    }
+    auto third = attempt(reseeded, Poison::kSecond);
+    if (!third.ok()) return fail_step(result, "the run with another seed failed: " + third.error().message);
+    if (!third->outcome.ok()) return fail_step(result, "the run with another seed failed: " + third->outcome.message);
+    fail_step(result, check_random(step, {first.placed, second.placed, third->placed}, *context_));
+    context_->release();
 }
 
 void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result) {
