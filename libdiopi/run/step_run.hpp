@@ -61,7 +61,8 @@ class StepRun {
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
     void judge(const Step& step, const std::vector<Expected>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
-    void judge_pair(const Step& step, Trial& first, StepResult& result);
+    void judge_pair(const Step& step, const std::vector<Expected>& expected, Trial& first, StepResult& result);
+    void judge_second(const Step& step, const std::vector<Expected>& expected, Trial& second, StepResult& result);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);

@@ -47,6 +47,7 @@ constexpr CheckWords kChecks[] = {
     {"never written", "poison"},
     {"the second run failed", "repeat"},
     {"runs on the same", "repeat"},
+    {"a second run is wrong", "repeat"},
     {"same generator state", "repeat"},
     {"bytes of memory at each", "leaks"},
     {"generator", "generator"},
@@ -56,10 +57,10 @@ constexpr CheckWords kChecks[] = {
     {"NaN", "NaN/Inf"},
     {"inf", "NaN/Inf"},
     {"elements differ", "values"},
-    {"std", "law"},
+    {"standard deviation", "law"},
     {"mean", "law"},
     {"Kolmogorov", "law"},
-    {"repeat", "law"},
+    {"second time", "law"},
 };
 
 /// Faults that no run has seen yet, shared with the workers: one flag for each function and fault.

@@ -49,13 +49,18 @@ std::vector<Step> steps_of(const Case& c) {
     return steps;
 }
 
-/// What makes a case another kind of case: dtypes, ranks, missing arguments, parameters that are there.
+/// What makes a case another kind of case: dtypes, ranks, dims of size 1, tails of tiles, missing arguments, parameters
+/// that are there.
 std::string kind_of(const Case& c) {
     std::string kind = c.group;
     for (const CaseTensor& tensor : c.tensors) {
         kind += "/" + tensor.name + (tensor.absent ? "-" : "");
         for (const TensorSpec& spec : tensor.specs) {
-            kind += std::string(name(spec.dtype)) + std::to_string(spec.shape.size());
+            kind += name(spec.dtype);
+            for (const int64_t size : spec.shape) kind += size == 1 ? '1' : 'n';
+            // Whether tiles of 8 and 16 have a tail.
+            const int64_t n = numel(spec.shape);
+            kind += n > 16 && n % 8 != 0 ? "t" : "";
         }
     }
     for (const auto& [name, param] : c.params) kind += "/" + name;

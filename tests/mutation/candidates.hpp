@@ -21,8 +21,8 @@ struct Candidate {
 
 struct CandidateOptions {
     std::vector<std::string> ops;  ///< empty: all
-    size_t plain = 24;             ///< at most so many cases of a function without options
-    size_t varied = 10;            ///< and of each option
+    size_t plain = 64;             ///< at most so many cases of a function without options
+    size_t varied = 16;            ///< and of each option
     int64_t largest_cost = 40'000'000;
 };
 

@@ -24,6 +24,7 @@ struct Fault {
     /// Which functions it may strike at all; null: all.
     bool (*applies)(const Row&) = nullptr;
     Ending ending = Ending::kReturns;
+    bool strikes_later = false;  ///< not at the first call
 };
 
 /// All faults; the tables of the files faults_*.cpp in a row.
@@ -44,7 +45,8 @@ std::span<const Fault> memory_faults();
 std::span<const Fault> process_faults();
 std::span<const Fault> random_faults();
 
-/// Any library with one fault in one of its functions: the innermost tool of a chain.
+/// Any library with one fault in one of its functions: the innermost tool of a chain. Where the fault made no
+/// difference to the first call, that call is declined, which ends the run.
 class Faulty final : public Interceptor {
  public:
     /// A null fault: the decorator alone.

@@ -76,7 +76,7 @@ void wrong_representation(Scene& scene) {
     const Tensor& tensor = *result->tensor;
     const Dtype other = packed_dtype(tensor.dtype);
     if (other == Dtype::unsupported) return;
-    const TensorPtr bytes = dense_copy(tensor);
+    const TensorPtr bytes = dense_copy(*result->before);
     if (is_floating(other)) {
         Tensor packed = *bytes;
         packed.dtype = other;

@@ -54,9 +54,11 @@ constexpr Fault kFaults[] = {
     {"PX", "exit", "ends the process with exit code 0", end_process, nullptr, Ending::kDies},
     {"PH", "hang", "never returns", hang, nullptr, Ending::kHangs},
     {"PP", "stray_output", "writes a line to standard output", print_stray, nullptr, Ending::kDies},
-    {"PE", "error_sometimes", "returns an error at every second call", error_sometimes},
-    {"PN", "nondeterministic", "one bit differs at every second call", nondeterministic, repeats},
-    {"P2", "wrong_again", "one element is wrong from the second call on", wrong_again},
+    {"PE", "error_sometimes", "returns an error at every second call", error_sometimes, nullptr, Ending::kReturns,
+     true},
+    {"PN", "nondeterministic", "one bit differs at every second call", nondeterministic, repeats, Ending::kReturns,
+     true},
+    {"P2", "wrong_again", "one element is wrong from the second call on", wrong_again, nullptr, Ending::kReturns, true},
 };
 
 }  // namespace

@@ -44,27 +44,27 @@ std::string repeat_of(const Cell& cell, const Candidate& candidate) {
 std::string marks_table(const CampaignRecord& record, const CampaignOptions& options) {
     size_t width = 0;
     for (const FunctionRecord& function : record.functions) width = std::max(width, short_name(*function.row).size());
-    std::string text = fmt::format("{:<{}}", "", width);
-    for (const Fault* fault : options.faults) text += fmt::format(" {}", fault->code);
-    std::string_view op;
-    for (const FunctionRecord& function : record.functions) {
-        if (function.row->op != op) text += fmt::format("\n{}", op.empty() ? "" : "");
-        op = function.row->op;
-        text += fmt::format("{:<{}}", short_name(*function.row), width);
-        for (size_t f = 0; f < options.faults.size(); ++f) {
-            text += fmt::format(" {} ", sign_of(mark_of(function.sightings[f], *options.faults[f], *function.row)));
-        }
-        text.erase(text.find_last_not_of(' ') + 1);
+    std::string text;
+    // Codes are written downwards.
+    for (const size_t line : {size_t{0}, size_t{1}}) {
+        text += fmt::format("{:<{}}", "", width);
+        for (const Fault* fault : options.faults) text += fmt::format(" {}", fault->code[line]);
         text += "\n";
     }
-    while (text.find("\n\n") != std::string::npos) text.erase(text.find("\n\n"), 1);
+    for (const FunctionRecord& function : record.functions) {
+        text += fmt::format("{:<{}}", short_name(*function.row), width);
+        for (size_t f = 0; f < options.faults.size(); ++f) {
+            text += fmt::format(" {}", sign_of(mark_of(function.sightings[f], *options.faults[f], *function.row)));
+        }
+        text += "\n";
+    }
     return text;
 }
 
 std::string legend(const CampaignOptions& options) {
     std::string text = "+ seen   - not seen   e excused   . never made a difference\n\n";
     for (const Fault* fault : options.faults)
-        text += fmt::format("{}  {:<24} {}\n", fault->code, fault->name, fault->text);
+        text += fmt::format("{} {:<24} {}\n", fault->code, fault->name, fault->text);
     return text;
 }
 
@@ -80,6 +80,7 @@ std::string checks_table(const CampaignRecord& record, const CampaignOptions& op
     for (const std::string& check : checks) text += fmt::format(" {:>9}", check);
     text += "\n";
     for (const Fault* fault : options.faults) {
+        if (!counts.contains(std::string(fault->name))) continue;
         text += fmt::format("{:<24}", fault->name);
         for (const std::string& check : checks) {
             const int count = counts[std::string(fault->name)][check];
