@@ -1,10 +1,12 @@
 /// Each fault does what it says, and nothing else.
 #include "fault.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <set>
 
 using namespace diopi;
