@@ -62,7 +62,7 @@ class StepRun {
     void judge(const Step& step, const std::vector<Expected>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
     void judge_pair(const Step& step, const std::vector<Expected>& expected, Trial& first, StepResult& result);
-    void judge_second(const Step& step, const std::vector<Expected>& expected, Trial& second, StepResult& result);
+    [[nodiscard]] std::string wrong_in_second(const Step& step, const std::vector<Expected>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
@@ -78,7 +78,8 @@ class StepRun {
     Context* context_;
     Chain chain_;
     std::vector<Expected> actual_;
-    std::string words_;  ///< what the worker does, should it die
+    std::string second_reason_;  ///< what is wrong with the second run alone
+    std::string words_;          ///< what the worker does, should it die
 };
 
 }  // namespace diopi
