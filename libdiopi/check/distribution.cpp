@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -102,6 +103,39 @@ void check_kolmogorov(const Sample& sample, const Distribution& law, Distributio
         fail(check, "Kolmogorov-Smirnov distance " + print(check.statistic) + " of " + std::to_string(points.size()) +
                         " values (p " + print(p) + ")");
     }
+}
+
+/// So many numbers in a row come twice by chance less than once in 2^64 samples, where a law has 2^12 values or more.
+constexpr int64_t kRunLength = 8;
+constexpr double kLeastValues = 4096;
+/// About so many runs are compared.
+constexpr int64_t kRuns = int64_t{1} << 16;
+
+uint64_t hash_of_run(const double* values) {
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < kRunLength; ++i) {
+        hash = (hash ^ std::bit_cast<uint64_t>(values[i])) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/// Whether a sequence of numbers comes again: blocks that draw from the same counters. Which runs are compared depends
+/// on their own values, so that both of a pair are among them.
+void check_repetition(const Sample& sample, const Distribution& law, DistributionCheck& check) {
+    const double spread = law.law == Law::kNormal ? law.b : law.b - law.a;
+    const bool coarse = is_half(sample.dtype) || !is_floating(sample.dtype);
+    const double most = std::max(std::fabs(law.a), std::fabs(law.b));
+    if (coarse || spread < kLeastValues * ulp_of(most, sample.format)) return;
+    const auto one_in = static_cast<uint64_t>(sample.n / kRuns + 1);
+    std::vector<uint64_t> runs;
+    for (int64_t i = 0; i + kRunLength <= sample.n; ++i) {
+        const uint64_t hash = hash_of_run(sample.values + i);
+        if (hash % one_in == 0) runs.push_back(hash);
+    }
+    std::ranges::sort(runs);
+    if (std::ranges::adjacent_find(runs) == runs.end()) return;
+    fail(check, std::to_string(kRunLength) + " numbers in a row come a second time: parts of the sample repeat others");
 }
 
 void measure(const Sample& sample, DistributionCheck& check) {
@@ -234,6 +268,7 @@ void check_law(const Sample& sample, const Distribution& law, DistributionCheck&
     if (!check.passed || sample.n < kLeastSample) return;
     check_moments(sample, law, check);
     if (integers) check_categories(sample, law, check);
+    if (!integers) check_repetition(sample, law, check);
     check_kolmogorov(sample, law, check);
 }
 

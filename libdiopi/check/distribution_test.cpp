@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -70,6 +71,17 @@ TEST_CASE("a sample of another law is refused") {
         CHECK_FALSE(follows(normal(dtype, 10'000, 0, 1.1), Law::kNormal, 0, 1));
         CHECK_FALSE(follows(uniform(dtype, 10'000, -std::sqrt(3.0), std::sqrt(3.0)), Law::kNormal, 0, 1));
         CHECK_FALSE(follows(draw(dtype, 10'000, [](auto&) { return 0.5; }), Law::kUniform, 0, 1));
+    }
+}
+
+TEST_CASE("a sample that repeats itself is refused, whatever its law") {
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+        for (const int64_t n : {40, 10'000, 300'000}) {
+            const Tensor actual = normal(dtype, n, 3, 0.5);
+            const size_t half = actual.nbytes() / 2;
+            std::memcpy(actual.data_as<char>() + half, actual.data(), half);
+            CHECK_FALSE(follows(actual, Law::kNormal, 3, 0.5));
+        }
     }
 }
 

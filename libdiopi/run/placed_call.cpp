@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/strided.hpp"
+#include "run/random_check.hpp"
 
 namespace diopi {
 
@@ -16,6 +17,9 @@ Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Po
 
 Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Place& place, Placement& placement) {
     if (tensor == nullptr) return tensor;
+    if (place.arg.is_inout && draws_into(*call_.row, place.arg.name)) {
+        return placement.output({tensor->shape, tensor->dtype, tensor->strides}, place, poison_);
+    }
     if (place.arg.is_inout) return placement.inout(*tensor, place);
     inputs_.push_back(tensor);
     return placement.input(tensor, place);
@@ -38,6 +42,7 @@ Status PlacedCall::place_inputs(Placement& placement) {
         } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&call_.args[i])) {
             *generator_ = **handle;
             *handle = generator_.get();
+            has_generator_ = true;
         }
     }
     return {};

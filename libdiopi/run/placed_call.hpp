@@ -14,10 +14,13 @@ namespace diopi {
 class PlacedCall {
  public:
     /// Each call has its own outputs and in-out arguments, and its own copy of the generator, in the state that the
-    /// step gives it. A second call on the same placement shares the const inputs.
+    /// step gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
+    /// overwrite are filled as outputs are.
     [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
 
     [[nodiscard]] Call& call() { return call_; }
+    /// The call's own generator; null in a call without any.
+    [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
     /// The tensor at an argument in host memory, after the call.
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
     /// Whether every const tensor still holds what it held before the call.
@@ -35,6 +38,7 @@ class PlacedCall {
     Call call_;
     Poison poison_;
     std::unique_ptr<Generator> generator_;
+    bool has_generator_ = false;
     std::vector<TensorPtr> inputs_;  ///< the host tensors behind the const arguments
     std::vector<size_t> outputs_;    ///< arguments that were given memory
 };

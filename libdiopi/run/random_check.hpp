@@ -1,11 +1,23 @@
-/// Class F: what a random operator drew follows its law, and the same generator state gives the same numbers.
+/// Class F: what a random operator drew follows its law, the same generator state gives the same numbers, another seed
+/// others, and the state advances.
 #pragma once
+
+#include <string_view>
 
 #include "run/placed_call.hpp"
 
 namespace diopi {
 
-/// `first` and `second` are two runs of the step from the same generator state.
-[[nodiscard]] Status check_random(const Step& step, PlacedCall& first, PlacedCall& second, Context& context);
+/// Whether random numbers overwrite that argument, so that what it held before means nothing.
+[[nodiscard]] bool draws_into(const Row& row, std::string_view arg);
+
+/// Three runs of one step: two from the same generator state, the third with another seed.
+struct RandomRuns {
+    PlacedCall& first;
+    PlacedCall& second;
+    PlacedCall& other_seed;
+};
+
+[[nodiscard]] Status check_random(const Step& step, const RandomRuns& runs, Context& context);
 
 }  // namespace diopi

@@ -64,7 +64,9 @@ class StepRun {
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
     void judge(const Step& step, const std::vector<Expected>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
-    void judge_pair(const Step& step, Trial& first, StepResult& result);
+    void judge_pair(const Step& step, const std::vector<Expected>& expected, Trial& first, StepResult& result);
+    [[nodiscard]] std::string wrong_in_second(const Step& step, const std::vector<Expected>& expected, Trial& second);
+    void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
     void compare_one(const Step& step, const Tensor& actual, const Expected& value, StepResult& result);
@@ -79,7 +81,8 @@ class StepRun {
     Context* context_;
     Chain chain_;
     std::vector<Expected> actual_;
-    std::string words_;  ///< what the worker does, should it die
+    std::string second_reason_;  ///< what is wrong with the second run alone
+    std::string words_;          ///< what the worker does, should it die
 };
 
 }  // namespace diopi

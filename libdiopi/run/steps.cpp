@@ -121,6 +121,20 @@ Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, co
     return Step{name, function, std::move(*call), std::move(*outputs)};
 }
 
+Result<TensorPtr> CaseSteps::incoming_gradient(const TensorSpec& spec) const {
+    constexpr Fill kGradientFills[] = {Fill::kRandn, Fill::kPositive, Fill::kExact};
+    const Fill fill = case_->tensors.empty() ? Fill::kOnes : case_->tensors.front().fill.fn;
+    const bool as_filled = case_->varied && std::ranges::find(kGradientFills, fill) != std::end(kGradientFills);
+    if (!as_filled) return ones(spec);
+    CaseTensor gradient;
+    gradient.name = "grad_output";
+    gradient.specs = {spec};
+    gradient.fill.fn = fill;
+    auto drawn = draw(gradient, case_->key(seed_));
+    if (!drawn.ok()) return drawn.error();
+    return drawn->front();
+}
+
 Result<Step> CaseSteps::plan_backward() {
     if (rows_.backward == nullptr || rows_.saving == nullptr) {
         return not_implemented("the standard has no backward function of " + case_->op);
@@ -138,7 +152,7 @@ Result<Step> CaseSteps::plan_backward() {
         if (!tensor.ok()) return tensor.error();
         forward->call.args[output.arg] = *tensor;
     }
-    auto grad = ones(forward->outputs.front().spec);
+    auto grad = incoming_gradient(forward->outputs.front().spec);
     if (!grad.ok()) return grad.error();
     auto call = bind_backward(*rows_.backward, *case_, forward->call, *grad);
     if (!call.ok()) return call.error();

@@ -54,15 +54,18 @@ class CaseSteps final : public Expectations {
 
  private:
     CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
-        : case_(&c), baseline_(baseline), generator_{c.key(seed), 0} {}
+        : case_(&c), seed_(seed), baseline_(baseline), generator_{c.key(seed), 0} {}
     Status take_inputs(uint64_t seed);
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
+    /// Ones, or numbers of the fill that varies the case: of ones, what a softmax or a norm takes back is 0 everywhere.
+    [[nodiscard]] Result<TensorPtr> incoming_gradient(const TensorSpec& spec) const;
     /// The baseline's expected values of a step that it has; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<Expected>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);
 
     const Case* case_;
+    uint64_t seed_;
     const CaseBaseline* baseline_;
     Generator generator_;
     CaseRows rows_;

@@ -1,0 +1,149 @@
+#include "candidates.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "cases/bind.hpp"
+#include "cases/catalogue.hpp"
+#include "cases/variant.hpp"
+#include "run/cost.hpp"
+
+namespace diopi::mutation {
+
+namespace {
+
+/// A run that a user would make, and its options in words.
+struct RunKind {
+    const char* options;
+    VariantOptions variant;
+    size_t most = SIZE_MAX;  ///< cases of a function; the page of each element of a wide tensor takes its time
+};
+
+const RunKind kRuns[] = {
+    {"", {}},
+    {"--strided", {.layout = {.strided = true}}},
+    {"--fill special", {.fill = Fill::kSpecial}},
+    {"--fill signed", {.fill = Fill::kRandn}},
+    {"--fill exact", {.fill = Fill::kExact}},
+    {"--empty", {.empty = true}},
+    {"--zero-dim", {.zero_dim = true}},
+    {"--four-bytes", {.four_bytes = true}},
+    {"--nhwc", {.layout = {.nhwc = true}}},
+    {"--wide", {.layout = {.wide = true}}, 2},
+};
+
+/// Faults beyond element 2^15 need a case that has it: the cheapest such one of a function is always taken.
+constexpr int64_t kLargeNumel = (int64_t{1} << 15) + 1;
+
+struct Step {
+    const char* name;
+    const Row* row;
+};
+
+std::vector<Step> steps_of(const Case& c) {
+    auto rows = rows_for(c);
+    if (!rows.ok()) return {};
+    std::vector<Step> steps = {{"forward", rows->forward != nullptr ? rows->forward : rows->inplace}};
+    if (c.inplace && rows->inplace != nullptr) steps.push_back({"inplace", rows->inplace});
+    if (c.backward && rows->backward != nullptr) steps.push_back({"backward", rows->backward});
+    return steps;
+}
+
+/// What makes a case another kind of case: dtypes, ranks, dims of size 1, tails of tiles, missing arguments, parameters
+/// that are there.
+std::string kind_of(const Case& c) {
+    std::string kind = c.group;
+    for (const CaseTensor& tensor : c.tensors) {
+        kind += "/" + tensor.name + (tensor.absent ? "-" : "");
+        for (const TensorSpec& spec : tensor.specs) {
+            kind += name(spec.dtype);
+            for (const int64_t size : spec.shape) kind += size == 1 ? '1' : 'n';
+            // Whether tiles of 8 and 16 have a tail.
+            const int64_t n = numel(spec.shape);
+            kind += n > 16 && n % 8 != 0 ? "t" : "";
+        }
+    }
+    for (const auto& [name, param] : c.params) kind += "/" + name;
+    return kind;
+}
+
+int64_t largest_numel(const Case& c) {
+    int64_t largest = 0;
+    for (const CaseTensor& tensor : c.tensors) {
+        for (const TensorSpec& spec : tensor.specs) largest = std::max(largest, numel(spec.shape));
+    }
+    return largest;
+}
+
+/// Of candidates in the order of their cost: the first of each kind, then the second of each, up to `most`.
+std::vector<Candidate> chosen(std::vector<Candidate> all, size_t most, int64_t largest_cost) {
+    const bool is_plain = !all.empty() && all.front().options.empty();
+    std::ranges::stable_sort(all, {}, &Candidate::cost);
+    std::map<std::string, int64_t> seen;
+    std::vector<std::pair<int64_t, size_t>> order;
+    const auto large = std::ranges::find_if(all, [](const Candidate& x) { return largest_numel(x.c) >= kLargeNumel; });
+    for (size_t i = 0; i < all.size(); ++i) {
+        const bool is_large = is_plain && large != all.end() && i == static_cast<size_t>(large - all.begin());
+        // Empty cases tell nothing but whether something crashes.
+        const bool late = largest_numel(all[i].c) == 0;
+        if (!is_large && all[i].cost > largest_cost && !order.empty()) continue;
+        order.emplace_back(is_large ? -1 : seen[kind_of(all[i].c)]++ + (late ? 100 : 0), i);
+    }
+    std::ranges::stable_sort(order);
+    if (order.size() > most) order.resize(most);
+    std::ranges::sort(order, {}, &std::pair<int64_t, size_t>::second);
+    std::vector<Candidate> out;
+    for (const auto& [rank, i] : order) out.push_back(std::move(all[i]));
+    return out;
+}
+
+Candidate candidate(const Case& c, const Step& step, const char* options, const Backend& backend) {
+    Candidate made{step.row, step.name, c, options, 0};
+    for (const char* other : {"forward", "inplace", "backward"}) {
+        if (other != std::string_view(step.name)) made.c.skipped_steps.push_back({other, "another function's"});
+    }
+    made.cost = cost_of(c, backend);
+    return made;
+}
+
+}  // namespace
+
+Result<std::vector<Candidate>> find_candidates(const std::string& cases_folder, const CandidateOptions& options) {
+    auto catalogue = Catalogue::load(cases_folder, {});
+    if (!catalogue.ok()) return catalogue.error();
+    auto backend = find_backend("cpu");
+    if (!backend.ok()) return backend.error();
+    std::vector<std::string> ops = options.ops;
+    if (ops.empty()) ops = catalogue->list_ops();
+    std::vector<Candidate> all;
+    for (const std::string& op : ops) {
+        auto cases = catalogue->cases_of(op);
+        if (!cases.ok()) return cases.error();
+        std::map<size_t, std::vector<Candidate>> of_row;
+        for (const RunKind& run : kRuns) {
+            std::map<size_t, std::vector<Candidate>> found;
+            for (const Case& c : *cases) {
+                if (!(*backend)->implements(c.op)) continue;
+                auto varied = vary(c, run.variant);
+                if (!varied.ok()) return varied.error();
+                if (!varied->skip_reason.empty()) continue;
+                for (const Step& step : steps_of(varied->changed)) {
+                    if (!(*backend)->implements(*step.row)) continue;
+                    found[step.row->index()].push_back(candidate(varied->changed, step, run.options, **backend));
+                }
+            }
+            for (auto& [row, list] : found) {
+                const size_t most = std::min(run.most, *run.options == '\0' ? options.plain : options.varied);
+                for (Candidate& x : chosen(std::move(list), most, options.largest_cost)) {
+                    of_row[row].push_back(std::move(x));
+                }
+            }
+        }
+        for (auto& [row, list] : of_row) {
+            for (Candidate& x : list) all.push_back(std::move(x));
+        }
+    }
+    return all;
+}
+
+}  // namespace diopi::mutation

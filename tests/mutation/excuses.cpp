@@ -1,0 +1,26 @@
+#include "excuses.hpp"
+
+#include <algorithm>
+
+namespace diopi::mutation {
+
+namespace {
+
+bool is_loose(const Row& row) { return row.accuracy == AccuracyClass::D || row.accuracy == AccuracyClass::E; }
+
+constexpr Excuse kExcuses[] = {
+    {"truncation", "classes D and E", is_loose,
+     "the error is below one ulp of the result, and class D allows one ulp and more, class E its atol + rtol"},
+};
+
+}  // namespace
+
+std::span<const Excuse> excuses() { return kExcuses; }
+
+const Excuse* find_excuse(std::string_view fault, const Row& row) {
+    const auto found =
+        std::ranges::find_if(kExcuses, [&](const Excuse& x) { return x.fault == fault && x.covers(row); });
+    return found == std::end(kExcuses) ? nullptr : &*found;
+}
+
+}  // namespace diopi::mutation

@@ -1,0 +1,22 @@
+/// Faults that no data can show in some functions, by name and with the reason.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "schema/schema.hpp"
+
+namespace diopi::mutation {
+
+struct Excuse {
+    std::string_view fault;
+    std::string_view functions;  ///< in words
+    bool (*covers)(const Row&);
+    std::string_view reason;
+};
+
+[[nodiscard]] std::span<const Excuse> excuses();
+/// Null where the fault must be seen in that function.
+[[nodiscard]] const Excuse* find_excuse(std::string_view fault, const Row& row);
+
+}  // namespace diopi::mutation

@@ -1,0 +1,310 @@
+/// Each fault does what it says, and nothing else.
+#include "fault.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <set>
+
+using namespace diopi;
+using namespace diopi::mutation;
+
+namespace {
+
+const Backend& cpu() { return **find_backend("cpu"); }
+
+TensorPtr floats(const Shape& shape, const std::function<double(int64_t)>& value, Dtype dtype = Dtype::float32) {
+    auto made = make_tensor(cpu_device(), {shape, dtype, {}});
+    REQUIRE(made.ok());
+    std::vector<double> values;
+    for (int64_t i = 0; i < (*made)->numel(); ++i) values.push_back(value(i));
+    put_values(values, **made);
+    return *made;
+}
+
+constexpr double kBefore = -100;
+
+/// out (3, 7) = i + 1 + 1/3, and what memory held there is -100.
+struct Sum {
+    explicit Sum(Shape shape = {3, 7}, Dtype dtype = Dtype::float32) : call(*find_row("diopiAdd")) {
+        call["out"] = floats(
+            shape, [](int64_t) { return kBefore; }, dtype);
+        call["input"] = floats(
+            shape, [](int64_t i) { return double(i) + 1; }, dtype);
+        call["other"] = floats(
+            shape, [](int64_t) { return 1.0 / 3; }, dtype);
+        call["alpha"] = Scalar::of(int64_t{1});
+    }
+    /// The fault at the first call; its results.
+    std::vector<double> with(std::string_view name) {
+        const Fault* fault = find_fault(name);
+        REQUIRE(fault != nullptr);
+        faulty.emplace(*call.row, fault);
+        return again();
+    }
+    std::vector<double> again() {
+        Context context(cpu_device());
+        Chain chain(cpu());
+        chain.add(*faulty);
+        outcome = chain.run(call, context);
+        return values_of(*call.tensor("out"));
+    }
+    std::vector<double> right() {
+        Context context(cpu_device());
+        REQUIRE(Chain(cpu()).run(call, context).ok());
+        return values_of(*call.tensor("out"));
+    }
+    Call call;
+    std::optional<Faulty> faulty;
+    Outcome outcome;
+};
+
+/// Positions at which the fault made a difference, and that it was noticed.
+std::vector<size_t> struck(Sum& sum, std::string_view fault) {
+    const std::vector<double> wrong = sum.with(fault);
+    CHECK(sum.faulty->planted());
+    const std::vector<double> right = sum.right();
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < right.size(); ++i) {
+        if (std::memcmp(&wrong[i], &right[i], sizeof(double)) != 0) positions.push_back(i);
+    }
+    return positions;
+}
+
+std::vector<size_t> struck(std::string_view fault) {
+    Sum sum;
+    return struck(sum, fault);
+}
+
+}  // namespace
+
+TEST_CASE("faults have names and codes of their own") {
+    std::set<std::string_view> names, codes;
+    for (const Fault& fault : faults()) {
+        CHECK(names.insert(fault.name).second);
+        CHECK(codes.insert(fault.code).second);
+        CHECK(fault.code.size() == 2);
+        CHECK(find_fault(fault.code) == &fault);
+    }
+    CHECK(names.size() >= 20);
+    CHECK(find_fault("no_such_fault") == nullptr);
+}
+
+TEST_CASE("without a fault the decorator changes nothing") {
+    Sum sum;
+    const auto right = sum.right();
+    sum.faulty.emplace(*sum.call.row, nullptr);
+    CHECK(sum.again() == right);
+    CHECK_FALSE(sum.faulty->planted());
+}
+
+TEST_CASE("a fault stays out of other functions") {
+    Sum sum;
+    const auto right = sum.right();
+    sum.faulty.emplace(*find_row("diopiSub"), find_fault("stale"));
+    CHECK(sum.again() == right);
+    CHECK_FALSE(sum.faulty->planted());
+}
+
+TEST_CASE("elements that are not written keep what memory held") {
+    CHECK(struck("last_unwritten") == std::vector<size_t>{20});
+    CHECK(struck("row_ends_unwritten") == std::vector<size_t>{6, 13, 20});
+    CHECK(struck("tile_8_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(struck("tile_16_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(struck("stale").size() == 21);
+    Sum sum;
+    CHECK(sum.with("last_unwritten").back() == kBefore);
+}
+
+TEST_CASE("wrong elements are where the fault says") {
+    CHECK(struck("middle_wrong") == std::vector<size_t>{10});
+    CHECK(struck("sign_wrong") == std::vector<size_t>{20});
+    CHECK(struck("tile_8_shifted") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(struck("rows_swapped").size() == 14);
+    CHECK(struck("accumulated").size() == 21);
+    Sum large({2, 1 << 15});
+    CHECK(struck(large, "large_index_wrong") == std::vector<size_t>{1 << 15});
+    Sum shifted;
+    CHECK(shifted.with("tile_8_shifted")[16] == shifted.right()[15]);
+    Sum swapped({2, 2});
+    const auto turned = swapped.with("axes_swapped");
+    const auto right = swapped.right();
+    CHECK(turned == std::vector<double>{right[0], right[2], right[1], right[3]});
+}
+
+TEST_CASE("a fault that cannot strike is not planted, and the call is declined") {
+    Sum sum({8});
+    sum.with("tile_8_unwritten");
+    CHECK_FALSE(sum.faulty->planted());
+    CHECK(sum.outcome.error == diopiNoImplement);
+}
+
+TEST_CASE("NaN, infinity and denormals are lost") {
+    Sum sum({3}, Dtype::float16);
+    sum.call["input"] = floats(
+        {3}, [](int64_t i) { return i == 0   ? NAN
+                                    : i == 1 ? INFINITY
+                                             : 0x1p-20; }, Dtype::float16);
+    sum.call["other"] = floats(
+        {3}, [](int64_t) { return 0; }, Dtype::float16);
+    CHECK(sum.with("nan_swallowed")[0] == 0);
+    CHECK(sum.with("infinity_saturated")[1] == 65504);
+    CHECK(sum.with("denormals_flushed")[2] == 0);
+}
+
+TEST_CASE("truncation takes the number towards zero where rounding took the other") {
+    Sum sum({64}, Dtype::float16);
+    const auto wrong = sum.with("truncation");
+    const auto right = sum.right();
+    const auto a = values_of(*sum.call.tensor("input"));
+    const auto b = values_of(*sum.call.tensor("other"));
+    size_t truncated = 0;
+    for (size_t i = 0; i < wrong.size(); ++i) {
+        CHECK(wrong[i] <= a[i] + b[i]);
+        CHECK((wrong[i] == right[i]) == (right[i] <= a[i] + b[i]));
+        truncated += wrong[i] == right[i] ? 0 : 1;
+    }
+    CHECK(truncated > 0);
+}
+
+TEST_CASE("a float16 accumulator leaves an error of its roundoff times the sum of magnitudes") {
+    Call call(*find_row("diopiSum"));
+    call["out"] = floats({2}, [](int64_t) { return 0; });
+    call["input"] = floats({2, 64}, [](int64_t i) { return i % 2 == 0 ? 1.0 : -1.0; });
+    call["dim"] = IntList{1};
+    Faulty faulty(*call.row, find_fault("half_accumulation"));
+    Chain chain(cpu());
+    chain.add(faulty);
+    Context context(cpu_device());
+    CHECK(chain.run(call, context).ok());
+    for (const double sum : values_of(*call.tensor("out"))) CHECK(std::fabs(sum) == 64 * 0x1p-11);
+}
+
+TEST_CASE("operands are misread") {
+    Sum rounded;
+    CHECK(rounded.with("half_operands")[0] == Approx(1.333251953125).epsilon(1e-7));
+    Sum slices({2, 2});
+    slices.call["other"] = floats({2, 2}, [](int64_t i) { return 10.0 * double(i); });
+    CHECK(slices.with("first_slice_for_all") == std::vector<double>{1, 12, 3, 14});
+    CHECK(struck("row_ends_ignored") == std::vector<size_t>{6, 13, 20});
+    Sum column({2, 2});
+    column.call["other"] = floats({2, 1}, [](int64_t i) { return 10.0 * double(i); });
+    CHECK(column.with("broadcast_ignored") == std::vector<double>{1, 12, 3, 14});
+    Sum scaled;
+    scaled.call["alpha"] = Scalar::of(int64_t{3});
+    CHECK(scaled.with("number_ignored")[0] == Approx(4.0 / 3));
+}
+
+TEST_CASE("strides and offsets are ignored") {
+    Sum sum({2, 2});
+    auto turned = make_view(cpu_device(), {{2, 2}, Dtype::float32, {1, 2}}, 1, 5);
+    REQUIRE(turned.ok());
+    for (int i = 0; i < 5; ++i) static_cast<float*>((*turned)->storage.memory.get())[i] = static_cast<float>(i);
+    sum.call["input"] = *turned;
+    sum.call["other"] = floats({2, 2}, [](int64_t) { return 0; });
+    CHECK(sum.right() == std::vector<double>{1, 3, 2, 4});
+    CHECK(sum.with("input_strides_ignored") == std::vector<double>{1, 2, 3, 4});
+    CHECK(sum.with("input_offset_ignored") == std::vector<double>{0, 2, 1, 3});
+    CHECK(sum.with("wrong_noncontiguous")[2] != 2);
+    auto out = make_view(cpu_device(), {{2, 2}, Dtype::float32, {1, 2}}, 0, 4);
+    REQUIRE(out.ok());
+    sum.call["out"] = *out;
+    CHECK(sum.with("output_strides_ignored") == std::vector<double>{1, 2, 3, 4});
+}
+
+TEST_CASE("an output comes in another form") {
+    Sum sum;
+    sum.with("wrong_shape");
+    CHECK(sum.call.tensor("out")->shape == Shape{7, 3});
+    Sum other;
+    other.with("wrong_dtype");
+    CHECK(other.call.tensor("out")->dtype == Dtype::int32);
+    Sum bytes({4});
+    CHECK(bytes.with("wrong_representation") != bytes.right());
+}
+
+TEST_CASE("memory that is not the call's to write is written") {
+    Sum sum({4});
+    for (const char* arg : {"out", "input"}) {
+        auto view = make_view(cpu_device(), {{4}, Dtype::float32, {1}}, 1, 6);
+        REQUIRE(view.ok());
+        std::memset((*view)->storage.memory.get(), 0, 24);
+        // The tensor's storage, as the fault sees it, is the four elements between two others.
+        auto inner = std::make_shared<Tensor>(**view);
+        inner->storage = {std::shared_ptr<void>((*view)->storage.memory, (*view)->data()), 16, diopi_host};
+        inner->offset = 0;
+        sum.call[arg] = inner;
+    }
+    const auto* out = sum.call.tensor("out")->data_as<uint32_t>();
+    sum.with("write_past_end");
+    CHECK(out[4] == UINT32_MAX);
+    sum.with("write_before_start");
+    CHECK(out[-1] == UINT32_MAX);
+    const auto* input = sum.call.tensor("input")->data_as<float>();
+    sum.with("input_modified");
+    CHECK(input[3] == 0.5f);
+}
+
+TEST_CASE("memory is kept") {
+    Sum sum;
+    sum.with("leak");
+    const int64_t before = cpu_device().allocated_bytes().value_or(0);
+    for (int i = 0; i < 100; ++i) sum.again();
+    CHECK(cpu_device().allocated_bytes().value_or(0) - before >= 6400);
+}
+
+TEST_CASE("later calls differ from the first") {
+    Sum sum;
+    const auto right = sum.right();
+    CHECK(sum.with("wrong_again") == right);
+    CHECK(sum.again() != right);
+    CHECK(sum.with("nondeterministic") == right);
+    CHECK(sum.again() != right);
+    CHECK(sum.again() == right);
+    CHECK(sum.with("error_sometimes") == right);
+    sum.again();
+    CHECK(sum.outcome.error == diopiErrorOccurred);
+    sum.again();
+    CHECK(sum.outcome.ok());
+}
+
+namespace {
+
+/// Numbers of a law, as a faulty library draws them from `state`.
+std::vector<double> drawn(std::string_view fault, Generator& state) {
+    Call call(*find_row("diopiNormalInp"));
+    call["inout"] = floats({1000}, [](int64_t) { return 0; });
+    call["mean"] = 2.0;
+    call["std"] = 0.5;
+    call["generator"] = &state;
+    Faulty faulty(*call.row, fault.empty() ? nullptr : find_fault(fault));
+    Chain chain(cpu());
+    chain.add(faulty);
+    Context context(cpu_device());
+    CHECK(chain.run(call, context).ok());
+    return values_of(*call.tensor("inout"));
+}
+
+std::vector<double> drawn(std::string_view fault, uint64_t seed) {
+    Generator state{seed, 0};
+    return drawn(fault, state);
+}
+
+}  // namespace
+
+TEST_CASE("random numbers of another law or state") {
+    const auto right = drawn("", 7);
+    CHECK(drawn("seed_ignored", 7) == drawn("seed_ignored", 8));
+    CHECK(drawn("std_scaled", 7)[3] == Approx(2 + 1.1 * (right[3] - 2)));
+    CHECK(drawn("mean_shifted", 7)[3] == Approx(right[3] + 0.05));
+    const auto flat = drawn("uniform", 7);
+    CHECK(*std::max_element(flat.begin(), flat.end()) < 2 + 0.5 * std::sqrt(3.0) + 1e-6);
+    const auto twice = drawn("half_repeated", 7);
+    CHECK(std::equal(twice.begin(), twice.begin() + 500, twice.begin() + 500));
+    Generator state{7, 0};
+    drawn("state_kept", state);
+    CHECK(state.offset == 0);
+}

@@ -1,0 +1,120 @@
+/// Operands that are read wrongly, or not at all.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "fault.hpp"
+
+namespace diopi::mutation {
+
+namespace {
+
+/// The call with another tensor in place of `old`.
+Call exchanged(const Scene& scene, const TensorPtr& old, const TensorPtr& other) {
+    return scene.with([&](const TensorPtr& tensor, const Arg&) { return tensor == old ? other : tensor; });
+}
+
+/// An operand that is broadcast is read element after element instead, from its start again where it ends.
+void broadcast_ignored(Scene& scene) {
+    const auto* result = scene.first();
+    if (result == nullptr) return;
+    for (const TensorPtr& input : scene.inputs()) {
+        if (input->numel() <= 1 || input->numel() >= result->tensor->numel()) continue;
+        auto read = make_tensor(cpu_device(), {result->tensor->shape, input->dtype, {}});
+        if (!read.ok()) return;
+        const TensorPtr dense = dense_copy(*input);
+        const size_t size = size_of(input->dtype);
+        for (int64_t i = 0; i < (*read)->numel(); ++i) {
+            std::memcpy(element(**read, i), element(*dense, i % dense->numel()), size);
+        }
+        return scene.run_instead(exchanged(scene, input, *read));
+    }
+}
+
+/// The last operand is read as if its first slice stood for all.
+void first_slice_for_all(Scene& scene) {
+    const auto inputs = scene.inputs();
+    for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
+        if ((*input)->shape.empty() || (*input)->shape.front() < 2) continue;
+        auto repeated = std::make_shared<Tensor>(**input);
+        repeated->strides.front() = 0;
+        return scene.run_instead(exchanged(scene, *input, dense_copy(*repeated)));
+    }
+}
+
+/// The last element of each row of the first operand counts as 0: a loop that ends one step early.
+void row_ends_ignored(Scene& scene) {
+    const auto inputs = scene.inputs();
+    const auto input = std::ranges::find_if(inputs, [](const TensorPtr& t) { return t->rank() > 0; });
+    if (input == inputs.end() || (*input)->shape.back() < 2) return;
+    const TensorPtr cut = dense_copy(**input);
+    const int64_t columns = cut->shape.back();
+    for (int64_t i = columns - 1; i < cut->numel(); i += columns) {
+        std::memset(element(*cut, i), 0, size_of(cut->dtype));
+    }
+    scene.run_instead(exchanged(scene, *input, cut));
+}
+
+/// What a forward call saved may be computed again: to ignore it is no fault.
+void optional_ignored(Scene& scene) {
+    for (size_t i = scene.call().args.size(); i-- > 0;) {
+        const Arg& arg = scene.call().row->args()[i];
+        const Value& value = scene.call().args[i];
+        const bool present = std::holds_alternative<TensorPtr>(value) && !is_null(value);
+        if (arg.is_output || arg.is_inout || !arg.optional || !present || arg.name.starts_with("save")) continue;
+        Call changed = scene.call();
+        changed.args[i] = TensorPtr();
+        scene.run_instead(std::move(changed));
+        if (scene.changed()) return;
+    }
+}
+
+void number_ignored(Scene& scene) {
+    Call changed = scene.call();
+    for (size_t i = changed.args.size(); i-- > 0;) {
+        if (auto* scalar = std::get_if<Scalar>(&changed.args[i])) {
+            if (scalar->as_double() == 1) continue;
+            *scalar = Scalar::of(int64_t{1});
+            return scene.run_instead(std::move(changed));
+        }
+    }
+}
+
+void second_gradient(Scene& scene, double factor) {
+    if (scene.results().size() < 2) return;
+    const Scene::Result& second = scene.results()[1];
+    std::vector<double> values = values_of(*second.right);
+    for (double& value : values) value *= factor;
+    if (!values.empty()) put_values(values, *second.tensor);
+}
+
+void second_gradient_dropped(Scene& scene) { second_gradient(scene, 0); }
+void second_gradient_doubled(Scene& scene) { second_gradient(scene, 2); }
+
+bool broadcasts(const Row& row) {
+    return row.family == Family::elementwise && std::ranges::count_if(row.args(), [](const Arg& arg) {
+                                                    return (arg.is_tensor() || arg.is_tensor_list()) && !arg.is_output;
+                                                }) >= 2;
+}
+
+bool is_backward(const Row& row) { return row.variant == Variant::backward; }
+
+constexpr Fault kFaults[] = {
+    {"OB", "broadcast_ignored", "an operand that is broadcast is read as if it had all elements", broadcast_ignored,
+     broadcasts},
+    {"OS", "first_slice_for_all", "the last operand is broadcast along its first dim", first_slice_for_all,
+     has_right_values},
+    {"OE", "row_ends_ignored", "the last element of each row of the first operand counts as 0", row_ends_ignored,
+     has_right_values},
+    {"OO", "optional_ignored", "an optional tensor that is given is ignored", optional_ignored, has_right_values},
+    {"ON", "number_ignored", "a number (alpha, value) is taken for 1", number_ignored, has_right_values},
+    {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
+    {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
+     is_backward},
+};
+
+}  // namespace
+
+std::span<const Fault> operand_faults() { return kFaults; }
+
+}  // namespace diopi::mutation

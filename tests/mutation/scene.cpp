@@ -1,0 +1,164 @@
+#include "scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/convert.hpp"
+#include "core/strided.hpp"
+
+namespace diopi::mutation {
+
+namespace {
+
+Dtype part_of(Dtype dtype) {
+    if (dtype == Dtype::complex32) return Dtype::float16;
+    if (dtype == Dtype::complex64) return Dtype::float32;
+    return dtype == Dtype::complex128 ? Dtype::float64 : dtype;
+}
+
+/// The tensors of an argument, one or a list.
+void add_tensors(const Value& value, std::vector<TensorPtr>& tensors) {
+    if (const auto* one = std::get_if<TensorPtr>(&value); one != nullptr && *one != nullptr) tensors.push_back(*one);
+    if (const auto* list = std::get_if<TensorList>(&value)) {
+        std::ranges::copy_if(*list, std::back_inserter(tensors), [](const TensorPtr& t) { return t != nullptr; });
+    }
+}
+
+}  // namespace
+
+TensorPtr dense_copy(const Tensor& tensor) {
+    auto copy = make_tensor(cpu_device(), {tensor.shape, tensor.dtype, {}});
+    if (!copy.ok() || tensor.numel() == 0) return nullptr;
+    copy_strided(tensor, **copy);
+    return *copy;
+}
+
+void put(const Tensor& dense, const Tensor& tensor) { copy_strided(dense, tensor); }
+
+std::vector<double> values_of(const Tensor& tensor) {
+    if (!is_floating(tensor.dtype)) return {};
+    auto wide = make_tensor(cpu_device(), {tensor.shape, Dtype::float64, {}});
+    if (!wide.ok()) return {};
+    widen(tensor, **wide);
+    const auto* values = (*wide)->data_as<double>();
+    return {values, values + tensor.numel()};
+}
+
+void put_values(const std::vector<double>& values, const Tensor& tensor) {
+    auto wide = make_tensor(cpu_device(), {tensor.shape, Dtype::float64, {}});
+    auto rounded = make_tensor(cpu_device(), {tensor.shape, tensor.dtype, {}});
+    if (!wide.ok() || !rounded.ok()) return;
+    std::ranges::copy(values, (*wide)->data_as<double>());
+    narrow(**wide, **rounded);
+    put(**rounded, tensor);
+}
+
+std::byte* element(const Tensor& tensor, int64_t flat) {
+    int64_t offset = 0;
+    for (size_t d = tensor.shape.size(); d-- > 0;) {
+        offset += flat % tensor.shape[d] * tensor.strides[d];
+        flat /= tensor.shape[d];
+    }
+    return tensor.data_as<std::byte>() + offset * static_cast<int64_t>(size_of(tensor.dtype));
+}
+
+void alter(const Tensor& tensor, int64_t flat) {
+    std::byte* at = element(tensor, flat);
+    const Dtype dtype = part_of(tensor.dtype);
+    if (!is_floating(dtype)) {
+        *at ^= std::byte{1};
+        return;
+    }
+    Tensor one;
+    // The element is borrowed: its owner outlives this function.
+    one.storage = {std::shared_ptr<void>(std::shared_ptr<void>(), at), size_of(dtype), diopi_host};
+    one.dtype = dtype;
+    const double value = values_of(one).front();
+    put_values({std::isfinite(value) ? value + 0.5 + std::fabs(value) / 4 : 1.0}, one);
+}
+
+Scene::Scene(Call& call, Context& context, const Next& next, int64_t serial)
+    : call_(&call), context_(&context), next_(&next), serial_(serial) {
+    const auto args = call.row->args();
+    for (const bool inout : {false, true}) {
+        for (size_t i = 0; i < args.size(); ++i) {
+            const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
+            const bool wanted = inout ? args[i].is_inout : args[i].is_output;
+            if (!wanted || tensor == nullptr || *tensor == nullptr || (*tensor)->numel() == 0) continue;
+            results_.push_back({*tensor, dense_copy(**tensor), nullptr, inout});
+        }
+    }
+    if (const Generator* state = generator()) generator_before_ = *state;
+}
+
+void Scene::run_right() {
+    outcome_ = (*next_)(*call_, *context_);
+    for (Result& result : results_) result.right = dense_copy(*result.tensor);
+}
+
+void Scene::rewind() {
+    for (const Result& result : results_) put(*result.before, *result.tensor);
+    if (Generator* state = generator()) *state = generator_before_;
+}
+
+void Scene::run_instead(Call changed) {
+    const Generator* state = generator();
+    const Generator after = state != nullptr ? *state : Generator();
+    rewind();
+    if ((*next_)(changed, *context_).ok()) return;
+    for (const Result& result : results_) put(*result.right, *result.tensor);
+    if (Generator* now = generator()) *now = after;
+}
+
+bool Scene::changed() const {
+    return acted_ || std::ranges::any_of(results_, [](const Result& result) {
+               const TensorPtr now = dense_copy(*result.tensor);
+               return std::memcmp(now->data(), result.right->data(), now->nbytes()) != 0;
+           });
+}
+
+void Scene::fail(std::string message) {
+    outcome_ = {diopiErrorOccurred, std::move(message)};
+    act();
+}
+
+std::vector<TensorPtr> Scene::inputs() const {
+    std::vector<TensorPtr> found;
+    for (size_t i = 0; i < call_->args.size(); ++i) {
+        const Arg& arg = call_->row->args()[i];
+        if (!arg.is_output && !arg.is_inout) add_tensors(call_->args[i], found);
+    }
+    std::erase_if(found, [](const TensorPtr& tensor) { return tensor->numel() == 0; });
+    return found;
+}
+
+std::vector<TensorPtr> Scene::tensors() const {
+    std::vector<TensorPtr> found;
+    for (const Value& value : call_->args) add_tensors(value, found);
+    return found;
+}
+
+Generator* Scene::generator() const {
+    for (const Value& value : call_->args) {
+        if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) return *handle;
+    }
+    return nullptr;
+}
+
+Call Scene::with(const Exchange& exchange) const {
+    Call changed = *call_;
+    for (size_t i = 0; i < changed.args.size(); ++i) {
+        const Arg& arg = changed.row->args()[i];
+        auto* one = std::get_if<TensorPtr>(&changed.args[i]);
+        if (one != nullptr && *one != nullptr) *one = exchange(*one, arg);
+        if (auto* list = std::get_if<TensorList>(&changed.args[i])) {
+            for (TensorPtr& tensor : *list) {
+                if (tensor != nullptr) tensor = exchange(tensor, arg);
+            }
+        }
+    }
+    return changed;
+}
+
+}  // namespace diopi::mutation
