@@ -6,25 +6,17 @@
 
 #include "cases/case_file.hpp"
 #include "cases/catalogue.hpp"
+#include "cases/testing.hpp"
 
 using namespace diopi;
+using diopi::testing::case_tensor;
+using diopi::testing::make_case;
 
 namespace {
 
-CaseTensor tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
-    CaseTensor out;
-    out.name = name;
-    out.specs = {{shape, dtype, {}}};
-    return out;
-}
-
 Case add_case() {
-    Case c;
-    c.suite = "ops";
+    Case c = make_case("add", {case_tensor("input", {2, 3}), case_tensor("other", {3})});
     c.group = "mine";
-    c.op = "add";
-    c.semantics = "torch";
-    c.tensors = {tensor("input", {2, 3}), tensor("other", {3})};
     return c;
 }
 
@@ -69,7 +61,7 @@ TEST_CASE("stated values keep every bit, and what JSON has no number for") {
     CHECK(again.tensors[0].specs[0].shape == Shape{2, 3});
     c.tensors[0].values[1] = std::nan("");
     CHECK(std::isnan(reread(c)->tensors[0].values[1]));
-    c.tensors[0] = tensor("input", {});
+    c.tensors[0] = case_tensor("input", {});
     c.tensors[0].fill.fn = Fill::kValue;
     c.tensors[0].values = {-2.5};
     same_again(c);
@@ -90,7 +82,7 @@ TEST_CASE("an absent tensor, strides, a list and a tolerance come back") {
     c.tensors[1].name = "other";
     c.tensors[1].absent = true;
     c.tensors[0].specs[0].strides = {8, 2};
-    c.tensors.push_back(tensor("tensors", {4}));
+    c.tensors.push_back(case_tensor("tensors", {4}));
     c.tensors.back().is_list = true;
     c.tensors.back().specs.push_back({{4, 1}, Dtype::float32, {}});
     c.tolerance.atol = 0.5;

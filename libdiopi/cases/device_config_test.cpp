@@ -2,25 +2,19 @@
 
 #include <catch2/catch.hpp>
 
+#include "cases/testing.hpp"
+
 using namespace diopi;
+using diopi::testing::case_tensor;
+using diopi::testing::make_case;
 
 namespace {
 
-CaseTensor tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
-    CaseTensor out;
-    out.name = name;
-    out.specs = {{shape, dtype, {}}};
-    return out;
-}
-
 /// ops/pointwise_binary.add.17: add of a float32 (2, 3) and an int64 (3).
 Case add_case() {
-    Case c;
-    c.suite = "ops";
+    Case c = make_case("add", {case_tensor("input", {2, 3}), case_tensor("other", {3}, Dtype::int64)});
     c.group = "pointwise_binary";
-    c.op = "add";
     c.index = 17;
-    c.tensors = {tensor("input", {2, 3}), tensor("other", {3}, Dtype::int64)};
     c.params = {{"alpha", Param{int64_t{2}}}, {"dims", Param{std::vector<Param>{{int64_t{0}}, {int64_t{1}}}}}};
     return c;
 }

@@ -4,29 +4,14 @@
 
 #include "cases/bind.hpp"
 #include "cases/plan.hpp"
+#include "cases/testing.hpp"
 #include "runtime/device.hpp"
 
 using namespace diopi;
+using diopi::testing::case_tensor;
+using diopi::testing::make_case;
 
 namespace {
-
-CaseTensor tensor(const char* name, Shape shape, Dtype dtype = Dtype::float32) {
-    CaseTensor t;
-    t.name = name;
-    t.specs = {{std::move(shape), dtype, {}}};
-    return t;
-}
-
-Case make_case(const char* op, std::vector<CaseTensor> tensors,
-               std::vector<std::pair<std::string, Param>> params = {}) {
-    Case c;
-    c.suite = "ops";
-    c.group = "g";
-    c.op = op;
-    c.tensors = std::move(tensors);
-    c.params = std::move(params);
-    return c;
-}
 
 VariedCase varied(const Case& c, const VariantOptions& options) {
     auto result = vary(c, options);
@@ -49,13 +34,13 @@ const Shape& shape_of(const Case& c, size_t tensor) { return c.tensors[tensor].s
 Dtype dtype_of(const Case& c, size_t tensor) { return c.tensors[tensor].specs.front().dtype; }
 
 Case nll(Dtype target = Dtype::int64) {
-    CaseTensor classes = tensor("target", {4}, target);
+    CaseTensor classes = case_tensor("target", {4}, target);
     classes.fill = {.fn = Fill::kRandint, .low = 0, .high = 3};
-    return make_case("nll_loss", {tensor("input", {4, 3}), classes, tensor("weight", {3})});
+    return make_case("nll_loss", {case_tensor("input", {4, 3}), classes, case_tensor("weight", {3})});
 }
 
 Case add(Shape input, Shape other) {
-    return make_case("add", {tensor("input", std::move(input)), tensor("other", std::move(other))});
+    return make_case("add", {case_tensor("input", std::move(input)), case_tensor("other", std::move(other))});
 }
 
 }  // namespace
@@ -79,11 +64,11 @@ TEST_CASE("a fill leaves masks, bools, given values, poison and sparse tensors a
     const auto kept = [](CaseTensor other) {
         const Fill before = other.fill.fn;
         const Case c =
-            changed(make_case("add", {tensor("input", {2, 2}), std::move(other)}), {.fill = Fill::kPositive});
+            changed(make_case("add", {case_tensor("input", {2, 2}), std::move(other)}), {.fill = Fill::kPositive});
         CHECK(c.tensors[0].fill.fn == Fill::kPositive);
         return c.tensors[1].fill.fn == before;
     };
-    CaseTensor mask = tensor("other", {2, 2}), given = mask, poison = mask, sparse = mask;
+    CaseTensor mask = case_tensor("other", {2, 2}), given = mask, poison = mask, sparse = mask;
     mask.fill.fn = Fill::kMask;
     given.fill.fn = Fill::kValue;
     given.values = {1, 2, 3, 4};
@@ -93,18 +78,19 @@ TEST_CASE("a fill leaves masks, bools, given values, poison and sparse tensors a
     CHECK(kept(given));
     CHECK(kept(poison));
     CHECK(kept(sparse));
-    CHECK(kept(tensor("other", {2, 2}, Dtype::boolean)));
-    CHECK_FALSE(kept(tensor("other", {2, 2}, Dtype::int32)));
+    CHECK(kept(case_tensor("other", {2, 2}, Dtype::boolean)));
+    CHECK_FALSE(kept(case_tensor("other", {2, 2}, Dtype::int32)));
 }
 
 TEST_CASE("special numbers for sums where the case runs a function that sums", "[variant]") {
     const VariantOptions special = {.fill = Fill::kSpecial};
     CHECK(changed(add({2}, {2}), special).tensors[0].fill.fn == Fill::kSpecial);
-    CHECK(changed(make_case("sum", {tensor("input", {2, 3})}), special).tensors[0].fill.fn == Fill::kSpecialSums);
-    const Case linear = changed(make_case("linear", {tensor("weight", {4, 3}), tensor("input", {2, 3})}), special);
+    CHECK(changed(make_case("sum", {case_tensor("input", {2, 3})}), special).tensors[0].fill.fn == Fill::kSpecialSums);
+    const Case linear =
+        changed(make_case("linear", {case_tensor("weight", {4, 3}), case_tensor("input", {2, 3})}), special);
     CHECK(linear.tensors[0].fill.fn == Fill::kSpecialFactors);
     CHECK(linear.tensors[1].fill.fn == Fill::kSpecialSums);
-    Case pool = make_case("max_pool2d", {tensor("input", {1, 2, 4, 4})}, {{"kernel_size", {int64_t{2}}}});
+    Case pool = make_case("max_pool2d", {case_tensor("input", {1, 2, 4, 4})}, {{"kernel_size", {int64_t{2}}}});
     CHECK(changed(pool, special).tensors[0].fill.fn == Fill::kSpecial);
     pool.backward = true;
     pool.tensors[0].requires_grad = true;
@@ -167,13 +153,13 @@ TEST_CASE("empty: tensors whose size is the same by chance keep it", "[variant]"
 }
 
 TEST_CASE("empty: classes are not taken away from the targets that point to them", "[variant]") {
-    CaseTensor one = tensor("target", {}, Dtype::int64);
-    const Case loss = make_case("nll_loss", {tensor("input", {3}), one});
+    CaseTensor one = case_tensor("target", {}, Dtype::int64);
+    const Case loss = make_case("nll_loss", {case_tensor("input", {3}), one});
     CHECK(reason(loss, {.empty = true}) == "nll_loss: its shapes agree with no dim of size 0");
 }
 
 TEST_CASE("empty: lists, given values and explicit strides follow", "[variant]") {
-    CaseTensor list = tensor("tensors", {2, 3});
+    CaseTensor list = case_tensor("tensors", {2, 3});
     list.is_list = true;
     list.specs.push_back({{4, 3}, Dtype::float32, {}});
     const Case cat = changed(make_case("cat", {list}, {{"dim", {int64_t{0}}}}), {.empty = true});
@@ -192,10 +178,10 @@ TEST_CASE("empty: a case that is so already stays, others are skipped with the r
     const Case already = changed(add({0, 3}, {3}), {.empty = true});
     CHECK_FALSE(already.varied);
     CHECK(reason(add({}, {}), {.empty = true}) == "add: no tensor has a dim that could be 0");
-    const Case batch_norm =
-        make_case("batch_norm", {tensor("input", {4, 3}), tensor("running_mean", {3}), tensor("running_var", {3})});
+    const Case batch_norm = make_case("batch_norm", {case_tensor("input", {4, 3}), case_tensor("running_mean", {3}),
+                                                     case_tensor("running_var", {3})});
     CHECK(reason(batch_norm, {.empty = true}) == "batch_norm: the schema names no empty form");
-    const Case argmax = make_case("argmax", {tensor("input", {4})});
+    const Case argmax = make_case("argmax", {case_tensor("input", {4})});
     CHECK(reason(argmax, {.empty = true}) == "argmax: its shapes agree with no dim of size 0");
 }
 
@@ -209,12 +195,13 @@ TEST_CASE("zero-dim: every tensor is 0-dim, and dims that are named fit", "[vari
     CHECK(shape_of(out, 1).empty());
     CHECK(out.tensors[0].values == std::vector<double>{7});
     const auto dim_of = [&](const char* op, Param dim) {
-        return *changed(make_case(op, {tensor("input", {2, 3, 4})}, {{"dim", std::move(dim)}}), zero_dim).param("dim");
+        return *changed(make_case(op, {case_tensor("input", {2, 3, 4})}, {{"dim", std::move(dim)}}), zero_dim)
+                    .param("dim");
     };
     CHECK(dim_of("softmax", {int64_t{2}}) == Param{int64_t{0}});
     CHECK(dim_of("softmax", {int64_t{-1}}) == Param{int64_t{-1}});
     CHECK(dim_of("sum", {std::vector<Param>{{int64_t{0}}, {int64_t{2}}}}) == Param{std::vector<Param>{}});
-    CHECK(reason(make_case("linear", {tensor("input", {2, 3}), tensor("weight", {4, 3})}), zero_dim) ==
+    CHECK(reason(make_case("linear", {case_tensor("input", {2, 3}), case_tensor("weight", {4, 3})}), zero_dim) ==
           "linear: the schema names no 0-dim form");
 }
 
@@ -224,14 +211,15 @@ TEST_CASE("four bytes: marked arguments and outputs are narrowed", "[variant]") 
     CHECK(dtype_of(loss, 1) == Dtype::int32);
     CHECK(dtype_of(loss, 0) == Dtype::float32);
     CHECK(loss.varied);
-    const Case argmax = changed(make_case("argmax", {tensor("input", {4, 3})}, {{"dim", {int64_t{0}}}}), four_bytes);
+    const Case argmax =
+        changed(make_case("argmax", {case_tensor("input", {4, 3})}, {{"dim", {int64_t{0}}}}), four_bytes);
     auto call = bind_call(*find_row("diopiArgmax"), argmax, shape_tensors(argmax));
     REQUIRE(call.ok());
     auto outputs = infer(*call, hints_of(argmax));
     REQUIRE(outputs.ok());
     CHECK(outputs->front().spec.dtype == Dtype::int32);
-    Case probabilities =
-        make_case("cross_entropy", {tensor("input", {4, 3}, Dtype::float64), tensor("target", {4, 3}, Dtype::float64)});
+    Case probabilities = make_case(
+        "cross_entropy", {case_tensor("input", {4, 3}, Dtype::float64), case_tensor("target", {4, 3}, Dtype::float64)});
     CHECK(dtype_of(changed(probabilities, four_bytes), 1) == Dtype::float32);
 }
 
@@ -248,7 +236,7 @@ TEST_CASE("layouts are noted in the case, and skipped where they change nothing"
     CHECK(reason(add({2}, {2}), {.layout = {.nhwc = true}}) == "add: the schema names no channels-last argument");
     CHECK(reason(add({1}, {}), {.layout = {.wide = true}}) == "add: no tensor has a dim of size 2 or more");
     CHECK(reason(add({0}, {0}), {.layout = {.strided = true}}) == "add: no tensor has elements to lay out");
-    const Case pool = make_case("max_pool2d", {tensor("input", {2, 4, 4})}, {{"kernel_size", {int64_t{2}}}});
+    const Case pool = make_case("max_pool2d", {case_tensor("input", {2, 4, 4})}, {{"kernel_size", {int64_t{2}}}});
     CHECK(reason(pool, {.layout = {.nhwc = true}}).empty());
     CHECK(reason(pool, {.layout = {.nhwc = true, .nhwc_min_dim = 4}}) ==
           "max_pool2d: no argument that has channels lies otherwise with 4 dims or more");
@@ -262,5 +250,5 @@ TEST_CASE("options add up", "[variant]") {
 }
 
 TEST_CASE("a case of no operator of the standard is left to the run", "[variant]") {
-    CHECK(reason(make_case("no_such_operator", {tensor("input", {2})}), {.empty = true}).empty());
+    CHECK(reason(make_case("no_such_operator", {case_tensor("input", {2})}), {.empty = true}).empty());
 }

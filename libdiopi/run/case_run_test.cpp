@@ -7,55 +7,37 @@
 #include <vector>
 
 #include "cases/plan.hpp"
+#include "cases/testing.hpp"
+#include "run/faulty_testing.hpp"
 
 namespace diopi {
 
 namespace {
 
+using testing::case_tensor;
+using testing::make_case;
+
 /// The cpu backend with one function replaced.
 class Faulty {
  public:
-    Faulty(std::string_view function, AnyFunction replacement) {
-        const Backend& good = **find_backend("cpu");
-        for (const Row& row : rows()) table_.push_back(row.function == function ? replacement : good.function(row));
-    }
+    Faulty(std::string_view function, AnyFunction replacement) : faulty_({{function, replacement}}) {}
     CaseResult run(const Case& c, const Checks& checks = {}) {
-        const Backend backend("faulty", cpu_device(), table_);
         CaseOptions options;
-        options.backend = &backend;
+        options.backend = &faulty_.backend();
         options.checks = checks;
         return run_case(c, options);
     }
 
  private:
-    std::vector<AnyFunction> table_;
+    testing::FaultyBackend faulty_;
 };
 
-template <class Function>
-AnyFunction any(Function* function) {
-    return reinterpret_cast<AnyFunction>(function);
-}
-
-CaseTensor tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
-    CaseTensor out;
-    out.name = name;
-    out.specs = {{shape, dtype, {}}};
-    return out;
-}
-
-Case relu_case() {
-    Case c;
-    c.suite = "ops";
-    c.group = "test";
-    c.op = "relu";
-    c.tensors = {tensor("input", {4, 33})};
-    return c;
-}
+Case relu_case() { return make_case("relu", {case_tensor("input", {4, 33})}); }
 
 Case add_case(double alpha) {
     Case c = relu_case();
     c.op = "add";
-    c.tensors.push_back(tensor("other", {4, 33}));
+    c.tensors.push_back(case_tensor("other", {4, 33}));
     c.params = {{"alpha", Param{alpha}}};
     return c;
 }
@@ -142,19 +124,19 @@ TEST_CASE("a case passes on the cpu backend and says how near it was") {
 }
 
 TEST_CASE("an element that nothing wrote fails the case") {
-    const CaseResult result = Faulty("diopiRelu", any(relu_without_last)).run(relu_case());
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_without_last)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
     CHECK_THAT(result.reason, Catch::Contains("last element"));
 }
 
 TEST_CASE("an input that the function modifies fails the case") {
-    const CaseResult result = Faulty("diopiRelu", any(relu_that_writes_its_input)).run(relu_case());
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_writes_its_input)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
     CHECK_THAT(result.reason, Catch::Contains("input was modified"));
 }
 
 TEST_CASE("an output of another shape fails the case") {
-    const CaseResult result = Faulty("diopiRelu", any(relu_that_reshapes)).run(relu_case());
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_reshapes)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
     CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
 }
@@ -166,13 +148,17 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
         const char* reason;
     };
     const Fault faults[] = {
-        {any(relu_and<write_past_the_end>), {"guards"}, " past the end of out"},
-        {any(relu_and<write_before_the_start>), {"guards"}, " before the start of out"},
-        {any(relu_and<write_past_the_input>), {"guards"}, "past the end of input"},
-        {any(relu_and<count_the_calls>), {"repeat"}, "out: two runs on the same inputs differ in 1 of 132 elements"},
-        {any(relu_and<keep_memory>), {"leaks"}, "bytes of memory at each call"},
-        {any(relu_without_last), {"poison"}, "out: 1 of 132 elements were never written; last element"},
-        {any(relu_that_writes_its_input), {"inputs"}, "input was modified"},
+        {testing::any_function(relu_and<write_past_the_end>), {"guards"}, " past the end of out"},
+        {testing::any_function(relu_and<write_before_the_start>), {"guards"}, " before the start of out"},
+        {testing::any_function(relu_and<write_past_the_input>), {"guards"}, "past the end of input"},
+        {testing::any_function(relu_and<count_the_calls>),
+         {"repeat"},
+         "out: two runs on the same inputs differ in 1 of 132 elements"},
+        {testing::any_function(relu_and<keep_memory>), {"leaks"}, "bytes of memory at each call"},
+        {testing::any_function(relu_without_last),
+         {"poison"},
+         "out: 1 of 132 elements were never written; last element"},
+        {testing::any_function(relu_that_writes_its_input), {"inputs"}, "input was modified"},
     };
     Case positive = relu_case();
     positive.tensors[0].fill.fn = Fill::kRand;
@@ -182,16 +168,19 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
         CHECK(seen.verdict == Verdict::kFailed);
         CHECK_THAT(seen.reason, Catch::Contains(fault.reason));
     }
-    CHECK(Faulty("diopiRelu", any(relu_and<keep_memory>)).run(positive, *Checks::parse({"none"})).verdict ==
-          Verdict::kPassed);
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
+              .run(positive, *Checks::parse({"none"}))
+              .verdict == Verdict::kPassed);
 }
 
 TEST_CASE("a write past an edge is told with its distance") {
     const auto reason = [](AnyFunction relu) { return Faulty("diopiRelu", relu).run(relu_case()).reason; };
-    CHECK_THAT(reason(any(relu_and<write_past_the_end>)), Catch::Contains(" past the end of out, the nearest 8 bytes"));
-    CHECK_THAT(reason(any(relu_and<write_before_the_start>)),
+    CHECK_THAT(reason(testing::any_function(relu_and<write_past_the_end>)),
+               Catch::Contains(" past the end of out, the nearest 8 bytes"));
+    CHECK_THAT(reason(testing::any_function(relu_and<write_before_the_start>)),
                Catch::Contains(" before the start of out, the nearest 0 bytes"));
-    CHECK_THAT(reason(any(relu_and<write_past_the_input>)), Catch::Contains(" past the end of input, the nearest 0"));
+    CHECK_THAT(reason(testing::any_function(relu_and<write_past_the_input>)),
+               Catch::Contains(" past the end of input, the nearest 0"));
 }
 
 TEST_CASE("the words of --checks are read, printed and refused") {
@@ -205,51 +194,56 @@ TEST_CASE("the words of --checks are read, printed and refused") {
 }
 
 TEST_CASE("an error code fails the case, a declined call is not implemented") {
-    CHECK(Faulty("diopiRelu", any(relu_that_fails)).run(relu_case()).verdict == Verdict::kFailed);
-    CHECK(Faulty("diopiRelu", any(relu_that_declines)).run(relu_case()).verdict == Verdict::kNotImplemented);
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_that_fails)).run(relu_case()).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_that_declines)).run(relu_case()).verdict ==
+          Verdict::kNotImplemented);
     CHECK(Faulty("diopiRelu", nullptr).run(relu_case()).verdict == Verdict::kNotImplemented);
 }
 
 TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<0>)).run(add_case(1)).verdict == Verdict::kPassed);
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<1>)).run(add_case(1)).verdict == Verdict::kFailed);
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<0>)).run(add_case(0.3)).verdict == Verdict::kPassed);
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(add_case(0.3)).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(add_case(1)).verdict ==
+          Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(add_case(1)).verdict ==
+          Verdict::kFailed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(add_case(0.3)).verdict ==
+          Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(add_case(0.3)).verdict ==
+          Verdict::kFailed);
 }
 
 TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {
     Case c = add_case(1);
     c.tolerance.instead = Tolerance::Instead::kUlp;
     c.tolerance.max_ulp = 4;
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<1>)).run(c).verdict == Verdict::kPassed);
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(c).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(c).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(c).verdict == Verdict::kFailed);
     c.tolerance.instead = Tolerance::Instead::kTolerance;
-    CHECK(Faulty("diopiAdd", any(add_in_two_roundings<9>)).run(c).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(c).verdict == Verdict::kPassed);
     Case whole = relu_case();
-    whole.tensors = {tensor("input", {4, 33}, Dtype::int32)};
+    whole.tensors = {case_tensor("input", {4, 33}, Dtype::int32)};
     whole.tolerance.instead = Tolerance::Instead::kTolerance;
     whole.tolerance.atol = 1e9;
-    CHECK(Faulty("diopiRelu", any(relu_without_last)).run(whole).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_without_last)).run(whole).verdict == Verdict::kFailed);
 }
 
 TEST_CASE("a step that is excused does not run, and says why") {
     Case c = relu_case();
     c.inplace = true;
     c.skipped_steps = {{"forward", "no such thing"}};
-    const CaseResult result = Faulty("diopiRelu", any(relu_that_fails)).run(c);
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_fails)).run(c);
     REQUIRE(result.steps.size() == 2);
     CHECK(result.steps[0].verdict == Verdict::kSkipped);
     CHECK(result.steps[0].reason == "no such thing");
     CHECK(result.steps[1].verdict == Verdict::kPassed);
     CHECK(result.verdict == Verdict::kSkipped);
     c.skipped_steps = {{"inplace", "why"}};
-    CHECK(Faulty("diopiReluInp", any(relu_that_fails)).run(c).steps[1].function == "relu_inp");
+    CHECK(Faulty("diopiReluInp", testing::any_function(relu_that_fails)).run(c).steps[1].function == "relu_inp");
 }
 
 TEST_CASE("a result that cannot be stored in place is not asked for") {
     Case c = relu_case();
     c.op = "add";
-    c.tensors = {tensor("input", {4, 33}, Dtype::int64)};
+    c.tensors = {case_tensor("input", {4, 33}, Dtype::int64)};
     c.params = {{"other", Param{0.5}}};
     c.inplace = true;
     REQUIRE(plan(c).ok());
@@ -262,7 +256,7 @@ TEST_CASE("a result that cannot be stored in place is not asked for") {
 
 TEST_CASE("a case whose shapes contradict each other cannot be planned") {
     Case c = add_case(1);
-    c.tensors[1] = tensor("other", {5, 33});
+    c.tensors[1] = case_tensor("other", {5, 33});
     const Status status = plan(c);
     REQUIRE_FALSE(status.ok());
     CHECK_THAT(status.message(), Catch::Contains("do not broadcast"));

@@ -4,26 +4,16 @@
 #include <cstdio>
 
 #include "cases/catalogue.hpp"
+#include "cases/testing.hpp"
 
 namespace diopi {
 
 namespace {
 
 CaseTensor tensor(const std::string& name, const Shape& shape, bool grad = false) {
-    CaseTensor out;
-    out.name = name;
-    out.specs = {{shape, Dtype::float32, {}}};
+    CaseTensor out = testing::case_tensor(name, shape);
     out.requires_grad = grad;
     return out;
-}
-
-Case made(const std::string& op, std::vector<CaseTensor> tensors) {
-    Case c;
-    c.suite = "ops";
-    c.group = "test";
-    c.op = op;
-    c.tensors = std::move(tensors);
-    return c;
 }
 
 const Backend& cpu() { return **find_backend("cpu"); }
@@ -31,8 +21,8 @@ const Backend& cpu() { return **find_backend("cpu"); }
 }  // namespace
 
 TEST_CASE("the work of a linear layer is its products", "[run][cost]") {
-    Case c =
-        made("linear", {tensor("input", {8, 20}, true), tensor("weight", {30, 20}, true), tensor("bias", {30}, true)});
+    Case c = testing::make_case(
+        "linear", {tensor("input", {8, 20}, true), tensor("weight", {30, 20}, true), tensor("bias", {30}, true)});
     const CaseWork forward = work_of(c, cpu());
     CHECK(forward.steps == 1);
     CHECK(forward.drawn == 8 * 20 + 30 * 20 + 30);
@@ -47,21 +37,22 @@ TEST_CASE("the work of a linear layer is its products", "[run][cost]") {
 }
 
 TEST_CASE("an in-place step is work, too", "[run][cost]") {
-    Case c = made("add", {tensor("input", {4, 33}), tensor("other", {4, 33})});
+    Case c = testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {4, 33})});
     const CaseWork forward = work_of(c, cpu());
     c.inplace = true;
     const CaseWork both = work_of(c, cpu());
     CHECK(both.steps == 2);
     CHECK(both.expected == 2 * forward.expected);
-    CHECK(cost_of(c, cpu()) > cost_of(made("add", c.tensors), cpu()));
+    CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
 }
 
 TEST_CASE("what does not run costs nothing", "[run][cost]") {
-    CHECK(cost_of(made("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
-    CHECK(cost_of(made("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) == kCostOfNothing);
+    CHECK(cost_of(testing::make_case("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
+    CHECK(cost_of(testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) ==
+          kCostOfNothing);
     const std::vector<AnyFunction> nothing(rows().size(), nullptr);
     const Backend empty("empty", cpu_device(), nothing);
-    CHECK(cost_of(made("add", {tensor("input", {4}), tensor("other", {4})}), empty) == kCostOfNothing);
+    CHECK(cost_of(testing::make_case("add", {tensor("input", {4}), tensor("other", {4})}), empty) == kCostOfNothing);
 }
 
 // Not a test: prints the work of the operator cases, or of a model, for scripts/fit_cost.py.

@@ -1,14 +1,12 @@
-/// For tests: the cpu backend with functions replaced, and cases for it.
+/// For tests: the cpu backend with functions replaced.
 #pragma once
 
 #include <initializer_list>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backend/backend.hpp"
-#include "cases/case.hpp"
 
 namespace diopi::testing {
 
@@ -43,23 +41,6 @@ class FaultyBackend {
 template <class Function>
 AnyFunction any_function(Function* function) {
     return reinterpret_cast<AnyFunction>(function);
-}
-
-inline CaseTensor case_tensor(const std::string& name, const Shape& shape, Dtype dtype = Dtype::float32) {
-    CaseTensor out;
-    out.name = name;
-    out.specs = {{shape, dtype, {}}};
-    return out;
-}
-
-inline Case make_case(const std::string& op, std::vector<CaseTensor> tensors) {
-    Case c;
-    c.suite = "ops";
-    c.group = "test";
-    c.op = op;
-    c.semantics = "torch";
-    c.tensors = std::move(tensors);
-    return c;
 }
 
 }  // namespace diopi::testing

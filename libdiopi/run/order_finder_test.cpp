@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "cases/testing.hpp"
 #include "run/faulty_testing.hpp"
 
 using namespace diopi;

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "cases/testing.hpp"
+#include "run/faulty_testing.hpp"
 #include "run/save_failures.hpp"
 #include "store/test_folder.hpp"
 
@@ -34,32 +36,7 @@ diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
     return diopiSuccess;
 }
 
-/// The cpu backend with relu replaced.
-class Faulty {
- public:
-    explicit Faulty(decltype(wrong_relu<true>)* relu) {
-        const Backend& good = **find_backend("cpu");
-        for (const Row& row : rows()) {
-            table_.push_back(row.function == "diopiRelu" ? reinterpret_cast<AnyFunction>(relu) : good.function(row));
-        }
-    }
-    [[nodiscard]] Backend backend() const { return {"faulty", cpu_device(), table_}; }
-
- private:
-    std::vector<AnyFunction> table_;
-};
-
-Case relu_case() {
-    Case c;
-    c.suite = "ops";
-    c.group = "test";
-    c.op = "relu";
-    CaseTensor input;
-    input.name = "input";
-    input.specs = {{{4, 33}, Dtype::float32, {}}};
-    c.tensors = {input};
-    return c;
-}
+Case relu_case() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
 
 /// Runs the case, saving what fails; the bundle of its forward step.
 std::string saved(const TestFolder& folder, const Case& c, const Backend& backend) {
@@ -88,7 +65,7 @@ Replay replayed(const std::string& file, const Backend& backend) {
 
 TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run][replay]") {
     const TestFolder folder;
-    const Faulty faulty(wrong_relu<false>);
+    const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
     const std::string file = saved(folder, relu_case(), backend);
     CHECK(file == folder / "ops-test-relu-0-forward.h5");
@@ -110,7 +87,7 @@ TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run]
 
 TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
     const TestFolder folder;
-    const Faulty faulty(wrong_relu<true>);
+    const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<true>)}});
     const Backend backend = faulty.backend();
     Case c = relu_case();
     CHECK(saved(folder, c, backend).empty());
@@ -157,7 +134,7 @@ TEST_CASE("the step under way is read from a worker's last words", "[run][replay
 
 TEST_CASE("a bundle whose parts contradict each other is bad input", "[run][replay]") {
     const TestFolder folder;
-    const Faulty faulty(wrong_relu<false>);
+    const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
     const std::string file = saved(folder, relu_case(), backend);
     const auto refused = [&](void (*change)(Bundle&)) {

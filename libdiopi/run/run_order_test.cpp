@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "cases/testing.hpp"
 #include "run/faulty_testing.hpp"
 
 using namespace diopi;

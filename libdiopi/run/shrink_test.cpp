@@ -10,6 +10,7 @@
 #include "cases/case_writer.hpp"
 #include "cases/catalogue.hpp"
 #include "cases/draw.hpp"
+#include "cases/testing.hpp"
 #include "core/strided.hpp"
 #include "run/failure_kind.hpp"
 #include "run/faulty_testing.hpp"

@@ -1,10 +1,7 @@
 """Replay bundles: what fails, crashes or hangs is saved, and fails again from its file alone."""
-import contextlib
 import csv
 import os
 import pathlib
-import subprocess
-import tempfile
 import unittest
 import unittest.mock
 
@@ -178,18 +175,6 @@ class BundleTest(ProgramTest):
         self.write("file", "")
         self.expect(2, "test", "--cases", "mine.json", "--save-failures", "file", err="diopi: error: ")
         self.assertFalse((self.folder / "diopi_run").exists(), "it was seen before the run")
-
-    @contextlib.contextmanager
-    def small_disk(self, kib):
-        folder = tempfile.mkdtemp(dir=self.folder)
-        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True,
-                               text=True, check=False)
-        if mount.returncode != 0:
-            self.skipTest(f"a small disk cannot be mounted here: {mount.stderr.strip()}")
-        try:
-            yield pathlib.Path(folder)
-        finally:
-            subprocess.run(["umount", "-l", folder], check=True)
 
     def test_full_disk_is_a_warning(self):
         for fault in ("wrong", "segv"):

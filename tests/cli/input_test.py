@@ -1,10 +1,7 @@
 """Bad input is refused with exit code 2 and a message that says what and where."""
-import contextlib
 import json
 import os
-import pathlib
 import subprocess
-import tempfile
 import unittest
 
 from program import ProgramTest, case_file, group
@@ -238,18 +235,6 @@ class PlaceTest(ProgramTest):
     def test_report_without_a_run(self):
         self.expect(2, "report", err="there is no journal at diopi_run/journal.jsonl; run diopi test first, or name its "
                                      "folder with --run")
-
-    @contextlib.contextmanager
-    def small_disk(self, kib):
-        folder = tempfile.mkdtemp(dir=self.folder)
-        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True,
-                               text=True, check=False)
-        if mount.returncode != 0:
-            self.skipTest(f"a small disk cannot be mounted here: {mount.stderr.strip()}")
-        try:
-            yield pathlib.Path(folder)
-        finally:
-            subprocess.run(["umount", "-l", folder], check=True)
 
     def test_full_disk_spares_what_is_finished(self):
         self.write("mine.json", case_file(group("small", [[500]], ["add"]), group("large", [[200000]], ["mul"])))

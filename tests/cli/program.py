@@ -1,4 +1,5 @@
 """The program under test: runs it in a folder of its own and gives back exit code and output."""
+import contextlib
 import json
 import os
 import pathlib
@@ -108,6 +109,19 @@ class ProgramTest(unittest.TestCase):
         for text in [err] if isinstance(err, str) else err:
             self.assertIn(text, run.err, str(run))
         return run
+
+    @contextlib.contextmanager
+    def small_disk(self, kib):
+        """A file system of that size, for what happens when it is full."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True,
+                               text=True, check=False)
+        if mount.returncode != 0:
+            self.skipTest(f"a small disk cannot be mounted here: {mount.stderr.strip()}")
+        try:
+            yield pathlib.Path(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
 
     def write(self, name, content):
         path = self.folder / name
