@@ -1,0 +1,77 @@
+/// A capture: an ordered list of calls with the tensors and storages that they share. docs/capture.md describes the
+/// files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "call/call.hpp"
+#include "core/status.hpp"
+#include "runtime/generator.hpp"
+
+namespace diopi {
+
+/// How the values of a storage are made where none were kept.
+struct Recipe {
+    enum class Kind { kConstant, kNormal, kUniform, kIntegers };
+    Kind kind = Kind::kConstant;
+    Dtype dtype = Dtype::float32;  ///< of the storage's elements
+    /// value; mean, std; low, high.
+    double first = 0, second = 0;
+    bool operator==(const Recipe&) const = default;
+};
+
+struct CapturedStorage {
+    std::string id;
+    int64_t nbytes = 0;
+    /// There, when a call reads the storage before one writes it.
+    std::optional<Recipe> fill;
+};
+
+struct CapturedTensor {
+    std::string id;
+    size_t storage = 0;  ///< position in Capture::storages
+    /// dtype, shape, strides and offset; its storage has a size and no memory.
+    TensorPtr tensor;
+    std::string label;                ///< "conv1.weight"
+    std::optional<size_t> grad_of{};  ///< position of the tensor whose gradient it holds
+};
+
+struct CapturedCall {
+    std::string overload;  ///< "add.Tensor": the framework's name
+    std::string phase;     ///< "forward", "backward", "optimizer", or empty
+    std::optional<int64_t> forward_id;
+    std::string layer;   ///< "layer1.0.conv1"
+    std::string source;  ///< "resnet.py:93"
+    /// Its arguments hold tensors of Capture::tensors; none where the standard has no function for it.
+    std::optional<Call> call;
+    /// Of a call without a function; positions in Capture::tensors.
+    std::vector<size_t> reads;
+    std::vector<std::pair<size_t, Recipe>> writes;
+};
+
+class Capture {
+ public:
+    std::string name, model, generator;
+    std::string values;  ///< name of the HDF5 file beside the JSON file; empty: no values were kept
+    std::vector<CapturedStorage> storages;
+    std::vector<CapturedTensor> tensors;
+    std::vector<CapturedCall> calls;
+    /// What the generator handles of the calls point to.
+    std::vector<std::shared_ptr<Generator>> generators;
+
+    /// Adds a tensor without memory; gives its position.
+    size_t add_tensor(std::string id, size_t storage, const TensorSpec& spec, int64_t offset);
+    /// Position in `tensors` of a tensor that stands in a call.
+    [[nodiscard]] size_t position(const Tensor& tensor) const { return positions_.at(&tensor); }
+
+ private:
+    std::unordered_map<const Tensor*, size_t> positions_;
+};
+
+}  // namespace diopi

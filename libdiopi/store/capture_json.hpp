@@ -1,0 +1,18 @@
+/// A capture's structure as JSON text; docs/capture.md describes the form. A replay bundle's call is a capture of one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/status.hpp"
+#include "store/capture.hpp"
+
+namespace diopi {
+
+/// One line per storage, tensor and call. A sparse tensor, and an argument that does not fit its C type, is an error.
+[[nodiscard]] Result<std::string> capture_to_json(const Capture& capture);
+
+/// Every member is checked, each tensor keeps within its storage, and every id is known; `where` begins each message.
+[[nodiscard]] Result<Capture> capture_from_json(std::string_view text, const std::string& where);
+
+}  // namespace diopi
