@@ -1,6 +1,9 @@
 /// Call: one function of the standard with its boxed arguments, the currency between every part of diopi.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,12 +12,23 @@
 
 namespace diopi {
 
+/// What a call was in the model that it was captured from. Every text may be empty.
+struct CallOrigin {
+    std::string overload;               ///< "add.Tensor": the framework's name
+    std::string phase;                  ///< "forward", "backward", "optimizer"
+    std::optional<int64_t> forward_id;  ///< counts the forward operators; a backward call has that of its own
+    std::string layer;                  ///< "layer1.0.conv1"
+    std::string source;                 ///< "resnet.py:93"
+};
+
 struct Call {
     explicit Call(const Row& r) : row(&r), args(r.num_args) {}
 
     const Row* row;
     /// In the C order, without ctx; args[i] belongs to row->args()[i].
     std::vector<Value> args;
+    /// Of a captured call, else null.
+    const CallOrigin* origin = nullptr;
 
     /// The argument of that C name; the row must have it.
     [[nodiscard]] Value& operator[](std::string_view arg) { return args[position(arg)]; }

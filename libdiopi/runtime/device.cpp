@@ -62,6 +62,26 @@ Result<TensorPtr> to_device(Device& device, diopiStreamHandle_t stream, const Te
     return out;
 }
 
+Status copy_values(Device& device, diopiStreamHandle_t stream, const Tensor& host, const Tensor& to) {
+    if (to.numel() == 0) return {};
+    if (device.is_host()) {
+        copy_strided(host, to);
+        return {};
+    }
+    const size_t nbytes = to.storage.nbytes;
+    auto memory = cpu_device().allocate(nbytes);
+    if (!memory.ok()) return memory.status();
+    Tensor staged = to;
+    staged.storage = {std::move(*memory), nbytes, diopi_host};
+    void* storage = to.storage.memory.get();
+    Status s = device.copy_to_host(stream, staged.storage.memory.get(), storage, nbytes);
+    if (s.ok()) s = device.synchronize(stream);
+    if (!s.ok()) return s;
+    copy_strided(host, staged);
+    s = device.copy_to_device(stream, storage, staged.storage.memory.get(), nbytes);
+    return s.ok() ? device.synchronize(stream) : s;
+}
+
 Status check_health(Device& device) {
     std::array<unsigned char, 64> sent, received = {};
     for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<unsigned char>(0xa5 ^ i);

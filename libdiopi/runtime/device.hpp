@@ -69,6 +69,10 @@ class Device {
 /// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).
 [[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);
 
+/// Gives a tensor on the device the values of a host tensor of the same shape and dtype, both of any strides; returns
+/// when the host's memory is free again. What lies between the tensor's elements stays.
+Status copy_values(Device& device, diopiStreamHandle_t stream, const Tensor& host, const Tensor& to);
+
 /// Whether the device still works: a few bytes go there and back. A device that has met an error often fails at all
 /// that comes after it.
 [[nodiscard]] Status check_health(Device& device);

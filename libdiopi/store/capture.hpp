@@ -42,12 +42,7 @@ struct CapturedTensor {
     std::optional<size_t> grad_of{};  ///< position of the tensor whose gradient it holds
 };
 
-struct CapturedCall {
-    std::string overload;  ///< "add.Tensor": the framework's name
-    std::string phase;     ///< "forward", "backward", "optimizer", or empty
-    std::optional<int64_t> forward_id;
-    std::string layer;   ///< "layer1.0.conv1"
-    std::string source;  ///< "resnet.py:93"
+struct CapturedCall : CallOrigin {
     /// Its arguments hold tensors of Capture::tensors; none where the standard has no function for it.
     std::optional<Call> call;
     /// Of a call without a function; positions in Capture::tensors.
@@ -73,5 +68,15 @@ class Capture {
  private:
     std::unordered_map<const Tensor*, size_t> positions_;
 };
+
+/// One tensor of a call, and what the call does to it.
+struct TensorUse {
+    size_t tensor = 0;  ///< position in Capture::tensors
+    std::string place;  ///< "input", "tensors.2"; the tensor's id where the call has no function
+    bool reads = false, writes = false;
+};
+
+/// Every tensor of a call of the capture, in the order of its arguments.
+[[nodiscard]] std::vector<TensorUse> uses_of(const Capture& capture, const CapturedCall& call);
 
 }  // namespace diopi
