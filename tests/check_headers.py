@@ -25,9 +25,10 @@ MAY_INCLUDE = {
     "check": CHECK,
     "cases": CHECK | {"cases"},
     "store": CHECK | {"store"},
-    "run": CHECK | {"cases", "store", "run"},
+    "intercept": CHECK | {"store", "intercept"},
+    "run": CHECK | {"cases", "store", "intercept", "run"},
     "report": CORE | {"check", "store", "report"},
-    "apps": CHECK | {"cases", "store", "run", "report", "apps"},
+    "apps": CHECK | {"cases", "store", "intercept", "run", "report", "apps"},
     "kernels": CORE | {"runtime", "kernels"},
 }
 # Slow to compile: sources may include them, headers may not.

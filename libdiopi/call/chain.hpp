@@ -16,6 +16,8 @@ struct Outcome {
     /// The backend's own words when error is not diopiSuccess.
     std::string message;
     [[nodiscard]] bool ok() const { return error == diopiSuccess; }
+    /// Nobody implements the function, or not for these arguments.
+    [[nodiscard]] bool is_declined() const { return error == diopiNoImplement || error == diopiDtypeNotSupported; }
 };
 
 class Next;

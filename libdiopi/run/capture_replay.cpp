@@ -21,10 +21,6 @@ std::string title(size_t index, const CapturedCall& call) {
     return fmt::format("call {} ({}, {})", index, call.overload, function);
 }
 
-bool is_missing(const Outcome& outcome) {
-    return outcome.error == diopiNoImplement || outcome.error == diopiDtypeNotSupported;
-}
-
 }  // namespace
 
 Result<CaptureReplay> CaptureReplay::create(const Capture& capture, const CaptureValues& values, uint64_t seed) {
@@ -168,8 +164,8 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
     }
     Call& call = *calls_[index];
     Outcome outcome = chain.run(call, context);
-    if (!outcome.ok() && !is_missing(outcome)) return failed(outcome.message);
-    if (is_missing(outcome)) {
+    if (!outcome.ok() && !outcome.is_declined()) return failed(outcome.message);
+    if (outcome.is_declined()) {
         if (Status s = make_up_outputs(index, context); !s.ok()) return s;
     }
     Status visited = visit ? visit({index, captured, &call, std::move(outcome)}) : Status();

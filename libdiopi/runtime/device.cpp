@@ -7,6 +7,19 @@
 
 namespace diopi {
 
+namespace {
+
+/// The tensor on the host with its whole storage, contents undefined.
+Result<TensorPtr> staging_for(const Tensor& tensor) {
+    auto memory = cpu_device().allocate(tensor.storage.nbytes);
+    if (!memory.ok()) return memory.error();
+    auto staged = std::make_shared<Tensor>(tensor);
+    staged->storage = {std::move(*memory), tensor.storage.nbytes, diopi_host};
+    return staged;
+}
+
+}  // namespace
+
 Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
     const std::optional<int64_t> count = checked_numel(spec.shape);
     if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
@@ -31,21 +44,21 @@ Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offs
 }
 
 Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor) {
-    Tensor staged = tensor;
-    if (!device.is_host() && tensor.storage.device == diopi_device && tensor.numel() > 0) {
-        auto memory = cpu_device().allocate(tensor.storage.nbytes);
-        if (!memory.ok()) return memory.error();
-        staged.storage = {std::move(*memory), tensor.storage.nbytes, diopi_host};
-        if (Status s = device.copy_to_host(stream, staged.storage.memory.get(), tensor.storage.memory.get(),
-                                           tensor.storage.nbytes);
-            !s.ok()) {
-            return s.error();
-        }
-        if (Status s = device.synchronize(stream); !s.ok()) return s.error();
-    }
     auto out = make_tensor(cpu_device(), {tensor.shape, tensor.dtype, {}});
-    if (!out.ok()) return out;
-    copy_strided(staged, **out);
+    if (!out.ok() || tensor.numel() == 0) return out;
+    if (device.is_host() || tensor.storage.device == diopi_host) {
+        copy_strided(tensor, **out);
+        return out;
+    }
+    // Without gaps the elements alone are copied, else what lies between them too.
+    const bool dense = tensor.is_contiguous();
+    auto staged = dense ? out : staging_for(tensor);
+    if (!staged.ok()) return staged;
+    const void* source = dense ? tensor.data() : tensor.storage.memory.get();
+    Status s = device.copy_to_host(stream, (*staged)->storage.memory.get(), source, (*staged)->storage.nbytes);
+    if (s.ok()) s = device.synchronize(stream);
+    if (!s.ok()) return s.error();
+    if (!dense) copy_strided(**staged, **out);
     return out;
 }
 
@@ -68,17 +81,19 @@ Status copy_values(Device& device, diopiStreamHandle_t stream, const Tensor& hos
         copy_strided(host, to);
         return {};
     }
-    const size_t nbytes = to.storage.nbytes;
-    auto memory = cpu_device().allocate(nbytes);
-    if (!memory.ok()) return memory.status();
-    Tensor staged = to;
-    staged.storage = {std::move(*memory), nbytes, diopi_host};
+    Status s;
+    if (to.is_contiguous() && host.is_contiguous()) {
+        s = device.copy_to_device(stream, to.data(), host.data(), to.nbytes());
+        return s.ok() ? device.synchronize(stream) : s;
+    }
+    const auto staged = staging_for(to);
+    if (!staged.ok()) return staged.status();
     void* storage = to.storage.memory.get();
-    Status s = device.copy_to_host(stream, staged.storage.memory.get(), storage, nbytes);
+    s = device.copy_to_host(stream, (*staged)->storage.memory.get(), storage, to.storage.nbytes);
     if (s.ok()) s = device.synchronize(stream);
     if (!s.ok()) return s;
-    copy_strided(host, staged);
-    s = device.copy_to_device(stream, storage, staged.storage.memory.get(), nbytes);
+    copy_strided(host, **staged);
+    s = device.copy_to_device(stream, storage, (*staged)->storage.memory.get(), to.storage.nbytes);
     return s.ok() ? device.synchronize(stream) : s;
 }
 

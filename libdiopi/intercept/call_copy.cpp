@@ -1,0 +1,140 @@
+#include "intercept/call_copy.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace diopi {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void count(Transfers& transfers, const Tensor& tensor, Clock::time_point start) {
+    ++transfers.copies;
+    transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
+    transfers.seconds += seconds_since(start);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Side>> Side::create(const Backend& backend) {
+    auto stream = backend.device().create_stream();
+    if (!stream.ok()) return stream.error();
+    return std::unique_ptr<Side>(new Side(backend, *stream));
+}
+
+Side::~Side() {
+    context_.release();
+    static_cast<void>(context_.device->destroy_stream(context_.stream));
+}
+
+Result<CallCopy> CallCopy::create(const Call& call, Context& from, Side& to) {
+    CallCopy copy(call, to);
+    if (Status s = copy.copy_arguments(from); !s.ok()) return s.error();
+    return copy;
+}
+
+void CallCopy::find_inputs() {
+    const auto add = [&](const TensorPtr& tensor) { inputs_.insert(tensor.get()); };
+    for (size_t i = 0; i < call_.args.size(); ++i) {
+        if (call_.row->args()[i].is_output) continue;
+        if (const auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) add(*tensor);
+        if (const auto* list = std::get_if<TensorList>(&call_.args[i])) std::ranges::for_each(*list, add);
+    }
+}
+
+Status CallCopy::copy_arguments(Context& from) {
+    find_inputs();
+    for (size_t i = 0; i < call_.args.size(); ++i) {
+        const Arg& arg = call_.row->args()[i];
+        Value& value = call_.args[i];
+        if (auto* tensor = std::get_if<TensorPtr>(&value)) {
+            if (Status s = copy(*tensor, arg, from); !s.ok()) return s;
+        } else if (auto* list = std::get_if<TensorList>(&value)) {
+            for (TensorPtr& tensor : *list) {
+                if (Status s = copy(tensor, arg, from); !s.ok()) return s;
+            }
+        } else if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value); generator && *generator) {
+            *generator = generators_.emplace_back(std::make_unique<Generator>(**generator)).get();
+        }
+    }
+    return {};
+}
+
+Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
+    if (tensor == nullptr) return {};
+    if (tensor->is_sparse()) return not_implemented(std::string(arg.name) + " is sparse, which is not copied yet");
+    TensorPtr& known = copies_[tensor.get()];
+    if (known == nullptr) {
+        Device& device = side_->backend().device();
+        const TensorSpec spec{tensor->shape, tensor->dtype};
+        const bool is_read = inputs_.contains(tensor.get());
+        const auto start = Clock::now();
+        auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
+        if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
+        if (!made.ok()) return made.status();
+        if (is_read) count(in_, *tensor, start);
+        known = std::move(*made);
+    }
+    tensor = known;
+    return {};
+}
+
+Outcome CallCopy::run() {
+    const Chain chain(side_->backend());
+    const auto start = Clock::now();
+    Outcome outcome = chain.run(call_, side_->context());
+    Status s = side_->backend().device().synchronize(side_->context().stream);
+    seconds_ = seconds_since(start);
+    if (outcome.ok() && !s.ok()) return {diopiErrorOccurred, s.message()};
+    return outcome;
+}
+
+Result<TensorPtr> CallCopy::host_tensor(const Tensor& tensor) {
+    return to_host(side_->backend().device(), side_->context().stream, tensor);
+}
+
+Status CallCopy::write_back(Call& original, Context& context) {
+    size_t generator = 0;
+    for (size_t i = 0; i < call_.args.size(); ++i) {
+        const Arg& arg = call_.row->args()[i];
+        const bool written = arg.is_output || arg.is_inout;
+        Value& value = original.args[i];
+        if (auto* tensor = std::get_if<TensorPtr>(&value)) {
+            if (!written) continue;
+            if (Status s = write_back(std::get<TensorPtr>(call_.args[i]), *tensor, context); !s.ok()) return s;
+        } else if (auto* list = std::get_if<TensorList>(&value)) {
+            const auto& copies = std::get<TensorList>(call_.args[i]);
+            for (size_t k = 0; written && k < list->size(); ++k) {
+                if (Status s = write_back(copies[k], (*list)[k], context); !s.ok()) return s;
+            }
+        } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&value); handle && *handle) {
+            **handle = *generators_[generator++];
+        } else {
+            value = call_.args[i];
+        }
+    }
+    return {};
+}
+
+Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context& context) {
+    if (copy == nullptr) return {};
+    const auto start = Clock::now();
+    auto host = copy->storage.device == diopi_host ? Result<TensorPtr>(copy) : host_tensor(*copy);
+    if (!host.ok()) return host.status();
+    const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == copy->dtype;
+    if (!fits) {
+        // A tensor that the function made itself.
+        auto made = to_device(*context.device, context.stream, **host);
+        if (!made.ok()) return made.status();
+        original = std::move(*made);
+    } else if (Status s = copy_values(*context.device, context.stream, **host, *original); !s.ok()) {
+        return s;
+    }
+    count(out_, *copy, start);
+    return {};
+}
+
+}  // namespace diopi

@@ -1,0 +1,60 @@
+/// Fallback: calls that the device is not to run, or cannot, are answered by another backend.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "call/chain.hpp"
+#include "intercept/call_copy.hpp"
+#include "intercept/name_list.hpp"
+
+namespace diopi {
+
+/// Why a call did not stay on its device.
+enum class FallbackReason {
+    kForced,          ///< the user listed it
+    kNotImplemented,  ///< the backend has no such function
+    kDeclined         ///< it has, but declined these arguments
+};
+/// "forced", "not implemented", "declined".
+[[nodiscard]] std::string_view name(FallbackReason reason);
+
+/// One call that fell back.
+struct FallbackEvent {
+    FallbackReason reason = FallbackReason::kForced;
+    const Call& call;  ///< as it came, on the device
+    const Call& copy;  ///< as the other backend left it
+    Transfers in, out;
+    double seconds = 0;  ///< of the other backend's call alone
+};
+
+/// Which calls are forced.
+struct FallbackLists {
+    std::optional<NameList> only;    ///< these
+    std::optional<NameList> except;  ///< all but these
+    /// Instead of the lists, when it is there.
+    std::function<bool(const Call&)> wanted;
+};
+
+class Fallback final : public Interceptor {
+ public:
+    using Sink = std::function<void(const FallbackEvent&)>;
+    /// `other` answers; `sink` may be empty.
+    Fallback(Side& other, FallbackLists& lists, Sink sink) : other_(&other), lists_(&lists), sink_(std::move(sink)) {}
+
+    /// An error of a copy, or of the other backend, is the call's. A call that nobody implements stays not implemented.
+    Outcome around(Call& call, Context& context, const Next& next) override;
+
+ private:
+    [[nodiscard]] bool is_forced(const Call& call);
+    [[nodiscard]] Outcome fall_back(FallbackReason reason, Call& call, Context& context);
+
+    Side* other_;
+    FallbackLists* lists_;
+    Sink sink_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,97 @@
+#include "intercept/name_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <utility>
+
+namespace diopi {
+
+namespace {
+
+struct Item {
+    std::string text;
+    std::regex pattern;
+    bool matched = false;
+};
+
+std::string_view trimmed(std::string_view text) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+void add_name(std::vector<std::string>& names, std::string name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+}
+
+}  // namespace
+
+struct NameList::State {
+    std::vector<Item> items;
+    /// By function and the framework's name: matching is slow and calls are many.
+    std::map<std::pair<const Row*, std::string>, bool> known;
+};
+
+NameList::NameList() : state_(std::make_unique<State>()) {}
+NameList::~NameList() = default;
+NameList::NameList(NameList&&) noexcept = default;
+NameList& NameList::operator=(NameList&&) noexcept = default;
+
+std::vector<std::string> names_of(const Call& call) {
+    const Row& row = *call.row;
+    std::vector<std::string> names = {std::string(row.function)};
+    add_name(names, std::string(row.op));
+    if (!row.overload.empty()) add_name(names, fmt::format("{}.{}", row.op, row.overload));
+    if (call.origin == nullptr) return names;
+    const std::string& overload = call.origin->overload;
+    add_name(names, overload);
+    add_name(names, overload.substr(0, overload.find('.')));
+    return names;
+}
+
+Result<NameList> NameList::parse(std::string_view text) {
+    NameList list;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find(','), text.size());
+        const std::string item(trimmed(text.substr(0, end)));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (item.empty()) continue;
+        try {
+            list.state_->items.push_back({item, std::regex(item)});
+        } catch (const std::regex_error& e) {
+            return bad_input(
+                fmt::format("'{}' is no regular expression ({}); write \\ before a sign that is meant as it stands",
+                            item, e.what()));
+        }
+    }
+    return list;
+}
+
+bool NameList::empty() const { return state_->items.empty(); }
+
+bool NameList::matches(const Call& call) {
+    const auto [known, is_new] =
+        state_->known.try_emplace({call.row, call.origin == nullptr ? std::string() : call.origin->overload});
+    if (!is_new) return known->second;
+    const std::vector<std::string> names = names_of(call);
+    for (Item& item : state_->items) {
+        const bool matched =
+            std::ranges::any_of(names, [&](const std::string& name) { return std::regex_match(name, item.pattern); });
+        item.matched |= matched;
+        known->second |= matched;
+    }
+    return known->second;
+}
+
+std::vector<std::string> NameList::unmatched() const {
+    std::vector<std::string> texts;
+    for (const Item& item : state_->items) {
+        if (!item.matched) texts.push_back(item.text);
+    }
+    return texts;
+}
+
+}  // namespace diopi

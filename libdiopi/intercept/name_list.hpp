@@ -1,0 +1,41 @@
+/// A list of operators that a user names: regular expressions that must match a whole name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "call/call.hpp"
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// The names that a call answers to: its C function ("diopiAdd"), operator ("add") and overload ("add.Tensor"), and
+/// those that its framework gave it ("add_.Tensor", "add_").
+[[nodiscard]] std::vector<std::string> names_of(const Call& call);
+
+/// Compiled once; asked for every call.
+class NameList {
+ public:
+    NameList();
+    ~NameList();
+    NameList(NameList&&) noexcept;
+    NameList& operator=(NameList&&) noexcept;
+
+    /// "add.out, conv2d ,.*Scalar": separated by commas, blanks around an item do not count, nor do empty items. An
+    /// item that is no regular expression is bad input that says where it breaks.
+    [[nodiscard]] static Result<NameList> parse(std::string_view text);
+
+    [[nodiscard]] bool empty() const;
+    /// Whether any item matches any name of the call. The first call of each kind is remembered.
+    [[nodiscard]] bool matches(const Call& call);
+    /// Items that have not matched yet, in their order.
+    [[nodiscard]] std::vector<std::string> unmatched() const;
+
+ private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace diopi
