@@ -1,0 +1,54 @@
+/// For tests of interceptors and of captures: calls and small captures made by hand.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/device.hpp"
+#include "store/capture.hpp"
+
+namespace diopi::testing {
+
+/// A contiguous float32 tensor of one dim in the device's memory.
+inline TensorPtr floats_on(Device& device, const std::vector<float>& values) {
+    auto host = make_tensor(cpu_device(), {{static_cast<int64_t>(values.size())}, Dtype::float32});
+    REQUIRE(host.ok());
+    std::copy(values.begin(), values.end(), (*host)->data_as<float>());
+    if (device.is_host()) return *host;
+    auto stream = device.create_stream();
+    REQUIRE(stream.ok());
+    auto tensor = to_device(device, *stream, **host);
+    REQUIRE(tensor.ok());
+    REQUIRE(device.destroy_stream(*stream).ok());
+    return *tensor;
+}
+
+/// The values of a float32 tensor on the context's device.
+inline std::vector<float> floats_of(Context& context, const Tensor& tensor) {
+    auto host = to_host(*context.device, context.stream, tensor);
+    REQUIRE(host.ok());
+    const float* values = (*host)->data_as<float>();
+    return values == nullptr ? std::vector<float>() : std::vector<float>(values, values + (*host)->numel());
+}
+
+/// Adds a float32 storage of `numel` elements with one tensor over it, of the same id but for its first letter.
+inline size_t add_floats(Capture& capture, const std::string& id, int64_t numel, std::optional<Recipe> fill = {}) {
+    capture.storages.push_back({"s" + id, numel * 4, fill});
+    return capture.add_tensor("t" + id, capture.storages.size() - 1, {{numel}, Dtype::float32}, 0);
+}
+
+/// Adds a call of `function` with tensors of the capture; other arguments take what `prepare` gives them.
+template <class Prepare>
+void add_call(Capture& capture, const std::string& overload, std::string_view function,
+              std::initializer_list<std::pair<const char*, size_t>> tensors, Prepare prepare) {
+    CapturedCall& captured = capture.calls.emplace_back();
+    captured.overload = overload;
+    captured.call.emplace(*find_row(function));
+    for (const auto& [arg, tensor] : tensors) (*captured.call)[arg] = capture.tensors[tensor].tensor;
+    prepare(*captured.call);
+}
+
+}  // namespace diopi::testing

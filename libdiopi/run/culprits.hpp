@@ -1,0 +1,50 @@
+/// Finds the units whose fallback makes a failing replay pass: delta debugging over sets.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// Units that fall back, ascending.
+using UnitSet = std::vector<size_t>;
+
+/// What one replay came to.
+struct Trial {
+    bool passed = false;
+    std::string reason;  ///< why it did not pass
+};
+
+struct CulpritOptions {
+    size_t units = 0;
+    /// Replays with these units falling back. An error ends the search.
+    std::function<Result<Trial>(const UnitSet& fallback)> replay;
+    /// A set passes when so many replays in a row do. Where the failure is flaky it takes as many as its rate asks for.
+    int repeats = 1;
+    std::function<bool()> interrupted = {};
+};
+
+struct Culprits {
+    enum class End {
+        kFound,         ///< `set` passes, and none of its units can be left out
+        kNothingWrong,  ///< it passes without any fallback
+        kElsewhere,     ///< it fails though everything falls back
+        kNotMonotone,   ///< `set` passes, but a unit's fallback makes others fail: it may not be the smallest
+        kInterrupted
+    };
+    End end = End::kFound;
+    UnitSet set;
+    std::string reason;  ///< of the failure without fallback; of the one with all, where that fails
+    bool flaky = false;
+    int replays = 0;
+};
+
+/// With one culprit among n units log2(n) + 6 replays at most, unless it is flaky; each further one costs as much
+/// again.
+[[nodiscard]] Result<Culprits> find_culprits(const CulpritOptions& options);
+
+}  // namespace diopi
