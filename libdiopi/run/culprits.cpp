@@ -12,6 +12,8 @@ namespace {
 /// Replays without fallback, so that a flaky outcome is seen; when one passes, so many that its rate is known.
 constexpr int kControls = 2;
 constexpr int kFlakyControls = 12;
+/// Further replays of what was found.
+constexpr int kConfirmations = 3;
 /// How likely a set that fails now and then may be taken for one that passes, and the most replays spent on it.
 constexpr double kMistaken = 0.002;
 constexpr int kMostRepeats = 50;
@@ -39,43 +41,63 @@ class Search {
     Status search() {
         UnitSet all(options_.units);
         std::iota(all.begin(), all.end(), size_t{0});
-        if (Status s = controls(all); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
-        for (size_t end = all.size();;) {
-            // The unit that ends the shortest prefix which passes, beside those that are known, is another culprit.
-            size_t length = 0;
-            if (Status s = shortest_prefix(end, length); !s.ok()) return s;
-            if (length == 0) break;
-            culprits_.set.insert(culprits_.set.begin(), length - 1);
-            end = length - 1;
-            bool passed = false;
-            if (Status s = passes(culprits_.set, passed); !s.ok()) return s;
-            if (passed) break;
-            if (end == 0) return give_up(all);
+        if (Status s = measure_failure(kControls); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
+        bool passed = false;
+        if (Status s = passes(all, passed); !s.ok()) return s;
+        if (!passed) return elsewhere();
+        if (Status s = narrow(passed); !s.ok()) return s;
+        if (!passed && !culprits_.flaky) {
+            // Sets that passed before do not now: perhaps the failure only seemed to be there each time.
+            if (Status s = measure_failure(kFlakyControls); !s.ok()) return s;
+            if (culprits_.flaky) {
+                if (Status s = narrow(passed); !s.ok()) return s;
+            }
         }
+        if (passed) return {};
+        culprits_.set = all;
+        culprits_.end = Culprits::End::kNotMonotone;
         return drop_needless();
     }
 
-    /// Without any fallback it must fail, with all of it pass.
-    Status controls(const UnitSet& all) {
+    Status elsewhere() {
+        culprits_.end = Culprits::End::kElsewhere;
+        culprits_.reason = last_reason_;
+        return {};
+    }
+
+    /// Without fallback it must fail. When one of `wanted` replays passes, more tell at which rate.
+    Status measure_failure(int wanted) {
         int failures = 0, runs = 0;
-        for (int wanted = kControls; runs < wanted; ++runs) {
+        for (; runs < wanted; ++runs) {
             auto trial = replay({});
             if (!trial.ok()) return trial.status();
             if (!trial->passed) culprits_.reason = trial->reason;
             failures += trial->passed ? 0 : 1;
             if (failures <= runs) wanted = kFlakyControls;
         }
-        if (failures == 0) {
-            culprits_.end = Culprits::End::kNothingWrong;
-            return {};
-        }
+        if (failures == 0) culprits_.end = Culprits::End::kNothingWrong;
         culprits_.flaky = failures < runs;
-        if (culprits_.flaky) repeats_ = std::max(repeats_, repeats_for(failures, runs));
-        bool passed = false;
-        if (Status s = passes(all, passed); !s.ok()) return s;
-        if (passed) return {};
-        culprits_.end = Culprits::End::kElsewhere;
-        culprits_.reason = last_reason_;
+        if (culprits_.flaky && failures > 0) repeats_ = std::max(repeats_, repeats_for(failures, runs));
+        return {};
+    }
+
+    /// Finds the culprits one after the other, the last one first; `confirmed` when they pass again and again.
+    Status narrow(bool& confirmed) {
+        culprits_.set.clear();
+        confirmed = false;
+        for (size_t end = options_.units; end > 0 && !confirmed;) {
+            // The unit that ends the shortest prefix which passes, beside those that are known, is another culprit.
+            size_t length = 0;
+            if (Status s = shortest_prefix(end, length); !s.ok()) return s;
+            end = length - 1;
+            culprits_.set.insert(culprits_.set.begin(), end);
+            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+        }
+        if (!confirmed) return {};
+        if (Status s = drop_needless(); !s.ok()) return s;
+        for (int i = 0; i < kConfirmations && confirmed; ++i) {
+            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+        }
         return {};
     }
 
@@ -98,13 +120,6 @@ class Search {
         set.insert(set.end(), culprits_.set.begin(), culprits_.set.end());
         std::ranges::sort(set);
         return set;
-    }
-
-    /// What passes is kept as it is when units get in each other's way.
-    Status give_up(const UnitSet& all) {
-        culprits_.set = all;
-        culprits_.end = Culprits::End::kNotMonotone;
-        return drop_needless();
     }
 
     /// Leaves out each unit without which the rest still passes.

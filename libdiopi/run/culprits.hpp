@@ -43,7 +43,7 @@ struct Culprits {
     int replays = 0;
 };
 
-/// With one culprit among n units log2(n) + 6 replays at most, unless it is flaky; each further one costs as much
+/// With one culprit among n units log2(n) + 7 replays at most, unless it is flaky; each further one costs as much
 /// again.
 [[nodiscard]] Result<Culprits> find_culprits(const CulpritOptions& options);
 

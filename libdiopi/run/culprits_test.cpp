@@ -30,7 +30,7 @@ Culprits found(const CulpritOptions& options) {
 
 TEST_CASE("a single culprit is found at every place, in a logarithm of replays", "[run][culprits]") {
     for (const size_t units : {1, 2, 3, 7, 64, 500}) {
-        const double most = std::ceil(std::log2(units)) + 6;
+        const double most = std::ceil(std::log2(units)) + 7;
         for (size_t culprit = 0; culprit < units; ++culprit) {
             const Culprits culprits = found(all_of(units, {culprit}));
             CHECK(culprits.end == Culprits::End::kFound);
