@@ -1,0 +1,61 @@
+/// SimDevice: an accelerator without the accelerator. Its memory is the host's, but not to be read without a copy; what
+/// it does takes the time that its model says.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "runtime/device.hpp"
+
+namespace diopi {
+
+/// What the device costs. A transfer takes latency + bytes / bandwidth, a kernel launch + slowdown * its time on the
+/// host.
+struct SimModel {
+    std::string name = "sim";
+    double copy_latency_s = 10e-6;
+    double copy_bytes_per_s = 12e9;
+    double launch_s = 5e-6;
+    double slowdown = 1;
+    int64_t memory_bytes = int64_t{16} << 30;
+    /// Really wait for what the model says, rather than only count it.
+    bool waits = false;
+};
+
+/// One queue of work, whatever the stream: the device's own clock moves on by what each piece of work takes. Events
+/// read that clock.
+class SimDevice final : public Device {
+ public:
+    explicit SimDevice(SimModel model) : model_(std::move(model)), used_(std::make_shared<std::atomic<int64_t>>(0)) {}
+
+    [[nodiscard]] const SimModel& model() const { return model_; }
+    /// Seconds that the device has worked, by its model.
+    [[nodiscard]] double now() const { return now_; }
+    /// A kernel that took so long on the host has run.
+    void add_kernel(double host_seconds);
+
+    [[nodiscard]] std::string_view name() const override { return model_.name; }
+    [[nodiscard]] Result<DeviceInfo> info() override;
+    [[nodiscard]] bool is_host() const override { return false; }
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
+    [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return used_->load(); }
+    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
+    Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
+    [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override;
+    Status destroy_stream(diopiStreamHandle_t stream) override;
+    Status synchronize(diopiStreamHandle_t) override { return {}; }
+    [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override;
+
+ private:
+    Status copy(void* dst, const void* src, size_t nbytes);
+    /// `modelled` seconds have passed on the device, `spent` of them on the host already.
+    void pass(double modelled, double spent);
+
+    SimModel model_;
+    double now_ = 0;
+    /// Outlives the device as long as any of its memory does.
+    std::shared_ptr<std::atomic<int64_t>> used_;
+};
+
+}  // namespace diopi
