@@ -90,6 +90,17 @@ CaseResult refused(CaseResult result, const Error& error) {
     return result;
 }
 
+/// Whether whole numbers are all that sums of products of the case add up: one tensor of other ones rounds them.
+bool has_exact_sums(const Case& c) {
+    const auto is_exact = [](const CaseTensor& tensor) { return tensor.fill.fn == Fill::kExact; };
+    const auto rounds = [&](const CaseTensor& tensor) {
+        return !tensor.absent && !is_exact(tensor) && std::ranges::any_of(tensor.specs, [](const TensorSpec& spec) {
+            return is_floating(spec.dtype) || is_complex(spec.dtype);
+        });
+    };
+    return std::ranges::any_of(c.tensors, is_exact) && std::ranges::none_of(c.tensors, rounds);
+}
+
 CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult result) {
     const CaseBaseline* baseline = nullptr;
     if (options.baseline) {
@@ -125,7 +136,7 @@ LayoutRule layout_rule(const Case& c) {
 
 StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
-    rules.exact = std::ranges::any_of(c.tensors, [](const CaseTensor& t) { return t.fill.fn == Fill::kExact; });
+    rules.exact = has_exact_sums(c);
     rules.interceptors = options.interceptors;
     if (options.on_failure) {
         rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };

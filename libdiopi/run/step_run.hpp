@@ -29,7 +29,7 @@ struct StepRules {
     Tolerance tolerance;
     bool random = false;  ///< a distribution is tested
     bool legacy = false;  ///< isclose with a mismatch ratio instead of the accuracy classes
-    bool exact = false;   ///< the inputs are whole numbers whose sums of products are exact
+    bool exact = false;   ///< all inputs are whole numbers whose sums of products are exact
     /// Tools around the call, the first one outermost.
     std::vector<Interceptor*> interceptors = {};
     /// Sees every failed step that ran.
