@@ -11,6 +11,7 @@
 #include "run/guard_fault.hpp"
 #include "run/memory_limit.hpp"
 #include "run/outcome.hpp"
+#include "run/printable.hpp"
 #include "run/step_run.hpp"
 #include "store/journal.hpp"
 
@@ -124,11 +125,6 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     result.reason = step_result.reason;
     result.seconds = step_result.seconds;
     return result;
-}
-
-std::string one_line(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
 }
 
 /// The next line of `text`, which is taken off.

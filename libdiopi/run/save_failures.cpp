@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 
+#include "run/printable.hpp"
 #include "store/atomic_file.hpp"
 
 namespace diopi {
@@ -42,11 +42,6 @@ std::vector<ArgTensor> stored(const std::vector<Expected>& values) {
     std::vector<ArgTensor> tensors;
     for (const Expected& value : values) tensors.push_back({value.arg, value.tensor});
     return tensors;
-}
-
-std::string one_line(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
 }
 
 }  // namespace
