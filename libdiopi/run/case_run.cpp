@@ -42,7 +42,7 @@ void skip_step(StepResult& result, const std::string& reason) {
 }
 
 /// Plans one step of the case and runs it.
-StepResult run_step(const Case& c, const StepRules& rules, CaseSteps& steps, StepRun& runner, const std::string& name) {
+StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std::string& name) {
     StepResult result;
     result.step = name;
     result.function = c.op;
@@ -61,12 +61,6 @@ StepResult run_step(const Case& c, const StepRules& rules, CaseSteps& steps, Ste
         return result;
     }
     result.function = step->function;
-    if (!rules.backend->implements(*step->call.row)) {
-        result.verdict = Verdict::kNotImplemented;
-        result.reason =
-            std::string(rules.backend->name()) + " does not implement " + std::string(step->call.row->function);
-        return result;
-    }
     runner.run(*step, result);
     return result;
 }
@@ -114,7 +108,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
-            result.steps.push_back(run_step(c, rules, **steps, runner, name));
+            result.steps.push_back(run_step(c, **steps, runner, name));
             placement.forget();
             placement.context().release();
         }
@@ -167,8 +161,7 @@ CaseResult run_case(const Case& c, const CaseOptions& options) {
     if (!rows.ok()) return refused(std::move(result), rows.error());
     const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
     if (!options.backend->implements(row)) {
-        return refused(std::move(result), not_implemented(std::string(options.backend->name()) +
-                                                          " does not implement " + std::string(row.function)));
+        return refused(std::move(result), lacks(*options.backend, row.function));
     }
     result = run_steps(c, options, std::move(result));
     result.seconds = seconds_since(start);

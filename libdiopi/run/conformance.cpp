@@ -117,7 +117,7 @@ class Conformance {
             } else if (!options_.cases.backend->implements(c.op)) {
                 CaseResult result = describe(c);
                 result.verdict = Verdict::kNotImplemented;
-                result.reason = std::string(options_.cases.backend->name()) + " does not implement " + c.op;
+                result.reason = lacks(*options_.cases.backend, c.op).message;
                 record(std::move(result));
             } else {
                 items.push_back(i);

@@ -78,11 +78,6 @@ CaseResult describe(const Bundle& bundle) {
 
 void run_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
               StepResult& result) {
-    if (!options.backend->implements(*step.call.row)) {
-        const std::string what =
-            fmt::format("{} does not implement {}", options.backend->name(), step.call.row->function);
-        return refuse_step(result, not_implemented(what));
-    }
     if (checks.guard == Guard::kPages) install_guard_fault_handler();
     StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
     BundleExpectations expectations(bundle);

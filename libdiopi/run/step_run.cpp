@@ -120,6 +120,10 @@ void refuse_step(StepResult& result, const Error& error) {
     }
 }
 
+Error lacks(const Backend& backend, std::string_view what) {
+    return not_implemented(std::string(backend.name()) + " does not implement " + std::string(what));
+}
+
 StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& placement)
     : rules_(rules),
       expectations_(expectations),
@@ -130,11 +134,13 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
 }
 
 void StepRun::run(const Step& step, StepResult& result) {
+    const Row& row = *step.call.row;
+    if (!rules_.backend->implements(row)) return refuse_step(result, lacks(*rules_.backend, row.function));
     auto expected = expectations_.expected(step);
     if (!expected.ok()) return refuse_step(result, expected.error());
     actual_.clear();
     second_reason_.clear();
-    words_ = step.name + " (" + std::string(step.call.row->function) + ")";
+    words_ = step.name + " (" + std::string(row.function) + ")";
     judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
         rules_.on_failure({step, *expected, actual_, result});
