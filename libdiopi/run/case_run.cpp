@@ -96,13 +96,7 @@ bool has_exact_sums(const Case& c) {
 }
 
 CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult result) {
-    const CaseBaseline* baseline = nullptr;
-    if (options.baseline) {
-        auto found = options.baseline(c);
-        if (!found.ok()) return refused(std::move(result), found.error());
-        baseline = *found;
-    }
-    auto steps = CaseSteps::create(c, options.seed, baseline);
+    auto steps = steps_of(c, options);
     if (!steps.ok()) return refused(std::move(result), steps.error());
     const StepRules rules = rules_for(c, options);
     const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
@@ -126,6 +120,16 @@ LayoutRule layout_rule(const Case& c) {
     return [&c](const Place& place, const TensorSpec& spec) {
         return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
     };
+}
+
+Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options) {
+    const CaseBaseline* baseline = nullptr;
+    if (options.baseline) {
+        auto found = options.baseline(c);
+        if (!found.ok()) return found.error();
+        baseline = *found;
+    }
+    return CaseSteps::create(c, options.seed, baseline);
 }
 
 StepRules rules_for(const Case& c, const CaseOptions& options) {
