@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "core/suggest.hpp"
+#include "run/outcome.hpp"
 #include "run/runtime_checks.hpp"
 #include "store/journal.hpp"
 
@@ -46,16 +47,6 @@ Result<std::string> run_safely(const RuntimeCheck& check, const RuntimeSubject& 
     } catch (const std::exception& e) {
         return failed(std::string("an exception came out of the check: ") + e.what());
     }
-}
-
-CaseResult result_of(const RuntimeCheck& check, const WorkOutcome& outcome) {
-    if (outcome.end == WorkOutcome::End::kFinished) {
-        if (auto result = from_json_line(outcome.payload)) return std::move(*result);
-    }
-    CaseResult result = describe(check);
-    result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-    result.reason = outcome.reason;
-    return result;
 }
 
 }  // namespace
@@ -109,7 +100,8 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
         return WorkAnswer{to_json_line(result)};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-        run.results.push_back(result_of(*options.checks[item], outcome));
+        // No option limits the memory of a check.
+        run.results.push_back(settle(describe(*options.checks[item]), outcome, 0));
         on_result(run.results.back());
         return journal->append(run.results.back());
     };
