@@ -1,18 +1,14 @@
 #include "run/case_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/stopwatch.hpp"
 #include "run/placement.hpp"
 #include "run/steps.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Crashes and the like are the parent's to judge; among the steps of one case the worst verdict counts.
 int severity(Verdict verdict) {
@@ -159,7 +155,7 @@ CaseResult describe(const Case& c) {
 }
 
 CaseResult run_case(const Case& c, const CaseOptions& options) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     CaseResult result = describe(c);
     auto rows = rows_for(c);
     if (!rows.ok()) return refused(std::move(result), rows.error());
@@ -168,7 +164,7 @@ CaseResult run_case(const Case& c, const CaseOptions& options) {
         return refused(std::move(result), lacks(*options.backend, row.function));
     }
     result = run_steps(c, options, std::move(result));
-    result.seconds = seconds_since(start);
+    result.seconds = watch.seconds();
     return result;
 }
 

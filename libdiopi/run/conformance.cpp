@@ -1,10 +1,10 @@
 #include "run/conformance.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
+#include "core/stopwatch.hpp"
 #include "run/case_worker.hpp"
 #include "run/follow_ups.hpp"
 #include "run/memory_limit.hpp"
@@ -25,7 +25,7 @@ class Conformance {
         : cases_(cases), options_(options), on_result_(on_result) {}
 
     Result<ConformanceRun> run() {
-        const auto start = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
@@ -33,7 +33,7 @@ class Conformance {
         arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
-        run_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        run_.seconds = watch.seconds();
         return std::move(run_);
     }
 

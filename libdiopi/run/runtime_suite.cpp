@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <exception>
 
+#include "core/stopwatch.hpp"
 #include "core/suggest.hpp"
 #include "run/outcome.hpp"
 #include "run/runtime_checks.hpp"
@@ -66,7 +66,7 @@ Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id) {
 }
 
 CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     CaseResult result = describe(check);
     const Result<std::string> findings = run_safely(check, subject);
     if (findings.ok()) {
@@ -76,13 +76,13 @@ CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& su
         result.verdict = lacking ? Verdict::kNotImplemented : Verdict::kFailed;
         result.reason = findings.error().message;
     }
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds = watch.seconds();
     return result;
 }
 
 Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
                                          const std::function<void(const CaseResult&)>& on_result) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     RunHeader header;
     header.command = options.command;
     header.repeat = options.repeat;
@@ -109,7 +109,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     for (size_t i = 0; i < items.size(); ++i) items[i] = i;
     if (Status s = run_in_workers(items, options.pool, work, done); !s.ok()) return s.error();
     run.interrupted = interrupted();
-    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    run.seconds = watch.seconds();
     return run;
 }
 

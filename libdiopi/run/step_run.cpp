@@ -1,21 +1,19 @@
 #include "run/step_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "call/invoke.hpp"
 #include "check/legacy.hpp"
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
+#include "core/stopwatch.hpp"
 #include "run/guard_fault.hpp"
 #include "run/random_check.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Further calls that show a leak: the last ones must all have kept memory. The C allocator keeps up to seven freed
 /// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
@@ -29,8 +27,6 @@ constexpr int64_t kMuch = 64 << 10;
 /// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void fail_step(StepResult& result, std::string reason) {
     if (result.verdict == Verdict::kFailed) return;
@@ -151,10 +147,10 @@ void StepRun::run(const Step& step, StepResult& result) {
 Status StepRun::call(Trial& trial) {
     say_call(words_);
     trial.held_before = device().allocated_bytes().value_or(0);
-    const auto start = Clock::now();
+    const Stopwatch watch;
     trial.outcome = chain_.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
-    trial.seconds = seconds_since(start);
+    trial.seconds = watch.seconds();
     say_call("the checks after " + words_);
     return {};
 }

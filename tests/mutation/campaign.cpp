@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/stopwatch.hpp"
 #include "run/case_run.hpp"
 #include "run/worker_pool.hpp"
 
@@ -16,7 +16,6 @@ namespace diopi::mutation {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
 /// An item is a candidate and a fault, or all faults that return.
@@ -99,7 +98,7 @@ class Campaign {
     }
 
     Result<CampaignRecord> run() {
-        const auto start = Clock::now();
+        const Stopwatch watch;
         auto backend = find_backend("cpu");
         if (!backend.ok()) return backend.error();
         backend_ = *backend;
@@ -107,7 +106,7 @@ class Campaign {
         for (const Ending ending : {Ending::kReturns, Ending::kDies, Ending::kHangs}) {
             if (Status s = run_phase(ending); !s.ok()) return s.error();
         }
-        record_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        record_.seconds = watch.seconds();
         return std::move(record_);
     }
 
