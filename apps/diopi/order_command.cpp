@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cases/plan.hpp"
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
@@ -149,10 +148,9 @@ Result<std::vector<Case>> choose_cases_in_order(const CommonOptions& options, co
     for (const std::string& id : ids) {
         auto found = catalogue->find(id);
         if (!found.ok()) return found.error();
-        const Status s = backend.implements(found->op) ? plan(*found) : Status();
-        if (!s.ok()) return bad_input(catalogue->place_of(*found) + ": case " + id + ": " + s.message());
         cases.push_back(std::move(*found));
     }
+    if (Status s = check_plans(cases, *catalogue, options, backend); !s.ok()) return s.error();
     return cases;
 }
 
