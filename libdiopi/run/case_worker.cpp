@@ -1,24 +1,15 @@
 #include "run/case_worker.hpp"
 
-#include <malloc.h>
-#include <omp.h>
-
 #include <new>
 
 #include "run/guard_fault.hpp"
 #include "run/outcome.hpp"
+#include "run/worker_setup.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// Freed memory stays with the worker: without this every large tensor is fetched from the kernel page by page.
-void keep_freed_memory() {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
 
 /// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
 CaseResult run_safely(const Case& c, const CaseOptions& options) {
@@ -39,8 +30,7 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
 }  // namespace
 
 void CaseWorker::prepare() {
-    keep_freed_memory();
-    omp_set_num_threads(1);
+    set_up_worker();
     if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
     baselines_.emplace(options_.data, options_.cases.seed);
     options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };

@@ -1,7 +1,6 @@
 #include "run/replay.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <exception>
@@ -13,6 +12,7 @@
 #include "run/outcome.hpp"
 #include "run/printable.hpp"
 #include "run/step_run.hpp"
+#include "run/worker_setup.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
@@ -200,7 +200,7 @@ class Replaying {
     }
 
     [[nodiscard]] WorkAnswer replayed() const {
-        omp_set_num_threads(1);
+        set_up_worker();
         const auto bundle = read_bundle(options_.file);
         if (!bundle.ok()) {
             CaseResult result = replay_.result;

@@ -1,7 +1,5 @@
 #include "campaign.hpp"
 
-#include <malloc.h>
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "core/stopwatch.hpp"
 #include "run/case_run.hpp"
 #include "run/worker_pool.hpp"
+#include "run/worker_setup.hpp"
 
 namespace diopi::mutation {
 
@@ -26,13 +25,6 @@ constexpr double kTimeout_s = 120;
 constexpr int kMostTries = 4;
 /// Hanging workers sleep: many may do so at the same time.
 constexpr int kHangingJobs = 8;
-
-/// Freed memory stays with the worker, as in a conformance run.
-void keep_freed_memory() {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
 
 /// Words and the checks that say them.
 struct CheckWords {
@@ -207,8 +199,7 @@ class Campaign {
     }
 
     WorkAnswer work(size_t item) {
-        keep_freed_memory();
-        omp_set_num_threads(1);
+        set_up_worker();
         const Candidate& candidate = candidates_[item / kFaultsPerItem];
         const size_t only = item % kFaultsPerItem;
         const size_t function = function_of(item / kFaultsPerItem);
