@@ -27,6 +27,11 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     return result;
 }
 
+/// A line each behind the payload.
+void append_warnings(WorkAnswer& answer, const FailureSaver& saver) {
+    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+}
+
 }  // namespace
 
 void CaseWorker::prepare() {
@@ -47,7 +52,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);
     WorkAnswer answer = answer_of(std::move(result));
-    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    append_warnings(answer, saver);
     return answer;
 }
 
@@ -56,7 +61,7 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
     FailureSaver saver(options_.save, c, options_.cases);
     saver.save(unsaved);
     WorkAnswer answer{saver.files()};
-    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    append_warnings(answer, saver);
     return answer;
 }
 
