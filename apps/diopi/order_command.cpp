@@ -94,10 +94,10 @@ int run_order_command(const OrderCommand& command) {
     const std::vector<Case> cases = cases_that_run(command);
     const ConformanceOptions& conformance = command.conformance;
     if (Status s = StoredBaselines::check(conformance.data, cases); !s.ok()) return report_error(s.error());
+    RunWorkers workers = workers_of(conformance);
     OrderOptions options;
-    options.pool = conformance.pool;
-    options.pool.memory_limit = memory_limit_of(options.pool);
-    options.worker = {conformance.cases, conformance.data, {}, options.pool.memory_limit};
+    options.pool = workers.pool;
+    options.worker = std::move(workers.worker);
     options.order = conformance.order.by == RunOrder::By::kGiven ? conformance.order : RunOrder();
     options.shuffle_seed =
         conformance.order.by == RunOrder::By::kShuffle ? conformance.order.seed : command.common.seed;
