@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -213,6 +214,174 @@ Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFa
     return {};
 }
 
+/// A run over operators' cases: what the options name, read and checked, and the chosen cases.
+class TestRun {
+ public:
+    explicit TestRun(const TestOptions& options) : options_(options), silent_(options.common.json) {}
+
+    /// Exit code of the program.
+    int run() {
+        if (Status s = prepare(); !s.ok()) return report_error(s.error());
+        if (options_.common.debug_level > 0) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
+        install_interrupt_handler();
+        if (options_.find_order) return run_order_command({options_.common, conformance_, cases_});
+        auto run = run_cases();
+        if (!run.ok()) return report_error(run.error());
+        sort_by_case(run->results);
+        if (Status s = write_reports(*run, options_, *backend_, figures_); !s.ok()) return report_error(s.error());
+        if (run->interrupted) {
+            fmt::print(stderr,
+                       "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
+                       run->results.size(), cases_.size());
+            return static_cast<int>(Exit::kInterrupted);
+        }
+        if (options_.shrink && failures_ > 0) {
+            if (Status s = shrink_failures(run->results); !s.ok()) return report_error(s.error());
+            if (interrupted()) return static_cast<int>(Exit::kInterrupted);
+        }
+        return static_cast<int>(failures_ > 0 ? Exit::kFailures : Exit::kPassed);
+    }
+
+ private:
+    Status prepare() {
+        if (Status s = read_options(); !s.ok()) return s;
+        if (Status s = choose(); !s.ok()) return s;
+        set_conformance();
+        if (Status s = prepare_saving(options_, *backend_, conformance_.save); !s.ok()) return s;
+        if (device_.rules.empty()) return {};
+        auto checksum = checksum_of_file(options_.device_config);
+        if (checksum.ok()) conformance_.device_config = *checksum;
+        return checksum.status();
+    }
+
+    /// What the options say without a look at the cases.
+    Status read_options() {
+        auto backend = CheckedBackend::find(options_.common.impl);
+        if (!backend.ok()) return backend.status();
+        backend_ = std::move(*backend);
+        auto filtered = parse_dtypes(options_.common.filter_dtype);
+        if (!filtered.ok()) return filtered.status();
+        filtered_ = std::move(*filtered);
+        for (const std::string& path : {options_.csv, options_.junit}) {
+            if (Status s = check_output_file(path); !s.ok()) return s;
+        }
+        auto checks = Checks::parse(options_.checks);
+        if (!checks.ok()) return checks.status();
+        conformance_.cases.checks = *checks;
+        auto shard = chosen_shard(options_.shard);
+        if (shard.ok()) shard_ = *shard;
+        return shard.status();
+    }
+
+    /// The cases as variants and the device configuration change them, and of them the shard's.
+    Status choose() {
+        const CommonOptions& common = options_.common;
+        auto cases = options_.in_order.empty() ? choose_cases(common, *backend_)
+                                               : choose_cases_in_order(common, options_.in_order, *backend_);
+        if (!cases.ok()) return cases.status();
+        cases_ = std::move(*cases);
+        auto without_variant = vary_cases(cases_, options_.variants);
+        if (!without_variant.ok()) return without_variant.status();
+        without_variant_ = std::move(*without_variant);
+        auto device = configure(options_, cases_, figures_);
+        if (!device.ok()) return device.status();
+        device_ = std::move(*device);
+        conformance_.skip_reason = [this](const Case& c) { return reason_to_skip(c); };
+        conformance_.selection = describe_selection(cases_, conformance_.skip_reason);
+        if (shard_) keep_shard(cases_, *shard_, *backend_, conformance_.skip_reason);
+        return {};
+    }
+
+    std::optional<std::string> reason_to_skip(const Case& c) const {
+        auto reason = skip_reason(c, filtered_, device_);
+        const auto found = without_variant_.find(c.id());
+        if (!reason && found != without_variant_.end()) reason = found->second;
+        return reason;
+    }
+
+    void set_conformance() {
+        conformance_.cases.backend = &*backend_;
+        conformance_.cases.seed = options_.common.seed;
+        conformance_.cases.legacy = options_.accuracy == "legacy";
+        conformance_.order = run_order(options_);
+        conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
+        conformance_.pool.timeout_s = options_.timeout_s;
+        conformance_.pool.echo_errors = options_.common.debug_level > 1;
+        // A wide tensor reserves gigabytes and touches few of them.
+        if (options_.variants.layout.wide) conformance_.pool.memory_limit = 0;
+        if (!options_.memory_limit.empty()) conformance_.pool.memory_limit = *parse_memory_size(options_.memory_limit);
+        conformance_.data = options_.common.data;
+        conformance_.run_folder = options_.common.run_folder;
+        conformance_.resume = options_.resume;
+        conformance_.after_case = [this](const Case& c) { return backend_.leaks("in case " + c.id()); };
+        conformance_.command = options_.command;
+        conformance_.repeat = repeat_text(options_);
+        conformance_.shard = shard_ ? to_string(*shard_) : "";
+    }
+
+    /// What is told before the first case.
+    void announce() const {
+        if (silent_) return;
+        if (conformance_.order.by == RunOrder::By::kShuffle) {
+            fmt::print("shuffled: --shuffle {} gives this order again\n", conformance_.order.seed);
+        }
+        if (shard_) {
+            fmt::print("shard {}: {} of {} cases\n", conformance_.shard, cases_.size(), conformance_.selection.cases);
+        }
+    }
+
+    Result<ConformanceRun> run_cases() {
+        announce();
+        const LogLevel usual = options_.common.debug_level > 0 ? LogLevel::kDebug : LogLevel::kInfo;
+        const LogLevel least = options_.common.quiet ? LogLevel::kError : usual;
+        Console console({silent_ ? stderr : stdout, least, !silent_});
+        console.start(static_cast<int64_t>(cases_.size()));
+        conformance_.on_warning = [&](const std::string& text) {
+            if (silent_) {
+                fmt::print(stderr, "diopi: warning: {}\n", text);
+            } else {
+                console.log(LogLevel::kWarning, text);
+            }
+        };
+        auto run = run_conformance(cases_, conformance_, [&](const CaseResult& result, int64_t done, int64_t) {
+            if (is_failure(result.verdict)) ++failures_;
+            fmt::print(stderr, "{}", result.notes);
+            for (const LogMessage& message : messages_of(result, conformance_.repeat)) {
+                if (!silent_) console.log(message.level, message.text);
+            }
+            console.advance(done, failures_);
+        });
+        conformance_.on_warning = {};
+        return run;
+    }
+
+    Status shrink_failures(const std::vector<CaseResult>& results) {
+        ShrinkCommand shrinking{options_.common, conformance_, cases_, results, options_.shrink_time_s, {}, {}};
+        shrinking.prepare = [&](Case& c) {
+            std::vector<Case> one = {c};
+            static_cast<void>(apply_device_config(device_, one));
+            c = std::move(one.front());
+            return !skip_reason(c, filtered_, device_);
+        };
+        shrinking.repeat = [&](const Shrunk& shrunk, const std::string& file) {
+            return repeat_shrunk_text(options_, shrunk, file);
+        };
+        return run_shrink_command(shrinking);
+    }
+
+    const TestOptions& options_;
+    const bool silent_;  ///< standard output is JSON's
+    CheckedBackend backend_;
+    std::vector<Dtype> filtered_;
+    std::optional<Shard> shard_;
+    std::vector<Case> cases_;
+    std::map<std::string, std::string> without_variant_;  ///< why a case has no such variant, by its id
+    DeviceConfig device_;
+    DeviceConfigFigures figures_;
+    ConformanceOptions conformance_;
+    int64_t failures_ = 0;
+};
+
 int run_test(const TestOptions& options) {
     if (!options.replay.empty()) return run_replay_command(replay_of(options));
     if (options.suite == "runtime") {
@@ -220,118 +389,7 @@ int run_test(const TestOptions& options) {
         return run_runtime_suite_command(
             {options.common, options.csv, options.junit, options.timeout_s, options.resume, options.command});
     }
-    auto backend = CheckedBackend::find(options.common.impl);
-    if (!backend.ok()) return report_error(backend.error());
-    auto filtered = parse_dtypes(options.common.filter_dtype);
-    if (!filtered.ok()) return report_error(filtered.error());
-    for (const std::string& path : {options.csv, options.junit}) {
-        if (Status s = check_output_file(path); !s.ok()) return report_error(s.error());
-    }
-    auto checks = Checks::parse(options.checks);
-    if (!checks.ok()) return report_error(checks.error());
-    const auto shard = chosen_shard(options.shard);
-    if (!shard.ok()) return report_error(shard.error());
-    auto cases = options.in_order.empty() ? choose_cases(options.common, **backend)
-                                          : choose_cases_in_order(options.common, options.in_order, **backend);
-    if (!cases.ok()) return report_error(cases.error());
-    auto without_variant = vary_cases(*cases, options.variants);
-    if (!without_variant.ok()) return report_error(without_variant.error());
-    DeviceConfigFigures figures;
-    auto device = configure(options, *cases, figures);
-    if (!device.ok()) return report_error(device.error());
-    const SkipReason skipped = [&](const Case& c) {
-        auto reason = skip_reason(c, *filtered, *device);
-        const auto found = without_variant->find(c.id());
-        if (!reason && found != without_variant->end()) reason = found->second;
-        return reason;
-    };
-    const Selection selection = describe_selection(*cases, skipped);
-    if (*shard) keep_shard(*cases, **shard, **backend, skipped);
-
-    ConformanceOptions conformance;
-    conformance.cases.backend = &**backend;
-    conformance.cases.seed = options.common.seed;
-    conformance.cases.legacy = options.accuracy == "legacy";
-    conformance.cases.checks = *checks;
-    conformance.order = run_order(options);
-    conformance.pool.jobs = options.in_order.empty() ? worker_count(options.common) : 1;
-    conformance.pool.timeout_s = options.timeout_s;
-    conformance.pool.echo_errors = options.common.debug_level > 1;
-    // A wide tensor reserves gigabytes and touches few of them.
-    if (options.variants.layout.wide) conformance.pool.memory_limit = 0;
-    if (!options.memory_limit.empty()) conformance.pool.memory_limit = *parse_memory_size(options.memory_limit);
-    conformance.skip_reason = skipped;
-    conformance.data = options.common.data;
-    conformance.run_folder = options.common.run_folder;
-    conformance.resume = options.resume;
-    conformance.after_case = [&](const Case& c) { return backend->leaks("in case " + c.id()); };
-    conformance.command = options.command;
-    conformance.repeat = repeat_text(options);
-    conformance.shard = *shard ? to_string(**shard) : "";
-    conformance.selection = selection;
-    if (Status s = prepare_saving(options, **backend, conformance.save); !s.ok()) return report_error(s.error());
-    if (!device->rules.empty()) {
-        auto checksum = checksum_of_file(options.device_config);
-        if (!checksum.ok()) return report_error(checksum.error());
-        conformance.device_config = *checksum;
-    }
-
-    const bool talkative = options.common.debug_level > 0;
-    if (talkative) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
-    install_interrupt_handler();
-    if (options.find_order) return run_order_command({options.common, conformance, *cases});
-    const bool silent = options.common.json;
-    if (conformance.order.by == RunOrder::By::kShuffle && !silent) {
-        fmt::print("shuffled: --shuffle {} gives this order again\n", conformance.order.seed);
-    }
-    if (*shard && !silent) {
-        fmt::print("shard {}: {} of {} cases\n", conformance.shard, cases->size(), selection.cases);
-    }
-    const LogLevel least = options.common.quiet ? LogLevel::kError : talkative ? LogLevel::kDebug : LogLevel::kInfo;
-    auto console = std::make_unique<Console>(Console::Options{silent ? stderr : stdout, least, !silent});
-    console->start(static_cast<int64_t>(cases->size()));
-    conformance.on_warning = [&](const std::string& text) {
-        if (silent) {
-            fmt::print(stderr, "diopi: warning: {}\n", text);
-        } else {
-            console->log(LogLevel::kWarning, text);
-        }
-    };
-    int64_t failures = 0;
-    const std::string repeat = repeat_text(options);
-    auto run = run_conformance(*cases, conformance, [&](const CaseResult& result, int64_t done, int64_t) {
-        if (is_failure(result.verdict)) ++failures;
-        fmt::print(stderr, "{}", result.notes);
-        for (const LogMessage& message : messages_of(result, repeat)) {
-            if (!silent) console->log(message.level, message.text);
-        }
-        console->advance(done, failures);
-    });
-    console.reset();
-    if (!run.ok()) return report_error(run.error());
-    sort_by_case(run->results);
-    if (Status s = write_reports(*run, options, **backend, figures); !s.ok()) return report_error(s.error());
-    if (run->interrupted) {
-        fmt::print(stderr,
-                   "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
-                   run->results.size(), cases->size());
-        return static_cast<int>(Exit::kInterrupted);
-    }
-    if (options.shrink && failures > 0) {
-        ShrinkCommand shrinking{options.common, conformance, *cases, run->results, options.shrink_time_s, {}, {}};
-        shrinking.prepare = [&](Case& c) {
-            std::vector<Case> one = {c};
-            static_cast<void>(apply_device_config(*device, one));
-            c = std::move(one.front());
-            return !skip_reason(c, *filtered, *device);
-        };
-        shrinking.repeat = [&](const Shrunk& shrunk, const std::string& file) {
-            return repeat_shrunk_text(options, shrunk, file);
-        };
-        if (Status s = run_shrink_command(shrinking); !s.ok()) return report_error(s.error());
-        if (interrupted()) return static_cast<int>(Exit::kInterrupted);
-    }
-    return static_cast<int>(failures > 0 ? Exit::kFailures : Exit::kPassed);
+    return TestRun(options).run();
 }
 
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).

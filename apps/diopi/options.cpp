@@ -128,12 +128,18 @@ Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backe
     if (!catalogue.ok()) return catalogue.error();
     auto cases = select_cases(options, *catalogue);
     if (!cases.ok()) return cases;
-    for (const Case& c : *cases) {
+    if (Status s = check_plans(*cases, *catalogue, options, backend); !s.ok()) return s.error();
+    return cases;
+}
+
+Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, const CommonOptions& options,
+                   const Backend& backend) {
+    for (const Case& c : cases) {
         Status s = backend.implements(c.op) ? plan(c) : Status();
         if (!options.case_files.empty() && rows_of(c.op).empty()) s = unknown_operator(c.op);
-        if (!s.ok()) return bad_input(catalogue->place_of(c) + ": case " + c.id() + ": " + s.message());
+        if (!s.ok()) return bad_input(catalogue.place_of(c) + ": case " + c.id() + ": " + s.message());
     }
-    return cases;
+    return {};
 }
 
 bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {

@@ -41,9 +41,13 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 /// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
 [[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue);
 
-/// Reads the case files and selects, and plans every case that `backend` implements before the first one runs: a file
-/// that contradicts itself is bad input, named by file, line and JSON pointer.
+/// Reads the case files, selects, and check_plans.
 [[nodiscard]] Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backend& backend);
+
+/// Plans every case that `backend` implements before the first one runs: a file that contradicts itself is bad input,
+/// named by file, line and JSON pointer, and so is one of --cases with an operator that the standard does not have.
+[[nodiscard]] Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue,
+                                 const CommonOptions& options, const Backend& backend);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 

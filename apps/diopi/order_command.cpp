@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cases/plan.hpp"
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
@@ -95,10 +94,10 @@ int run_order_command(const OrderCommand& command) {
     const std::vector<Case> cases = cases_that_run(command);
     const ConformanceOptions& conformance = command.conformance;
     if (Status s = StoredBaselines::check(conformance.data, cases); !s.ok()) return report_error(s.error());
+    RunWorkers workers = workers_of(conformance);
     OrderOptions options;
-    options.pool = conformance.pool;
-    options.pool.memory_limit = memory_limit_of(options.pool);
-    options.worker = {conformance.cases, conformance.data, {}, options.pool.memory_limit};
+    options.pool = workers.pool;
+    options.worker = std::move(workers.worker);
     options.order = conformance.order.by == RunOrder::By::kGiven ? conformance.order : RunOrder();
     options.shuffle_seed =
         conformance.order.by == RunOrder::By::kShuffle ? conformance.order.seed : command.common.seed;
@@ -149,10 +148,9 @@ Result<std::vector<Case>> choose_cases_in_order(const CommonOptions& options, co
     for (const std::string& id : ids) {
         auto found = catalogue->find(id);
         if (!found.ok()) return found.error();
-        const Status s = backend.implements(found->op) ? plan(*found) : Status();
-        if (!s.ok()) return bad_input(catalogue->place_of(*found) + ": case " + id + ": " + s.message());
         cases.push_back(std::move(*found));
     }
+    if (Status s = check_plans(cases, *catalogue, options, backend); !s.ok()) return s.error();
     return cases;
 }
 

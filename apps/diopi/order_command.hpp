@@ -19,7 +19,7 @@ struct OrderCommand {
 /// Searches, prints what was found, and returns the exit code.
 int run_order_command(const OrderCommand& command);
 
-/// The cases of these ids, in their order, planned as choose_cases does.
+/// The cases of these ids, in their order, their plans checked as choose_cases does.
 [[nodiscard]] Result<std::vector<Case>> choose_cases_in_order(const CommonOptions& options,
                                                               const std::vector<std::string>& ids,
                                                               const Backend& backend);

@@ -93,11 +93,11 @@ class Shrinking {
 
  private:
     Status shrink_one(const Case& c, Verdict verdict) {
+        RunWorkers workers = workers_of(command_.conformance);
         ShrinkOptions options;
         options.verdict = verdict;
-        options.pool = command_.conformance.pool;
-        options.pool.memory_limit = memory_limit_of(options.pool);
-        options.worker = {command_.conformance.cases, command_.conformance.data, {}, options.pool.memory_limit};
+        options.pool = workers.pool;
+        options.worker = std::move(workers.worker);
         options.seconds = command_.seconds;
         options.prepare = command_.prepare;
         options.progress = [&](const ShrinkProgress& progress) { tell(progress); };

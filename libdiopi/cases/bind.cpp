@@ -268,17 +268,19 @@ std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, co
     return specs;
 }
 
+TensorPtr without_memory(const TensorSpec& spec) {
+    auto tensor = std::make_shared<Tensor>();
+    tensor->shape = spec.shape;
+    tensor->strides = contiguous_strides(spec.shape);
+    tensor->dtype = spec.dtype;
+    return tensor;
+}
+
 CaseTensors shape_tensors(const Case& c) {
     CaseTensors out;
     for (const CaseTensor& tensor : c.tensors) {
         TensorList list;
-        for (const TensorSpec& spec : tensor.specs) {
-            auto meta = std::make_shared<Tensor>();
-            meta->shape = spec.shape;
-            meta->strides = contiguous_strides(spec.shape);
-            meta->dtype = spec.dtype;
-            list.push_back(std::move(meta));
-        }
+        for (const TensorSpec& spec : tensor.specs) list.push_back(without_memory(spec));
         if (tensor.absent) list.clear();
         out.emplace_back(tensor.name, std::move(list));
     }

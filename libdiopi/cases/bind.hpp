@@ -49,7 +49,9 @@ struct CaseRows {
 /// The gradients that the case wants and what they must be: grad_x for each floating x that requires a gradient.
 [[nodiscard]] std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, const Call& forward);
 
-/// Tensors of the case without memory, for planning.
+/// A contiguous tensor without memory, for planning.
+[[nodiscard]] TensorPtr without_memory(const TensorSpec& spec);
+/// Such tensors of the case.
 [[nodiscard]] CaseTensors shape_tensors(const Case& c);
 
 }  // namespace diopi

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "backend/backend.hpp"
 #include "cases/bind.hpp"
@@ -31,6 +32,9 @@ struct CaseOptions {
 
 /// Where the case's tensors lie under the options that lay them out; empty where there is none. Refers to `c`.
 [[nodiscard]] LayoutRule layout_rule(const Case& c);
+
+/// The case's steps, with its stored baseline where there is one. Refers to both of them.
+[[nodiscard]] Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options);
 
 /// What the case's steps are held to. Refers to both.
 [[nodiscard]] StepRules rules_for(const Case& c, const CaseOptions& options);

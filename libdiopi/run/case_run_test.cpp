@@ -114,6 +114,21 @@ diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out,
     return diopiSuccess;
 }
 
+/// input times weight transposed, without a bias, one ulp beside it.
+diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                diopiConstTensorHandle_t weight, diopiConstTensorHandle_t) {
+    const int64_t terms = input->shape[1], columns = weight->shape[0];
+    for (int64_t i = 0; i < out->numel(); ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < terms; ++k) {
+            const float factor = weight->data_as<float>()[i % columns * terms + k];
+            sum += input->data_as<float>()[i / columns * terms + k] * factor;
+        }
+        out->data_as<float>()[i] = std::nextafter(static_cast<float>(sum), HUGE_VALF);
+    }
+    return diopiSuccess;
+}
+
 }  // namespace
 
 TEST_CASE("a case passes on the cpu backend and says how near it was") {
@@ -209,6 +224,34 @@ TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
           Verdict::kPassed);
     CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(add_case(0.3)).verdict ==
           Verdict::kFailed);
+}
+
+TEST_CASE("sums are held to exact results where every floating input is of small whole numbers") {
+    Case c = make_case("linear", {case_tensor("input", {4, 333}), case_tensor("weight", {5, 333})});
+    const auto verdict_of_slip = [&](Fill input, Fill weight) {
+        c.tensors[0].fill.fn = input;
+        c.tensors[1].fill.fn = weight;
+        CHECK(Faulty("", nullptr).run(c).verdict == Verdict::kPassed);
+        return Faulty("diopiLinear", testing::any_function(linear_with_a_slip)).run(c).verdict;
+    };
+    CHECK(verdict_of_slip(Fill::kExact, Fill::kExact) == Verdict::kFailed);
+    CHECK(verdict_of_slip(Fill::kExact, Fill::kRandn) == Verdict::kPassed);
+    CHECK(verdict_of_slip(Fill::kRandn, Fill::kExact) == Verdict::kPassed);
+}
+
+TEST_CASE("a tensor that is absent or an index says nothing of exactness") {
+    const auto is_exact = [](const Case& c) { return rules_for(c, {}).exact; };
+    Case c = make_case("linear", {case_tensor("input", {4, 3}), case_tensor("weight", {5, 3}), case_tensor("bias", {5}),
+                                  case_tensor("index", {5}, Dtype::int64)});
+    c.tensors[0].fill.fn = c.tensors[1].fill.fn = Fill::kExact;
+    CHECK_FALSE(is_exact(c));
+    c.tensors[2].absent = true;
+    CHECK(is_exact(c));
+    c.tensors[1].fill.fn = Fill::kRandn;
+    CHECK_FALSE(is_exact(c));
+    c.tensors[1].specs[0].dtype = Dtype::complex64;
+    CHECK_FALSE(is_exact(c));
+    CHECK_FALSE(is_exact(make_case("add", {case_tensor("input", {4}, Dtype::int64)})));
 }
 
 TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {

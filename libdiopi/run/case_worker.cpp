@@ -1,24 +1,15 @@
 #include "run/case_worker.hpp"
 
-#include <malloc.h>
-#include <omp.h>
-
 #include <new>
 
 #include "run/guard_fault.hpp"
 #include "run/outcome.hpp"
+#include "run/worker_setup.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// Freed memory stays with the worker: without this every large tensor is fetched from the kernel page by page.
-void keep_freed_memory() {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
 
 /// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
 CaseResult run_safely(const Case& c, const CaseOptions& options) {
@@ -36,11 +27,15 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     return result;
 }
 
+/// A line each behind the payload.
+void append_warnings(WorkAnswer& answer, const FailureSaver& saver) {
+    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+}
+
 }  // namespace
 
 void CaseWorker::prepare() {
-    keep_freed_memory();
-    omp_set_num_threads(1);
+    set_up_worker();
     if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
     baselines_.emplace(options_.data, options_.cases.seed);
     options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };
@@ -57,7 +52,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);
     WorkAnswer answer = answer_of(std::move(result));
-    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    append_warnings(answer, saver);
     return answer;
 }
 
@@ -66,7 +61,7 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
     FailureSaver saver(options_.save, c, options_.cases);
     saver.save(unsaved);
     WorkAnswer answer{saver.files()};
-    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+    append_warnings(answer, saver);
     return answer;
 }
 

@@ -1,13 +1,11 @@
 #include "run/conformance.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
-#include "run/case_worker.hpp"
+#include "core/stopwatch.hpp"
 #include "run/follow_ups.hpp"
-#include "run/memory_limit.hpp"
 #include "run/outcome.hpp"
 #include "run/run_order.hpp"
 #include "run/stored_baselines.hpp"
@@ -25,7 +23,7 @@ class Conformance {
         : cases_(cases), options_(options), on_result_(on_result) {}
 
     Result<ConformanceRun> run() {
-        const auto start = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
@@ -33,7 +31,7 @@ class Conformance {
         arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
-        run_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        run_.seconds = watch.seconds();
         return std::move(run_);
     }
 
@@ -117,7 +115,7 @@ class Conformance {
             } else if (!options_.cases.backend->implements(c.op)) {
                 CaseResult result = describe(c);
                 result.verdict = Verdict::kNotImplemented;
-                result.reason = std::string(options_.cases.backend->name()) + " does not implement " + c.op;
+                result.reason = lacks(*options_.cases.backend, c.op).message;
                 record(std::move(result));
             } else {
                 items.push_back(i);
@@ -127,15 +125,16 @@ class Conformance {
     }
 
     Status run_items(const std::vector<size_t>& items) {
-        PoolOptions pool = options_.pool;
-        memory_limit_ = pool.memory_limit = memory_limit_of(pool);
+        auto [pool, told] = workers_of(options_);
+        told.after_case = options_.after_case;
+        told.save = options_.save;
         if (saves()) {
             auto follow_ups = FollowUps::create(static_cast<size_t>(std::max(pool.jobs, 1)));
             if (!follow_ups.ok()) return follow_ups.status();
             follow_ups_.emplace(std::move(*follow_ups));
             followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
         }
-        CaseWorker worker({options_.cases, options_.data, options_.after_case, memory_limit_, options_.save});
+        CaseWorker worker(std::move(told));
         const auto work = [&](size_t item) {
             return item < cases_.size() ? worker.work(cases_[item]) : save_unsaved(item - cases_.size(), worker);
         };
@@ -221,13 +220,18 @@ class Conformance {
     std::optional<JournalWriter> journal_;
     std::set<std::string> finished_;
     ConformanceRun run_;
-    int64_t memory_limit_ = 0;
     std::optional<FollowUps> follow_ups_;
     std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
     Status trouble_;
 };
 
 }  // namespace
+
+RunWorkers workers_of(const ConformanceOptions& options) {
+    PoolOptions pool = options.pool;
+    pool.memory_limit = memory_limit_of(pool);
+    return {pool, {options.cases, options.data, {}, pool.memory_limit}};
+}
 
 Result<ConformanceRun> run_conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
                                        const std::function<void(const CaseResult&, int64_t, int64_t)>& on_result) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/case_run.hpp"
+#include "run/case_worker.hpp"
 #include "run/run_order.hpp"
 #include "run/save_failures.hpp"
 #include "run/shard.hpp"
@@ -50,6 +51,14 @@ struct ConformanceRun {
     double seconds = 0;
     bool interrupted = false;
 };
+
+/// The pool of a run and what its workers are told, with the limit of their memory settled; nothing is noted or saved.
+/// What runs cases of it again beside it takes them as they are.
+struct RunWorkers {
+    PoolOptions pool;
+    CaseWorkerOptions worker;
+};
+[[nodiscard]] RunWorkers workers_of(const ConformanceOptions& options);
 
 /// Runs the cases; `on_result` sees each result as it comes (those of a resumed journal too), with the number of cases
 /// that are done and the number of all.

@@ -1,6 +1,5 @@
 #include "run/cost.hpp"
 
-#include <memory>
 #include <string_view>
 
 #include "cases/bind.hpp"
@@ -9,14 +8,6 @@
 namespace diopi {
 
 namespace {
-
-TensorPtr without_memory(const TensorSpec& spec) {
-    auto tensor = std::make_shared<Tensor>();
-    tensor->shape = spec.shape;
-    tensor->strides = contiguous_strides(spec.shape);
-    tensor->dtype = spec.dtype;
-    return tensor;
-}
 
 /// Plans the steps of a case as CaseSteps does, on tensors without memory, and counts.
 class Estimate {

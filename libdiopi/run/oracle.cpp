@@ -81,6 +81,14 @@ void drop_sign(const Call& call, const Arg& arg, Scalar& scalar) {
 
 Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
     if (tensor == nullptr) return tensor;
+    if (tensor->is_sparse()) {
+        auto values = widened(tensor->values, sign, shared);
+        if (!values.ok()) return values;
+        auto out = std::make_shared<Tensor>(*tensor);
+        out->values = *values;
+        out->dtype = out->values->dtype;
+        return out;
+    }
     const bool same = wide_dtype(tensor->dtype) == tensor->dtype && tensor->is_contiguous();
     if (shared && same && sign == Sign::kKept) return tensor;
     const bool cached = shared && sign == Sign::kKept;

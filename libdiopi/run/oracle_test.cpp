@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "cases/draw.hpp"
+#include "cases/testing.hpp"
 #include "core/convert.hpp"
 
 namespace diopi {
@@ -54,6 +56,20 @@ TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
     const double alpha = 0.1f;
     CHECK(values_of(Oracle().run(difference.call, difference.outputs)) ==
           std::vector<double>{1 + alpha * 4, -2 - alpha * 5, 3 - alpha * 6});
+}
+
+TEST_CASE("the oracle takes a CSR input, and says what the reference does not have") {
+    CaseTensor argument = testing::case_tensor("input", {6, 5});
+    argument.sparse_csr = true;
+    const auto sparse = draw(argument, 3);
+    REQUIRE(sparse.ok());
+    Call call(*find_row("diopiSpMM"));
+    call["input"] = sparse->front();
+    call["mat2"] = tensor_of({1, 2, 3, 4, 5}, Dtype::float32);
+    const auto computed = Oracle().run(call, {{0, {{6, 1}, Dtype::float32, {}}}});
+    REQUIRE_FALSE(computed.ok());
+    CHECK(computed.error().code == Errc::kNotImplemented);
+    CHECK_THAT(computed.error().message, Catch::Contains("diopiSpMM"));
 }
 
 TEST_CASE("magnitudes add up, whatever the signs of the terms and of the factor") {

@@ -1,18 +1,15 @@
 #include "run/order_finder.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <optional>
 
+#include "core/stopwatch.hpp"
+
 namespace diopi {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// One time that cases ran.
 struct Pass {
@@ -61,7 +58,7 @@ class OrderFinder {
         }
         if (!trouble_.ok()) return trouble_.error();
         report_.interrupted = interrupted();
-        report_.seconds = seconds_since(start_);
+        report_.seconds = watch_.seconds();
         return std::move(report_);
     }
 
@@ -115,11 +112,11 @@ class OrderFinder {
     [[nodiscard]] bool has_time(const std::vector<size_t>& items) const {
         double needed = 0;
         for (const size_t item : items) needed += seconds_[item];
-        return may_go_on() && seconds_since(search_start_) + needed < options_.search_s;
+        return may_go_on() && search_.seconds() + needed < options_.search_s;
     }
 
     void explain(OrderDependence& found, const Pass& in_run, const Pass& mixed) {
-        search_start_ = Clock::now();
+        search_.restart();
         const auto again = verdict_behind({}, found.item);
         found.unsteady = again && *again != found.alone;
         if (found.unsteady) return;
@@ -175,8 +172,8 @@ class OrderFinder {
 
     const std::vector<Case>& cases_;
     const OrderOptions& options_;
-    const Clock::time_point start_ = Clock::now();
-    Clock::time_point search_start_ = start_;
+    const Stopwatch watch_;
+    Stopwatch search_;             ///< for what one case depends on
     std::vector<double> seconds_;  ///< the longest that each case took
     OrderReport report_;
     Status trouble_;

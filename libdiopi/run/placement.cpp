@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "core/strided.hpp"
-#include "store/checksum.hpp"
 
 namespace diopi {
 
@@ -14,6 +13,14 @@ struct PatternRow {
     int floating, integer, boolean;
 };
 constexpr PatternRow kPatterns[] = {{0xff, 0xa5, 0x01}, {0x42, 0x5a, 0x00}};
+
+/// The parts of a CSR tensor with the names that the C ABI gives them.
+struct CsrPart {
+    TensorPtr Tensor::*tensor;
+    const char* name;
+};
+constexpr CsrPart kCsrParts[] = {
+    {&Tensor::crow_indices, "crow_indices"}, {&Tensor::col_indices, "col_indices"}, {&Tensor::values, "values"}};
 
 /// Fills the whole storage, or the elements where it is spread.
 void poison_storage(const Tensor& tensor, int byte) {
@@ -43,8 +50,8 @@ std::string Place::name() const {
 
 bool is_spread(const Tensor& tensor) { return tensor.storage.nbytes > 16 * tensor.nbytes() + (1 << 20); }
 
-void Placement::name_memory(const Tensor& tensor, const Place& place) {
-    if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), place.name());
+void Placement::name_memory(const Tensor& tensor, const std::string& name) {
+    if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), name);
 }
 
 Result<TensorPtr> Placement::made(Device& device, const TensorSpec& spec, const Place& place) const {
@@ -60,27 +67,38 @@ Status Placement::send(const Tensor& staged, const Tensor& tensor) {
     return s.ok() ? device.synchronize(context_->stream) : s;
 }
 
-Result<uint64_t> Placement::checksum_of(const Tensor& tensor) {
-    Checksum checksum;
+Status Placement::add_to(Checksum& checksum, const Tensor& tensor) {
+    if (tensor.is_sparse()) {
+        for (const CsrPart& part : kCsrParts) {
+            if (Status s = add_to(checksum, *(tensor.*part.tensor)); !s.ok()) return s;
+        }
+        return {};
+    }
     TensorPtr elements;
     std::shared_ptr<void> memory = tensor.storage.memory;
     size_t nbytes = tensor.storage.nbytes;
     Device& device = *context_->device;
     if (is_spread(tensor)) {
         auto dense = to_host(device, context_->stream, tensor);
-        if (!dense.ok()) return dense.error();
+        if (!dense.ok()) return dense.status();
         elements = *dense;
         memory = elements->storage.memory;
         nbytes = elements->storage.nbytes;
     } else if (tensor.storage.device != diopi_host && nbytes > 0) {
         auto staged = cpu_device().allocate(nbytes);
-        if (!staged.ok()) return staged.error();
+        if (!staged.ok()) return staged.status();
         Status s = device.copy_to_host(context_->stream, staged->get(), memory.get(), nbytes);
         if (s.ok()) s = device.synchronize(context_->stream);
-        if (!s.ok()) return s.error();
+        if (!s.ok()) return s;
         memory = std::move(*staged);
     }
     checksum.update(memory.get(), nbytes);
+    return {};
+}
+
+Result<uint64_t> Placement::checksum_of(const Tensor& tensor) {
+    Checksum checksum;
+    if (Status s = add_to(checksum, tensor); !s.ok()) return s.error();
     return checksum.value();
 }
 
@@ -106,17 +124,31 @@ Result<TensorPtr> Placement::input(const TensorPtr& host, const Place& place) {
     return input.placed;
 }
 
-Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
-    Device& device = *context_->device;
-    if (!layout_) {
-        auto copy = to_device(device, context_->stream, host);
-        if (copy.ok()) name_memory(**copy, place);
-        return copy;
+Result<TensorPtr> Placement::copy_of(const Tensor& host, const std::string& name) {
+    auto copy = to_device(*context_->device, context_->stream, host);
+    if (copy.ok()) name_memory(**copy, name);
+    return copy;
+}
+
+Result<TensorPtr> Placement::copy_of_csr(const Tensor& host, const Place& place) {
+    auto copy = std::make_shared<Tensor>(host);
+    copy->storage.device = context_->device->is_host() ? diopi_host : diopi_device;
+    for (const CsrPart& part : kCsrParts) {
+        auto placed = copy_of(*(host.*part.tensor), place.name() + "." + part.name);
+        if (!placed.ok()) return placed;
+        (*copy).*part.tensor = std::move(*placed);
     }
+    return copy;
+}
+
+Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
+    if (host.is_sparse()) return copy_of_csr(host, place);
+    if (!layout_) return copy_of(host, place.name());
+    Device& device = *context_->device;
     const TensorSpec spec{host.shape, host.dtype, host.strides};
     auto copy = made(device, spec, place);
     if (!copy.ok()) return copy;
-    name_memory(**copy, place);
+    name_memory(**copy, place.name());
     auto staged = device.is_host() ? copy : made(cpu_device(), spec, place);
     if (!staged.ok()) return staged;
     const Storage& storage = (*staged)->storage;
@@ -133,7 +165,7 @@ Result<TensorPtr> Placement::output(const TensorSpec& spec, const Place& place, 
     Device& device = *context_->device;
     auto output = made(device, spec, place);
     if (!output.ok() || (*output)->storage.nbytes == 0) return output;
-    name_memory(**output, place);
+    name_memory(**output, place.name());
     auto staged = device.is_host() ? output : made(cpu_device(), spec, place);
     if (!staged.ok()) return staged;
     poison_storage(**staged, poison_byte(spec.dtype, poison));

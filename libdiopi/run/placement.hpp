@@ -11,6 +11,7 @@
 #include "runtime/context.hpp"
 #include "runtime/guarded_device.hpp"
 #include "schema/schema.hpp"
+#include "store/checksum.hpp"
 
 namespace diopi {
 
@@ -45,7 +46,7 @@ class Placement {
     Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {})
         : context_(&context), guards_(guards), watch_inputs_(watch_inputs), layout_(std::move(layout)) {}
 
-    /// A const input.
+    /// A const input. Of a CSR tensor the parts are placed, as they come whatever the layout.
     [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const Place& place);
     /// A copy that the call may change.
     [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const Place& place);
@@ -67,10 +68,14 @@ class Placement {
     };
     /// Memory in the layout that the rule gives.
     [[nodiscard]] Result<TensorPtr> made(Device& device, const TensorSpec& spec, const Place& place) const;
-    void name_memory(const Tensor& tensor, const Place& place);
+    void name_memory(const Tensor& tensor, const std::string& name);
+    [[nodiscard]] Result<TensorPtr> copy_of(const Tensor& host, const std::string& name);
+    [[nodiscard]] Result<TensorPtr> copy_of_csr(const Tensor& host, const Place& place);
     /// Copies a storage that was filled on the host; returns when the host's memory is free again.
     [[nodiscard]] Status send(const Tensor& staged, const Tensor& tensor);
-    /// Checksum of the tensor's whole storage, gaps between its elements included unless it is spread.
+    /// Adds the tensor's whole storage, gaps between its elements included unless it is spread; of a CSR tensor, its
+    /// parts.
+    [[nodiscard]] Status add_to(Checksum& checksum, const Tensor& tensor);
     [[nodiscard]] Result<uint64_t> checksum_of(const Tensor& tensor);
 
     Context* context_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace diopi {
 
 std::string printable(std::string_view bytes, size_t most) {
@@ -18,6 +20,11 @@ std::string printable(std::string_view bytes, size_t most) {
         }
     }
     if (bytes.size() > most) text += "...";
+    return text;
+}
+
+std::string one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
     return text;
 }
 

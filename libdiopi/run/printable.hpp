@@ -1,4 +1,4 @@
-/// Foreign bytes as text that fits into one line of a report.
+/// Text that fits into one line of a report, or of a payload between processes.
 #pragma once
 
 #include <string>
@@ -9,5 +9,8 @@ namespace diopi {
 /// The first `most` bytes with everything but printable ASCII escaped as in C ("\n", "\x1b"), and "..." where it was
 /// cut.
 [[nodiscard]] std::string printable(std::string_view bytes, size_t most);
+
+/// The text with spaces for its line ends.
+[[nodiscard]] std::string one_line(std::string text);
 
 }  // namespace diopi

@@ -1,7 +1,6 @@
 #include "run/replay.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <exception>
@@ -11,7 +10,9 @@
 #include "run/guard_fault.hpp"
 #include "run/memory_limit.hpp"
 #include "run/outcome.hpp"
+#include "run/printable.hpp"
 #include "run/step_run.hpp"
+#include "run/worker_setup.hpp"
 #include "store/journal.hpp"
 
 namespace diopi {
@@ -77,11 +78,6 @@ CaseResult describe(const Bundle& bundle) {
 
 void run_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
               StepResult& result) {
-    if (!options.backend->implements(*step.call.row)) {
-        const std::string what =
-            fmt::format("{} does not implement {}", options.backend->name(), step.call.row->function);
-        return refuse_step(result, not_implemented(what));
-    }
     if (checks.guard == Guard::kPages) install_guard_fault_handler();
     StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
     BundleExpectations expectations(bundle);
@@ -124,11 +120,6 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     result.reason = step_result.reason;
     result.seconds = step_result.seconds;
     return result;
-}
-
-std::string one_line(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
 }
 
 /// The next line of `text`, which is taken off.
@@ -209,7 +200,7 @@ class Replaying {
     }
 
     [[nodiscard]] WorkAnswer replayed() const {
-        omp_set_num_threads(1);
+        set_up_worker();
         const auto bundle = read_bundle(options_.file);
         if (!bundle.ok()) {
             CaseResult result = replay_.result;

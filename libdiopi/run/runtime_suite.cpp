@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <exception>
 
+#include "core/stopwatch.hpp"
 #include "core/suggest.hpp"
+#include "run/outcome.hpp"
 #include "run/runtime_checks.hpp"
 #include "store/journal.hpp"
 
@@ -48,16 +49,6 @@ Result<std::string> run_safely(const RuntimeCheck& check, const RuntimeSubject& 
     }
 }
 
-CaseResult result_of(const RuntimeCheck& check, const WorkOutcome& outcome) {
-    if (outcome.end == WorkOutcome::End::kFinished) {
-        if (auto result = from_json_line(outcome.payload)) return std::move(*result);
-    }
-    CaseResult result = describe(check);
-    result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-    result.reason = outcome.reason;
-    return result;
-}
-
 }  // namespace
 
 std::span<const RuntimeCheck> runtime_checks() { return kChecks; }
@@ -75,7 +66,7 @@ Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id) {
 }
 
 CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     CaseResult result = describe(check);
     const Result<std::string> findings = run_safely(check, subject);
     if (findings.ok()) {
@@ -85,13 +76,13 @@ CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& su
         result.verdict = lacking ? Verdict::kNotImplemented : Verdict::kFailed;
         result.reason = findings.error().message;
     }
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds = watch.seconds();
     return result;
 }
 
 Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
                                          const std::function<void(const CaseResult&)>& on_result) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     RunHeader header;
     header.command = options.command;
     header.repeat = options.repeat;
@@ -109,7 +100,8 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
         return WorkAnswer{to_json_line(result)};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-        run.results.push_back(result_of(*options.checks[item], outcome));
+        // No option limits the memory of a check.
+        run.results.push_back(settle(describe(*options.checks[item]), outcome, 0));
         on_result(run.results.back());
         return journal->append(run.results.back());
     };
@@ -117,7 +109,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     for (size_t i = 0; i < items.size(); ++i) items[i] = i;
     if (Status s = run_in_workers(items, options.pool, work, done); !s.ok()) return s.error();
     run.interrupted = interrupted();
-    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    run.seconds = watch.seconds();
     return run;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <stdexcept>
 
 #include "run/runtime_testing.hpp"
@@ -37,7 +38,13 @@ Result<std::string> hang(const RuntimeSubject&) {
 }
 Result<std::string> throw_something(const RuntimeSubject&) { throw std::runtime_error("out of order"); }
 
-constexpr RuntimeCheck kRough[] = {{"die", die}, {"hang", hang}, {"throw", throw_something}, {"fine", fine}};
+Result<std::string> print_something(const RuntimeSubject&) {
+    std::puts("hello");
+    return std::string("measured");
+}
+
+constexpr RuntimeCheck kRough[] = {
+    {"die", die}, {"hang", hang}, {"throw", throw_something}, {"print", print_something}, {"fine", fine}};
 
 }  // namespace
 
@@ -73,7 +80,7 @@ TEST_CASE("a check is found by its case id, and a slip is answered with the near
     CHECK_THAT(find_runtime_check("relu").error().message, Catch::Contains("there are: runtime/device_info, "));
 }
 
-TEST_CASE("a check that dies, hangs or throws costs itself only, and the journal has them all") {
+TEST_CASE("a check that dies, hangs, throws or prints costs itself only, and the journal has them all") {
     const TestFolder folder;
     RuntimeSuiteOptions options;
     options.subject.backend = *find_backend("cpu");
@@ -83,20 +90,22 @@ TEST_CASE("a check that dies, hangs or throws costs itself only, and the journal
     int seen = 0;
     const auto run = run_runtime_suite(options, [&](const CaseResult&) { ++seen; });
     REQUIRE(run.ok());
-    CHECK(seen == 4);
+    CHECK(seen == 5);
     const auto journal = read_journal(journal_path(folder.path()));
     REQUIRE(journal.ok());
-    CHECK(journal->header.cases == 4);
-    REQUIRE(journal->results.size() == 4);
+    CHECK(journal->header.cases == 5);
+    REQUIRE(journal->results.size() == 5);
     const auto& results = journal->results;
     CHECK(results[0].verdict == Verdict::kCrashed);
     CHECK_THAT(results[0].reason, Catch::Contains("SIGKILL"));
     CHECK(results[1].verdict == Verdict::kTimeout);
     CHECK(results[2].verdict == Verdict::kFailed);
     CHECK_THAT(results[2].reason, Catch::Contains("out of order"));
-    CHECK(results[3].verdict == Verdict::kPassed);
-    CHECK(results[3].reason == "measured");
-    CHECK(results[3].case_id == "runtime/fine");
+    CHECK(results[3].verdict == Verdict::kFailed);
+    CHECK_THAT(results[3].reason, Catch::Contains("bytes to standard output: "));
+    CHECK(results[4].verdict == Verdict::kPassed);
+    CHECK(results[4].reason == "measured");
+    CHECK(results[4].case_id == "runtime/fine");
 }
 
 }  // namespace diopi

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 
+#include "run/printable.hpp"
 #include "store/atomic_file.hpp"
 
 namespace diopi {
@@ -44,11 +44,6 @@ std::vector<ArgTensor> stored(const std::vector<Expected>& values) {
     return tensors;
 }
 
-std::string one_line(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
-}
-
 }  // namespace
 
 Status check_bundle_folder(const std::string& folder) {
@@ -78,13 +73,7 @@ void FailureSaver::save(const Unsaved& unsaved) {
 }
 
 Status FailureSaver::plan_and_write(const Unsaved& unsaved) {
-    const CaseBaseline* baseline = nullptr;
-    if (options_.baseline) {
-        auto found = options_.baseline(case_);
-        if (!found.ok()) return found.status();
-        baseline = *found;
-    }
-    auto steps = CaseSteps::create(case_, options_.seed, baseline);
+    auto steps = steps_of(case_, options_);
     if (!steps.ok()) return steps.status();
     for (const std::string& name : (*steps)->names()) {
         const bool wanted = unsaved.step.empty() || unsaved.step == name;

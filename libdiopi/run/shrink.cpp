@@ -1,7 +1,6 @@
 #include "run/shrink.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
@@ -9,14 +8,13 @@
 #include "cases/case_writer.hpp"
 #include "cases/plan.hpp"
 #include "cases/variant.hpp"
+#include "core/stopwatch.hpp"
 #include "run/failure_kind.hpp"
 #include "run/reductions.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Values are stated when no other reduction helps any more, or when no drawn ones show the failure.
 constexpr int64_t kStatedAtLast = 64;
@@ -26,8 +24,6 @@ constexpr int kNames = 6;
 
 constexpr double kLeastLimit_s = 2;
 constexpr double kLimitFactor = 5;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// "add_shrunk_add_17": unlike every other shrunk case's, so that several files go into one run.
 std::string shrunk_group(const Case& c, int attempt) {
@@ -60,7 +56,7 @@ class Shrinker {
             finished = reduce();
         }
         out_.finished = finished && may_go_on();
-        out_.seconds = seconds_since(start_);
+        out_.seconds = watch_.seconds();
         auto file = case_file_text(out_.smallest);
         if (!file.ok()) return file.error();
         out_.file = std::move(*file);
@@ -68,7 +64,7 @@ class Shrinker {
     }
 
  private:
-    [[nodiscard]] bool may_go_on() const { return seconds_since(start_) < options_.seconds && !interrupted(); }
+    [[nodiscard]] bool may_go_on() const { return watch_.seconds() < options_.seconds && !interrupted(); }
 
     CaseResult run_alone(const Case& c, double limit_s) {
         PoolOptions pool = options_.pool;
@@ -86,7 +82,7 @@ class Shrinker {
     }
 
     Status repeat_original() {
-        const auto start = Clock::now();
+        const Stopwatch watch;
         const bool hung = options_.verdict == Verdict::kTimeout;
         const double most_s = std::min(options_.pool.timeout_s, hung ? options_.hang_s : options_.seconds);
         out_.before = run_alone(original_, most_s);
@@ -100,7 +96,7 @@ class Shrinker {
         if (verdict == Verdict::kTimeout && !hung) {
             return failed(original_.id() + " takes longer than the search may; try a longer --shrink-time");
         }
-        const double factor = std::max(kLimitFactor * seconds_since(start), kLeastLimit_s);
+        const double factor = std::max(kLimitFactor * watch.seconds(), kLeastLimit_s);
         limit_s_ = hung ? most_s : std::min(options_.pool.timeout_s, factor);
         out_.timeout_s = limit_s_;
         return {};
@@ -168,7 +164,7 @@ class Shrinker {
         }
         if (options_.progress) {
             const Case& smallest = out_.accepted > 0 ? out_.smallest : original_;
-            options_.progress({out_.tried, out_.accepted, seconds_since(start_), smallest});
+            options_.progress({out_.tried, out_.accepted, watch_.seconds(), smallest});
         }
         return same;
     }
@@ -189,7 +185,7 @@ class Shrinker {
 
     const Case& original_;
     const ShrinkOptions& options_;
-    const Clock::time_point start_ = Clock::now();
+    const Stopwatch watch_;
     FailureSignature wanted_;
     double limit_s_ = 0;
     std::set<std::string> tried_;

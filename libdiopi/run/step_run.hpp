@@ -29,7 +29,7 @@ struct StepRules {
     Tolerance tolerance;
     bool random = false;  ///< a distribution is tested
     bool legacy = false;  ///< isclose with a mismatch ratio instead of the accuracy classes
-    bool exact = false;   ///< the inputs are whole numbers whose sums of products are exact
+    bool exact = false;   ///< all inputs are whole numbers whose sums of products are exact
     /// Tools around the call, the first one outermost.
     std::vector<Interceptor*> interceptors = {};
     /// Sees every failed step that ran.
@@ -42,12 +42,16 @@ Status with_placement(const StepRules& rules, LayoutRule layout, const std::func
 /// Not implemented, or failed, as the error says; `result` keeps its first failure.
 void refuse_step(StepResult& result, const Error& error);
 
+/// "cpu does not implement diopiSort": of a function or an operator.
+[[nodiscard]] Error lacks(const Backend& backend, std::string_view what);
+
 class StepRun {
  public:
     /// All of one case: `expectations` answers for its steps, `placement` holds its tensors.
     StepRun(const StepRules& rules, Expectations& expectations, Placement& placement);
 
-    /// Runs and judges; `result` comes with its names and gets verdict, reason, deviations and time.
+    /// Runs and judges, or refuses what the backend lacks; `result` comes with its names and gets verdict, reason,
+    /// deviations and time.
     void run(const Step& step, StepResult& result);
 
  private:

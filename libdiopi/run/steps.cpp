@@ -24,15 +24,6 @@ Result<TensorPtr> ones(const TensorSpec& spec) {
     return rounded(*wide, spec.dtype);
 }
 
-/// Share of the elements whose value is 0.
-double zero_share(const Tensor& tensor) {
-    auto wide = make_tensor(cpu_device(), {tensor.shape, wide_dtype(tensor.dtype), {}});
-    if (!wide.ok()) return 0;
-    widen(tensor, **wide);
-    const auto* values = (*wide)->data_as<double>();
-    return static_cast<double>(std::count(values, values + tensor.numel(), 0.0)) / static_cast<double>(tensor.numel());
-}
-
 const Expected* find(const std::vector<Expected>& list, size_t arg) {
     const auto found = std::ranges::find(list, arg, &Expected::arg);
     return found == list.end() ? nullptr : &*found;
@@ -51,17 +42,6 @@ std::optional<OutputSpec> Step::result_at(size_t arg) const {
 TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
     auto sums = oracle_.magnitude(step.call, output, terms);
     return sums.ok() ? *sums : nullptr;
-}
-
-double Expectations::share_of_zero_inputs(const Step& step) const {
-    double most = 0;
-    for (size_t i = 0; i < step.call.args.size(); ++i) {
-        const auto* tensor = std::get_if<TensorPtr>(&step.call.args[i]);
-        if (tensor == nullptr || *tensor == nullptr || step.call.row->args()[i].is_output) continue;
-        if (!is_floating((*tensor)->dtype) || (*tensor)->numel() == 0) continue;
-        most = std::max(most, zero_share(**tensor));
-    }
-    return most;
 }
 
 Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {

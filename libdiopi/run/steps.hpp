@@ -32,8 +32,6 @@ class Expectations {
     [[nodiscard]] virtual Result<std::vector<Expected>> expected(const Step& step) = 0;
     /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
     [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
-    /// Share of zeros in the floating inputs of a step, of the one that has the most.
-    [[nodiscard]] double share_of_zero_inputs(const Step& step) const;
 
  protected:
     Oracle oracle_;

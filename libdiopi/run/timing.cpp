@@ -14,9 +14,10 @@ constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
 
-class Stopwatch {
+/// By events of the stream.
+class EventTimer {
  public:
-    Stopwatch(const Chain& chain, Call& call, Context& context) : chain_(chain), call_(call), context_(context) {}
+    EventTimer(const Chain& chain, Call& call, Context& context) : chain_(chain), call_(call), context_(context) {}
 
     Status create() {
         auto start = context_.device->create_event();
@@ -57,11 +58,11 @@ bool agree(const std::vector<double>& times) {
 }
 
 /// Calls until the last five agree within 1%, or time is up.
-Result<std::vector<double>> warm_up(Stopwatch& watch, double max_seconds) {
+Result<std::vector<double>> warm_up(EventTimer& timer, double max_seconds) {
     std::vector<double> times;
     double spent = 0;
     while (times.size() < kLeastWarmup || (spent < max_seconds && !agree(times))) {
-        auto seconds = watch.measure(1);
+        auto seconds = timer.measure(1);
         if (!seconds.ok()) return seconds.error();
         times.push_back(*seconds);
         spent += *seconds;
@@ -100,9 +101,9 @@ Timing summarize(std::vector<double> samples) {
 }
 
 Result<Timing> time_call(const Chain& chain, Call& call, Context& context, const TimingOptions& options) {
-    Stopwatch watch(chain, call, context);
-    if (Status s = watch.create(); !s.ok()) return s.error();
-    auto warm = warm_up(watch, options.max_warmup_seconds);
+    EventTimer timer(chain, call, context);
+    if (Status s = timer.create(); !s.ok()) return s.error();
+    auto warm = warm_up(timer, options.max_warmup_seconds);
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
     const bool is_short = once < kShortCall;
@@ -114,7 +115,7 @@ Result<Timing> time_call(const Chain& chain, Call& call, Context& context, const
     double spent = 0;
     size_t next_look = least;
     for (;;) {
-        auto seconds = watch.measure(batch);
+        auto seconds = timer.measure(batch);
         if (!seconds.ok()) return seconds.error();
         samples.push_back(*seconds);
         spent += *seconds * static_cast<double>(batch);

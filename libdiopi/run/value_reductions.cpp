@@ -13,8 +13,8 @@ namespace diopi {
 
 namespace {
 
-/// Small whole numbers. Not Fill::kExact: with it a run holds sums of products to exact results, which they are only
-/// where all tensors have it.
+/// Small whole numbers. Not Fill::kExact: where all tensors have it a run holds sums of products to exact results,
+/// a harder rule than the case's own.
 constexpr FillSpec kWhole = {Fill::kRandint, -2, 3};
 
 /// How far a fill is from ones; one that only steps down comes to an end.

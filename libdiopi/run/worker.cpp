@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "run/memory_limit.hpp"
@@ -35,6 +36,14 @@ std::string signal_text(int signal) {
     const char* abbreviation = sigabbrev_np(signal);
     return "SIG" + std::string(abbreviation == nullptr ? std::to_string(signal) : abbreviation) + " (" +
            (meaning == nullptr ? "unknown signal" : meaning) + ")";
+}
+
+/// Closes those that are open.
+void close_all(std::initializer_list<int*> descriptors) {
+    for (int* fd : descriptors) {
+        if (*fd >= 0) close(*fd);
+        *fd = -1;
+    }
 }
 
 }  // namespace
@@ -215,10 +224,7 @@ std::string Worker::death_text(const Death& death) const {
 }
 
 void Worker::close_descriptors() {
-    for (int* fd : {&fd_, &pidfd_}) {
-        if (*fd >= 0) close(*fd);
-        *fd = -1;
-    }
+    close_all({&fd_, &pidfd_});
     out_.close();
     err_.close();
 }
@@ -234,10 +240,7 @@ Worker::Death Worker::reap() {
     // What the library forked is this process's to reap, once its own parent is gone.
     while (waitpid(-pid_, nullptr, 0) > 0 || errno == EINTR) {
     }
-    for (int* fd : {&fd_, &pidfd_}) {
-        if (*fd >= 0) close(*fd);
-        *fd = -1;
-    }
+    close_all({&fd_, &pidfd_});
     pid_ = -1;
     item_.reset();
     return {status, int64_t{usage.ru_maxrss} * 1024};

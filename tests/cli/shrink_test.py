@@ -154,6 +154,9 @@ class OrderTest(ProgramTest):
         self.expect(2, "test", "--in-order", "ops/relu.relu.999999", err="no case")
         self.expect(2, "test", "--in-order", "ops/relu.relu.1", "--fname", "relu", err="leave out")
         self.expect(2, "test", "--in-order", "ops/relu.relu.1", "--shuffle", err="--shuffle")
+        self.write("mine.json", case_file(group("mine", [[2]], ops=("sotfmax",))))
+        self.expect(2, "test", "--in-order", "ops/mine.sotfmax.0", "--cases", "mine.json",
+                    err="the standard has no operator 'sotfmax'")
 
     def test_no_dependence(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))

@@ -1,22 +1,20 @@
 #include "campaign.hpp"
 
-#include <malloc.h>
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/stopwatch.hpp"
 #include "run/case_run.hpp"
 #include "run/worker_pool.hpp"
+#include "run/worker_setup.hpp"
 
 namespace diopi::mutation {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
 /// An item is a candidate and a fault, or all faults that return.
@@ -27,13 +25,6 @@ constexpr double kTimeout_s = 120;
 constexpr int kMostTries = 4;
 /// Hanging workers sleep: many may do so at the same time.
 constexpr int kHangingJobs = 8;
-
-/// Freed memory stays with the worker, as in a conformance run.
-void keep_freed_memory() {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
 
 /// Words and the checks that say them.
 struct CheckWords {
@@ -99,7 +90,7 @@ class Campaign {
     }
 
     Result<CampaignRecord> run() {
-        const auto start = Clock::now();
+        const Stopwatch watch;
         auto backend = find_backend("cpu");
         if (!backend.ok()) return backend.error();
         backend_ = *backend;
@@ -107,7 +98,7 @@ class Campaign {
         for (const Ending ending : {Ending::kReturns, Ending::kDies, Ending::kHangs}) {
             if (Status s = run_phase(ending); !s.ok()) return s.error();
         }
-        record_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        record_.seconds = watch.seconds();
         return std::move(record_);
     }
 
@@ -208,8 +199,7 @@ class Campaign {
     }
 
     WorkAnswer work(size_t item) {
-        keep_freed_memory();
-        omp_set_num_threads(1);
+        set_up_worker();
         const Candidate& candidate = candidates_[item / kFaultsPerItem];
         const size_t only = item % kFaultsPerItem;
         const size_t function = function_of(item / kFaultsPerItem);
