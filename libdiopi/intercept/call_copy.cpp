@@ -1,20 +1,17 @@
 #include "intercept/call_copy.hpp"
 
 #include <algorithm>
-#include <chrono>
+
+#include "core/stopwatch.hpp"
 
 namespace diopi {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-void count(Transfers& transfers, const Tensor& tensor, Clock::time_point start) {
+void count(Transfers& transfers, const Tensor& tensor, const Stopwatch& watch) {
     ++transfers.copies;
     transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
-    transfers.seconds += seconds_since(start);
+    transfers.seconds += watch.seconds();
 }
 
 }  // namespace
@@ -71,11 +68,11 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
         Device& device = side_->backend().device();
         const TensorSpec spec{tensor->shape, tensor->dtype};
         const bool is_read = inputs_.contains(tensor.get());
-        const auto start = Clock::now();
+        const Stopwatch watch;
         auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
         if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
         if (!made.ok()) return made.status();
-        if (is_read) count(in_, *tensor, start);
+        if (is_read) count(in_, *tensor, watch);
         known = std::move(*made);
     }
     tensor = known;
@@ -84,10 +81,10 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
 
 Outcome CallCopy::run() {
     const Chain chain(side_->backend());
-    const auto start = Clock::now();
+    const Stopwatch watch;
     Outcome outcome = chain.run(call_, side_->context());
     Status s = side_->backend().device().synchronize(side_->context().stream);
-    seconds_ = seconds_since(start);
+    seconds_ = watch.seconds();
     if (outcome.ok() && !s.ok()) return {diopiErrorOccurred, s.message()};
     return outcome;
 }
@@ -121,7 +118,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
 
 Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context& context) {
     if (copy == nullptr) return {};
-    const auto start = Clock::now();
+    const Stopwatch watch;
     auto host = copy->storage.device == diopi_host ? Result<TensorPtr>(copy) : host_tensor(*copy);
     if (!host.ok()) return host.status();
     const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == copy->dtype;
@@ -133,7 +130,7 @@ Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context&
     } else if (Status s = copy_values(*context.device, context.stream, **host, *original); !s.ok()) {
         return s;
     }
-    count(out_, *copy, start);
+    count(out_, *copy, watch);
     return {};
 }
 

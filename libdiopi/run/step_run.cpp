@@ -53,10 +53,6 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
 }
 
-bool declines(const Outcome& outcome) {
-    return outcome.error == diopiNoImplement || outcome.error == diopiDtypeNotSupported;
-}
-
 /// Whether the function makes output tensors itself: they outlive the call by right.
 bool makes_tensors(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& a) { return a.kind == ArgKind::tensors && a.is_output; });
@@ -174,7 +170,7 @@ void StepRun::judge(const Step& step, const std::vector<Expected>& expected, Ste
     auto first = attempt(step, Poison::kFirst);
     if (!first.ok()) return fail_step(result, first.error().message);
     result.seconds = first->seconds;
-    if (declines(first->outcome)) {
+    if (first->outcome.is_declined()) {
         result.verdict = Verdict::kNotImplemented;
         result.reason = "declined: " + first->outcome.message;
         return;

@@ -4,21 +4,19 @@
 #include <cstring>
 #include <thread>
 
+#include "core/stopwatch.hpp"
+
 namespace diopi {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Below this the wait is spent in a loop: the system's own waits are not that short.
 constexpr double kSleep_s = 200e-6;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 void wait(double seconds) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     if (seconds > 2 * kSleep_s) std::this_thread::sleep_for(std::chrono::duration<double>(seconds - kSleep_s));
-    while (seconds_since(start) < seconds) {
+    while (watch.seconds() < seconds) {
     }
 }
 
@@ -81,9 +79,9 @@ Result<std::shared_ptr<void>> SimDevice::allocate(size_t nbytes) {
 }
 
 Status SimDevice::copy(void* dst, const void* src, size_t nbytes) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     if (nbytes > 0) std::memcpy(dst, src, nbytes);
-    pass(model_.copy_latency_s + static_cast<double>(nbytes) / model_.copy_bytes_per_s, seconds_since(start));
+    pass(model_.copy_latency_s + static_cast<double>(nbytes) / model_.copy_bytes_per_s, watch.seconds());
     return {};
 }
 

@@ -1,0 +1,42 @@
+/// The `sim` backend: the kernels of the cpu backend on a simulated device.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "call/chain.hpp"
+#include "intercept/name_list.hpp"
+#include "runtime/sim_device.hpp"
+
+namespace diopi {
+
+struct SimOptions {
+    SimModel model;
+    std::optional<NameList> operators;  ///< that it implements; none: all that the cpu backend does
+    std::optional<NameList> except;     ///< that it does not implement
+    std::vector<Dtype> dtypes;          ///< of tensors that it takes; empty: all
+};
+
+/// Counts the time of each kernel on the device, and declines what the device does not support. Innermost of its chain.
+class SimBackend final : public Interceptor {
+ public:
+    explicit SimBackend(SimOptions options);
+
+    [[nodiscard]] const Backend& backend() const { return backend_; }
+    [[nodiscard]] SimDevice& device() { return device_; }
+    Outcome around(Call& call, Context& context, const Next& next) override;
+    /// What the options name and the standard has no function for.
+    [[nodiscard]] std::vector<std::string> unknown_names() const;
+
+ private:
+    [[nodiscard]] std::vector<AnyFunction> supported();
+
+    SimOptions options_;
+    SimDevice device_;
+    std::vector<AnyFunction> table_;
+    Backend backend_;
+};
+
+}  // namespace diopi
