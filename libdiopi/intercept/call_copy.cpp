@@ -8,11 +8,36 @@ namespace diopi {
 
 namespace {
 
-void count(Transfers& transfers, const Tensor& tensor, const Stopwatch& watch) {
-    ++transfers.copies;
-    transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
-    transfers.seconds += watch.seconds();
-}
+/// How long a copy takes: by the device's events where it has a time of its own.
+class CopyTimer {
+ public:
+    explicit CopyTimer(Context& context) : context_(context) {
+        if (context.device->is_host()) return;
+        auto start = context.device->create_event();
+        auto end = context.device->create_event();
+        if (!start.ok() || !end.ok() || !(*start)->record(context.stream).ok()) return;
+        start_ = std::move(*start);
+        end_ = std::move(*end);
+    }
+
+    void add_to(Transfers& transfers, const Tensor& tensor) {
+        ++transfers.copies;
+        transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
+        transfers.seconds += seconds();
+    }
+
+ private:
+    [[nodiscard]] double seconds() {
+        if (end_ == nullptr || !end_->record(context_.stream).ok() || !end_->synchronize().ok())
+            return watch_.seconds();
+        const auto elapsed = end_->elapsed_ms_since(*start_);
+        return elapsed.ok() ? *elapsed * 1e-3 : watch_.seconds();
+    }
+
+    Context& context_;
+    Stopwatch watch_;
+    std::unique_ptr<Event> start_, end_;
+};
 
 }  // namespace
 
@@ -68,11 +93,11 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
         Device& device = side_->backend().device();
         const TensorSpec spec{tensor->shape, tensor->dtype};
         const bool is_read = inputs_.contains(tensor.get());
-        const Stopwatch watch;
+        CopyTimer timer(from);
         auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
         if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
         if (!made.ok()) return made.status();
-        if (is_read) count(in_, *tensor, watch);
+        if (is_read) timer.add_to(in_, *tensor);
         known = std::move(*made);
     }
     tensor = known;
@@ -118,7 +143,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
 
 Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context& context) {
     if (copy == nullptr) return {};
-    const Stopwatch watch;
+    CopyTimer timer(context);
     auto host = copy->storage.device == diopi_host ? Result<TensorPtr>(copy) : host_tensor(*copy);
     if (!host.ok()) return host.status();
     const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == copy->dtype;
@@ -130,7 +155,7 @@ Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context&
     } else if (Status s = copy_values(*context.device, context.stream, **host, *original); !s.ok()) {
         return s;
     }
-    count(out_, *copy, watch);
+    timer.add_to(out_, *copy);
     return {};
 }
 

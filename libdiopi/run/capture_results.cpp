@@ -1,0 +1,48 @@
+#include "run/capture_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "check/oracle.hpp"
+
+namespace diopi {
+
+Result<std::vector<TensorPtr>> results_of(const CaptureReplay& replay, Context& context) {
+    std::vector<TensorPtr> results;
+    for (const size_t tensor : replay.results()) {
+        auto host = to_host(*context.device, context.stream, replay.placed(tensor));
+        if (!host.ok()) return host.error();
+        results.push_back(std::move(*host));
+    }
+    return results;
+}
+
+ResultDistance distance_of(const Tensor& actual, const Tensor& expected, double tolerance) {
+    ResultDistance distance;
+    distance.same = actual.nbytes() == 0 || std::memcmp(actual.data(), expected.data(), actual.nbytes()) == 0;
+    if (distance.same) return distance;
+    double square = 0;
+    int64_t finite = 0;
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+        const double x = real_of(expected, i);
+        if (!std::isfinite(x)) continue;
+        square += x * x;
+        ++finite;
+    }
+    const double scale = finite == 0 ? 0 : std::sqrt(square / static_cast<double>(finite));
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+        const double a = real_of(actual, i), e = real_of(expected, i);
+        if (a == e || (std::isnan(a) && std::isnan(e))) continue;
+        const double gap = std::fabs(a - e);
+        const double most = tolerance * (scale + std::fabs(e));
+        if (!(gap <= most)) distance.within = false;
+        distance.max_abs = std::isnan(gap) ? gap : std::fmax(distance.max_abs, gap);
+        if (e != 0 && !std::isnan(gap)) distance.max_rel = std::max(distance.max_rel, gap / std::fabs(e));
+    }
+    return distance;
+}
+
+const std::string& title_of(const CapturedTensor& tensor) { return tensor.label.empty() ? tensor.id : tensor.label; }
+
+}  // namespace diopi
