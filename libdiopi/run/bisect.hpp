@@ -1,0 +1,43 @@
+/// Which operators, and which of their calls, must run elsewhere so that a capture that fails on a backend passes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "intercept/sim_backend.hpp"
+#include "run/capture_replay.hpp"
+#include "run/culprits.hpp"
+
+namespace diopi {
+
+struct BisectOptions {
+    const Backend* backend = nullptr;
+    SimBackend* sim = nullptr;       ///< where `backend` is a simulated device
+    const Backend* other = nullptr;  ///< answers what falls back
+    double tolerance = 1e-2;         ///< of a result, relative to its root mean square
+    double timeout_s = 300;          ///< of one replay
+    int repeats = 1;
+    /// Tools around every call, outside of the fallback.
+    std::vector<Interceptor*> interceptors = {};
+    /// Sees each replay: how many of the units fall back, and what came of it.
+    std::function<void(size_t fallback, size_t units, const Trial& trial)> on_replay = {};
+};
+
+struct BisectReport {
+    /// Over the overloads of the capture, then over the calls of those that were found.
+    Culprits operators, calls;
+    std::vector<std::string> names;  ///< of the overloads that were found
+    std::vector<size_t> numbers;     ///< of the calls that were found, as positions in Capture::calls
+    size_t operator_units = 0, call_units = 0;
+
+    [[nodiscard]] int replays() const { return operators.replays + calls.replays; }
+};
+
+/// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the
+/// values that were kept with the capture, or those of a replay wholly on `other`. The process must not have started
+/// threads.
+[[nodiscard]] Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const CaptureValues& values,
+                                          const BisectOptions& options);
+
+}  // namespace diopi
