@@ -24,9 +24,4 @@ void add_compare_command(CLI::App& app, int& code) {
                 "diopi test compares a library with the float64 reference.");
 }
 
-void add_fallback_sim_command(CLI::App& app, int& code) {
-    add_planned(app, code, "fallback-sim", "what if these operators ran on the CPU",
-                "There is no replacement for it yet.");
-}
-
 }  // namespace diopi

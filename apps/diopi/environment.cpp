@@ -110,6 +110,14 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
     return facts;
 }
 
-Environment read_environment() { return {is_on("DIPU_MEM_CHECK"), is_on("DIPU_MEM_CHECK_ENABLE_BACKTRACE")}; }
+Environment read_environment() {
+    Environment environment;
+    environment.memory_check = is_on("DIPU_MEM_CHECK");
+    environment.memory_check_backtrace = is_on("DIPU_MEM_CHECK_ENABLE_BACKTRACE");
+    const auto forced = variable("DIPU_FORCE_FALLBACK_OPS_LIST");
+    environment.fallback_list = forced ? *forced : variable("OP_FALLBACK_LIST").value_or("");
+    environment.fallback_disable_list = variable("OP_FALLBACK_DISABLE_LIST").value_or("");
+    return environment;
+}
 
 }  // namespace diopi

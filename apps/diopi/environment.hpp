@@ -25,10 +25,12 @@ namespace diopi {
 /// run. An explicit option wins over Bazel's variables, and leaves Bazel's status file alone.
 [[nodiscard]] Result<std::optional<Shard>> chosen_shard(const std::string& option);
 
-/// Each is on with any value but the empty one and 0.
+/// A flag is on with any value but the empty one and 0.
 struct Environment {
     bool memory_check = false;            ///< DIPU_MEM_CHECK: name the memory that a run leaves behind
     bool memory_check_backtrace = false;  ///< DIPU_MEM_CHECK_ENABLE_BACKTRACE: and who asked for it
+    std::string fallback_list;            ///< DIPU_FORCE_FALLBACK_OPS_LIST, else OP_FALLBACK_LIST: fallback-sim --ops
+    std::string fallback_disable_list;    ///< OP_FALLBACK_DISABLE_LIST: fallback-sim --except
 };
 
 [[nodiscard]] Environment read_environment();

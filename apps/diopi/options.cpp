@@ -89,6 +89,20 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         ->check(CLI::Range(0, 2));
 }
 
+void add_replay_options(CLI::App& command, CommonOptions& options) {
+    const char* group = "Common options";
+    command.add_option("--impl", options.impl, "operator library: sim, cpu or reference")
+        ->group(group)
+        ->capture_default_str();
+    command.add_option("--model", options.model, "a capture that comes with the program, such as resnet18")
+        ->group(group)
+        ->check(not_empty());
+    command.add_option("--cases-dir", options.cases_folder, "folder of the case files")->group(group);
+    command.add_option("--seed", options.seed, "seed of every random number")->group(group)->capture_default_str();
+    command.add_flag("--json", options.json, "print JSON on stdout, nothing else")->group(group);
+    command.add_flag("--quiet", options.quiet, "print only the outcome")->group(group);
+}
+
 std::string cases_folder(const CommonOptions& options) {
     if (!options.cases_folder.empty()) return options.cases_folder;
     const std::vector<std::string> folders = candidate_folders();

@@ -38,6 +38,9 @@ struct CommonOptions {
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
+/// Adds those of them that a replay of a capture knows: --impl, --model, --cases-dir, --seed, --json, --quiet.
+void add_replay_options(CLI::App& command, CommonOptions& options);
+
 /// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
 [[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue);
 

@@ -25,8 +25,8 @@ std::string_view name(FallbackReason reason) {
 
 bool Fallback::is_forced(const Call& call) {
     if (lists_->wanted) return lists_->wanted(call);
-    if (lists_->except) return !lists_->except->matches(call);
-    return lists_->only && lists_->only->matches(call);
+    const bool listed = lists_->only ? lists_->only->matches(call) : lists_->except.has_value();
+    return listed && !(lists_->except && lists_->except->matches(call));
 }
 
 Outcome Fallback::around(Call& call, Context& context, const Next& next) {

@@ -33,8 +33,8 @@ struct FallbackEvent {
 
 /// Which calls are forced.
 struct FallbackLists {
-    std::optional<NameList> only;    ///< these
-    std::optional<NameList> except;  ///< all but these
+    std::optional<NameList> only;    ///< these; none: all, where there is a list of exceptions
+    std::optional<NameList> except;  ///< but not these
     /// Instead of the lists, when it is there.
     std::function<bool(const Call&)> wanted;
 };

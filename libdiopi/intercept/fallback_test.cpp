@@ -99,6 +99,12 @@ TEST_CASE("listed operators fall back, all others with the list of exceptions", 
     scene.lists.except = list_of("mul");
     REQUIRE(scene.run(call).ok());
     CHECK(scene.reasons.size() == 2);
+    scene.lists.only = list_of("add");
+    REQUIRE(scene.run(call).ok());
+    CHECK(scene.reasons.size() == 3);
+    scene.lists.except = list_of("add.Tensor");
+    REQUIRE(scene.run(call).ok());
+    CHECK(scene.reasons.size() == 3);
 }
 
 TEST_CASE("a tensor that is input and output at once is copied with its values", "[intercept][fallback]") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "run/last_words.hpp"
 #include "run/recipe.hpp"
 
 namespace diopi {
@@ -91,6 +92,7 @@ void CaptureReplay::place_tensors() {
         placed_.push_back(std::make_shared<Tensor>(*tensor.tensor));
     }
     for (const CapturedCall& call : capture_->calls) {
+        titles_.push_back(title(titles_.size(), call));
         auto& placed = calls_.emplace_back();
         if (!call.call) continue;
         placed = own(*call.call);
@@ -146,7 +148,7 @@ Status CaptureReplay::run(const Chain& chain, Context& context, const Visit& vis
             if (Status s = begin_storage(storage, context); !s.ok()) return s;
         }
         if (Status s = run_call(c, chain, context, visit); !s.ok()) {
-            return Error{s.error().code, title(c, capture_->calls[c]) + ": " + s.message()};
+            return Error{s.error().code, titles_[c] + ": " + s.message()};
         }
         for (const size_t storage : ends_[c]) end_storage(storage);
     }
@@ -163,6 +165,7 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
         return visit ? visit({index, captured, nullptr, none}) : Status();
     }
     Call& call = *calls_[index];
+    say(titles_[index]);
     Outcome outcome = chain.run(call, context);
     if (!outcome.ok() && !outcome.is_declined()) return failed(outcome.message);
     if (outcome.is_declined()) {

@@ -69,6 +69,7 @@ class CaptureReplay {
     std::vector<std::vector<size_t>> views_;          ///< tensors, by storage
     std::vector<TensorPtr> placed_;
     std::vector<std::optional<Call>> calls_;
+    std::vector<std::string> titles_;  ///< of the calls, for messages
     /// Those that calls hold, with the states that were recorded.
     std::vector<std::pair<std::unique_ptr<Generator>, Generator>> generators_;
     std::vector<size_t> results_;

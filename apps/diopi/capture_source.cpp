@@ -1,0 +1,61 @@
+#include "capture_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/suggest.hpp"
+
+namespace diopi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names of the captures in a folder.
+std::vector<std::string> captures_in(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+Result<std::string> path_of(const std::string& file, const CommonOptions& options) {
+    if (!file.empty()) return file;
+    const std::string folder = cases_folder(options) + "/captures";
+    const std::vector<std::string> known = captures_in(folder);
+    const std::string list = fmt::format("{}", fmt::join(known, ", "));
+    if (options.model.empty()) {
+        return bad_input("what to run is missing: --capture FILE, or --model NAME with one of " + list);
+    }
+    if (std::ranges::find(known, options.model) == known.end()) {
+        return bad_input(fmt::format("there is no capture of '{}'{}; there are: {}", options.model,
+                                     did_you_mean(options.model, known), list));
+    }
+    return fmt::format("{}/{}.json", folder, options.model);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file, const CommonOptions& options) {
+    auto path = path_of(file, options);
+    if (!path.ok()) return path.error();
+    auto capture = read_capture(*path);
+    if (!capture.ok()) return capture.error();
+    auto loaded = std::make_unique<LoadedCapture>();
+    loaded->path = std::move(*path);
+    loaded->capture = std::move(*capture);
+    auto values = CaptureValues::open(loaded->path, loaded->capture);
+    if (!values.ok()) return values.error();
+    loaded->values = std::move(*values);
+    auto replay = CaptureReplay::create(loaded->capture, loaded->values, options.seed);
+    if (!replay.ok()) return bad_input(loaded->path + ": " + replay.error().message);
+    loaded->replay.emplace(std::move(*replay));
+    return loaded;
+}
+
+}  // namespace diopi

@@ -1,0 +1,24 @@
+/// The capture that a subcommand runs: --capture FILE, or --model NAME with the captures that come with the program.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "options.hpp"
+#include "run/capture_replay.hpp"
+
+namespace diopi {
+
+/// A capture with its kept values, and the replay of it. The parts refer to each other.
+struct LoadedCapture {
+    std::string path;
+    Capture capture;
+    CaptureValues values;
+    std::optional<CaptureReplay> replay;
+};
+
+/// Reads the files and draws what was not kept. `file` is --capture; where it is empty, --model names the capture.
+[[nodiscard]] Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file,
+                                                                  const CommonOptions& options);
+
+}  // namespace diopi

@@ -1,0 +1,272 @@
+/// diopi fallback-sim: what if these operators ran on the CPU, and which of them is to blame?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "capture_source.hpp"
+#include "commands.hpp"
+#include "core/suggest.hpp"
+#include "environment.hpp"
+#include "fallback_text.hpp"
+#include "report/terminal.hpp"
+#include "run/worker_pool.hpp"
+#include "target.hpp"
+
+namespace diopi {
+
+namespace {
+
+struct FallbackSimOptions {
+    CommonOptions common;
+    SimFlags sim;
+    std::string capture;
+    std::string ops, except;  ///< lists; the environment's where they are not given
+    std::string other = "cpu";
+    std::string format = "table";
+    int run_times = 3;
+    double tolerance = 1e-2;
+    double timeout_s = 600;
+    bool bisect = false;
+    int repeats = 1;
+};
+
+/// Everything that a run needs.
+struct Subject {
+    Target target;
+    const Backend* other;
+    std::unique_ptr<LoadedCapture> loaded;
+    FallbackLists lists;
+};
+
+Result<std::optional<NameList>> list_of(const std::string& given, const std::string& variable, const char* option) {
+    const std::string& text = given.empty() ? variable : given;
+    if (text.empty()) return std::optional<NameList>();
+    auto list = NameList::parse(text);
+    if (!list.ok()) return bad_input(fmt::format("{}: {}", option, list.error().message));
+    return std::optional<NameList>(std::move(*list));
+}
+
+Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
+    const Environment environment = read_environment();
+    FallbackLists lists;
+    auto only = list_of(options.ops, environment.fallback_list, "--ops");
+    if (!only.ok()) return only.error();
+    auto except = list_of(options.except, environment.fallback_disable_list, "--except");
+    if (!except.ok()) return except.error();
+    lists.only = std::move(*only);
+    lists.except = std::move(*except);
+    return lists;
+}
+
+Result<Subject> subject_of(const FallbackSimOptions& options) {
+    auto target = Target::find(options.common.impl, options.sim);
+    if (!target.ok()) return target.error();
+    auto other = find_backend(options.other);
+    if (!other.ok()) return other.error();
+    auto lists = lists_of(options);
+    if (!lists.ok()) return lists.error();
+    auto loaded = load_capture(options.capture, options.common);
+    if (!loaded.ok()) return loaded.error();
+    return Subject{std::move(*target), *other, std::move(*loaded), std::move(*lists)};
+}
+
+/// The names that the calls of a capture answer to.
+std::vector<std::string> names_in(const Capture& capture) {
+    std::vector<std::string> names;
+    for (const CapturedCall& captured : capture.calls) {
+        if (!captured.call) continue;
+        Call call = *captured.call;
+        call.origin = &captured;
+        for (std::string& name : names_of(call)) names.push_back(std::move(name));
+    }
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+/// In the worker: the answer as JSON, or "!" and a message.
+std::string simulate(Subject& subject, const FallbackSimOptions& options) {
+    FallbackAnswer answer;
+    FallbackRunOptions run;
+    run.backend = &subject.target.backend();
+    run.sim = subject.target.sim();
+    run.other = subject.other;
+    run.run_times = options.run_times;
+    run.tolerance = options.tolerance;
+    if (options.format == "seed") run.on_event = [&](const FallbackEvent& e) { answer.lines.push_back(seed_line(e)); };
+    auto report = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
+    if (!report.ok()) return "!" + report.error().message;
+    answer.report = std::move(*report);
+    for (const auto* list : {&subject.lists.only, &subject.lists.except}) {
+        if (!*list) continue;
+        for (std::string& item : (*list)->unmatched()) answer.unmatched.push_back(std::move(item));
+    }
+    return to_json(answer);
+}
+
+void print_seed(const FallbackAnswer& answer) {
+    for (const FallbackRow& row : answer.report.rows) {
+        if (row.reason != FallbackReason::kForced) continue;
+        fmt::print("force fallback has been set, {} will be fallback to cpu\n", row.overload);
+    }
+    for (const std::string& line : answer.lines) fmt::print("{}\n", line);
+}
+
+/// Which calls of the capture the list of exceptions keeps on the device.
+void print_skipped(Subject& subject) {
+    if (!subject.lists.except) return;
+    std::vector<std::string> skipped;
+    for (const CapturedCall& captured : subject.loaded->capture.calls) {
+        if (!captured.call) continue;
+        Call call = *captured.call;
+        call.origin = &captured;
+        const bool is_new = std::ranges::find(skipped, captured.overload) == skipped.end();
+        if (is_new && subject.lists.except->matches(call)) skipped.push_back(captured.overload);
+    }
+    for (const std::string& overload : skipped) fmt::print("skip OpFallbackHook on {}\n", overload);
+}
+
+int print_answer(Subject& subject, const FallbackSimOptions& options, const std::string& payload) {
+    if (payload.starts_with('!')) {
+        fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, payload.substr(1));
+        return static_cast<int>(Exit::kFailures);
+    }
+    const FallbackAnswer answer = fallback_from_json(payload);
+    for (const std::string& item : answer.unmatched) {
+        fmt::print(stderr, "diopi: '{}' matches no call of {}{}\n", item, subject.loaded->capture.name,
+                   did_you_mean(item, names_in(subject.loaded->capture)));
+    }
+    if (options.common.json) {
+        fmt::print("{}\n", payload);
+    } else if (options.format == "seed") {
+        print_skipped(subject);
+        print_seed(answer);
+    } else {
+        print_fallback(answer, subject.target.backend().name(), subject.other->name());
+    }
+    return static_cast<int>(Exit::kPassed);
+}
+
+/// In one worker, so that a device that crashes or hangs is a message.
+int run_simulation(Subject& subject, const FallbackSimOptions& options) {
+    PoolOptions pool;
+    pool.timeout_s = options.timeout_s;
+    pool.memory_limit = 0;
+    int code = static_cast<int>(Exit::kInterrupted);
+    const auto work = [&](size_t) {
+        try {
+            return WorkAnswer{simulate(subject, options)};
+        } catch (const std::exception& e) {
+            return WorkAnswer{std::string("!") + e.what()};
+        }
+    };
+    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+        const bool finished = outcome.end == WorkOutcome::End::kFinished;
+        code = print_answer(subject, options, finished ? outcome.payload : "!" + outcome.reason);
+        return Status();
+    };
+    if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return report_error(s.error());
+    return code;
+}
+
+std::string repeat_command(const FallbackSimOptions& options, const std::vector<std::string>& names) {
+    std::string text = "diopi fallback-sim";
+    text += options.capture.empty() ? " --model " + options.common.model : " --capture " + options.capture;
+    text += " --ops '";
+    for (size_t i = 0; i < names.size(); ++i) {
+        text += i == 0 ? "" : ",";
+        for (const char c : names[i]) text += c == '.' ? std::string("\\.") : std::string(1, c);
+    }
+    text += "'";
+    if (options.common.impl != "sim") text += " --impl " + options.common.impl;
+    if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;
+    if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
+    return text;
+}
+
+int run_bisection(Subject& subject, const FallbackSimOptions& options) {
+    BisectOptions bisection;
+    bisection.backend = &subject.target.backend();
+    bisection.sim = subject.target.sim();
+    bisection.other = subject.other;
+    bisection.tolerance = options.tolerance;
+    bisection.timeout_s = options.timeout_s;
+    bisection.repeats = options.repeats;
+    int replays = 0;
+    bisection.on_replay = [&](size_t fallback, size_t units, const Trial& trial) {
+        if (options.common.quiet) return;
+        fmt::print(stderr, "replay {}: {} of {} fall back: {}\n", ++replays, fallback, units,
+                   trial.passed ? "passes" : trial.reason);
+    };
+    const LoadedCapture& loaded = *subject.loaded;
+    auto report = bisect(*subject.loaded->replay, loaded.capture, loaded.values, bisection);
+    if (!report.ok()) {
+        fmt::print(stderr, "diopi: {}: {}\n", loaded.path, report.error().message);
+        return static_cast<int>(Exit::kFailures);
+    }
+    if (options.common.json)
+        fmt::print("{}\n", to_json(*report, loaded.capture));
+    else
+        print_bisect(*report, loaded.capture, repeat_command(options, report->names));
+    switch (report->operators.end) {
+        case Culprits::End::kNothingWrong:
+            return static_cast<int>(Exit::kPassed);
+        case Culprits::End::kInterrupted:
+            return static_cast<int>(Exit::kInterrupted);
+        case Culprits::End::kFound:
+        case Culprits::End::kElsewhere:
+        case Culprits::End::kNotMonotone:
+            break;
+    }
+    return static_cast<int>(Exit::kFailures);
+}
+
+int run_fallback_sim(const FallbackSimOptions& options) {
+    auto subject = subject_of(options);
+    if (!subject.ok()) return report_error(subject.error());
+    install_interrupt_handler();
+    return options.bisect ? run_bisection(*subject, options) : run_simulation(*subject, options);
+}
+
+}  // namespace
+
+void add_fallback_sim_command(CLI::App& app, int& code) {
+    auto options = std::make_shared<FallbackSimOptions>();
+    options->common.impl = "sim";
+    CLI::App* command = app.add_subcommand("fallback-sim", "what if these operators ran on the CPU");
+    add_replay_options(*command, options->common);
+    command->add_option("--capture", options->capture, "the capture to replay (docs/capture.md)");
+    command->add_option("--ops", options->ops,
+                        "operators that fall back: regular expressions separated by commas, each for a whole name "
+                        "(add, add.out, .*\\.Scalar); DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST when left out");
+    command->add_option("--except", options->except, "all others fall back; OP_FALLBACK_DISABLE_LIST when left out");
+    command->add_option("--to", options->other, "library that answers what falls back")->capture_default_str();
+    command->add_option("--run-times", options->run_times, "steps that are timed")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    command
+        ->add_option("--tolerance", options->tolerance,
+                     "of a result: relative to its root mean square and to each element")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command->add_option("--timeout", options->timeout_s, "seconds for the replay, with --bisect for each")
+        ->check(seconds_above_zero())
+        ->capture_default_str();
+    command->add_option("--format", options->format, "table, or seed: the lines that the standard's users know")
+        ->check(CLI::IsMember({"table", "seed"}))
+        ->capture_default_str();
+    add_sim_options(*command, options->sim);
+    command->add_flag("--bisect", options->bisect, "find the fewest operators whose fallback makes the capture pass");
+    command->add_option("--repeats", options->repeats, "with --bisect: replays in a row that must pass")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command->footer(
+        "Examples:\n"
+        "  diopi fallback-sim --model resnet18 --ops 'convolution.*'\n"
+        "  diopi fallback-sim --capture step.json --except 'mm,addmm' --sim-config chip.json\n"
+        "  diopi fallback-sim --model resnet18 --impl cpu --bisect");
+    command->callback([options, &code] { code = run_fallback_sim(*options); });
+}
+
+}  // namespace diopi
