@@ -10,7 +10,7 @@
 #define DIOPI_FUZZ_TARGETS(X) \
     X(baseline_hdf5)          \
     X(bundle_hdf5)            \
-    X(call_json)              \
+    X(capture)                \
     X(case_json)              \
     X(device_config)          \
     X(journal)

@@ -8,8 +8,8 @@ import numpy as np
 
 with h5py.File(sys.argv[1]) as file:
     print(file.attrs["case"], file.attrs["step"], file.attrs["verdict"] + ":", file.attrs["reason"])
-    call = json.loads(file["call"].attrs["call"])
-    print(call["function"], *(f"{arg['name']}={json.dumps(arg.get('value'))}" for arg in call["args"]))
+    [call] = json.loads(file["call"].attrs["call"])["calls"]
+    print(call["function"], *(f"{name}={json.dumps(value)}" for name, value in call["args"].items()))
     for name, tensor in file["call/tensors"].items():
         print("input", name, tensor.attrs.get("dtype", tensor.dtype), tensor.shape)
     for name, expected in file.get("expected", {}).items():

@@ -371,9 +371,9 @@ class Complaints {
 
 using TensorMap = std::map<size_t, TensorPtr>;  // by position of the argument
 
-TensorMap by_argument(const std::vector<Expected>& tensors) {
+TensorMap by_argument(const std::vector<ArgTensor>& tensors) {
     TensorMap map;
-    for (const Expected& expected : tensors) map[expected.arg] = expected.tensor;
+    for (const ArgTensor& expected : tensors) map[expected.arg] = expected.tensor;
     return map;
 }
 

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "call/arg_kind.hpp"
 #include "call/unbox.hpp"
 
 namespace diopi {
@@ -43,44 +44,6 @@ constexpr Thunk kThunks[] = {
 #undef DIOPI_ROW
 };
 
-bool holds(const Value& value, ArgKind kind) {
-    switch (kind) {
-        case ArgKind::tensor:
-        case ArgKind::const_tensor:
-            return std::holds_alternative<TensorPtr>(value);
-        case ArgKind::tensors:
-        case ArgKind::const_tensors:
-            return std::holds_alternative<TensorList>(value);
-        case ArgKind::scalar:
-            return std::holds_alternative<Scalar>(value);
-        case ArgKind::int_list:
-        case ArgKind::int_list_ptr:
-            return std::holds_alternative<IntList>(value);
-        case ArgKind::int64:
-        case ArgKind::int32:
-        case ArgKind::reduction:
-        case ArgKind::round_mode:
-        case ArgKind::memory_format:
-        case ArgKind::int64_ptr:
-            return std::holds_alternative<int64_t>(value);
-        case ArgKind::float32:
-        case ArgKind::float64:
-        case ArgKind::float64_ptr:
-            return std::holds_alternative<double>(value);
-        case ArgKind::boolean:
-        case ArgKind::boolean_ptr:
-            return std::holds_alternative<bool>(value);
-        case ArgKind::text:
-            return std::holds_alternative<std::string>(value);
-        case ArgKind::generator:
-        case ArgKind::generators:
-            return std::holds_alternative<diopiGeneratorHandle_t>(value);
-        case ArgKind::pointer:
-            return is_null(value);
-    }
-    return false;
-}
-
 }  // namespace
 
 diopiError_t invoke(AnyFunction function, Context& context, Call& call) {
@@ -96,7 +59,7 @@ Status validate(const Call& call) {
             return bad_input(std::string(call.row->function) + ": argument " + std::string(arg.name) +
                              " is missing; it is a " + std::string(name(arg.kind)) + " and may not be null");
         }
-        if (!holds(value, arg.kind)) {
+        if (value.index() != alternative_of(arg.kind)) {
             return bad_input(std::string(call.row->function) + ": argument " + std::string(arg.name) + " must be a " +
                              std::string(name(arg.kind)));
         }

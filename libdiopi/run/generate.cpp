@@ -241,7 +241,7 @@ Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_conta
         if (!step.ok()) return step.error();
         auto expected = (*steps)->expected(*step);
         if (!expected.ok()) return expected.error();
-        for (const Expected& value : *expected) {
+        for (const ArgTensor& value : *expected) {
             baseline.expected[name].push_back({std::string(step->call.row->args()[value.arg].name), value.tensor,
                                                step->result_at(value.arg)->spec.dtype});
         }

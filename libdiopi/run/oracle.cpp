@@ -103,9 +103,9 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     return out;
 }
 
-Result<std::vector<Expected>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign) {
+Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign) {
     Call wide(*call.row);
-    std::vector<Expected> expected;
+    std::vector<ArgTensor> expected;
     Generator generator;
     const bool float32 = computes_in_float32(call, outputs);
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -147,7 +147,7 @@ Result<std::vector<Expected>> Oracle::evaluate(const Call& call, const std::vect
     return expected;
 }
 
-Result<std::vector<Expected>> Oracle::run(const Call& call, const std::vector<OutputSpec>& outputs) {
+Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<OutputSpec>& outputs) {
     return evaluate(call, outputs, Sign::kKept);
 }
 
@@ -156,7 +156,7 @@ Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, 
     if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
     auto sums = evaluate(fewer, {output}, Sign::kDropped);
     if (!sums.ok()) return sums.error();
-    for (const Expected& sum : *sums) {
+    for (const ArgTensor& sum : *sums) {
         if (sum.arg == output.arg) return sum.tensor;
     }
     return internal_error("the oracle has no magnitudes of an output");

@@ -5,22 +5,18 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "call/arg_tensor.hpp"
 #include "infer/infer.hpp"
 
 namespace diopi {
 
-/// An expected tensor at the position of an argument, in the wide dtype (float64, int64, complex128, bool).
-struct Expected {
-    size_t arg = 0;
-    TensorPtr tensor;
-};
-
 /// One per case: it keeps the widened inputs, which the steps of a case share.
 class Oracle {
  public:
-    /// Expected outputs, and in-out arguments after the call. `call` holds host tensors and keeps them as they are;
-    /// `generator` is copied, so that the call that is tested draws the same numbers.
-    [[nodiscard]] Result<std::vector<Expected>> run(const Call& call, const std::vector<OutputSpec>& outputs);
+    /// Expected outputs, and in-out arguments after the call, in the wide dtype (float64, int64, complex128, bool).
+    /// `call` holds host tensors and keeps them as they are; `generator` is copied, so that the call that is tested
+    /// draws the same numbers.
+    [[nodiscard]] Result<std::vector<ArgTensor>> run(const Call& call, const std::vector<OutputSpec>& outputs);
 
     /// Sums of the terms' magnitudes of one output, S of accuracy class D: the same multilinear call on absolute
     /// values. A part of the terms gives a lower bound of S for a fraction of the work: what is within the bound that
@@ -30,8 +26,8 @@ class Oracle {
 
  private:
     enum class Sign { kKept, kDropped };
-    [[nodiscard]] Result<std::vector<Expected>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
-                                                         Sign sign);
+    [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
+                                                          Sign sign);
     [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);
 
     std::unordered_map<const Tensor*, TensorPtr> widened_;

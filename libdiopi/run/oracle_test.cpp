@@ -35,7 +35,7 @@ struct Difference {
     }
 };
 
-std::vector<double> values_of(const Result<std::vector<Expected>>& result) {
+std::vector<double> values_of(const Result<std::vector<ArgTensor>>& result) {
     REQUIRE(result.ok());
     REQUIRE(result->size() == 1);
     const Tensor& tensor = *result->front().tensor;

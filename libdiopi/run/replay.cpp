@@ -26,18 +26,22 @@ constexpr double kReadSeconds = 60;
 constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::library,
                                                        &BundleOrigin::library_hash, &BundleOrigin::version};
 
-const TensorReference* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
-    const auto found = std::ranges::find(bundle.layouts, place, &TensorReference::tensor);
-    const bool fits = found != bundle.layouts.end() && found->spec.shape == spec.shape;
-    return fits ? &*found : nullptr;
+const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
+    const auto found = std::ranges::find(bundle.layouts.tensors, place, &CapturedTensor::id);
+    if (found == bundle.layouts.tensors.end()) return nullptr;
+    const bool fits = found->tensor->shape == spec.shape && found->tensor->dtype == spec.dtype;
+    return fits ? found->tensor.get() : nullptr;
 }
+
+/// Elements that its storage has room for.
+int64_t extent_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.storage.nbytes / size_of(tensor.dtype)); }
 
 /// The layouts of the bundle, exactly; a tensor that it has none of lies as it comes.
 LayoutRule layout_rule(const Bundle& bundle) {
-    if (bundle.layouts.empty()) return {};
+    if (bundle.layouts.tensors.empty()) return {};
     return [&bundle](const Place& place, const TensorSpec& spec) -> Layout {
-        if (const TensorReference* stored = layout_at(bundle, place.name(), spec)) {
-            return {stored->spec.strides, stored->offset, stored->extent};
+        if (const Tensor* stored = layout_at(bundle, place.name(), spec)) {
+            return {stored->strides, stored->offset, extent_of(*stored)};
         }
         const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
         return {strides, 0, storage_extent(spec.shape, strides)};
@@ -47,8 +51,9 @@ LayoutRule layout_rule(const Bundle& bundle) {
 /// Whether a tensor reserves more memory than a worker's fair share may have.
 bool is_wide(const Bundle& bundle) {
     constexpr int64_t kWide = int64_t{1} << 28;
-    return std::ranges::any_of(bundle.layouts, [](const TensorReference& layout) {
-        return layout.extent > kWide && layout.extent / 16 > numel(layout.spec.shape);
+    return std::ranges::any_of(bundle.layouts.tensors, [](const CapturedTensor& layout) {
+        const int64_t extent = extent_of(*layout.tensor);
+        return extent > kWide && extent / 16 > layout.tensor->numel();
     });
 }
 
@@ -256,11 +261,7 @@ Result<Step> step_of(const Bundle& bundle) {
     return step;
 }
 
-Result<std::vector<Expected>> BundleExpectations::expected(const Step&) {
-    std::vector<Expected> values;
-    for (const ArgTensor& value : bundle_->expected) values.push_back({value.arg, value.tensor});
-    return values;
-}
+Result<std::vector<ArgTensor>> BundleExpectations::expected(const Step&) { return bundle_->expected; }
 
 Result<Replay> replay_bundle(const ReplayOptions& options) { return Replaying(options).run(); }
 

@@ -41,7 +41,7 @@ struct Replay {
 class BundleExpectations final : public Expectations {
  public:
     explicit BundleExpectations(const Bundle& bundle) : bundle_(&bundle) {}
-    [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step) override;
+    [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
 
  private:
     const Bundle* bundle_;

@@ -100,7 +100,7 @@ TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
     const auto bundle = read_bundle(file);
     REQUIRE(bundle.ok());
     const auto strides_at = [&](const std::string& place) {
-        return std::ranges::find(bundle->layouts, place, &TensorReference::tensor)->spec.strides;
+        return std::ranges::find(bundle->layouts.tensors, place, &CapturedTensor::id)->tensor->strides;
     };
     CHECK((strides_at("input") == g_input_strides && strides_at("out") == g_output_strides));
 }

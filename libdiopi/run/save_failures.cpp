@@ -11,18 +11,21 @@ namespace diopi {
 
 namespace {
 
-TensorReference reference_of(const Place& place, const TensorSpec& spec, const LayoutRule& rule) {
+void add_layout(Capture& layouts, const Place& place, const TensorSpec& spec, const LayoutRule& rule) {
     const Layout layout = rule(place, spec);
-    return {place.name(), {spec.shape, spec.dtype, layout.strides}, layout.offset, layout.extent};
+    const int64_t nbytes = layout.extent * static_cast<int64_t>(size_of(spec.dtype));
+    layouts.storages.push_back({place.name(), nbytes, {}});
+    layouts.add_tensor(place.name(), layouts.storages.size() - 1, {spec.shape, spec.dtype, layout.strides},
+                       layout.offset);
 }
 
 /// Where the step's tensors lie under the rule.
-std::vector<TensorReference> layouts_of(const Step& step, const LayoutRule& rule) {
-    std::vector<TensorReference> layouts;
+Capture layouts_of(const Step& step, const LayoutRule& rule) {
+    Capture layouts;
     if (!rule) return layouts;
     const auto add = [&](const TensorPtr& tensor, const Place& place) {
         if (tensor == nullptr || tensor->is_sparse()) return;
-        layouts.push_back(reference_of(place, {tensor->shape, tensor->dtype, tensor->strides}, rule));
+        add_layout(layouts, place, {tensor->shape, tensor->dtype, tensor->strides}, rule);
     };
     for (size_t i = 0; i < step.call.args.size(); ++i) {
         const Arg& arg = step.call.row->args()[i];
@@ -33,15 +36,9 @@ std::vector<TensorReference> layouts_of(const Step& step, const LayoutRule& rule
         }
     }
     for (const OutputSpec& output : step.outputs) {
-        layouts.push_back(reference_of({step.call.row->args()[output.arg]}, output.spec, rule));
+        add_layout(layouts, {step.call.row->args()[output.arg]}, output.spec, rule);
     }
     return layouts;
-}
-
-std::vector<ArgTensor> stored(const std::vector<Expected>& values) {
-    std::vector<ArgTensor> tensors;
-    for (const Expected& value : values) tensors.push_back({value.arg, value.tensor});
-    return tensors;
 }
 
 }  // namespace
@@ -88,7 +85,7 @@ Status FailureSaver::plan_and_write(const Unsaved& unsaved) {
     return {};
 }
 
-void FailureSaver::write(const Step& step, const std::vector<Expected>& expected, const std::vector<Expected>& actual,
+void FailureSaver::write(const Step& step, const std::vector<ArgTensor>& expected, const std::vector<ArgTensor>& actual,
                          Verdict verdict, const std::string& reason) {
     try {
         const StepRules rules = rules_for(case_, options_);
@@ -102,8 +99,8 @@ void FailureSaver::write(const Step& step, const std::vector<Expected>& expected
         if (save_.repeat) bundle.repeat = save_.repeat(bundle.case_id);
         bundle.outputs = step.outputs;
         bundle.layouts = layouts_of(step, layout_rule(case_));
-        bundle.expected = stored(expected);
-        bundle.actual = stored(actual);
+        bundle.expected = expected;
+        bundle.actual = actual;
         bundle.tolerance = rules.tolerance;
         bundle.random = rules.random;
         bundle.legacy = rules.legacy;

@@ -51,7 +51,7 @@ class FailureSaver {
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-    void write(const Step& step, const std::vector<Expected>& expected, const std::vector<Expected>& actual,
+    void write(const Step& step, const std::vector<ArgTensor>& expected, const std::vector<ArgTensor>& actual,
                Verdict verdict, const std::string& reason);
     Status plan_and_write(const Unsaved& unsaved);
     void warn(const std::string& what);

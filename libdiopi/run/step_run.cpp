@@ -166,7 +166,7 @@ Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison) {
     return trial;
 }
 
-void StepRun::judge(const Step& step, const std::vector<Expected>& expected, StepResult& result) {
+void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result) {
     auto first = attempt(step, Poison::kFirst);
     if (!first.ok()) return fail_step(result, first.error().message);
     result.seconds = first->seconds;
@@ -178,7 +178,7 @@ void StepRun::judge(const Step& step, const std::vector<Expected>& expected, Ste
     if (!first->outcome.ok()) return fail_step(result, first->outcome.message);
     judge_integrity(*first, result);
     if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, expected, *first, result);
-    for (const Expected& value : expected) {
+    for (const ArgTensor& value : expected) {
         auto actual = first->placed.host_tensor(value.arg, *context_);
         if (!actual.ok()) return fail_step(result, actual.error().message);
         compare_one(step, **actual, value, result);
@@ -196,7 +196,7 @@ void StepRun::judge_integrity(Trial& trial, StepResult& result) {
     fail_step(result, trial.placed.inputs_unchanged(placement_));
 }
 
-void StepRun::judge_pair(const Step& step, const std::vector<Expected>& expected, Trial& first, StepResult& result) {
+void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result) {
     context_->release();
     auto second = attempt(step, Poison::kSecond);
     if (!second.ok()) return fail_step(result, "the second run failed: " + second.error().message);
@@ -210,9 +210,9 @@ void StepRun::judge_pair(const Step& step, const std::vector<Expected>& expected
 }
 
 /// What is wrong with a second run that may differ from the first; empty when it is right.
-std::string StepRun::wrong_in_second(const Step& step, const std::vector<Expected>& expected, Trial& second) {
+std::string StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
     if (step.call.row->repeat != Repeat::varying) return "";
-    for (const Expected& value : expected) {
+    for (const ArgTensor& value : expected) {
         const OutputSpec output = *step.result_at(value.arg);
         if (!output.has_meaning) continue;
         auto actual = second.placed.host_tensor(value.arg, *context_);
@@ -287,7 +287,7 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     return bound;
 }
 
-void StepRun::compare_one(const Step& step, const Tensor& actual, const Expected& value, StepResult& result) {
+void StepRun::compare_one(const Step& step, const Tensor& actual, const ArgTensor& value, StepResult& result) {
     const OutputSpec output = *step.result_at(value.arg);
     if (!output.has_meaning) return;
     const std::string name(step.call.row->args()[value.arg].name);
@@ -306,7 +306,7 @@ void StepRun::compare_one(const Step& step, const Tensor& actual, const Expected
 }
 
 /// Class D is held to the lower bound of S first, and to S itself only when that leaves a doubt.
-Comparison StepRun::compare_with_sums(const Step& step, const Tensor& actual, const Expected& value,
+Comparison StepRun::compare_with_sums(const Step& step, const Tensor& actual, const ArgTensor& value,
                                       const OutputSpec& output) {
     if (rules_.legacy) return compare_legacy(actual, *value.tensor, rules_.tolerance);
     const Bound bound = bound_for(step, output);

@@ -17,8 +17,8 @@ namespace diopi {
 /// What a failed step leaves to show: `actual` holds host tensors at the positions of `expected`.
 struct Evidence {
     const Step& step;
-    const std::vector<Expected>& expected;
-    const std::vector<Expected>& actual;
+    const std::vector<ArgTensor>& expected;
+    const std::vector<ArgTensor>& actual;
     const StepResult& result;
 };
 
@@ -66,16 +66,16 @@ class StepRun {
     [[nodiscard]] Status call(Trial& trial);
     /// Bytes that the process holds more than before the call, once the context has given back its own.
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
-    void judge(const Step& step, const std::vector<Expected>& expected, StepResult& result);
+    void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
-    void judge_pair(const Step& step, const std::vector<Expected>& expected, Trial& first, StepResult& result);
-    [[nodiscard]] std::string wrong_in_second(const Step& step, const std::vector<Expected>& expected, Trial& second);
+    void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
+    [[nodiscard]] std::string wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
-    void compare_one(const Step& step, const Tensor& actual, const Expected& value, StepResult& result);
+    void compare_one(const Step& step, const Tensor& actual, const ArgTensor& value, StepResult& result);
     [[nodiscard]] Bound bound_for(const Step& step, const OutputSpec& output) const;
-    [[nodiscard]] Comparison compare_with_sums(const Step& step, const Tensor& actual, const Expected& value,
+    [[nodiscard]] Comparison compare_with_sums(const Step& step, const Tensor& actual, const ArgTensor& value,
                                                const OutputSpec& output);
     [[nodiscard]] Device& device() const { return *context_->device; }
 
@@ -84,7 +84,7 @@ class StepRun {
     Placement& placement_;
     Context* context_;
     Chain chain_;
-    std::vector<Expected> actual_;
+    std::vector<ArgTensor> actual_;
     std::string second_reason_;  ///< what is wrong with the second run alone
     std::string words_;          ///< what the worker does, should it die
 };

@@ -24,8 +24,8 @@ Result<TensorPtr> ones(const TensorSpec& spec) {
     return rounded(*wide, spec.dtype);
 }
 
-const Expected* find(const std::vector<Expected>& list, size_t arg) {
-    const auto found = std::ranges::find(list, arg, &Expected::arg);
+const ArgTensor* find(const std::vector<ArgTensor>& list, size_t arg) {
+    const auto found = std::ranges::find(list, arg, &ArgTensor::arg);
     return found == list.end() ? nullptr : &*found;
 }
 
@@ -123,10 +123,10 @@ Result<Step> CaseSteps::plan_backward() {
     if (!forward.ok()) return forward;
     if (forward->outputs.empty()) return not_implemented("the backward of an operator without outputs");
     const bool shared = rows_.saving == rows_.forward && forward_.has_value();
-    auto saved = shared ? Result<std::vector<Expected>>(*forward_) : oracle_.run(forward->call, forward->outputs);
+    auto saved = shared ? Result<std::vector<ArgTensor>>(*forward_) : oracle_.run(forward->call, forward->outputs);
     if (!saved.ok()) return saved.error();
     for (const OutputSpec& output : forward->outputs) {
-        const Expected* value = find(*saved, output.arg);
+        const ArgTensor* value = find(*saved, output.arg);
         if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
         auto tensor = rounded(value->tensor, output.spec.dtype);
         if (!tensor.ok()) return tensor.error();
@@ -140,11 +140,11 @@ Result<Step> CaseSteps::plan_backward() {
     return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
 }
 
-Result<std::vector<Expected>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {
+Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {
     const auto refuse = [&](const std::string& what) {
         return bad_input(baseline_->file + ": the baseline of " + case_->id() + ", " + step.name + ": " + what);
     };
-    std::vector<Expected> expected;
+    std::vector<ArgTensor> expected;
     for (const NamedTensor& named : values) {
         const int arg = step.call.row->find(named.name);
         if (arg < 0 || !step.result_at(static_cast<size_t>(arg))) {
@@ -160,8 +160,8 @@ Result<std::vector<Expected>> CaseSteps::stored(const Step& step, const std::vec
     return expected;
 }
 
-Result<std::vector<Expected>> CaseSteps::expected(const Step& step) {
-    if (case_->random) return std::vector<Expected>{};
+Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
+    if (case_->random) return std::vector<ArgTensor>{};
     if (baseline_ != nullptr) {
         const auto known = baseline_->expected.find(step.name);
         if (known != baseline_->expected.end()) return stored(step, known->second);
@@ -169,9 +169,9 @@ Result<std::vector<Expected>> CaseSteps::expected(const Step& step) {
     const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty();
     if (twin) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
-        const Expected* out = find(*forward_, forward_outputs_.front().arg);
+        const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
         if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {
-            return std::vector<Expected>{{0, out->tensor}};
+            return std::vector<ArgTensor>{{0, out->tensor}};
         }
     }
     auto computed = oracle_.run(step.call, step.outputs);

@@ -29,7 +29,7 @@ class Expectations {
  public:
     virtual ~Expectations() = default;
     /// Expected outputs and in-out arguments; empty for a random operator.
-    [[nodiscard]] virtual Result<std::vector<Expected>> expected(const Step& step) = 0;
+    [[nodiscard]] virtual Result<std::vector<ArgTensor>> expected(const Step& step) = 0;
     /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
     [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
 
@@ -47,7 +47,7 @@ class CaseSteps final : public Expectations {
     /// "forward", then "inplace" and "backward" as the case wants them.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] Result<Step> plan(const std::string& name);
-    [[nodiscard]] Result<std::vector<Expected>> expected(const Step& step) override;
+    [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
     [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
 
  private:
@@ -59,7 +59,7 @@ class CaseSteps final : public Expectations {
     /// Ones, or numbers of the fill that varies the case: of ones, what a softmax or a norm takes back is 0 everywhere.
     [[nodiscard]] Result<TensorPtr> incoming_gradient(const TensorSpec& spec) const;
     /// The baseline's expected values of a step that it has; each of the step's results must be among them.
-    [[nodiscard]] Result<std::vector<Expected>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
+    [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);
 
     const Case* case_;
@@ -69,7 +69,7 @@ class CaseSteps final : public Expectations {
     CaseRows rows_;
     CaseTensors tensors_;
     /// The forward call's expected outputs, which the in-place step shares.
-    std::optional<std::vector<Expected>> forward_;
+    std::optional<std::vector<ArgTensor>> forward_;
     std::vector<OutputSpec> forward_outputs_;
 };
 

@@ -7,15 +7,16 @@
 #include <optional>
 
 #include "core/convert.hpp"
-#include "store/call_file.hpp"
+#include "store/capture_json.hpp"
 #include "store/hdf5_file.hpp"
+#include "store/outputs_json.hpp"
 
 namespace diopi {
 
 namespace {
 
 /// Version of the layout of bundles; the root attribute `diopi_bundle`.
-constexpr int64_t kBundleFormat = 1;
+constexpr int64_t kBundleFormat = 2;
 
 constexpr const char* kCall = "/call";
 constexpr const char* kExpected = "/expected";
@@ -182,7 +183,7 @@ void read_tensors(Reader& reader, const Hdf5File& file, Bundle& bundle) {
     reader.take(kCall, "layouts", layouts);
     if (reader.error()) return;
     reader.keep(outputs_from_json(outputs, file.path() + ": attribute `outputs` of /call", row), bundle.outputs);
-    reader.keep(layouts_from_json(layouts, file.path() + ": attribute `layouts` of /call"), bundle.layouts);
+    reader.keep(tensors_from_json(layouts, file.path() + ": attribute `layouts` of /call"), bundle.layouts);
     reader.tensors(kExpected, row, bundle.expected);
     reader.tensors(kActual, row, bundle.actual);
 }
@@ -203,9 +204,10 @@ Status check_format(const Hdf5File& file) {
     }
     const Result<int64_t> format = file.read_int("/", "diopi_bundle");
     if (!format.ok()) return format.status();
-    if (*format >= 1 && *format <= kBundleFormat) return {};
-    return bad_input(fmt::format("{} is a replay bundle of format {}, this program reads up to {}; use a newer diopi",
-                                 file.path(), *format, kBundleFormat));
+    if (*format == kBundleFormat) return {};
+    const char* advice = *format > kBundleFormat ? "use a newer diopi" : "save it anew with diopi test --save-failures";
+    return bad_input(fmt::format("{} is a replay bundle of format {}, this program reads {}; {}", file.path(), *format,
+                                 kBundleFormat, advice));
 }
 
 }  // namespace
@@ -222,6 +224,8 @@ std::string bundle_path(const std::string& folder, std::string_view case_id, std
 Status write_bundle(const std::string& path, const Bundle& bundle) {
     auto file = Hdf5File::create(path);
     if (!file.ok()) return file.status();
+    const auto layouts = tensors_to_json(bundle.layouts);
+    if (!layouts.ok()) return layouts.status();
     const Row& row = *bundle.stored.call.row;
     Writer writer(*file);
     writer.attribute("/", "diopi_bundle", kBundleFormat);
@@ -230,7 +234,7 @@ Status write_bundle(const std::string& path, const Bundle& bundle) {
     write_judgement(writer, bundle);
     writer.call(bundle.stored.call);
     writer.attribute(kCall, "outputs", std::string_view(outputs_to_json(row, bundle.outputs)));
-    writer.attribute(kCall, "layouts", std::string_view(layouts_to_json(bundle.layouts)));
+    writer.attribute(kCall, "layouts", std::string_view(*layouts));
     writer.tensors(kExpected, row, bundle.expected);
     writer.tensors(kActual, row, bundle.actual);
     writer.group(kEnvironment);

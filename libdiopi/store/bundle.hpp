@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "call/arg_tensor.hpp"
 #include "check/verdict.hpp"
 #include "core/status.hpp"
 #include "infer/infer.hpp"
-#include "store/call_json.hpp"
+#include "store/call_file.hpp"
+#include "store/capture.hpp"
 
 namespace diopi {
 
@@ -23,12 +25,6 @@ struct BundleOrigin {
     std::string version;       ///< of the program that wrote the bundle: "diopi 1.0.0"
     /// "kernel", "cpu" and the environment variables that matter, with their values.
     std::vector<std::pair<std::string, std::string>> environment;
-};
-
-/// A host tensor at the position of an argument.
-struct ArgTensor {
-    size_t arg = 0;
-    TensorPtr tensor;
 };
 
 struct Bundle {
@@ -43,8 +39,9 @@ struct Bundle {
     std::string repeat;  ///< the command that repeats the case where its files are
     StoredCall stored;   ///< with the inputs as they were drawn, and the generator as it was before the call
     std::vector<OutputSpec> outputs;
-    /// Where the tensors lay on the device, by place ("input", "tensors.2"); empty: as they come.
-    std::vector<TensorReference> layouts;
+    /// Where the tensors lay on the device: storages and tensors only, with the places ("input", "tensors.2") as ids;
+    /// empty: as they come.
+    Capture layouts;
     /// Wide values (wide_dtype), contiguous; empty for a random operator.
     std::vector<ArgTensor> expected;
     std::vector<ArgTensor> actual;  ///< empty after a crash or a hang
@@ -60,7 +57,7 @@ struct Bundle {
 /// Nothing appears under the name before the file is complete.
 Status write_bundle(const std::string& path, const Bundle& bundle);
 
-/// A file that is no bundle, of a newer program, or contradicts itself is bad input that says so.
+/// A file that is no bundle, of another version of the layout, or contradicts itself is bad input that says so.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& path);
 
 }  // namespace diopi

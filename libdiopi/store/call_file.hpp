@@ -1,17 +1,26 @@
-/// A call in an HDF5 file: JSON text for its structure, a dataset per tensor.
+/// A call in an HDF5 file: a capture of one call as JSON text (docs/capture.md), a dataset per tensor.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "call/call.hpp"
 #include "core/status.hpp"
-#include "store/call_json.hpp"
+#include "runtime/generator.hpp"
 #include "store/hdf5_file.hpp"
 
 namespace diopi {
 
-/// Attribute `call` of the group, and datasets `group`/tensors/<name>: the dense values of the call's host tensors,
-/// whose layouts stand in the text. A tensor that several arguments share is written once.
+/// A call with the generators that its handles point to.
+struct StoredCall {
+    Call call;
+    std::vector<std::shared_ptr<Generator>> generators;
+};
+
+/// Attribute `call` of the group, and datasets `group`/tensors/<id>: the dense values of the call's host tensors. A
+/// tensor's id is the place where it stands first: "input", "tensors.2". A tensor that several arguments share is
+/// written once, and tensors of one memory are tensors of one storage.
 Status write_call(Hdf5File& file, const std::string& group, const Call& call);
 
 /// The call with host tensors, laid out as they were. A storage that is far larger than its elements (4096 times, and

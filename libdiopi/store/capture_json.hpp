@@ -13,6 +13,11 @@ namespace diopi {
 [[nodiscard]] Result<std::string> capture_to_json(const Capture& capture);
 
 /// Every member is checked, each tensor keeps within its storage, and every id is known; `where` begins each message.
+/// What a call without a function writes comes in the order of the tensors.
 [[nodiscard]] Result<Capture> capture_from_json(std::string_view text, const std::string& where);
+
+/// The storages and tensors alone: an object with these two members.
+[[nodiscard]] Result<std::string> tensors_to_json(const Capture& capture);
+[[nodiscard]] Result<Capture> tensors_from_json(std::string_view text, const std::string& where);
 
 }  // namespace diopi

@@ -59,7 +59,7 @@ void truncation(Scene& scene) {
     const Question question = question_of(scene);
     auto expected = Oracle().run(question.call, question.outputs);
     if (!expected.ok()) return;
-    for (const Expected& exact : *expected) {
+    for (const ArgTensor& exact : *expected) {
         const Scene::Result* result = result_at(scene, exact.arg);
         const bool known = result != nullptr && is_floating(result->tensor->dtype) &&
                            result->tensor->dtype != Dtype::float64 && exact.tensor->dtype == Dtype::float64;

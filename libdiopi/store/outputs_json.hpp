@@ -1,0 +1,18 @@
+/// What a call's outputs must be, as JSON text by argument name; docs/hdf5.md describes the form.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "infer/infer.hpp"
+
+namespace diopi {
+
+[[nodiscard]] std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outputs);
+/// Every member is checked; `where` begins each message.
+[[nodiscard]] Result<std::vector<OutputSpec>> outputs_from_json(std::string_view text, const std::string& where,
+                                                                const Row& row);
+
+}  // namespace diopi
