@@ -4,6 +4,7 @@
 
 #include "core/stopwatch.hpp"
 #include "intercept/call_timer.hpp"
+#include "intercept/tensor_text.hpp"
 #include "run/capture_results.hpp"
 
 namespace diopi {
@@ -14,10 +15,6 @@ void add(Transfers& sum, const Transfers& transfers) {
     sum.copies += transfers.copies;
     sum.nbytes += transfers.nbytes;
     sum.seconds += transfers.seconds;
-}
-
-std::string overload_of(const Call& call) {
-    return call.origin != nullptr ? call.origin->overload : std::string(call.row->op);
 }
 
 /// Calls of one kind: the framework's name and the function.

@@ -1,0 +1,97 @@
+#include "intercept/autocompare.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "check/compare.hpp"
+#include "check/oracle.hpp"
+#include "core/convert.hpp"
+#include "intercept/tensor_text.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Why two right answers of this function may differ; empty where they may not.
+std::string freedom(const Row& row) {
+    if (row.accuracy == AccuracyClass::F) return "random: the numbers of two libraries differ";
+    return "";
+}
+
+}  // namespace
+
+bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &ComparedTensor::allclose); }
+
+Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
+    ComparedCall compared{call, {}, freedom(*call.row)};
+    if (compared.skipped.empty() && !against_->backend().implements(*call.row)) {
+        compared.skipped = std::string(against_->backend().name()) + " does not implement it";
+    }
+    if (!compared.skipped.empty()) {
+        Outcome outcome = next(call, context);
+        if (outcome.ok()) sink_(compared);
+        return outcome;
+    }
+    auto copy = CallCopy::create(call, context, *against_);
+    Outcome outcome = next(call, context);
+    if (!outcome.ok()) return outcome;
+    if (!copy.ok()) {
+        compared.skipped = copy.error().message;
+    } else if (const Outcome other = copy->run(); !other.ok()) {
+        compared.skipped = std::string(against_->backend().name()) + ": " + other.message;
+    } else if (Status s = compare_all(call, context, *copy, compared); !s.ok()) {
+        compared.skipped = s.message();
+    }
+    sink_(compared);
+    against_->context().release();
+    return outcome;
+}
+
+Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& copy, ComparedCall& compared) {
+    Status status;
+    std::array<size_t, 3> counts{};
+    std::vector<TensorPtr> others;
+    for_each_tensor(copy.call(), [&](const PlacedTensor& placed) { others.push_back(placed.tensor); });
+    size_t at = 0;
+    for_each_tensor(call, [&](const PlacedTensor& placed) {
+        const size_t position = at++;
+        if (!status.ok() || position >= others.size()) return;
+        auto actual = to_host(*context.device, context.stream, *placed.tensor);
+        auto expected = copy.host_tensor(*others[position]);
+        if (!actual.ok() || !expected.ok()) {
+            status = (actual.ok() ? expected : actual).status();
+            return;
+        }
+        ComparedTensor tensor = compare_one(call, **actual, **expected, placed.place);
+        tensor.role = placed.arg.is_output  ? ComparedTensor::Role::kOutput
+                      : placed.arg.is_inout ? ComparedTensor::Role::kInout
+                                            : ComparedTensor::Role::kInput;
+        tensor.nth = counts[static_cast<size_t>(tensor.role)]++;
+        tensor.actual = std::move(*actual);
+        tensor.expected = std::move(*expected);
+        compared.tensors.push_back(std::move(tensor));
+    });
+    return status;
+}
+
+ComparedTensor Autocompare::compare_one(const Call& call, const Tensor& actual, const Tensor& expected,
+                                        std::string place) {
+    ComparedTensor compared;
+    compared.place = std::move(place);
+    const AbsRel tolerance = tolerances_->find(call, actual.dtype);
+    compared.atol = tolerance.atol;
+    compared.rtol = tolerance.rtol;
+    Bound bound;
+    bound.accuracy = AccuracyClass::E;
+    bound.tolerance.atol = tolerance.atol;
+    bound.tolerance.rtol = tolerance.rtol;
+    const Tensor oracle = to_oracle(expected, wide_dtype(actual.dtype));
+    Comparison comparison = compare(actual, oracle, {expected.shape, expected.dtype}, bound, nullptr);
+    compared.allclose = comparison.passed;
+    compared.error = std::move(comparison.reason);
+    compared.deviation = std::move(comparison.deviation);
+    compared.deviation.output = compared.place;
+    return compared;
+}
+
+}  // namespace diopi

@@ -1,0 +1,106 @@
+#include "intercept/tensor_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "check/oracle.hpp"
+#include "runtime/generator.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// What the users' lines call a dtype.
+std::string_view framework_name(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::float32:
+            return "float";
+        case Dtype::float64:
+            return "double";
+        case Dtype::float16:
+            return "c10::Half";
+        case Dtype::bfloat16:
+            return "c10::BFloat16";
+        case Dtype::int64:
+            return "long";
+        case Dtype::int32:
+            return "int";
+        case Dtype::int16:
+            return "short";
+        case Dtype::int8:
+            return "signed char";
+        case Dtype::uint8:
+            return "unsigned char";
+        case Dtype::complex64:
+            return "c10::complex<float>";
+        case Dtype::complex128:
+            return "c10::complex<double>";
+        default:
+            return name(dtype);
+    }
+}
+
+struct ArgumentWriter {
+    std::string operator()(std::monostate) const { return "none"; }
+    std::string operator()(const TensorPtr& tensor) const { return tensor == nullptr ? "none" : short_text(*tensor); }
+    std::string operator()(const TensorList& list) const {
+        std::vector<std::string> texts;
+        for (const TensorPtr& tensor : list) texts.push_back((*this)(tensor));
+        return fmt::format("[{}]", fmt::join(texts, ", "));
+    }
+    std::string operator()(const Scalar& number) const {
+        return is_floating(number.dtype) ? fmt::format("{}", number.real) : fmt::format("{}", number.integer);
+    }
+    std::string operator()(const IntList& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+    std::string operator()(const std::string& text) const { return "'" + text + "'"; }
+    std::string operator()(const diopiGeneratorHandle_t& generator) const {
+        return generator == nullptr ? "none" : fmt::format("generator({}, {})", generator->seed, generator->offset);
+    }
+    template <class Number>
+    std::string operator()(Number number) const {
+        return fmt::format("{}", number);
+    }
+};
+
+}  // namespace
+
+void for_each_tensor(const Call& call, const std::function<void(const PlacedTensor&)>& visit) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) {
+            if (*tensor != nullptr) visit({arg, std::string(arg.name), *tensor});
+        } else if (const auto* list = std::get_if<TensorList>(&call.args[i])) {
+            for (size_t k = 0; k < list->size(); ++k) {
+                if ((*list)[k] != nullptr) visit({arg, fmt::format("{}.{}", arg.name, k), (*list)[k]});
+            }
+        }
+    }
+}
+
+std::string seed_text(const Tensor& tensor) {
+    const bool is_view = tensor.storage.nbytes != tensor.nbytes();
+    return fmt::format("numel:{}, sizes:[{}], stride:[{}], is_view:{}, TensorOptions(dtype={}, device={}), data_ptr:{}",
+                       tensor.numel(), fmt::join(tensor.shape, ", "), fmt::join(tensor.strides, ", "), is_view ? 1 : 0,
+                       framework_name(tensor.dtype), tensor.storage.device == diopi_host ? "cpu" : "device",
+                       static_cast<const void*>(tensor.data()));
+}
+
+std::string short_text(const Tensor& tensor) {
+    return fmt::format("{}[{}]", name(tensor.dtype), fmt::join(tensor.shape, ", "));
+}
+
+std::string argument_text(const Value& value) { return std::visit(ArgumentWriter(), value); }
+
+std::string values_text(const Tensor& host, int64_t most) {
+    std::vector<std::string> texts;
+    for (int64_t i = 0; i < std::min(host.numel(), most); ++i) texts.push_back(print_element(host, i));
+    return fmt::format("[{}{}]", fmt::join(texts, ", "), host.numel() > most ? ", ..." : "");
+}
+
+std::string overload_of(const Call& call) {
+    return call.origin != nullptr ? call.origin->overload : std::string(call.row->op);
+}
+
+}  // namespace diopi

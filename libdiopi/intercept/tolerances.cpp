@@ -1,0 +1,81 @@
+#include "intercept/tolerances.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "intercept/name_list.hpp"
+
+namespace diopi {
+
+namespace {
+
+std::optional<double> number_of(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) return std::nullopt;
+    return value;
+}
+
+/// Which of two entries about the same call holds: the higher.
+int rank(ToleranceTable::Source source, bool has_op, bool has_dtype) {
+    return (source == ToleranceTable::Source::kOption ? 4 : 0) + (has_op ? 2 : 0) + (has_dtype ? 1 : 0);
+}
+
+}  // namespace
+
+Result<AbsRel> parse_tolerance(std::string_view text) {
+    const size_t comma = text.find(',');
+    const auto atol = number_of(text.substr(0, comma));
+    const auto rtol = comma == std::string_view::npos ? atol : number_of(text.substr(comma + 1));
+    if (atol && rtol) return AbsRel{*atol, *rtol};
+    return bad_input(fmt::format("'{}' is no tolerance; write ATOL,RTOL, such as 1e-3,1e-4", text));
+}
+
+Status ToleranceTable::add_option(const std::string& text) {
+    const size_t equals = text.rfind('=');
+    auto tolerance = parse_tolerance(equals == std::string::npos ? text : text.substr(equals + 1));
+    if (!tolerance.ok()) return tolerance.status();
+    const std::string key = equals == std::string::npos ? "" : text.substr(0, equals);
+    const size_t colon = key.find(':');
+    std::optional<Dtype> dtype = parse_dtype(colon == std::string::npos ? key : key.substr(colon + 1));
+    if (colon != std::string::npos && !dtype) {
+        return bad_input(fmt::format("'{}' is no dtype; write OP:DTYPE=ATOL,RTOL", key.substr(colon + 1)));
+    }
+    const std::string op = colon != std::string::npos ? key.substr(0, colon) : dtype ? "" : key;
+    add(Source::kOption, op, dtype, *tolerance);
+    return {};
+}
+
+void ToleranceTable::add(Source source, std::string op, std::optional<Dtype> dtype, AbsRel tolerance) {
+    entries_.push_back({source, std::move(op), dtype, tolerance});
+}
+
+AbsRel ToleranceTable::find(const Call& call, Dtype dtype) const {
+    if (entries_.empty()) return standard(dtype);
+    const std::vector<std::string> names = names_of(call);
+    const Entry* best = nullptr;
+    int best_rank = -1;
+    for (const Entry& entry : entries_) {
+        if (entry.dtype && *entry.dtype != dtype) continue;
+        if (!entry.op.empty() && std::ranges::find(names, entry.op) == names.end()) continue;
+        const int its = rank(entry.source, !entry.op.empty(), entry.dtype.has_value());
+        if (its < best_rank) continue;
+        best = &entry;
+        best_rank = its;
+    }
+    return best == nullptr ? standard(dtype) : best->tolerance;
+}
+
+AbsRel ToleranceTable::standard(Dtype dtype) {
+    if (is_half(dtype)) return {1e-2, 5e-2};
+    if (!is_floating(dtype) && !is_complex(dtype)) return {0, 0};
+    if (dtype == Dtype::complex32) return {1e-2, 5e-2};
+    return dtype == Dtype::float64 || dtype == Dtype::complex128 ? AbsRel{1e-8, 1e-8} : AbsRel{1e-4, 1e-4};
+}
+
+}  // namespace diopi
