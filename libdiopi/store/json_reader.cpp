@@ -23,37 +23,59 @@ constexpr size_t kMostName = 200;
 constexpr size_t kMostCandidates = 4096;
 constexpr size_t kMostPrinted = 60;
 
-/// What the parser passes on its way: whether a key occurs twice, how deep it goes, and the order of keys, which the
-/// parsed objects do not keep.
-class Watch {
+/// A first pass over the text, without building anything: whether a key occurs twice, how deep it goes, and the order
+/// of keys, which the parsed objects do not keep. (The parser's own callback takes quadratic time in large objects.)
+class Watch final : public nlohmann::json_sax<Json> {
  public:
-    bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-        if (static_cast<size_t>(depth) > kMostDepth) complain("nested too deeply");
-        if (event == Json::parse_event_t::object_start) seen_.emplace_back();
-        if (event == Json::parse_event_t::object_end) seen_.pop_back();
-        if (event == Json::parse_event_t::key) take(depth, parsed.get_ref<const std::string&>());
+    bool start_object(size_t) override {
+        seen_.emplace_back();
+        return deeper();
+    }
+    bool end_object() override {
+        seen_.pop_back();
+        --depth_;
         return true;
     }
-    [[nodiscard]] const std::string& complaint() const { return complaint_; }
+    bool start_array(size_t) override { return deeper(); }
+    bool end_array() override {
+        --depth_;
+        return true;
+    }
+    bool key(string_t& key) override {
+        if (!seen_.back().insert(key).second) {
+            return complain(fmt::format("the key '{}' occurs twice in one object; leave one of the two", clipped(key)));
+        }
+        // The depth counts lists, too.
+        if (depth_ == 1) keys.emplace_back(key, std::vector<std::string>());
+        if (depth_ == 2 && seen_.size() == 2) keys.back().second.push_back(key);
+        return true;
+    }
+    bool parse_error(size_t, const std::string&, const Json::exception& e) override {
+        const char* message = std::strstr(e.what(), "] ");
+        return complain(clipped(message == nullptr ? e.what() : message + 2));
+    }
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
 
+    /// What is wrong with the text; empty when nothing is.
+    std::string complaint;
     /// Of the members of the whole text that are objects.
     std::vector<std::pair<std::string, std::vector<std::string>>> keys;
 
  private:
-    void take(int depth, const std::string& key) {
-        if (!seen_.back().insert(key).second) {
-            complain(fmt::format("the key '{}' occurs twice in one object; leave one of the two", clipped(key)));
-        }
-        // The depth counts lists, too.
-        if (depth == 1) keys.emplace_back(key, std::vector<std::string>());
-        if (depth == 2 && seen_.size() == 2) keys.back().second.push_back(key);
-    }
-    void complain(const std::string& what) {
-        if (complaint_.empty()) complaint_ = what;
+    bool deeper() { return ++depth_ <= kMostDepth || complain("nested too deeply"); }
+    bool complain(std::string what) {
+        complaint = std::move(what);
+        return false;
     }
 
     std::vector<std::set<std::string>> seen_;  ///< in each object that is open
-    std::string complaint_;
+    size_t depth_ = 0;
 };
 
 }  // namespace
@@ -68,14 +90,10 @@ bool JsonReader::parse(std::string_view text, Json& json) {
         return fail("", fmt::format("{} bytes are too many, {} are read", text.size(), kMostJsonText));
     }
     Watch watch;
-    try {
-        json = Json::parse(text, std::ref(watch));
-    } catch (const Json::exception& e) {
-        const char* message = std::strstr(e.what(), "] ");
-        return fail("", clipped(message == nullptr ? e.what() : message + 2));
-    }
+    if (!Json::sax_parse(text, &watch)) return fail("", watch.complaint);
+    json = Json::parse(text, nullptr, false);
     keys_ = std::move(watch.keys);
-    return watch.complaint().empty() || fail("", watch.complaint());
+    return true;
 }
 
 const std::vector<std::string>& JsonReader::keys_of(std::string_view member) const {
