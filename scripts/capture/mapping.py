@@ -34,6 +34,14 @@ def row_view(view):
     return replace(view, shape=(*shape[:-1], 1, shape[-1]), strides=(*strides[:-1], length, strides[-1]))
 
 
+def heads_last(view):
+    """(N, H, S, D) seen as (N, S, H, D)."""
+    def swapped(four):
+        return (four[0], four[2], four[1], four[3])
+
+    return replace(view, shape=swapped(view.shape), strides=swapped(view.strides))
+
+
 def scaled_by(before, after, *scales):
     """Whether the scales, where there are any, are the quotients of the spatial sizes."""
     sizes = zip(list(before)[-len(scales):], list(after)[-len(scales):], scales)
@@ -45,6 +53,7 @@ HELPERS = {
     "shape_of": lambda view: list(view.shape),
     "dtype_of": lambda view: view.dtype,
     "row_of": row_view,
+    "heads_last": heads_last,
     "scaled_by": scaled_by,
     "dims_of": lambda dim: [] if dim is None else [dim] if isinstance(dim, int) else list(dim),
     "rounding_of": {None: 0, "trunc": 1, "floor": 2}.get,

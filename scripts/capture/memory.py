@@ -105,7 +105,7 @@ class Memory:
         self.storages.append(Storage(old.nbytes, old.alive, owner=old.owner))
 
     def read(self, view, elements):
-        """Notes that a call reads a view. elements(): the storage's content before. True where that becomes the fill."""
+        """Notes that a call reads a view. elements(): the storage's content before. True when it becomes the fill."""
         storage = self.storage(view)
         if storage.known or storage.nbytes == 0 or 0 in view.shape:
             return False

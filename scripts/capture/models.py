@@ -113,8 +113,9 @@ def llama(options):
     vocabulary, dim, heads, hidden = 4096, 512, 8, 1376
     tokens, labels = torch.randint(vocabulary, (2, batch, seq))
     return Workload(Llama(vocabulary, dim, heads, hidden, layers), [tokens], next_token_loss(labels),
-                    f"LLaMA-like, {layers} blocks (RMSNorm, rotary causal attention, SwiGLU), dim {dim}, {heads} heads, "
-                    f"hidden {hidden}, vocabulary {vocabulary}, random weights, batch {batch} x {seq} tokens")
+                    f"LLaMA-like, {layers} blocks (RMSNorm, rotary causal attention, SwiGLU), dim {dim}, "
+                    f"{heads} heads, hidden {hidden}, vocabulary {vocabulary}, random weights, batch {batch} x {seq} "
+                    "tokens")
 
 
 class BertAttention(nn.Module):
@@ -183,7 +184,8 @@ def bert(options):
     inputs = [tokens, torch.randint(2, (batch, seq)), torch.ones(batch, seq, dtype=torch.int64)]
     return Workload(Bert(vocabulary, dim, heads, layers), inputs, next_token_loss(labels),
                     f"BERT-base width (hidden {dim}, {heads} heads, feed-forward {4 * dim}) with {layers} of its 12 "
-                    f"layers and a vocabulary of {vocabulary}, dropout 0.1, random weights, batch {batch} x {seq} tokens")
+                    f"layers and a vocabulary of {vocabulary}, dropout 0.1, random weights, batch {batch} x {seq} "
+                    "tokens")
 
 
 MODELS = {

@@ -16,14 +16,6 @@ def short(number):
     return float(f"{number:.6g}")
 
 
-def above(high, low):
-    """An upper bound that is short, not below `high` and above `low`."""
-    bound = short(high)
-    if bound < high or bound <= low:
-        bound = short(high + max(abs(high), abs(low)) * 1e-5)
-    return bound
-
-
 def recipe_of(values, dtype):
     """The recipe of an array. Floats that never change their sign stay so: a root of them must work."""
     values = np.asarray(values).reshape(-1)
@@ -31,8 +23,8 @@ def recipe_of(values, dtype):
         return {"kind": "constant", "dtype": dtype, "value": 0}
     first = values[0]
     if np.all(values == first) or (values != values).all():
-        value = first.item()
-        number = value.real if isinstance(value, complex) else value
+        number = first.real if values.dtype.kind == "c" else first
+        number = number.item() if values.dtype.kind in "fc" else int(number)
         return {"kind": "constant", "dtype": dtype, "value": text_of(number)}
     if values.dtype == np.bool_:
         return {"kind": "integers", "dtype": dtype, "low": 0, "high": 2}
@@ -43,10 +35,9 @@ def recipe_of(values, dtype):
     finite = values[np.isfinite(values)].astype(np.float64)
     if finite.size == 0:
         return {"kind": "constant", "dtype": dtype, "value": text_of(float(first.real))}
-    low, high = float(finite.min()), float(finite.max())
+    low, high = short(finite.min()), short(finite.max())
     if low == high:
-        return {"kind": "constant", "dtype": dtype, "value": short(low)}
+        return {"kind": "constant", "dtype": dtype, "value": low}
     if low >= 0 or high <= 0:
-        low = short(low)
-        return {"kind": "uniform", "dtype": dtype, "low": low, "high": above(high, low) if high > 0 else short(high)}
+        return {"kind": "uniform", "dtype": dtype, "low": low, "high": high}
     return {"kind": "normal", "dtype": dtype, "mean": short(finite.mean()), "std": short(finite.std())}

@@ -176,7 +176,8 @@ CONV = [
 
 NORM = [
     row("native_batch_norm _native_batch_norm_legit", "diopiBatchNorm",
-        "out=r0, save_mean=r1, save_invstd=r2, input, weight, bias, running_mean, running_var, training, momentum, eps"),
+        "out=r0, save_mean=r1, save_invstd=r2, input, weight, bias, running_mean, running_var, training, momentum, "
+        "eps"),
     row("_native_batch_norm_legit.no_stats", "diopiBatchNorm",
         "out=r0, save_mean=r1, save_invstd=r2, input, weight, bias, running_mean=None, running_var=None, training, "
         "momentum, eps"),
@@ -267,6 +268,11 @@ def upsampling():
     for d, scales in (("1d", "scales"), ("2d", "scales_h, scales_w"), ("3d", "scales_d, scales_h, scales_w")):
         yield row(f"upsample_nearest{d}", "diopiUpsampleNearest", "out=r0, input=self, size=output_size",
                   f"scaled_by(shape_of(self), output_size, {scales})")
+        yield row(f"upsample_nearest{d}.vec", "diopiUpsampleNearest", "out=r0, input, size=shape_of(r0)[2:]",
+                  "scaled_by(shape_of(input), shape_of(r0), *scale_factors or [])")
+        yield row(f"upsample_nearest{d}_backward.vec", "diopiUpsampleNearestBackward",
+                  "grad_input=r0, grad_output, out_size=shape_of(grad_output)[2:], in_size=input_size",
+                  "scaled_by(input_size, shape_of(grad_output), *scale_factors or [])")
         yield row(f"upsample_nearest{d}_backward", "diopiUpsampleNearestBackward",
                   "grad_input=r0, grad_output, out_size=output_size, in_size=input_size",
                   f"scaled_by(input_size, output_size, {scales})")
@@ -275,6 +281,12 @@ def upsampling():
         yield row(f"upsample_{mode}", "diopiUpsampleLinear",
                   f"out=r0, input=self, size=output_size, align_corners, mode='{mode[:-2]}'",
                   f"scaled_by(shape_of(self), output_size, {scales})")
+        yield row(f"upsample_{mode}.vec", "diopiUpsampleLinear",
+                  f"out=r0, input, size=shape_of(r0)[2:], align_corners, mode='{mode[:-2]}'",
+                  "scaled_by(shape_of(input), shape_of(r0), *scale_factors or [])")
+        yield row(f"upsample_{mode}_backward.vec", "diopiUpsampleLinearBackward",
+                  "grad_input=r0, grad_output, out_size=shape_of(grad_output)[2:], in_size=input_size, align_corners, "
+                  f"mode='{mode[:-2]}'", "scaled_by(input_size, shape_of(grad_output), *scale_factors or [])")
         yield row(f"upsample_{mode}_backward", "diopiUpsampleLinearBackward",
                   "grad_input=r0, grad_output, out_size=output_size, in_size=input_size, align_corners, "
                   f"mode='{mode[:-2]}'", f"scaled_by(input_size, output_size, {scales})")
@@ -310,6 +322,22 @@ SHAPE = [
     row("arange.out", "diopiArange", "out=r0, start=0, end, step=1"),
     row("linspace linspace.out", "diopiLinspace", "out=r0, start, end, steps"),
     *upsampling(),
+]
+
+# The standard has attention over (batch, seq, heads, dim), in halves only, without a mask of the caller's.
+ATTENTION = "q=heads_last(query), k=heads_last(key), v=heads_last(value), alibi_slopes=None, "
+ATTENTION_RULE = ("p_dropout=dropout_p, softmax_scale=scale or shape_of(query)[-1] ** -0.5, is_causal, "
+                  "window_size_left=-1, window_size_right=-1")
+ATTENTION_CASE = ("attn_mask is None and dtype_of(query) in ('float16', 'bfloat16') and shape_of(query)[-2] == "
+                  "shape_of(key)[-2]")
+
+ATTENTIONS = [
+    row("_scaled_dot_product_flash_attention_for_cpu", "diopiFlashAttention",
+        f"attention_out=heads_last(r0), softmax_lse=r1, gen=GENERATOR, {ATTENTION}{ATTENTION_RULE}", ATTENTION_CASE),
+    row("_scaled_dot_product_flash_attention_for_cpu_backward", "diopiFlashAttentionBackward",
+        "grad_q=heads_last(r0), grad_k=heads_last(r1), grad_v=heads_last(r2), grad_output=heads_last(grad_out), "
+        f"gen=GENERATOR, {ATTENTION}attention_out=heads_last(out), softmax_lse=logsumexp, {ATTENTION_RULE}",
+        ATTENTION_CASE),
 ]
 
 POOL2D = "kernel_size, stride, padding, dilation, ceil_mode"
@@ -379,6 +407,10 @@ def foreach():
         yield each(f"_foreach_{name}_.List", f"diopi{title}Inp", "input=self, other, alpha")
         yield each(f"_foreach_{name}.ScalarList", f"diopi{title}Scalar", "out=r0, input=self, other=scalars, alpha=1")
         yield each(f"_foreach_{name}_.ScalarList", f"diopi{title}InpScalar", "input=self, other=scalars, alpha=1")
+    yield each("_foreach_add.Tensor", "diopiAdd", "out=r0, input=self, other, alpha")
+    yield each("_foreach_add_.Tensor", "diopiAddInp", "input=self, other, alpha")
+    yield each("_foreach_div.Tensor", "diopiDiv", "out=r0, input=self, other, rounding_mode=0")
+    yield each("_foreach_div_.Tensor", "diopiDivInp", "input=self, other, rounding_mode=0")
     yield each("_foreach_sub.Scalar", "diopiSubScalar", "out=r0, input=self, other=scalar, alpha=1")
     yield each("_foreach_sub_.Scalar", "diopiSubInpScalar", "input=self, other=scalar, alpha=1")
     for name, title, mode in (("mul", "Mul", ""), ("div", "Div", ", rounding_mode=0")):
@@ -428,7 +460,7 @@ OPTIMIZERS = [
 
 FAMILIES = {
     "Elementwise": ELEMENTWISE, "Activations and softmax": ACTIVATIONS, "Convolution": CONV, "Normalisation": NORM,
-    "Matrix products": LINEAR, "Reductions and sorting": REDUCTIONS, "Indices": INDEX,
+    "Matrix products": LINEAR, "Reductions and sorting": REDUCTIONS, "Indices": INDEX, "Attention": ATTENTIONS,
     "Shape, copy and creation": SHAPE, "Pooling": POOL, "Losses": LOSS, "Random numbers": RANDOM,
     "Optimisers and lists": OPTIMIZERS,
 }

@@ -1,4 +1,4 @@
-"""Whether a capture has the form of docs/capture.md. Knows the standard by tests/abi/signatures.txt; needs no PyTorch."""
+"""Whether a capture has the form of docs/capture.md. It knows the standard by tests/abi/signatures.txt. No PyTorch."""
 import functools
 import math
 import pathlib

@@ -1,9 +1,12 @@
 """The table from ATen to the standard: sound against the headers, and what it makes of single calls. No PyTorch."""
 import unittest
 
+import numpy as np
+
 import form
 from capture import mapping, standard, table
 from capture.mapping import GENERATOR, View
+from capture.recipes import recipe_of
 
 PAGE = form.SOURCE / "docs/capture_torch.md"
 MATRIX = View(0, "float32", (2, 3), (3, 1), 0)
@@ -34,7 +37,7 @@ class TableTest(unittest.TestCase):
 
     def test_the_page_shows_the_table(self):
         self.assertIn(mapping.document(), PAGE.read_text(),
-                      "docs/capture_torch.md is behind: put the output of scripts/capture_torch.py --print-mapping there")
+                      "docs/capture_torch.md is behind: put in what scripts/capture_torch.py --print-mapping prints")
 
 
 class CallTest(unittest.TestCase):
@@ -95,6 +98,43 @@ class CallTest(unittest.TestCase):
     def test_a_word_of_python_may_be_an_argument(self):
         (_, args), = mapped("uniform_", results=(MATRIX,), self=MATRIX, **{"from": -1.0}, to=1.0)
         self.assertEqual(args, {"inout": MATRIX, "from": -1.0, "to": 1.0, "generator": GENERATOR})
+
+
+class RecipeTest(unittest.TestCase):
+    def recipe(self, values, dtype):
+        recipe = recipe_of(np.array(values, dtype), dtype)
+        self.assertIsNone(form.recipe_problem(recipe, 0))
+        return {name: value for name, value in recipe.items() if name != "dtype"}
+
+    def test_equal_values_are_a_constant(self):
+        self.assertEqual(self.recipe([0.1, 0.1], "float64"), {"kind": "constant", "value": 0.1})
+        self.assertEqual(self.recipe([7], "int64"), {"kind": "constant", "value": 7})
+        self.assertEqual(self.recipe([np.inf, np.inf], "float32"), {"kind": "constant", "value": "inf"})
+        self.assertEqual(self.recipe([np.nan, np.nan], "float32"), {"kind": "constant", "value": "nan"})
+        self.assertEqual(self.recipe([True, True], "bool"), {"kind": "constant", "value": 1})
+
+    def test_both_signs_are_normal(self):
+        self.assertEqual(self.recipe([-1, 0, 0, 5], "float32"), {"kind": "normal", "mean": 1.0, "std": 2.34521})
+
+    def test_one_sign_stays(self):
+        """A variance, a share: a root or a logarithm of it must work."""
+        self.assertEqual(self.recipe([0.25, 4], "float32"), {"kind": "uniform", "low": 0.25, "high": 4.0})
+        self.assertEqual(self.recipe([0, 1e-12], "float64")["low"], 0)
+        recipe = self.recipe([-3, -1], "float32")
+        self.assertEqual((recipe["kind"], recipe["low"]), ("uniform", -3))
+        self.assertLess(recipe["high"], 0)
+
+    def test_narrow_ranges_are_not_empty(self):
+        for low, high in ((1.0, 1.0 + 1e-9), (-1.0, -1.0 + 1e-9), (1e30, 1.0000001e30)):
+            recipe = self.recipe([low, high], "float64")
+            self.assertLess(recipe.get("low", -1), recipe.get("high", 1))
+
+    def test_integers_keep_within_their_range(self):
+        self.assertEqual(self.recipe([3, 9, 4], "int64"), {"kind": "integers", "low": 3, "high": 10})
+        self.assertEqual(self.recipe([True, False], "bool"), {"kind": "integers", "low": 0, "high": 2})
+
+    def test_what_is_not_finite_does_not_count(self):
+        self.assertEqual(self.recipe([-np.inf, 0, 2], "float32"), {"kind": "uniform", "low": 0.0, "high": 2.0})
 
 
 class StandardTest(unittest.TestCase):

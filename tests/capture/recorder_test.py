@@ -110,7 +110,7 @@ class ValuesTest(RecorderTest):
         self.expect_same_values(300)
 
     def test_an_optimiser_of_lists(self):
-        calls = self.record(mlp(), make_optimizer=lambda p: torch.optim.Adam(p, foreach=True))
+        calls = self.record(mlp(), make_optimizer=lambda p: torch.optim.AdamW(p, foreach=True, amsgrad=True))
         self.assertIn("diopiForeachmulInpScalar", {call["function"] for call in calls})
         self.assertIn("_foreach_addcdiv_", {call["overload"].split(".")[0] for call in calls})
         self.expect_same_values(50)
@@ -233,9 +233,7 @@ class FilesTest(RecorderTest):
             self.assertEqual((out.attrs["dtype"], out.dtype.itemsize, out.id.get_type().get_size()),
                              (b"bfloat16", out.dtype.itemsize, 2))
             self.assertEqual((calls[0]["overload"], out.shape), ("addmm", (2, 3)))
-            wanted = workload.module.float()
             self.assertEqual(int(file.attrs["calls"]), len(calls))
-        self.assertIsNotNone(wanted)
 
     def test_every_overload_of_the_table_has_the_arguments_that_its_rows_ask_for(self):
         found = 0
@@ -262,8 +260,8 @@ class CommandTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_script(self, *args):
-        done = subprocess.run([sys.executable, "-B", str(SCRIPT), *args], cwd=self.folder, capture_output=True, text=True,
-                              timeout=300)
+        done = subprocess.run([sys.executable, "-B", str(SCRIPT), *args], cwd=self.folder, capture_output=True,
+                              text=True, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
     def expect(self, code, text, *args):

@@ -49,6 +49,7 @@ FUNCTIONS = {
     "diopiAddcmulInp": lambda input, tensor1, tensor2, value: input.addcmul_(tensor1, tensor2, value=number(value)),
     "diopiAddcdivInp": lambda input, tensor1, tensor2, value: input.addcdiv_(tensor1, tensor2, value=number(value)),
     "diopiLerpScalar": lambda input, end, weight: torch.lerp(input, end, number(weight)),
+    "diopiMaximum": torch.maximum, "diopiReciprocalInp": lambda input: input.reciprocal_(),
     "diopiPow": lambda input, exponent: torch.pow(input, number(exponent)),
     "diopiNeg": unary(torch.neg), "diopiSqrt": unary(torch.sqrt), "diopiRsqrt": unary(torch.rsqrt),
     "diopiSqrtInp": lambda input: input.sqrt_(), "diopiReluInp": lambda input: input.relu_(),
