@@ -162,14 +162,20 @@ class Form:
             self.expect(SUITS[role.kind](value), f"{at} = {value!r}")
 
     def touch(self, at, name, reads=False, writes=False):
-        """A storage that is read before it is written has a fill."""
+        """A storage that is read before it is written has a fill; one that is wholly written first has none."""
         if not self.expect(isinstance(name, str) and name in self.tensors, f"{at}: no tensor {name}"):
             return
         self.used.add(name)
         tensor = self.tensors[name]
         storage = tensor["storage"]
-        if reads and storage not in self.begun and math.prod(tensor["shape"]):
+        if storage not in self.storages:
+            return
+        count = math.prod(tensor["shape"])
+        if reads and storage not in self.begun and count:
             self.expect("fill" in self.storages[storage], f"{at}: {name} is read, never written and has no fill")
+        is_whole = count * BYTES[tensor["dtype"]] == self.storages[storage]["nbytes"] and 0 not in tensor["strides"]
+        if writes and storage not in self.begun and is_whole:
+            self.expect("fill" not in self.storages[storage], f"{at}: {name} is written first and needs no fill")
         self.begun.add(storage)
 
 

@@ -108,6 +108,13 @@ class FaultTest(unittest.TestCase):
 
         self.expect("has no fill", drop)
 
+    def test_a_fill_that_nobody_reads(self):
+        def add(c):
+            out = c["tensors"][c["calls"][0]["args"]["out"]]
+            c["storages"][out["storage"]]["fill"] = {"kind": "constant", "dtype": "float32", "value": 0}
+
+        self.expect("needs no fill", add)
+
     def test_recipes_without_sense(self):
         fills = {"empty range": {"kind": "uniform", "dtype": "float32", "low": 1, "high": 1},
                  "negative std": {"kind": "normal", "dtype": "float32", "mean": 0, "std": -1},
