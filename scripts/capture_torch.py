@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from capture import mapping  # noqa: E402
+from capture import BadInput, mapping  # noqa: E402
 
 MODELS = ["resnet18", "resnet50", "llama", "bert"]
 DEFAULT_OPTIMIZERS = {"llama": "adamw", "bert": "adamw"}
@@ -27,10 +27,6 @@ module's arguments as a tuple or a dict; loss takes the module's output and give
 
 exit codes: 0 written, 2 bad usage or input, 3 the model could not be run or recorded, 130 interrupted
 """
-
-
-class BadInput(Exception):
-    """What the user can mend; the message says how."""
 
 
 def positive(text):
@@ -191,10 +187,12 @@ def main(arguments):
         return fail(2, "PyTorch cannot be imported; install python3-torch, or run this with the Python that has it")
     try:
         record(options, torch)
-    except (BadInput, ValueError) as error:
+    except BadInput as error:
         return fail(2, error)
     except ImportError as error:
         return fail(2, f"{error}; install it (Debian: python3-h5py for --values)")
+    except OSError as error:
+        return fail(2, f"{error}; choose another --output, or mend what the model reads")
     except KeyboardInterrupt:
         return fail(130, "interrupted, nothing was written")
     except Exception as error:  # whatever the model raises

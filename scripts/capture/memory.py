@@ -6,12 +6,9 @@ import numpy as np
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from . import BadInput
 from .mapping import View
 from .recipes import recipe_of
-
-
-class Unsupported(Exception):
-    """A tensor that a capture cannot hold."""
 
 
 def dtype_name(tensor):
@@ -74,8 +71,8 @@ class Memory:
     def number_of(self, tensor):
         """Position of a tensor's storage."""
         if tensor.layout != torch.strided:
-            raise Unsupported(f"a {tensor.layout} tensor of shape {tuple(tensor.shape)}: captures hold dense tensors "
-                              "only; turn sparse gradients off (nn.Embedding(sparse=False))")
+            raise BadInput(f"a {tensor.layout} tensor of shape {tuple(tensor.shape)}: captures hold dense tensors only; "
+                           "turn sparse gradients off (nn.Embedding(sparse=False))")
         storage = storage_of(tensor)
         number = self.by_address.get(storage._cdata)
         if number is None:

@@ -8,7 +8,7 @@ import sys
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import standard, table
+from . import BadInput, standard, table
 from .links import Links
 from .mapping import GENERATOR, View, map_call
 from .memory import Memory, elements_of_storage, numpy_of
@@ -185,7 +185,8 @@ class Recorder(TorchDispatchMode):
     def finish_forward(self, loss):
         self.links.saw(loss, self.memory.view_of(loss))
         if loss.grad_fn is None:
-            raise ValueError("the loss does not depend on a parameter, so there is no backward pass to record")
+            raise BadInput("the loss depends on no parameter, so there is no backward pass; let the factory return a "
+                           "loss of the module's output")
         self.links.complete(loss)
 
     def begin_forward(self, event):

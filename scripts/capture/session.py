@@ -1,6 +1,7 @@
 """One training iteration of a workload, recorded."""
 import torch
 
+from . import BadInput
 from .recorder import Recorder
 
 OPTIMIZERS = {
@@ -17,8 +18,8 @@ def default_loss(output):
     if isinstance(output, dict) and output:
         output = next(iter(output.values()))
     if not isinstance(output, torch.Tensor) or not output.is_floating_point():
-        raise ValueError("the module's output has no floating tensor to make a loss of; let the factory return "
-                         "(module, inputs, loss)")
+        raise BadInput("the module's output has no floating tensor to make a loss of; let the factory return "
+                       "(module, inputs, loss)")
     return output if output.dim() == 0 else output.mean()
 
 
@@ -29,7 +30,8 @@ class Session:
         self.workload = workload
         self.parameters = [p for p in workload.module.parameters() if p.requires_grad]
         if not self.parameters:
-            raise ValueError("the module has no parameter that requires a gradient, so there is no training iteration")
+            raise BadInput("the module has no parameter that requires a gradient, so there is no training iteration; "
+                           "give one that has")
         self.optimizer = OPTIMIZERS[optimizer](self.parameters) if optimizer != "none" else None
 
     def forward(self):

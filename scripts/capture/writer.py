@@ -114,5 +114,8 @@ def write(path, name, model, recorder, labels, gradients, values=None):
     tensors = tensor_lines(recorder, labels, gradients)
     tables = {"storages": storage_lines(recorder), "tensors": tensors, "calls": recorder.calls}
     part = path.with_name(path.name + ".part")
-    part.write_text(to_text(members, tables))
-    os.replace(part, path)
+    try:
+        part.write_text(to_text(members, tables))
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -280,6 +280,8 @@ class CommandTest(unittest.TestCase):
             "def make():\n    return torch.nn.Linear(4, 2), torch.randn(3, 4)\n"
             "def wrong():\n    return torch.nn.Linear(4, 2)\n"
             "def still():\n    return torch.nn.ReLU(), torch.randn(3, 4)\n"
+            "def sparse():\n    return torch.nn.Embedding(9, 2, sparse=True), torch.arange(3)\n"
+            "def apart():\n    return torch.nn.Linear(4, 2), torch.randn(3, 4), lambda output: torch.zeros(())\n"
             "def broken():\n    return torch.nn.Linear(4, 2), torch.randn(3, 5)\n")
         self.expect(0, "100.0% with a function", "--module", "mine:make", "--values", "--optimizer", "adam")
         self.assertEqual(form.problems(json.loads((self.folder / "make.json").read_text())), [])
@@ -288,6 +290,8 @@ class CommandTest(unittest.TestCase):
         self.expect(2, "has no other", "--module", "mine:other")
         self.expect(2, "must return (module, inputs)", "--module", "mine:wrong")
         self.expect(2, "no parameter", "--module", "mine:still")
+        self.expect(2, "turn sparse gradients off", "--module", "mine:sparse", "--optimizer", "none")
+        self.expect(2, "the loss depends on no parameter", "--module", "mine:apart", "--warm-up", "0")
         self.expect(3, "could not be recorded", "--module", "mine:broken", "--values", "--output", "b.json")
         self.assertEqual(sorted(f.name for f in self.folder.glob("b*")), [])
 
