@@ -71,8 +71,8 @@ class Memory:
     def number_of(self, tensor):
         """Position of a tensor's storage."""
         if tensor.layout != torch.strided:
-            raise BadInput(f"a {tensor.layout} tensor of shape {tuple(tensor.shape)}: captures hold dense tensors only; "
-                           "turn sparse gradients off (nn.Embedding(sparse=False))")
+            raise BadInput(f"a {tensor.layout} tensor of shape {tuple(tensor.shape)}: captures hold dense tensors "
+                           "only; turn sparse gradients off (nn.Embedding(sparse=False))")
         storage = storage_of(tensor)
         number = self.by_address.get(storage._cdata)
         if number is None:
