@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/convert.hpp"
 #include "core/stopwatch.hpp"
 
 namespace diopi {
@@ -38,6 +39,12 @@ class CopyTimer {
     Stopwatch watch_;
     std::unique_ptr<Event> start_, end_;
 };
+
+Result<TensorPtr> widened(const Tensor& tensor, const TensorSpec& spec) {
+    auto wide = make_tensor(cpu_device(), spec);
+    if (wide.ok() && tensor.numel() > 0) widen(tensor, **wide);
+    return wide;
+}
 
 }  // namespace
 
@@ -91,12 +98,15 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
     TensorPtr& known = copies_[tensor.get()];
     if (known == nullptr) {
         Device& device = side_->backend().device();
-        const TensorSpec spec{tensor->shape, tensor->dtype};
+        const Dtype dtype = side_->is_wide() ? wide_dtype(tensor->dtype) : tensor->dtype;
+        const TensorSpec spec{tensor->shape, dtype};
         const bool is_read = inputs_.contains(tensor.get());
         CopyTimer timer(from);
         auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
         if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
+        if (made.ok() && (*made)->dtype != dtype) made = widened(**made, spec);
         if (!made.ok()) return made.status();
+        if (dtype != tensor->dtype) dtypes_.emplace(made->get(), tensor->dtype);
         if (is_read) timer.add_to(in_, *tensor);
         known = std::move(*made);
     }
@@ -114,8 +124,17 @@ Outcome CallCopy::run() {
     return outcome;
 }
 
-Result<TensorPtr> CallCopy::host_tensor(const Tensor& tensor) {
+Result<TensorPtr> CallCopy::wide_tensor(const Tensor& tensor) {
     return to_host(side_->backend().device(), side_->context().stream, tensor);
+}
+
+Result<TensorPtr> CallCopy::host_tensor(const Tensor& tensor) {
+    auto host = wide_tensor(tensor);
+    const auto original = dtypes_.find(&tensor);
+    if (!host.ok() || original == dtypes_.end()) return host;
+    auto narrowed = make_tensor(cpu_device(), {tensor.shape, original->second});
+    if (narrowed.ok() && tensor.numel() > 0) narrow(**host, **narrowed);
+    return narrowed;
 }
 
 Status CallCopy::write_back(Call& original, Context& context) {
@@ -144,9 +163,10 @@ Status CallCopy::write_back(Call& original, Context& context) {
 Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context& context) {
     if (copy == nullptr) return {};
     CopyTimer timer(context);
-    auto host = copy->storage.device == diopi_host ? Result<TensorPtr>(copy) : host_tensor(*copy);
+    const bool as_it_is = copy->storage.device == diopi_host && !dtypes_.contains(copy.get());
+    auto host = as_it_is ? Result<TensorPtr>(copy) : host_tensor(*copy);
     if (!host.ok()) return host.status();
-    const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == copy->dtype;
+    const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == (*host)->dtype;
     if (!fits) {
         // A tensor that the function made itself.
         auto made = to_device(*context.device, context.stream, **host);

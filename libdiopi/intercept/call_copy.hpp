@@ -15,7 +15,7 @@
 
 namespace diopi {
 
-/// A backend with a stream and a context of its own.
+/// A backend with a stream and a context of its own. The reference takes and gives wide dtypes only.
 class Side {
  public:
     [[nodiscard]] static Result<std::unique_ptr<Side>> create(const Backend& backend);
@@ -25,6 +25,7 @@ class Side {
 
     [[nodiscard]] const Backend& backend() const { return *backend_; }
     [[nodiscard]] Context& context() { return context_; }
+    [[nodiscard]] bool is_wide() const { return backend_ == &reference_backend(); }
 
  private:
     Side(const Backend& backend, diopiStreamHandle_t stream) : backend_(&backend), context_(backend.device(), stream) {}
@@ -50,8 +51,10 @@ class CallCopy {
     /// Calls the backend; returns when it is done.
     [[nodiscard]] Outcome run();
     [[nodiscard]] const Call& call() const { return call_; }
-    /// A tensor of the copy in host memory, contiguous.
+    /// A tensor of the copy in host memory, contiguous, in the dtype of the tensor that it is a copy of.
     [[nodiscard]] Result<TensorPtr> host_tensor(const Tensor& tensor);
+    /// The same as the backend gave it: in a wide dtype where the side is wide.
+    [[nodiscard]] Result<TensorPtr> wide_tensor(const Tensor& tensor);
     /// Copies what the call wrote into `original`, the call that this is a copy of: tensors, numbers, generators.
     Status write_back(Call& original, Context& context);
 
@@ -71,6 +74,7 @@ class CallCopy {
     Side* side_;
     std::unordered_set<const Tensor*> inputs_;  ///< of the original call
     std::unordered_map<const Tensor*, TensorPtr> copies_;
+    std::unordered_map<const Tensor*, Dtype> dtypes_;  ///< by copy, of a wide side: those of the originals
     std::vector<std::unique_ptr<Generator>> generators_;
     Transfers in_, out_;
     double seconds_ = 0;
