@@ -48,17 +48,13 @@ class Simulation {
     }
 
  private:
-    /// One iteration that counts calls and copies, then those that are timed.
+    /// A warm-up, the iterations that are timed, and one that counts calls and copies.
     Status replay(FallbackLists& lists, Side& here, Side& other, double& step, std::vector<TensorPtr>& results) {
         rows_.clear();
         report_.missing.clear();
-        counting_ = true;
+        counting_ = false;
         double seconds = 0;
         if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
-        counting_ = false;
-        auto copied = results_of(replay_, here.context());
-        if (!copied.ok()) return copied.status();
-        results = std::move(*copied);
         std::vector<double> steps;
         for (int i = 0; i < options_.run_times; ++i) {
             if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
@@ -66,7 +62,11 @@ class Simulation {
         }
         std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
         step = steps[steps.size() / 2];
-        return {};
+        counting_ = true;
+        if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
+        auto copied = results_of(replay_, here.context());
+        if (copied.ok()) results = std::move(*copied);
+        return copied.status();
     }
 
     Status iterate(FallbackLists& lists, Side& here, Side& other, double& seconds) {
@@ -137,7 +137,7 @@ class Simulation {
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
     bool timing_ = false;    ///< the calls of the device, without forced fallback
-    bool counting_ = false;  ///< calls and copies: in the first iteration of each kind
+    bool counting_ = false;  ///< calls and copies: in the last iteration of each kind
     double other_seconds_ = 0;
 };
 

@@ -17,7 +17,7 @@ struct FallbackRunOptions {
     const Backend* other = nullptr;  ///< answers what falls back
     int run_times = 3;               ///< iterations that are timed, after one that is not
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
-    std::function<void(const FallbackEvent&)> on_event = {};  ///< sees each fallback of the first iteration
+    std::function<void(const FallbackEvent&)> on_event = {};  ///< sees each fallback of one iteration
 };
 
 /// What fell back, by the name that its framework gave it.
