@@ -160,8 +160,8 @@ def close(a, b, ulps):
     return bool((same | ((a - b).abs() <= ulps * eps * b.abs())).all())
 
 
-def evaluate(fn, tensors, names, dtypes):
-    """Results and provenance. PyTorch's own, unless a 16-bit result is missing or is off by more than an ulp."""
+def evaluate(fn, tensors, names, dtypes, slack):
+    """Results and provenance. PyTorch's own, unless a 16-bit result is missing or is off by more than `slack` ulp."""
     def outputs(given):
         result = fn(given)
         return dict(zip(names, result if isinstance(result, (tuple, list)) else (result,)))
@@ -185,13 +185,15 @@ def evaluate(fn, tensors, names, dtypes):
     if own is None:
         return rounded, "no kernel"
     for name, t in rounded.items():
-        if t is not None and t.dtype in HALVES and not (own[name].dtype == t.dtype and close(own[name], t, 1.0)):
+        if t is not None and t.dtype in HALVES and not (own[name].dtype == t.dtype and close(own[name], t, slack)):
             return rounded, "imprecise"
     return own, "native"
 
 
 class Book:
-    """The calls of one operator."""
+    """The calls of one operator. slack: ulp that PyTorch's own 16-bit results may be off by to be kept."""
+
+    slack = 1.0
 
     def __init__(self):
         self.calls = {}
@@ -204,7 +206,7 @@ class Book:
         built = {}
         for name, value in tensors.items():
             built[name] = [v(built) for v in value] if isinstance(value, list) else value(built) if value else None
-        results, how = evaluate(fn, built, out, dtypes or {})
+        results, how = evaluate(fn, built, out, dtypes or {}, self.slack)
         self.counts[how] += 1
         stored = {n: t for n, t in built.items() if not n.startswith("_")}
         args = {**args, **{n: None for n, t in [*stored.items(), *results.items()] if t is None}}
@@ -528,6 +530,60 @@ def linear(book):
              {"input": column_major, "weight": gapped})
 
 
+def products(book, op):
+    """mm, bmm and matmul."""
+    book.slack = 0
+    function, other = {"mm": ("diopiMm", "mat2"), "bmm": ("diopiBmm", "mat2"), "matmul": ("diopiMatmul", "other")}[op]
+    rows = {"mm": [([3, 17], [17, 5]), ([1, 4], [4, 1]), ([2, 0], [0, 3]), ([0, 3], [3, 2]), ([3, 2], [2, 0]),
+                   ([33, 9], [9, 7])],
+            "bmm": [([2, 3, 17], [2, 17, 5]), ([1, 1, 4], [1, 4, 1]), ([2, 2, 0], [2, 0, 3]), ([0, 3, 2], [0, 2, 2]),
+                    ([3, 9, 4], [3, 4, 1])],
+            "matmul": [([3, 17], [17, 5]), ([5], [5]), ([4], [4, 3]), ([3, 4], [4]), ([2, 3, 4], [4, 5]),
+                       ([2, 3, 4], [4]), ([3, 4], [2, 4, 5]), ([4], [2, 4, 3]), ([2, 3, 4], [2, 4, 5]),
+                       ([2, 1, 3, 4], [3, 4, 2]), ([2, 3, 0], [2, 0, 2]), ([0, 3, 2], [2, 2]), ([1, 2, 3], [3, 3, 1])]}
+    for dtype, (a, b) in itertools.product(FLOATS, rows[op]):
+        name = f"{tag(dtype)}_{label(a)}_by_{label(b)}"
+        tensors = {"input": normal(a, dtype), other: normal(b, dtype)}
+        book.add(function, name, lambda t: torch.matmul(t["input"], t[other]), tensors, {}, ["out"])
+        if op == "matmul":
+            grad = lambda t: normal(torch.matmul(t["input"].double(), t["other"].double()).shape, dtype)(t)
+            book.add("diopiMatmulBackward", name,
+                     lambda t: gradients(torch.matmul, [t["input"], t["other"]], t["grad_out"]),
+                     {**tensors, "grad_out": grad}, {}, ["grad_input", "grad_other"])
+    batch = [] if op == "mm" else [2]
+    for dtype in (F16, F32, F64):
+        book.add(function, f"{tag(dtype)}_strided", lambda t: torch.matmul(t["input"], t[other]),
+                 {"input": normal([*batch, 4, 6], dtype), other: normal([*batch, 6, 3], dtype)}, {}, ["out"],
+                 {"input": column_major, other: gapped})
+
+
+def added_products(book, op):
+    """addmm and baddbmm; a beta of 0 leaves input out, whatever it holds."""
+    book.slack = 0
+    function = f"diopi{op.capitalize()}"
+    factors = ("mat1", "mat2") if op == "addmm" else ("batch1", "batch2")
+    batch = [] if op == "addmm" else [2]
+    rows = [([5], 3, 17, 5, 1, 1), ([3, 5], 3, 17, 5, 0.5, -2), ([], 2, 4, 3, 2, 0), ([3, 1], 3, 4, 2, -0.1, 2.5),
+            ([1, 2], 3, 2, 2, 0, 1), ([2], 1, 0, 2, 1.5, 1), ([0], 3, 2, 0, 1, 1), ([4], 2, 3, 4, 0, 0.3)]
+    for dtype, (shape, m, k, n, beta, alpha) in itertools.product(FLOATS, rows):
+        tensors = {"input": normal(shape, dtype), factors[0]: normal([*batch, m, k], dtype),
+                   factors[1]: normal([*batch, k, n], dtype)}
+        numbers = {"beta": beta, "alpha": alpha}
+        name = f"{tag(dtype)}_{label(shape)}_and_{m}x{k}x{n}_b{beta}_a{alpha}"
+        call = lambda t: getattr(torch, op)(t["input"], t[factors[0]], t[factors[1]], **numbers)
+        args = {n: scalar(x) for n, x in numbers.items()} if op == "addmm" else numbers
+        book.add(function, name, call, tensors, args, ["out"])
+        if op == "baddbmm":
+            tensors = {**tensors, "input": normal([*batch, m, n], dtype)}
+            book.add(function + "Inp", name, lambda t: t["input"].baddbmm_(t["batch1"], t["batch2"], **numbers),
+                     tensors, args, ["input"])
+    nothing = lambda t: torch.full([3], NAN)
+    args = {"beta": scalar(0), "alpha": scalar(1)} if op == "addmm" else {"beta": 0, "alpha": 1}
+    book.add(function, "nan_left_out", lambda t: getattr(torch, op)(t["input"], t[factors[0]], t[factors[1]], beta=0),
+             {"input": nothing, factors[0]: normal([*batch, 2, 3], F32), factors[1]: normal([*batch, 3, 3], F32)},
+             args, ["out"])
+
+
 # ---- softmax and losses ----
 
 def softmax_family(book, op):
@@ -755,10 +811,245 @@ def sgd(book):
                  dict(zip(names, (0.05, 0.5, 0.0, 0.01, True))))
 
 
+# ---- functions of one number, powers, choices ----
+
+UNARY = {  # torch name: (low, high) of the floating values; integers are 0 to 5
+    "exp": (-4, 4), "expm1": (-2, 3), "log": (0.05, 9), "log2": (0.05, 9), "log10": (0.05, 9), "log1p": (-0.9, 6),
+    "sqrt": (0, 9), "rsqrt": (0.1, 9), "reciprocal": (0.2, 5), "sin": (-9, 9), "cos": (-9, 9), "erf": (-3, 3),
+    "tanh": (-4, 4), "sigmoid": (-6, 6), "silu": (0, 6), "neg": (-5, 5),
+}
+
+
+def unary(book, op):
+    """Forward and in place, and backward where there is one; integers become float32, but for neg."""
+    book.slack = 0
+    low, high = UNARY[op]
+    function = f"diopi{op.capitalize()}"
+    forward = F.silu if op == "silu" else getattr(torch, op)
+
+    def in_place(t):
+        return F.silu(t["input"], inplace=True) if op == "silu" else getattr(t["input"], op + "_")()
+
+    for dtype in FLOATS:
+        cases = {label(shape): (uniform(shape, dtype, low, high), None)
+                 for shape in some([[17], [3, 11], [], [0], [3, 0]], dtype, 3)}
+        cases["strided"] = uniform([4, 5], dtype, low, high), {"input": column_major}
+        cases["special"] = values([0.0, -0.0, 1.0, INF, -INF, NAN], dtype), None
+        for case, (x, layout) in cases.items():
+            name = f"{tag(dtype)}_{case}"
+            book.add(function, name, lambda t: forward(t["input"]), {"input": x}, {}, ["out"], layout)
+            book.add(function + "Inp", name, in_place, {"input": x}, {}, ["input"], layout)
+            if op in ("tanh", "sigmoid", "silu") and case != "special":
+                saved = "input" if op == "silu" else "output"
+                shape = x({}).shape
+                tensors = {saved: x if op == "silu" else derived(lambda t: forward(t["_input"]), dtype),
+                           "grad_output": normal(shape, dtype)}
+                back = getattr(aten, f"{op}_backward")
+                book.add(function + "Backward", name, lambda t: back(t["grad_output"], t[saved]),
+                         tensors if op == "silu" else {"_input": x, **tensors}, {}, ["grad_input"])
+    for dtype in INTS + ([BOOL] if op not in ("neg", "silu") else []):
+        if op == "silu":
+            break
+        x = integers([9], dtype, 0, 1 if dtype == BOOL else 5)
+        book.add(function, f"{tag(dtype)}_9", lambda t: forward(t["input"]), {"input": x}, {}, ["out"])
+
+
+def gelu(book):
+    """In PyTorch's formula 1 + erf cancels below 0: the values begin at -1."""
+    book.slack = 0
+    for dtype, approximate in itertools.product(FLOATS, ["none", "tanh"]):
+        for shape in some([[17], [3, 11], [], [0]], dtype, 2):
+            name, x = f"{tag(dtype)}_{label(shape)}_{approximate}", uniform(shape, dtype, -1, 5)
+            args = {"approximate": approximate}
+            book.add("diopiGelu", name, lambda t: F.gelu(t["input"], **args), {"input": x}, args, ["out"])
+            book.add("diopiGeluBackward", name,
+                     lambda t: aten.gelu_backward(t["grad_output"], t["input"], **args),
+                     {"input": x, "grad_output": normal(shape, dtype)}, args, ["grad_input"])
+
+
+def threshold(book):
+    for dtype in FLOATS + INTS:
+        for number, value in [(0, 20), (1, 3)] + ([(-0.5, -1.25)] if dtype in FLOATS else [(2.5, 0.75)]):
+            name, x = f"{tag(dtype)}_{number}_{value}", natural([17], dtype)
+            args = {"threshold": scalar(number), "value": scalar(value)}
+            book.add("diopiThreshold", name, lambda t: F.threshold(t["input"], number, value), {"input": x}, args,
+                     ["out"])
+            book.add("diopiThresholdInp", name, lambda t: F.threshold(t["input"], number, value, inplace=True),
+                     {"input": x}, args, ["input"])
+            if dtype in FLOATS:
+                book.add("diopiThresholdBackward", name,
+                         lambda t: aten.threshold_backward(t["grad_output"], t["input"], number),
+                         {"input": x, "grad_output": normal([17], dtype)}, {"threshold": scalar(number)},
+                         ["grad_input"])
+        if dtype in FLOATS:
+            book.add("diopiThresholdBackward", f"{tag(dtype)}_special",
+                     lambda t: aten.threshold_backward(t["grad_output"], t["input"], 0),
+                     {"input": values(SPECIAL, dtype), "grad_output": normal([10], dtype)}, {"threshold": scalar(0)},
+                     ["grad_input"])
+
+
+def pow_(book):
+    book.slack = 0
+
+    def call(function, case, fn, tensors, args, layout=None):
+        book.add(f"diopiPow{function}", case, fn, tensors, args, ["input" if "Inp" in function else "out"], layout)
+
+    for dtype, exponent in itertools.product(FLOATS + INTS, [2, 0, 3, 0.5, -1, -0.5, 2.5]):
+        if dtype in INTS and exponent == -1:
+            continue
+        name = f"{tag(dtype)}_to_{exponent}"
+        x = uniform([17], dtype, 0.1, 4) if dtype in FLOATS else integers([17], dtype, 0, 5)
+        args = {"exponent": scalar(exponent)}
+        call("", name, lambda t: torch.pow(t["input"], exponent), {"input": x}, args)
+        if dtype in FLOATS or isinstance(exponent, int):
+            call("Inp", name, lambda t: t["input"].pow_(exponent), {"input": x}, args)
+    for dtype, base in itertools.product(FLOATS + [I32, I64], [2, 0.5, -1.5]):
+        name = f"{base}_to_{tag(dtype)}"
+        x = integers([9], dtype, -3, 3) if dtype in FLOATS else integers([9], dtype, 0, 4)
+        call("Scalar", name, lambda t: torch.pow(base, t["exponent"]), {"exponent": x}, {"input": scalar(base)})
+    for dtype in FLOATS + INTS:
+        low = -4 if dtype in FLOATS else 0
+        x, y = integers([4, 5], dtype, low, 4), integers([5], dtype, 0, 4)
+        for function, fn in (("Tensor", lambda t: torch.pow(t["input"], t["exponent"])),
+                             ("InpTensor", lambda t: t["input"].pow_(t["exponent"]))):
+            call(function, f"{tag(dtype)}_broadcast", fn, {"input": x, "exponent": y}, {})
+            if dtype in FLOATS:
+                call(function, f"{tag(dtype)}_special", fn,
+                     {"input": values([[v] for v in SPECIAL] * 1, dtype) if function == "Tensor" else
+                      lambda t: values(SPECIAL, dtype)({}), "exponent": values(SPECIAL, dtype)}, {})
+            call(function, f"{tag(dtype)}_strided", fn, {"input": x, "exponent": integers([4, 5], dtype, 0, 3)}, {},
+                 {"input": column_major})
+    call("Tensor", "promote_int32_float32", lambda t: torch.pow(t["input"], t["exponent"]),
+         {"input": integers([9], I32, 0, 4), "exponent": uniform([9], F32, 0, 3)}, {})
+
+
+def extremes(book, op):
+    function = f"diopi{op.capitalize()}"
+
+    def call(case, a, b, layout=None):
+        book.add(function, case, lambda t: getattr(torch, op)(t["input"], t["other"]), {"input": a, "other": b}, {},
+                 ["out"], layout)
+
+    for dtype in [BOOL, *INTS, *FLOATS]:
+        call(tag(dtype), natural([33], dtype), natural([33], dtype))
+        if dtype in FLOATS:
+            call(f"{tag(dtype)}_special", values([[v] for v in SPECIAL if v != 0], dtype),
+                 values([v for v in SPECIAL if v != 0], dtype))
+    for a, b in BROADCAST:
+        call(f"broadcast_{label(a)}_{label(b)}", normal(a, F32), normal(b, F32))
+    call("strided", normal([4, 6], F32), normal([4, 6], F32), {"input": column_major, "other": gapped})
+    call("promote_int32_float32", natural([5], I32, True), natural([5], F32, True))
+
+
+def where(book):
+    for dtype in ALL:
+        for a, b, c in [([9], [9], [9]), ([4, 1], [5], [4, 5]), ([], [3], []), ([0], [1], [0])]:
+            name = f"{tag(dtype)}_{label(a)}_{label(b)}_{label(c)}"
+            book.add("diopiWhere", name, lambda t: torch.where(t["condition"], t["input"], t["other"]),
+                     {"condition": integers(a, BOOL, 0, 1), "input": natural(b, dtype), "other": natural(c, dtype)},
+                     {}, ["out"])
+
+
+def added_scaled(book, op):
+    """addcmul and addcdiv."""
+    book.slack = 0
+    function = f"diopi{op.capitalize()}"
+    rows = [([9], [9], [9]), ([4, 5], [1, 5], [4, 1]), ([], [], []), ([3, 0], [1, 1], [3, 1])]
+    for dtype in FLOATS + (INTS if op == "addcmul" else []):
+        for shapes, value in itertools.product(rows, [1, 3, 0.5] if dtype in FLOATS else [1, 3]):
+            tensors = dict(zip(("input", "tensor1"), (natural(s, dtype) for s in shapes)))
+            tensors["tensor2"] = natural(shapes[2], dtype) if op == "addcmul" else uniform(shapes[2], dtype, 0.5, 2)
+            name, args = f"{tag(dtype)}_{label(shapes[0])}_{value}", {"value": scalar(value)}
+            book.add(function, name,
+                     lambda t: getattr(torch, op)(t["input"], t["tensor1"], t["tensor2"], value=value), tensors, args,
+                     ["out"])
+            book.add(function + "Inp", name,
+                     lambda t: getattr(t["input"], op + "_")(t["tensor1"], t["tensor2"], value=value), tensors, args,
+                     ["input"])
+
+
+# ---- copies and constants ----
+
+def copies(book, op):
+    """copy_ into a tensor of another dtype, shape and layout; cast_dtype, which has one shape."""
+    cast = op == "cast_dtype"
+    function, source, target = ("diopiCastDtype", "input", "out") if cast else ("diopiCopyInp", "src", "dest")
+    rows = [([4, 5], [4, 5])] if cast else [([4, 5], [5]), ([3], []), ([2, 3], [2, 3]), ([0], [1])]
+    for a, b in itertools.product(ALL, ALL):
+        if a == C64 and b != C64:  # PyTorch warns of what is lost
+            continue
+        for shape, smaller in rows if a in (F16, F32) or cast else rows[:1]:
+            low = 0 if b == U8 else -6
+            x = integers(smaller, a, 0, 1) if a == BOOL else natural(smaller, a, True) if a not in FLOATS or b != U8 \
+                else uniform(smaller, a, low, 9)
+            book.add(function, f"{tag(a)}_to_{tag(b)}_{label(smaller)}_into_{label(shape)}",
+                     lambda t: t[target].copy_(t[source]), {source: x, target: natural(shape, b)}, {}, [target],
+                     {target: column_major})
+
+
+def constants(book, op):
+    function = {"zeros": "diopiZeros", "ones": "diopiOnes", "zero_": "diopiZeroInp"}[op]
+    for dtype, shape in itertools.product(ALL, [[], [0], [17], [3, 5]]):
+        name = f"{tag(dtype)}_{label(shape)}"
+        if op == "zero_":
+            book.add(function, name, lambda t: t["self"].zero_(), {"self": natural(shape, dtype)}, {}, ["self"],
+                     {"self": column_major} if shape else None)
+        else:
+            book.add(function, name, lambda t: getattr(torch, op)(shape, dtype=dtype), {}, {"size": shape}, ["out"])
+
+
+def expand(book):
+    for dtype in ALL:
+        for shape, size in [([5], [3, 5]), ([4, 1], [4, 3]), ([], [2]), ([], []), ([2, 1, 3], [5, 2, 4, 3]),
+                            ([0], [2, 0])]:
+            book.add("diopiExpand", f"{tag(dtype)}_{label(shape)}_to_{label(size)}",
+                     lambda t: t["input"].expand(size).clone(), {"input": natural(shape, dtype)}, {}, ["out"])
+
+
+def adam(book, op):
+    """One step of the real optimiser after step - 1 others, whose state is given. Numbers arrive as float32."""
+    names = ("lr", "beta1", "beta2", "eps", "weight_decay", "step", "amsgrad")
+    state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+
+    def run(t, numbers):
+        lr, beta1, beta2, eps, decay = (float(np.float32(x)) for x in numbers[:5])
+        step, amsgrad = numbers[5:]
+        param = torch.nn.Parameter(t["param"].clone())
+        param.grad = t["grad"].clone()
+        make = torch.optim.Adam if op == "adam" else torch.optim.AdamW
+        optimiser = make([param], lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=decay, amsgrad=amsgrad,
+                         foreach=False)
+        optimiser.state[param] = {"step": torch.tensor(float(step - 1)), "exp_avg": t["exp_avg"],
+                                  "exp_avg_sq": t["exp_avg_sq"], "max_exp_avg_sq": t["max_exp_avg_sq"]}
+        optimiser.step()
+        return param.detach(), t["exp_avg"], t["exp_avg_sq"], t["max_exp_avg_sq"]
+
+    rows = [(0.1, 0.9, 0.999, 1e-8, 0.0, 1, False), (0.001, 0.9, 0.99, 1e-3, 0.1, 3, False),
+            (0.1, 0.5, 0.999, 1e-8, 0.1, 2, True), (0.01, 0.9, 0.999, 1e-8, 0.0, 3, True),
+            (0.001, 0.0, 0.9, 1e-2, 0.5, 1, True), (1.0, 0.9, 0.999, 0.1, 0.01, 10, False)]
+    for dtype, row in itertools.product(FLOATS, rows):
+        for shape in [[17], [], [3, 0], [3, 11]] if row == rows[2] else [[17]]:
+            tensors = {"param": normal(shape, dtype), "grad": normal(shape, dtype), "exp_avg": normal(shape, dtype),
+                       **{n: uniform(shape, dtype, 0.25, 2) for n in state[1:]}}
+            name = f"{tag(dtype)}_{label(shape)}_lr{row[0]}_w{row[4]}_s{row[5]}{'_ams' * row[6]}"
+            book.add("diopiAdam" if op == "adam" else "diopiAdamW", name, lambda t: run(t, row), tensors,
+                     dict(zip(names, row)), ["param", *state])
+
+
 OPERATORS = {
+    **{op: lambda book, op=op: unary(book, op) for op in UNARY},
+    **{op: lambda book, op=op: extremes(book, op) for op in ("maximum", "minimum")},
+    **{op: lambda book, op=op: added_scaled(book, op) for op in ("addcmul", "addcdiv")},
+    **{op: lambda book, op=op: copies(book, op) for op in ("copy_", "cast_dtype")},
+    **{op: lambda book, op=op: constants(book, op) for op in ("zeros", "ones", "zero_")},
+    **{op: lambda book, op=op: adam(book, op) for op in ("adam", "adamw")},
+    "pow": pow_,
+    **{f.__name__: f for f in (gelu, threshold, where, expand)},
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
     **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},
     **{op: lambda book, op=op: reduction(book, op) for op in ("mean", "sum")},
+    **{op: lambda book, op=op: products(book, op) for op in ("mm", "bmm", "matmul")},
+    **{op: lambda book, op=op: added_products(book, op) for op in ("addmm", "baddbmm")},
     "nll_loss_v2": lambda book: nll_loss(book, v2=True),
     **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, max_pool2d, adaptive_avg_pool2d, linear, nll_loss,
                                cross_entropy, argmax, cat, flip, sgd)},

@@ -1,35 +1,13 @@
 /// add, sub, mul, div with a tensor or a number, into out or in place.
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 
+#include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/tile.hpp"
 
 namespace diopi::cpu {
 
 namespace {
-
-template <class T>
-constexpr bool kIsComplex = false;
-template <class T>
-constexpr bool kIsComplex<std::complex<T>> = true;
-
-/// The number in a compute type; integers wrap, a floating number for integers truncates.
-template <class T>
-T number(const diopiScalar_t& scalar) {
-    const bool floating = is_floating(from_c(scalar.stype));
-    if constexpr (std::is_same_v<T, Bool>) {
-        return static_cast<Bool>(floating ? scalar.fval != 0 : scalar.ival != 0);
-    } else if constexpr (std::is_integral_v<T>) {
-        return static_cast<T>(floating ? static_cast<int64_t>(scalar.fval) : scalar.ival);
-    } else if constexpr (kIsComplex<T>) {
-        return T(number<typename T::value_type>(scalar));
-    } else {
-        return floating ? static_cast<T>(scalar.fval) : static_cast<T>(scalar.ival);
-    }
-}
 
 /// Where a product of wrapping integers is formed: int would overflow for uint16.
 template <class T>
@@ -127,96 +105,6 @@ struct DivideInteger {
         }
     }
 };
-
-/// The operands of a call: two tensors, or a tensor and a number that lies in `bytes` in the compute type.
-struct Operands {
-    View out, input, other;
-    bool other_is_number = false;
-    diopiScalar_t other_number{};
-    Dtype result = Dtype::float32;      ///< by the rules of promotion
-    alignas(16) std::byte bytes[16]{};  ///< filled once the compute type is known
-};
-
-int category(Dtype dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
-
-/// Source: torch.result_type. A 0-dim tensor counts only if its category is higher.
-Dtype result_dtype(const View& a, const View& b) {
-    if ((a.rank() == 0) == (b.rank() == 0)) return promote(a.dtype, b.dtype);
-    const Dtype tensor = a.rank() == 0 ? b.dtype : a.dtype;
-    const Dtype zero_dim = a.rank() == 0 ? a.dtype : b.dtype;
-    if (category(zero_dim) <= category(tensor)) return tensor;
-    if (is_complex(zero_dim) && is_floating(tensor)) return promote_with_number(tensor, Dtype::complex64);
-    return promote(tensor, zero_dim);
-}
-
-diopiError_t check_shapes(std::string_view op, const Operands& x) {
-    const auto shape = broadcast_shapes(x.input.shape, x.other.shape);
-    if (!shape) {
-        return wrong_shape(op, "other", x.other.shape, "one that broadcasts with input's " + to_string(x.input.shape));
-    }
-    if (!std::ranges::equal(*shape, x.out.shape)) return wrong_shape(op, "out", x.out.shape, to_string(*shape));
-    return diopiSuccess;
-}
-
-Operands with_tensor(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    Operands x{view(out), view(input), view(other)};
-    x.result = result_dtype(x.input, x.other);
-    return x;
-}
-
-Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t* other) {
-    Operands x{view(out), view(input), {}};
-    x.other_is_number = true;
-    x.other_number = *other;
-    x.result = promote_with_number(x.input.dtype, from_c(other->stype));
-    x.other.dtype = x.result;
-    x.other.numel = 1;
-    return x;
-}
-
-/// Whether a result may be stored in out (torch.can_cast).
-diopiError_t check_out(std::string_view op, const Operands& x) {
-    if (category(x.out.dtype) >= category(x.result)) return diopiSuccess;
-    return unsupported(op, "out", x.out.dtype,
-                       "a dtype that the result's " + std::string(name(x.result)) + " casts to");
-}
-
-diopiError_t check_operands(std::string_view op, const Operands& x) {
-    const diopiError_t error = check_shapes(op, x);
-    return error != diopiSuccess ? error : check_out(op, x);
-}
-
-/// Computes in dtype `compute`, whose C++ type is T.
-template <class T, class F>
-diopiError_t run(diopiContextHandle_t ctx, std::string_view op, Operands& x, Dtype compute, F& f) {
-    if (x.other_is_number) {
-        const T value = number<T>(x.other_number);
-        std::memcpy(x.bytes, &value, sizeof value);
-        x.other.data = x.bytes;
-        x.other.dtype = compute;
-    }
-    const std::array ins = {x.input, x.other};
-    return for_each_tile(ctx, op, {&x.out, 1}, ins, binary<T>(compute, f));
-}
-
-/// Runs make<T>() in the compute type of the operands that promotion and out's dtype ask for.
-template <class Make>
-diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, Operands& x, Make&& make) {
-    const std::array ins = {x.input, x.other};
-    const View out = x.out;
-    const bool via_bool = x.result == Dtype::boolean && out.dtype != Dtype::boolean;
-    if (via_bool) {  // no wider type computes logically
-        const diopiError_t error = require(ctx, out.shape, Dtype::boolean, x.out);
-        if (error != diopiSuccess) return error;
-    }
-    const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
-    const diopiError_t error = with_wrapping_type(compute, [&]<class T>() {
-        auto f = make.template operator()<T>();
-        return run<T>(ctx, op, x, compute, f);
-    });
-    if (error == diopiSuccess && via_bool) copy(x.out, out);
-    return error;
-}
 
 diopiError_t add(diopiContextHandle_t ctx, std::string_view op, Operands x, const diopiScalar_t* alpha) {
     if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;

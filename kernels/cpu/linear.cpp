@@ -1,73 +1,18 @@
 /// The linear layer: oneDNN's matrix product in float32, half types widened to it, our own product in float64.
-#include "kernels/cpu/gemm.hpp"
+#include <algorithm>
+
 #include "kernels/cpu/norm.hpp"
-#include "kernels/cpu/onednn.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/product.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-using dnnl::memory;
-
 /// Rows of input and out (leading dimensions flattened), elements of a row of input, and of out.
 struct LinearShape {
     int64_t rows = 1, in = 0, out = 0;
 };
-
-/// A row-major matrix, or the transpose of one.
-struct Matrix {
-    const float* data;
-    bool transposed;
-};
-
-memory::desc matrix_desc(int64_t rows, int64_t columns, bool transposed) {
-    return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
-}
-
-/// c (m, n) = a (m, k) * b (k, n) + bias (n; null: none)
-diopiError_t product(diopiContextHandle_t ctx, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, const float* bias,
-                     float* c) {
-    constexpr int64_t kMatmul = 200;
-    const PlanKey key{kMatmul, m, n, k, a.transposed ? 1 : 0, b.transposed ? 1 : 0, bias != nullptr ? 1 : 0};
-    Plan* plan = cached_plan(key, [&] {
-        const memory::desc left = matrix_desc(m, k, a.transposed), right = matrix_desc(k, n, b.transposed);
-        const memory::desc result = matrix_desc(m, n, false), row = matrix_desc(1, n, false);
-        const auto desc =
-            bias == nullptr ? dnnl::matmul::desc(left, right, result) : dnnl::matmul::desc(left, right, row, result);
-        const dnnl::matmul::primitive_desc chosen(desc, onednn_attr(), onednn_engine());
-        std::vector<Operand> operands{
-            {DNNL_ARG_SRC, left, false}, {DNNL_ARG_WEIGHTS, right, false}, {DNNL_ARG_DST, result, true}};
-        if (bias != nullptr) operands.push_back({DNNL_ARG_BIAS, row, false});
-        return Plan(chosen, dnnl::matmul(chosen), operands);
-    });
-    if (plan == nullptr) return diopiErrorOccurred;
-    // oneDNN takes every operand as writable and writes only the result.
-    void* const data[] = {const_cast<float*>(a.data), const_cast<float*>(b.data), c, const_cast<float*>(bias)};
-    return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
-}
-
-/// The same in float64.
-struct Matrix64 {
-    const double* data;
-    bool transposed;
-};
-
-diopiError_t product(diopiContextHandle_t, int64_t m, int64_t n, int64_t k, Matrix64 a, Matrix64 b, const double* bias,
-                     double* c) {
-    if (bias != nullptr) {
-        for (int64_t i = 0; i < m; ++i) std::copy_n(bias, n, c + i * n);
-    }
-    const auto view_of = [](Matrix64 x, int64_t rows, int64_t columns) {
-        return x.transposed ? MatrixView{x.data, 1, rows} : MatrixView{x.data, columns, 1};
-    };
-    gemm(m, n, k, view_of(a, m, k), view_of(b, k, n), c, n, bias != nullptr);
-    return diopiSuccess;
-}
-
-template <class T>
-using MatrixOf = std::conditional_t<std::is_same_v<T, double>, Matrix64, Matrix>;
 
 diopiError_t read_shape(std::string_view op, const View& input, const View& weight, const View& out,
                         LinearShape& shape) {
@@ -111,12 +56,9 @@ diopiError_t forward(diopiContextHandle_t ctx, const LinearShape& s, const View&
         added = staging.in<T>(spread);
     }
     if (staging.error() != diopiSuccess) return staging.error();
-    if (s.in == 0) {
-        for (int64_t i = 0; i < out.numel; ++i) y[i] = b == nullptr ? T{0} : b[i % s.out];
-    } else {
-        const diopiError_t error = product(ctx, s.rows, s.out, s.in, MatrixOf<T>{x, false}, MatrixOf<T>{w, true}, b, y);
-        if (error != diopiSuccess) return error;
-    }
+    const ProductShape size{s.rows, s.out, s.in};
+    const diopiError_t error = product(ctx, size, Matrices<T>{x}, Matrices<T>{w, true}, b, y);
+    if (error != diopiSuccess) return error;
     if (added != nullptr) {
         for (int64_t i = 0; i < out.numel; ++i) y[i] += added[i];
     }
@@ -139,13 +81,12 @@ diopiError_t backward(diopiContextHandle_t ctx, const LinearShape& s, Gradients 
     const auto* x = gw == nullptr ? nullptr : staging.in<T>(input);
     if (staging.error() != diopiSuccess) return staging.error();
     if (gx != nullptr) {
-        const diopiError_t error =
-            product(ctx, s.rows, s.in, s.out, MatrixOf<T>{g, false}, MatrixOf<T>{w, false}, nullptr, gx);
+        const diopiError_t error = product(ctx, {s.rows, s.in, s.out}, Matrices<T>{g}, Matrices<T>{w}, nullptr, gx);
         if (error != diopiSuccess) return error;
     }
     if (gw != nullptr) {
         const diopiError_t error =
-            product(ctx, s.out, s.in, s.rows, MatrixOf<T>{g, true}, MatrixOf<T>{x, false}, nullptr, gw);
+            product(ctx, {s.out, s.in, s.rows}, Matrices<T>{g, true}, Matrices<T>{x}, nullptr, gw);
         if (error != diopiSuccess) return error;
     }
     if (gb != nullptr) channel_sums({s.rows, s.out, 1, Layout::channels_last}, g, gb);

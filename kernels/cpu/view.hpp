@@ -36,6 +36,11 @@ struct View {
 
 [[nodiscard]] View view(diopiConstTensorHandle_t tensor);
 
+/// A number whatever its kind; a bool is 0 or 1.
+[[nodiscard]] inline double number_of(const diopiScalar_t& scalar) {
+    return is_floating(from_c(scalar.stype)) ? scalar.fval : static_cast<double>(scalar.ival);
+}
+
 /// Sets the message of the thread's last error and returns `code`.
 [[nodiscard]] diopiError_t fail(diopiError_t code, std::string message);
 /// diopiDtypeNotSupported: "diopiRelu: input is complex64, wanted a real dtype".

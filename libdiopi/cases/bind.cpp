@@ -13,6 +13,9 @@ namespace {
 /// Parameters of a case that say something about the result, or choose the function, and are no C argument.
 constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
 
+/// Sizes that only the output tensor tells a C function.
+bool is_size_of_result(const Row& row, std::string_view param) { return row.op == "expand" && param == "size"; }
+
 bool is_null(const Param& param) { return std::holds_alternative<std::monostate>(param.value); }
 
 const Arg* arg_for(const Row& row, std::string_view word) {
@@ -37,7 +40,7 @@ bool takes_tensor(const Row& row, const CaseTensor& tensor) {
 
 bool takes_param(const Row& row, const std::string& name, const Param& param) {
     const Arg* arg = arg_for(row, name);
-    if (arg == nullptr) return is_hint(name);
+    if (arg == nullptr) return is_hint(name) || is_size_of_result(row, name);
     if (arg->is_tensor() || arg->is_tensor_list()) return is_null(param) && arg->optional;
     return true;
 }
@@ -218,6 +221,14 @@ ResultHints hints_of(const Case& c) {
     hints.four_bytes = c.four_bytes;
     if (const Param* dtype = c.param("dtype"); dtype != nullptr) {
         if (const auto* text = std::get_if<std::string>(&dtype->value)) hints.dtype = parse_dtype(*text);
+    }
+    if (const Param* size = c.param("size"); size != nullptr) {
+        if (const auto* list = std::get_if<std::vector<Param>>(&size->value)) {
+            hints.size.emplace();
+            for (const Param& item : *list) {
+                if (const auto* number = std::get_if<int64_t>(&item.value)) hints.size->push_back(*number);
+            }
+        }
     }
     return hints;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -27,20 +29,52 @@ namespace infer_rules {
 
 namespace {
 
-/// Shape and dtype of `input` combined with `other`, a tensor or a number; input alone when there is no other.
+/// Arguments that are broadcast to the result; all but the condition, which comes last, have a say in its dtype.
+constexpr std::string_view kBroadcast[] = {"input", "other", "exponent", "tensor1", "tensor2", "condition"};
+
+/// A tensor that stands for a result so far.
+Tensor described(TensorSpec spec) {
+    Tensor tensor;
+    tensor.shape = std::move(spec.shape);
+    tensor.dtype = spec.dtype;
+    return tensor;
+}
+
+/// Broadcasts the spec with one more tensor; false when that is not possible.
+bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, bool is_condition) {
+    if (!spec) {
+        spec = TensorSpec{tensor.shape, tensor.dtype, {}};
+        return true;
+    }
+    std::optional<Shape> shape = broadcast_shapes(spec->shape, tensor.shape);
+    if (!shape) return false;
+    const Dtype dtype = is_condition ? spec->dtype : result_type(described(*spec), tensor);
+    spec = TensorSpec{std::move(*shape), dtype, {}};
+    return true;
+}
+
+/// Shape and dtype of the operands together: tensors, and at most one number.
 Result<TensorSpec> combined(const Call& call) {
-    const Tensor& input = *call.tensor("input");
-    if (!call.has("other")) return TensorSpec{input.shape, input.dtype, {}};
-    if (const auto* number = std::get_if<Scalar>(&call["other"])) {
-        return TensorSpec{input.shape, result_type(input, *number), {}};
+    std::optional<TensorSpec> spec;
+    const Scalar* number = nullptr;
+    for (const std::string_view arg : kBroadcast) {
+        if (!call.has(arg)) continue;
+        if (const auto* scalar = std::get_if<Scalar>(&call[arg])) number = scalar;
+        const Tensor* tensor = call.tensor(arg);
+        if (tensor == nullptr) continue;
+        const std::string so_far = spec ? to_string(spec->shape) : "";
+        if (join(spec, *tensor, arg == "condition")) continue;
+        return contradiction(call, "input " + so_far + " and " + std::string(arg) + " " + to_string(tensor->shape) +
+                                       " do not broadcast");
     }
-    const Tensor& other = *call.tensor("other");
-    std::optional<Shape> shape = broadcast_shapes(input.shape, other.shape);
-    if (!shape) {
-        return contradiction(
-            call, "input " + to_string(input.shape) + " and other " + to_string(other.shape) + " do not broadcast");
-    }
-    return TensorSpec{std::move(*shape), result_type(input, other), {}};
+    if (!spec) return contradiction(call, "a tensor is missing");
+    if (number != nullptr) spec->dtype = result_type(described(*spec), *number);
+    return std::move(*spec);
+}
+
+/// Whether there is more than `input` to a call.
+bool has_second(const Call& call) {
+    return std::ranges::any_of(kBroadcast, [&](std::string_view arg) { return arg != "input" && call.has(arg); });
 }
 
 bool is_true_division(const Call& call) {
@@ -61,6 +95,17 @@ Specs same(Call& call, const ResultHints&) {
     return one(call, "out", {input.shape, input.dtype, {}});
 }
 
+/// Integers and bool give float32.
+Specs floating(Call& call, const ResultHints&) {
+    const Tensor& input = *call.tensor("input");
+    const bool is_real = is_floating(input.dtype) || is_complex(input.dtype);
+    if (call.row->variant != Variant::inplace) {
+        return one(call, "out", {input.shape, is_real ? input.dtype : Dtype::float32, {}});
+    }
+    if (is_real) return std::vector<OutputSpec>{};
+    return contradiction(call, "a floating result cannot be stored in place in " + std::string(name(input.dtype)));
+}
+
 Specs broadcast(Call& call, const ResultHints&) {
     auto spec = combined(call);
     if (!spec.ok()) return spec.error();
@@ -75,7 +120,7 @@ Specs broadcast_div(Call& call, const ResultHints&) {
 }
 
 Specs in_place(Call& call, const ResultHints&) {
-    if (!call.has("other")) return std::vector<OutputSpec>{};
+    if (!has_second(call)) return std::vector<OutputSpec>{};
     const Tensor& input = *call.tensor("input");
     auto spec = combined(call);
     if (!spec.ok()) return spec.error();

@@ -45,6 +45,17 @@ int64_t linear_terms(const Call& call, std::string_view output) {
     return ratio(call.tensor("grad_output")->numel(), weight.shape[0]);
 }
 
+/// Products of matrices: what the last dim of the left factor holds; with an addend one more, and a factor of both.
+/// A gradient sums over all of grad_out that a number of its tensor took part in.
+int64_t matmul_terms(const Call& call, const OutputSpec& output) {
+    const bool adds = call.row->rule == ShapeRule::add_product;
+    const bool batched = call.row->op == "baddbmm";
+    const int64_t k = call.tensor(!adds ? "input" : batched ? "batch1" : "mat1")->shape.back();
+    if (call.row->variant != Variant::backward) return adds ? k + 2 : k;
+    const int64_t grads = call.tensor("grad_out")->numel();
+    return __builtin_mul_overflow_p(grads, k, int64_t{0}) ? INT64_MAX : ratio(grads * k, numel(output.spec.shape));
+}
+
 /// Adaptive pooling: a window spans at most one element more than size / windows on each side.
 int64_t window_terms(const Tensor& input, const Shape& pooled) {
     int64_t terms = 1;
@@ -62,8 +73,12 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     int64_t terms = 1;
     if (call.row->op == "linear") {
         terms = linear_terms(call, arg);
+    } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product || call.row->op == "matmul") {
+        terms = matmul_terms(call, output);
     } else if (rule == ShapeRule::convolution || call.row->op == "conv2d") {
         terms = convolution_terms(call, arg);
+    } else if (call.row->op == "addcmul" || call.row->op == "addcdiv") {
+        terms = 3;
     } else if (rule == ShapeRule::reduce_sum || rule == ShapeRule::reduce_mean) {
         terms = ratio(call.tensor("input")->numel(), numel(output.spec.shape));
     } else if (rule == ShapeRule::adaptive_pool) {

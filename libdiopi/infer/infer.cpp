@@ -42,6 +42,8 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
             return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
         case ShapeRule::same:
             return same(call, hints);
+        case ShapeRule::floating:
+            return floating(call, hints);
         case ShapeRule::in_place:
             return in_place(call, hints);
         case ShapeRule::gradients:
@@ -60,6 +62,10 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
             return adaptive_pool(call, hints);
         case ShapeRule::linear:
             return linear(call, hints);
+        case ShapeRule::matmul:
+            return matmul(call, hints);
+        case ShapeRule::add_product:
+            return add_product(call, hints);
         case ShapeRule::nll_loss:
             return nll_loss(call, hints);
         case ShapeRule::cross_entropy:
@@ -72,6 +78,12 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
             return reduce_index(call, hints);
         case ShapeRule::cat:
             return cat(call, hints);
+        case ShapeRule::sized:
+            return sized(call, hints);
+        case ShapeRule::expand:
+            return expand(call, hints);
+        case ShapeRule::copy:
+            return copy(call, hints);
     }
     return internal_error("a shape rule without a function");
 }

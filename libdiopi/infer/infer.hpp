@@ -21,7 +21,8 @@ struct OutputSpec {
 struct ResultHints {
     bool keepdim = false;
     std::optional<Dtype> dtype;
-    bool four_bytes = false;  ///< outputs that the schema marks so come in 4 bytes instead of 8
+    std::optional<std::vector<int64_t>> size;  ///< sizes that the result is expanded to; -1 keeps the input's
+    bool four_bytes = false;                   ///< outputs that the schema marks so come in 4 bytes instead of 8
 };
 
 /// Stands for null inside an integer list, such as output_size = [null, 3]; infer replaces it.

@@ -72,3 +72,86 @@ TEST_CASE("an absent element cannot be concatenated") {
     call["dim"] = int64_t{0};
     CHECK_THAT(refusal(call), Catch::Contains("tensors must not have an absent element"));
 }
+
+TEST_CASE("a product has the rows of its left factor and the columns of its right one") {
+    const auto product = [](const Shape& left, const Shape& right) {
+        Call call = call_of("diopiMatmul");
+        call["input"] = meta(left);
+        call["other"] = meta(right);
+        return call;
+    };
+    const auto shape_of = [&](const Shape& left, const Shape& right) {
+        Call call = product(left, right);
+        const auto specs = infer(call, {});
+        REQUIRE(specs.ok());
+        return specs->front().spec.shape;
+    };
+    CHECK(shape_of({3, 4}, {4, 2}) == Shape{3, 2});
+    CHECK(shape_of({4}, {4}) == Shape{});
+    CHECK(shape_of({4}, {5, 4, 2}) == Shape{5, 2});
+    CHECK(shape_of({2, 1, 3, 4}, {5, 4, 2}) == Shape{2, 5, 3, 2});
+    CHECK_THAT(refusal(product({3, 4}, {3, 4})), Catch::Contains("(3, 4) and (3, 4) do not fit"));
+    CHECK_THAT(refusal(product({}, {3, 4})), Catch::Contains("must have 1 dim or more"));
+    Call batches = call_of("diopiBmm");
+    batches["input"] = meta({2, 3, 4});
+    batches["mat2"] = meta({1, 4, 5});
+    CHECK_THAT(refusal(batches), Catch::Contains("do not fit"));
+}
+
+TEST_CASE("an addend broadcasts to the product, and is as large in place") {
+    Call call = call_of("diopiBaddbmm");
+    call["input"] = meta({5});
+    call["batch1"] = meta({2, 3, 4});
+    call["batch2"] = meta({2, 4, 5});
+    auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{2, 3, 5});
+    CHECK(accumulation_length(call, specs->front()) == 6);
+    Call in_place = call_of("diopiBaddbmmInp");
+    in_place.args = {meta({5}), call["batch1"], call["batch2"]};
+    in_place.args.resize(in_place.row->num_args);
+    CHECK_THAT(refusal(in_place), Catch::Contains("input (5,) must have the product's shape (2, 3, 5)"));
+    in_place["input"] = meta({2, 3, 5});
+    specs = infer(in_place, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->empty());
+}
+
+TEST_CASE("functions of numbers make integers floating, but not in place") {
+    Call call = call_of("diopiExp");
+    auto whole = std::make_shared<Tensor>(*meta({2}));
+    whole->dtype = Dtype::int32;
+    call["input"] = TensorPtr(whole);
+    const auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.dtype == Dtype::float32);
+    Call in_place = call_of("diopiExpInp");
+    in_place["input"] = TensorPtr(whole);
+    CHECK_THAT(refusal(in_place), Catch::Contains("cannot be stored in place in int32"));
+}
+
+TEST_CASE("three tensors broadcast together, and a condition has no say in the dtype") {
+    Call call = call_of("diopiWhere");
+    auto condition = std::make_shared<Tensor>(*meta({4, 1}));
+    condition->dtype = Dtype::int64;
+    call["condition"] = TensorPtr(condition);
+    call["input"] = meta({3});
+    call["other"] = meta({});
+    const auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec == TensorSpec{{4, 3}, Dtype::float32, {}});
+    call["other"] = meta({2});
+    CHECK_THAT(refusal(call), Catch::Contains("do not broadcast"));
+}
+
+TEST_CASE("a tensor expands to sizes of which -1 keeps its own") {
+    Call call = call_of("diopiExpand");
+    call["input"] = meta({3, 1});
+    ResultHints hints;
+    hints.size = {7, -1, 4};
+    const auto specs = infer(call, hints);
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{7, 3, 4});
+    hints.size = {-1, 3, 1};
+    CHECK_FALSE(infer(call, hints).ok());
+}

@@ -2,6 +2,67 @@
 
 namespace diopi::infer_rules {
 
+namespace {
+
+/// Dims that a function wants of its factors; 0: any number but none.
+int64_t rank_of_factors(const Call& call) {
+    const std::string_view op = call.row->op;
+    if (op == "mm" || op == "addmm") return 2;
+    return op == "bmm" || op == "baddbmm" ? 3 : 0;
+}
+
+/// Shape of left (*, m, k) times right (*, k, n), whose leading dims broadcast; a vector is a row on the left, a column
+/// on the right, and that dim is not in the result. Source: torch.matmul.
+Result<Shape> product_shape(const Call& call, const Tensor& left, const Tensor& right) {
+    const int64_t rank = rank_of_factors(call);
+    for (const Tensor* factor : {&left, &right}) {
+        if (factor->rank() >= 1 && (rank == 0 || factor->rank() == rank)) continue;
+        return contradiction(call, "a factor " + to_string(factor->shape) + " must have " +
+                                       (rank == 0 ? "1 dim or more" : std::to_string(rank) + " dims"));
+    }
+    const auto lead = [](const Tensor& x) {
+        return ShapeView(x.shape).first(x.shape.size() < 2 ? 0 : x.shape.size() - 2);
+    };
+    const int64_t rows = right.shape[right.shape.size() < 2 ? 0 : right.shape.size() - 2];
+    std::optional<Shape> shape = broadcast_shapes(lead(left), lead(right));
+    // Only matmul repeats a factor for the whole batch of the other.
+    const bool fits = rank == 0 || (rank == 3 && left.shape[0] == right.shape[0]) || rank == 2;
+    if (rows != left.shape.back() || !shape || !fits) {
+        return contradiction(call, "the factors " + to_string(left.shape) + " and " + to_string(right.shape) +
+                                       " do not fit: they must be (*, m, k) and (*, k, n) with the same *");
+    }
+    if (left.rank() > 1) shape->push_back(left.shape[left.shape.size() - 2]);
+    if (right.rank() > 1) shape->push_back(right.shape.back());
+    return std::move(*shape);
+}
+
+}  // namespace
+
+/// Source: torch.mm, torch.bmm, torch.matmul.
+Specs matmul(Call& call, const ResultHints&) {
+    const Tensor& input = *call.tensor("input");
+    auto shape = product_shape(call, input, *call.tensor(call.row->find("mat2") >= 0 ? "mat2" : "other"));
+    if (!shape.ok()) return shape.error();
+    return one(call, "out", {std::move(*shape), input.dtype, {}});
+}
+
+/// beta * input + alpha * a product: input broadcasts to the product's shape, and has it where it is the result.
+Specs add_product(Call& call, const ResultHints&) {
+    const bool batched = call.row->op == "baddbmm";
+    const Tensor& input = *call.tensor("input");
+    const Tensor& left = *call.tensor(batched ? "batch1" : "mat1");
+    auto shape = product_shape(call, left, *call.tensor(batched ? "batch2" : "mat2"));
+    if (!shape.ok()) return shape.error();
+    const bool in_place = call.row->variant == Variant::inplace;
+    if (in_place ? input.shape != *shape : broadcast_shapes(*shape, input.shape) != *shape) {
+        return contradiction(call, "input " + to_string(input.shape) +
+                                       (in_place ? " must have" : " does not broadcast to") + " the product's shape " +
+                                       to_string(*shape));
+    }
+    if (in_place) return std::vector<OutputSpec>{};
+    return one(call, "out", {std::move(*shape), left.dtype, {}});
+}
+
 /// out (*, K) from input (*, C) and weight (K, C).
 Specs linear(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");

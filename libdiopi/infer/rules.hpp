@@ -9,6 +9,7 @@ using Specs = Result<std::vector<OutputSpec>>;
 
 // elementwise.cpp
 Specs same(Call& call, const ResultHints& hints);
+Specs floating(Call& call, const ResultHints& hints);
 Specs in_place(Call& call, const ResultHints& hints);
 Specs broadcast(Call& call, const ResultHints& hints);
 Specs broadcast_div(Call& call, const ResultHints& hints);
@@ -21,6 +22,8 @@ Specs max_pool(Call& call, const ResultHints& hints);
 Specs adaptive_pool(Call& call, const ResultHints& hints);
 // linear.cpp
 Specs linear(Call& call, const ResultHints& hints);
+Specs matmul(Call& call, const ResultHints& hints);
+Specs add_product(Call& call, const ResultHints& hints);
 // loss.cpp
 Specs nll_loss(Call& call, const ResultHints& hints);
 Specs cross_entropy(Call& call, const ResultHints& hints);
@@ -30,6 +33,9 @@ Specs reduce_sum(Call& call, const ResultHints& hints);
 Specs reduce_index(Call& call, const ResultHints& hints);
 // shape.cpp
 Specs cat(Call& call, const ResultHints& hints);
+Specs sized(Call& call, const ResultHints& hints);
+Specs expand(Call& call, const ResultHints& hints);
+Specs copy(Call& call, const ResultHints& hints);
 // gradients.cpp
 Specs gradients(Call& call, const ResultHints& hints);
 

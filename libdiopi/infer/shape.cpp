@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "infer/rules.hpp"
 
 namespace diopi::infer_rules {
@@ -43,6 +45,43 @@ Specs cat(Call& call, const ResultHints&) {
         }
     }
     return one(call, "out", {std::move(shape), dtype, {}});
+}
+
+/// A new tensor of the given sizes; float32 unless the case wants another dtype.
+Specs sized(Call& call, const ResultHints& hints) {
+    const IntList& size = *call.ints("size");
+    if (std::ranges::any_of(size, [](int64_t n) { return n < 0; })) {
+        return contradiction(call, "size " + to_string(size) + " must not be negative");
+    }
+    return one(call, "out", {size, hints.dtype.value_or(Dtype::float32), {}});
+}
+
+/// Source: torch.Tensor.expand. -1 keeps the size of input.
+Specs expand(Call& call, const ResultHints& hints) {
+    const Tensor& input = *call.tensor("input");
+    Shape shape = hints.size.value_or(input.shape);
+    const size_t rank = input.shape.size();
+    for (size_t i = 0; i < std::min(rank, shape.size()); ++i) {
+        int64_t& size = shape[shape.size() - 1 - i];
+        if (size == -1) size = input.shape[rank - 1 - i];
+    }
+    const bool sound = std::ranges::none_of(shape, [](int64_t n) { return n < 0; });
+    if (!sound || broadcast_shapes(input.shape, shape) != shape) {
+        return contradiction(call, "input " + to_string(input.shape) + " cannot be expanded to " + to_string(shape));
+    }
+    return one(call, "out", {std::move(shape), input.dtype, {}});
+}
+
+/// The source broadcasts to the tensor that it is written into.
+Specs copy(Call& call, const ResultHints&) {
+    const bool casts = call.row->op == "cast_dtype";
+    const Tensor& from = *call.tensor(casts ? "input" : "src");
+    const Tensor& to = *call.tensor(casts ? "out" : "dest");
+    if (casts ? from.shape != to.shape : broadcast_shapes(from.shape, to.shape) != to.shape) {
+        return contradiction(call, "a tensor of shape " + to_string(from.shape) + " cannot be copied into one of " +
+                                       to_string(to.shape));
+    }
+    return std::vector<OutputSpec>{};
 }
 
 }  // namespace diopi::infer_rules

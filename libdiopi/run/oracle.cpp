@@ -129,6 +129,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
             if (sign == Sign::kDropped) drop_sign(call, arg, *scalar);
+        } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign == Sign::kDropped) {
+            *factor = std::fabs(*factor);
         } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
             generator = **handle;
             wide.args[i] = &generator;
@@ -154,7 +156,10 @@ Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<O
 Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
     Call fewer = call;
     if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
-    auto sums = evaluate(fewer, {output}, Sign::kDropped);
+    // An in-out tensor is among the results by itself; a new one in its place would lose what it held.
+    std::vector<OutputSpec> outputs;
+    if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
+    auto sums = evaluate(fewer, outputs, Sign::kDropped);
     if (!sums.ok()) return sums.error();
     for (const ArgTensor& sum : *sums) {
         if (sum.arg == output.arg) return sum.tensor;

@@ -118,4 +118,27 @@ TEST_CASE("what the reference does not have is not implemented") {
     CHECK(result.error().code == Errc::kNotImplemented);
 }
 
+TEST_CASE("magnitudes add up when a factor is no scalar but a plain number") {
+    Call call(*find_row("diopiBaddbmm"));
+    const auto batch = [](double x) {
+        const TensorPtr tensor = tensor_of({x}, Dtype::float32);
+        tensor->shape = {1, 1, 1};
+        tensor->strides = {1, 1, 1};
+        return tensor;
+    };
+    call["input"] = batch(3);
+    call["batch1"] = batch(2);
+    call["batch2"] = batch(5);
+    call["beta"] = -2.0;
+    call["alpha"] = -0.5;
+    const auto sums = Oracle().magnitude(call, {0, {{1, 1, 1}, Dtype::float32, {}}}, Oracle::Terms::kAll);
+    REQUIRE(sums.ok());
+    CHECK((*sums)->data_as<double>()[0] == 11);
+    Call in_place(*find_row("diopiBaddbmmInp"));
+    for (const char* arg : {"input", "batch1", "batch2", "beta", "alpha"}) in_place[arg] = call[arg];
+    const auto inout = Oracle().magnitude(in_place, {0, {{1, 1, 1}, Dtype::float32, {}}}, Oracle::Terms::kAll);
+    REQUIRE(inout.ok());
+    CHECK((*inout)->data_as<double>()[0] == 11);
+}
+
 }  // namespace diopi

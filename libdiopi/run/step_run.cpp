@@ -273,6 +273,7 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     const TensorSpec& spec = output.spec;
     Bound bound;
     bound.accuracy = step.call.row->accuracy;
+    bound.max_ulp = max_ulp(*step.call.row);
     const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
     if (whole || (rules_.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
     bound.tolerance = rules_.tolerance;

@@ -63,6 +63,7 @@ enum class Variant { forward, inplace, backward, utility };
 enum class ShapeRule {
     unknown,
     same,
+    floating,
     in_place,
     gradients,
     broadcast,
@@ -72,12 +73,17 @@ enum class ShapeRule {
     max_pool,
     adaptive_pool,
     linear,
+    matmul,
+    add_product,
     nll_loss,
     cross_entropy,
     reduce_mean,
     reduce_sum,
     reduce_index,
-    cat
+    cat,
+    sized,
+    expand,
+    copy
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -169,6 +175,10 @@ struct Row {
 
 /// Address of a C function of any signature; null when a backend does not implement it.
 using AnyFunction = void (*)();
+
+/// Ulp of float32 that accuracy class C allows the row's function: the OpenCL full profile's, or what its parts add up
+/// to. 0.5 for a row of another class.
+[[nodiscard]] double max_ulp(const Row& row);
 
 /// All rows, in table order.
 [[nodiscard]] std::span<const Row> rows();

@@ -1,0 +1,146 @@
+#include <bit>
+#include <functional>
+
+#include "check/judge.hpp"
+#include "kernels/cpu/onednn_testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+namespace {
+
+using Unary = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+
+struct Named {
+    const char* name;
+    Unary run;
+    std::function<double(double)> exact;
+};
+
+double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
+
+diopiError_t gelu_tanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return cpu::diopiGelu(ctx, out, input, "tanh");
+}
+diopiError_t gelu_exact(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return cpu::diopiGelu(ctx, out, input, "none");
+}
+diopiError_t cube(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    diopiScalar_t exponent{};
+    exponent.stype = diopi_dtype_float64;
+    exponent.fval = 3.5;
+    return cpu::diopiPow(ctx, out, input, &exponent);
+}
+
+const Named kFunctions[] = {
+    {"exp", cpu::diopiExp, [](double x) { return std::exp(x); }},
+    {"expm1", cpu::diopiExpm1, [](double x) { return std::expm1(x); }},
+    {"log", cpu::diopiLog, [](double x) { return std::log(x); }},
+    {"log2", cpu::diopiLog2, [](double x) { return std::log2(x); }},
+    {"log10", cpu::diopiLog10, [](double x) { return std::log10(x); }},
+    {"log1p", cpu::diopiLog1p, [](double x) { return std::log1p(x); }},
+    {"sqrt", cpu::diopiSqrt, [](double x) { return std::sqrt(x); }},
+    {"rsqrt", cpu::diopiRsqrt, [](double x) { return 1 / std::sqrt(x); }},
+    {"reciprocal", cpu::diopiReciprocal, [](double x) { return 1 / x; }},
+    {"sin", cpu::diopiSin, [](double x) { return std::sin(x); }},
+    {"cos", cpu::diopiCos, [](double x) { return std::cos(x); }},
+    {"erf", cpu::diopiErf, [](double x) { return std::erf(x); }},
+    {"tanh", cpu::diopiTanh, [](double x) { return std::tanh(x); }},
+    {"sigmoid", cpu::diopiSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"silu", cpu::diopiSilu, [](double x) { return x / (1 + std::exp(-x)); }},
+    {"gelu", gelu_exact, gelu},
+    {"gelu tanh", gelu_tanh,
+     [](double x) { return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+    {"pow 3.5", cube, [](double x) { return std::pow(x, 3.5); }},
+};
+
+/// Every 61,007th float32 number, both signs, NaN and infinity among them; and the neighbourhood of 1 and of multiples
+/// of pi / 2.
+Values all_kinds_of_floats() {
+    Values list = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-45, -1e-45, 3.4e38};
+    for (uint64_t bits = 0; bits < 0x100000000; bits += 61007) {
+        list.push_back(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+    }
+    for (int i = -40; i <= 40; ++i) {
+        list.push_back(static_cast<double>(1.0F + static_cast<float>(i) * 0x1p-23F));
+        list.push_back(static_cast<double>(static_cast<float>(i * M_PI / 2)));
+        list.push_back(static_cast<double>(static_cast<float>(i * 1e4 * M_PI / 2)));
+    }
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("functions of float32 numbers are off by little more than their rounding") {
+    const Values list = all_kinds_of_floats();
+    const auto n = static_cast<int64_t>(list.size());
+    const auto in = tensor({n}, Dtype::float32, list), out = unwritten({n}, Dtype::float32);
+    const Format format = format_of(Dtype::float32);
+    const Values x = values(*in);
+    diopiContext ctx(cpu_device());
+    for (const Named& function : kFunctions) {
+        REQUIRE(function.run(&ctx, out.get(), in.get()) == diopiSuccess);
+        const Values got = values(*out);
+        double worst = 0;
+        for (size_t i = 0; i < x.size(); ++i) {
+            const double exact = function.exact(x[i]);
+            INFO(function.name << " of " << x[i] << " is " << got[i] << ", wanted " << exact);
+            const bool special = std::isnan(exact) || std::fabs(exact) >= format.overflow;
+            if (special) {
+                const bool same = std::isnan(exact) ? std::isnan(got[i]) : got[i] == std::copysign(HUGE_VAL, exact);
+                if (!same) REQUIRE(same);
+                continue;
+            }
+            const double ulps = std::fabs(got[i] - exact) / ulp_of(exact, format);
+            if (!(ulps <= 0.51)) REQUIRE(ulps <= 0.51);
+            worst = std::max(worst, ulps);
+        }
+        CHECK(worst > 0.4);
+    }
+}
+
+TEST_CASE("functions of numbers take every dtype, strides, tails and their own input as output") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
+    diopiContext ctx(cpu_device());
+    for (const int64_t n : {1, 3, 4, 5, 1031}) {
+        const auto x = random({n, 2}, dtype, 7, scattered({n, 2})), y = unwritten({n, 2}, dtype);
+        REQUIRE(cpu::diopiTanh(&ctx, y.get(), x.get()) == diopiSuccess);
+        Values expected = values(*x);
+        for (double& v : expected) v = std::tanh(v);
+        check_close(*y, expected, 1);
+        REQUIRE(cpu::diopiTanhInp(&ctx, x.get()) == diopiSuccess);
+        check_close(*x, expected, 1);
+    }
+    const auto whole = tensor({3}, Dtype::int64, {0, 1, 4}), root = unwritten({3}, dtype);
+    REQUIRE(cpu::diopiSqrt(&ctx, root.get(), whole.get()) == diopiSuccess);
+    CHECK(values(*root) == Values{0, 1, 2});
+}
+
+TEST_CASE("functions of numbers refuse results that are not floating, complex inputs and other shapes") {
+    diopiContext ctx(cpu_device());
+    const auto whole = unwritten({2}, Dtype::int32), real = unwritten({2}, Dtype::float32);
+    CHECK(cpu::diopiExp(&ctx, whole.get(), real.get()) == diopiDtypeNotSupported);
+    CHECK(last_error() == "diopiExp: the output is int32, wanted a floating dtype");
+    const auto complex = make_tensor(cpu_device(), {{2}, Dtype::complex64, {}});
+    REQUIRE(complex.ok());
+    CHECK(cpu::diopiExp(&ctx, real.get(), complex->get()) == diopiDtypeNotSupported);
+    CHECK(cpu::diopiExp(&ctx, real.get(), unwritten({3}, Dtype::float32).get()) == diopiErrorOccurred);
+    CHECK(cpu::diopiGelu(&ctx, real.get(), real.get(), "erf") == diopiErrorOccurred);
+    CHECK(last_error() == "diopiGelu: approximate is 'erf', wanted 'none' or 'tanh'");
+}
+
+TEST_CASE("threshold keeps what lies above, and its gradient is 0 elsewhere") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
+    diopiContext ctx(cpu_device());
+    const double nan = std::nan("");
+    const auto x = tensor({5}, dtype, {-1, 0.5, 0.75, 2, nan}), g = tensor({5}, dtype, {1, 2, 3, 4, 5});
+    const auto y = unwritten({5}, dtype);
+    diopiScalar_t limit{}, value{};
+    limit.stype = value.stype = diopi_dtype_float64;
+    limit.fval = 0.5;
+    value.fval = -8;
+    REQUIRE(cpu::diopiThreshold(&ctx, y.get(), x.get(), &limit, &value) == diopiSuccess);
+    check_close(*y, {-8, -8, 0.75, 2, nan});
+    REQUIRE(cpu::diopiThresholdBackward(&ctx, y.get(), g.get(), x.get(), &limit) == diopiSuccess);
+    CHECK(values(*y) == Values{0, 0, 3, 4, 5});
+}

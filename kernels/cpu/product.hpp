@@ -1,0 +1,33 @@
+/// Batches of matrix products: oneDNN's in float32, our own in float64.
+#pragma once
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+namespace diopi::cpu {
+
+/// Dense matrices one behind the other.
+template <class T>
+struct Matrices {
+    const T* data = nullptr;
+    bool transposed = false;  ///< each lies in memory as its transpose, row-major
+    bool repeated = false;    ///< there is one, and it serves the whole batch
+};
+
+/// Of a batch of products (m, k) * (k, n); any size may be 0.
+struct ProductShape {
+    int64_t m = 0, n = 0, k = 0;
+    int64_t batch = 1;
+};
+
+/// What happens to the old values of c.
+enum class Into { kOverwrite, kAdd };
+
+/// c (batch, m, n) = a * b + bias (n numbers; null: none), or c += a * b, which takes no bias. Dense and row-major.
+[[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<float> a,
+                                   Matrices<float> b, const float* bias, float* c, Into into = Into::kOverwrite);
+[[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<double> a,
+                                   Matrices<double> b, const double* bias, double* c, Into into = Into::kOverwrite);
+
+}  // namespace diopi::cpu

@@ -1,0 +1,125 @@
+/// Functions of one real number, element by element. A function F says
+///
+///     static double one(double x);      as the C library has it, for float64 and integers
+///     static __m256d four(__m256d x);   on four numbers, for float32 and the half types; left out: `one` on each
+///
+/// so that an operator is these few lines. A function of two numbers (a gradient) takes two arguments instead.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/tile.hpp"
+#include "kernels/cpu/vector_math.hpp"
+
+namespace diopi::cpu {
+
+namespace unary_detail {
+
+template <class F>
+concept HasFour = requires {
+    &F::four;
+};
+
+template <class F>
+[[nodiscard]] inline __m256d four_of(__m256d x) {
+    if constexpr (HasFour<F>)
+        return F::four(x);
+    else
+        return each(x, F::one);
+}
+template <class F>
+[[nodiscard]] inline __m256d four_of(__m256d x, __m256d y) {
+    if constexpr (HasFour<F>) {
+        return F::four(x, y);
+    } else {
+        alignas(32) double lanes[4], others[4];
+        store(lanes, x);
+        store(others, y);
+        for (int i = 0; i < 4; ++i) lanes[i] = F::one(lanes[i], others[i]);
+        return load(lanes);
+    }
+}
+
+/// The first `n` <= 4 of four float32 numbers; the rest 1, which every function takes.
+[[nodiscard]] inline __m256d widen(const float* p, int64_t n) {
+    if (n >= 4) return _mm256_cvtps_pd(_mm_loadu_ps(p));
+    alignas(16) float lanes[4] = {1, 1, 1, 1};
+    for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+    return _mm256_cvtps_pd(_mm_load_ps(lanes));
+}
+inline void narrow(__m256d x, float* p, int64_t n) {
+    const __m128 y = _mm256_cvtpd_ps(x);
+    if (n >= 4) {
+        _mm_storeu_ps(p, y);
+        return;
+    }
+    alignas(16) float lanes[4];
+    _mm_store_ps(lanes, y);
+    for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
+template <class F, size_t kIns>
+void float_tile(void* const* out, const void* const* in, int64_t n, void*) {
+    float* o = static_cast<float*>(out[0]);
+    const float* a = static_cast<const float*>(in[0]);
+    for (int64_t i = 0; i < n; i += 4) {
+        const __m256d x = widen(a + i, n - i);
+        if constexpr (kIns == 1)
+            narrow(four_of<F>(x), o + i, n - i);
+        else
+            narrow(four_of<F>(x, widen(static_cast<const float*>(in[1]) + i, n - i)), o + i, n - i);
+    }
+}
+
+template <class F, size_t kIns>
+void double_tile(void* const* out, const void* const* in, int64_t n, void*) {
+    double* o = static_cast<double*>(out[0]);
+    const double* a = static_cast<const double*>(in[0]);
+    for (int64_t i = 0; i < n; ++i) {
+        if constexpr (kIns == 1)
+            o[i] = F::one(a[i]);
+        else
+            o[i] = F::one(a[i], static_cast<const double*>(in[1])[i]);
+    }
+}
+
+}  // namespace unary_detail
+
+/// out = F of one or two inputs of its shape; integers and bool compute in float64. Results are floating numbers.
+template <class F, size_t kIns>
+diopiError_t apply_real(diopiContextHandle_t ctx, std::string_view op, const View& out,
+                        const std::array<View, kIns>& ins) {
+    bool narrow = true;
+    for (const View& in : ins) {
+        if (is_complex(in.dtype)) return unsupported(op, "input", in.dtype, "a real dtype");
+        narrow = narrow && is_floating(in.dtype) && in.dtype != Dtype::float64;
+    }
+    if (!is_floating(out.dtype)) return unsupported(op, "the output", out.dtype, "a floating dtype");
+    if (narrow && out.dtype != Dtype::float64) {
+        return for_each_tile(ctx, op, {&out, 1}, ins, {Dtype::float32, unary_detail::float_tile<F, kIns>});
+    }
+    return for_each_tile(ctx, op, {&out, 1}, ins, {Dtype::float64, unary_detail::double_tile<F, kIns>});
+}
+
+/// A forward function or one in place, which has out == input.
+template <class F>
+diopiError_t apply_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input) {
+    const View y = view(out), x = view(input);
+    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
+    return apply_real<F>(ctx, op, y, std::array{x});
+}
+
+/// grad_input = F(grad_output, saved): saved is the forward input or output.
+template <class F>
+diopiError_t apply_gradient(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved) {
+    const View gx = view(grad_input), g = view(grad_output), x = view(saved);
+    for (const auto& [v, argument] : {std::pair{&gx, "grad_input"}, {&g, "grad_output"}}) {
+        if (!std::ranges::equal(v->shape, x.shape)) return wrong_shape(op, argument, v->shape, to_string(x.shape));
+    }
+    return apply_real<F>(ctx, op, gx, std::array{g, x});
+}
+
+}  // namespace diopi::cpu

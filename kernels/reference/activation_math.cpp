@@ -1,0 +1,147 @@
+/// sigmoid, tanh, silu, gelu and their gradients; threshold.
+#include <cmath>
+#include <string_view>
+
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/unary.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+constexpr double kSqrtHalf = 0.70710678118654752;
+constexpr double kSqrtTwoByPi = 0.79788456080286536;
+constexpr double kCubic = 0.044715;
+
+/// 1 / (1 + e^-x).
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+/// x / (1 + e^-x); NaN at -inf.
+double silu(double x) { return x / (1.0 + std::exp(-x)); }
+double silu_slope(double g, double x) {
+    const double s = sigmoid(x);
+    return g * (s + x * s * (1.0 - s));
+}
+
+/// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf.
+double gelu(double x) { return 0.5 * x * std::erfc(-x * kSqrtHalf); }
+double gelu_slope(double g, double x) {
+    const double density = std::exp(-0.5 * x * x) * kSqrtTwoByPi * 0.5;
+    return g * (0.5 * std::erfc(-x * kSqrtHalf) + x * density);
+}
+
+/// x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3); (1 + tanh u) / 2 = 1 / (1 + e^-2u).
+double gelu_tanh(double x) { return x / (1.0 + std::exp(-2.0 * kSqrtTwoByPi * (x + kCubic * x * x * x))); }
+double gelu_tanh_slope(double g, double x) {
+    const double t = std::tanh(kSqrtTwoByPi * (x + kCubic * x * x * x));
+    const double slope = kSqrtTwoByPi * (1.0 + 3.0 * kCubic * x * x);
+    return g * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * slope);
+}
+
+/// Whether gelu is meant by its approximation; refuses another word.
+bool approximates(const char* word) {
+    const std::string_view approximate = word == nullptr ? "none" : word;
+    if (approximate != "none" && approximate != "tanh") {
+        refuse("approximate is '" + std::string(approximate) + "', wanted 'none' or 'tanh'");
+    }
+    return approximate == "tanh";
+}
+
+/// out = x <= threshold ? value : x; NaN stays. Integers compare with the whole part of a fraction.
+template <class T>
+void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
+                  const diopiScalar_t& value) {
+    const Operand<T> x(input, "input");
+    Output<T> y(out, "out");
+    require_shape("out", y.shape(), x.shape());
+    const T limit = scalar_as<T>(threshold);
+    const T other = scalar_as<T>(value);
+    for (int64_t i = 0; i < x.numel(); ++i) y[i] = x[i] <= limit ? other : x[i];
+    y.store();
+}
+
+diopiError_t threshold_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
+                           const diopiScalar_t& value) {
+    return kernel([&] {
+        const Dtype dtype = view_of(input).dtype;
+        switch (kind_of(dtype)) {
+            case Kind::kFloating:
+                return threshold_of<double>(out, input, threshold, value);
+            case Kind::kInteger:
+                return threshold_of<int64_t>(out, input, threshold, value);
+            case Kind::kBool:
+            case Kind::kComplex:
+                refuse_dtype("input", dtype, "an integer or floating dtype");
+        }
+    });
+}
+
+}  // namespace
+
+diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map(out, input, sigmoid);
+}
+diopiError_t diopiSigmoidInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, sigmoid); }
+/// grad_input = g y (1 - y).
+diopiError_t diopiSigmoidBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * y * (1.0 - y); });
+}
+
+diopiError_t diopiTanh(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map(out, input, [](double x) { return std::tanh(x); });
+}
+diopiError_t diopiTanhInp(diopiContextHandle_t, diopiTensorHandle_t input) {
+    return map(input, input, [](double x) { return std::tanh(x); });
+}
+/// grad_input = g (1 - y^2).
+diopiError_t diopiTanhBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * (1.0 - y * y); });
+}
+
+diopiError_t diopiSilu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map(out, input, silu);
+}
+diopiError_t diopiSiluInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, silu); }
+/// grad_input = g (s + x s (1 - s)), s = sigmoid(x).
+diopiError_t diopiSiluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
+    return map_gradient(grad_input, grad_output, input, silu_slope);
+}
+
+/// Source: torch.nn.functional.gelu.
+diopiError_t diopiGelu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       const char* approximate) {
+    return kernel([&] {
+        const diopiError_t error = map(out, input, approximates(approximate) ? gelu_tanh : gelu);
+        if (error != diopiSuccess) throw Refusal{error, last_error()};
+    });
+}
+diopiError_t diopiGeluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               const char* approximate) {
+    return kernel([&] {
+        const auto slope = approximates(approximate) ? gelu_tanh_slope : gelu_slope;
+        const diopiError_t error = map_gradient(grad_input, grad_output, input, slope);
+        if (error != diopiSuccess) throw Refusal{error, last_error()};
+    });
+}
+
+diopiError_t diopiThreshold(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* threshold, const diopiScalar_t* value) {
+    return threshold_any(out, input, *threshold, *value);
+}
+diopiError_t diopiThresholdInp(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* threshold,
+                               const diopiScalar_t* value) {
+    return threshold_any(input, input, *threshold, *value);
+}
+/// grad_input = x <= threshold ? 0 : g; the gradient of relu with a threshold of 0.
+diopiError_t diopiThresholdBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    const diopiScalar_t* threshold) {
+    return map_gradient(grad_input, grad_output, input,
+                        [limit = scalar_as<double>(*threshold)](double g, double x) { return x <= limit ? 0.0 : g; });
+}
+
+}  // namespace diopi::reference

@@ -1,0 +1,72 @@
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::reference::testing;
+namespace reference = diopi::reference;
+
+TEST_CASE("gelu keeps its digits far below 0, and takes two forms", "[reference][activation]") {
+    const TensorPtr x = tensor({3}, {0, 1, -10});
+    const TensorPtr y = make({3});
+    REQUIRE(reference::diopiGelu(context(), y.get(), x.get(), "none") == diopiSuccess);
+    check_close(y, {0, 0.8413447460685429, -7.619853024160526e-23});
+    CHECK(std::fabs(values_of(y)[2] / -7.619853024160526e-23 - 1) < 1e-10);
+    REQUIRE(reference::diopiGelu(context(), y.get(), x.get(), "tanh") == diopiSuccess);
+    CHECK(std::fabs(values_of(y)[1] - 0.8411919906082768) < 1e-12);
+    CHECK(reference::diopiGelu(context(), y.get(), x.get(), "erf") == diopiErrorOccurred);
+    CHECK(last_error() == "approximate is 'erf', wanted 'none' or 'tanh'");
+    CHECK(reference::diopiGelu(context(), make({2}).get(), x.get(), "none") == diopiErrorOccurred);
+    CHECK(last_error() == "out has shape (2,), wanted (3,)");
+}
+
+TEST_CASE("the activations' gradients are their derivatives", "[reference][activation][gradient]") {
+    const TensorPtr x = random({3, 5}, 1);
+    const Values weights = random_values(15, 2);
+    const TensorPtr g = tensor({3, 5}, weights);
+    const TensorPtr y = make({3, 5});
+    const TensorPtr gx = make({3, 5});
+    const auto check = [&](const auto& forward, const auto& backward) {
+        REQUIRE(forward() == diopiSuccess);
+        REQUIRE(backward() == diopiSuccess);
+        check_gradient(x, gx, weights, [&] {
+            REQUIRE(forward() == diopiSuccess);
+            return values_of(y);
+        });
+    };
+    const auto ctx = context();
+    check([&] { return reference::diopiSigmoid(ctx, y.get(), x.get()); },
+          [&] { return reference::diopiSigmoidBackward(ctx, gx.get(), g.get(), y.get()); });
+    check([&] { return reference::diopiTanh(ctx, y.get(), x.get()); },
+          [&] { return reference::diopiTanhBackward(ctx, gx.get(), g.get(), y.get()); });
+    check([&] { return reference::diopiSilu(ctx, y.get(), x.get()); },
+          [&] { return reference::diopiSiluBackward(ctx, gx.get(), g.get(), x.get()); });
+    for (const char* form : {"none", "tanh"}) {
+        check([&] { return reference::diopiGelu(ctx, y.get(), x.get(), form); },
+              [&] { return reference::diopiGeluBackward(ctx, gx.get(), g.get(), x.get(), form); });
+    }
+    const diopiScalar_t limit = number(0.1);
+    const diopiScalar_t value = number(-3.0);
+    check([&] { return reference::diopiThreshold(ctx, y.get(), x.get(), &limit, &value); },
+          [&] { return reference::diopiThresholdBackward(ctx, gx.get(), g.get(), x.get(), &limit); });
+}
+
+TEST_CASE("powers of integers wrap, and negative exponents cut off", "[reference][pow]") {
+    const TensorPtr x = tensor({5}, {2, -1, 1, 3, 10}, Dtype::int64);
+    const TensorPtr e = tensor({5}, {-1, -3, -2, 40, 0}, Dtype::int64);
+    const TensorPtr y = make({5}, Dtype::int64);
+    REQUIRE(reference::diopiPowTensor(context(), y.get(), x.get(), e.get()) == diopiSuccess);
+    check_close(y, {0, -1, 1, 12157665459056928801.0 - 18446744073709551616.0, 1});
+    const diopiScalar_t minus = number(-1);
+    CHECK(reference::diopiPow(context(), y.get(), x.get(), &minus) == diopiErrorOccurred);
+    CHECK(last_error() == "exponent is -1, wanted none below 0 for integers; use a floating exponent");
+}
+
+TEST_CASE("maximum and minimum let NaN through", "[reference][maximum]") {
+    const TensorPtr a = tensor({3}, {1, kNaN, 3});
+    const TensorPtr b = tensor({3}, {2, 0, kNaN});
+    const TensorPtr y = make({3});
+    REQUIRE(reference::diopiMaximum(context(), y.get(), a.get(), b.get()) == diopiSuccess);
+    check_close(y, {2, kNaN, kNaN});
+    REQUIRE(reference::diopiMinimum(context(), y.get(), a.get(), b.get()) == diopiSuccess);
+    check_close(y, {1, kNaN, kNaN});
+}

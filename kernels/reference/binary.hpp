@@ -1,0 +1,83 @@
+/// A formula on two operands that broadcast to out: two tensors, or a tensor and a number.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <optional>
+#include <type_traits>
+
+#include "kernels/reference/operand.hpp"
+
+namespace diopi::reference {
+
+template <class T, class F>
+void row(T* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t n, F f) {
+    // out may be a itself, element for element: no iteration depends on another.
+    if (step_a == 1 && step_b == 1) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+    } else if (step_a == 1 && step_b == 0) {
+        const T y = *b;
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], y);
+    } else {
+        for (int64_t i = 0; i < n; ++i) out[i] = f(a[i * step_a], b[i * step_b]);
+    }
+}
+
+template <class T, class F>
+void broadcast(Output<T>& out, const Operand<T>& a, const T* b, ShapeView shape_b, F f) {
+    const Shape strides_a = broadcast_strides("input", a.shape(), out.shape());
+    const Shape strides_b = broadcast_strides("other", shape_b, out.shape());
+    const Shape dense = contiguous_strides(out.shape());
+    const Rows<3> rows(out.shape(), {ShapeView(dense), ShapeView(strides_a), ShapeView(strides_b)});
+    rows.for_each([&](const Rows<3>::Offsets& at) {
+        row(out.data() + at[0], a.data() + at[1], rows.step()[1], b + at[2], rows.step()[2], rows.length(), f);
+    });
+}
+
+/// The second operand: a tensor or a number.
+struct Other {
+    diopiConstTensorHandle_t tensor = nullptr;
+    const diopiScalar_t* scalar = nullptr;
+
+    [[nodiscard]] Dtype dtype() const { return tensor ? view_of(tensor).dtype : from_c(scalar->stype); }
+};
+
+/// A number acts in the dtype of the operation: without a float64 tensor that is float32 (PyTorch's opmath type).
+template <class T>
+T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const Other& other) {
+    const auto is_wide = [](Dtype dtype) { return dtype == Dtype::float64 || dtype == Dtype::complex128; };
+    const T number = scalar_as<T>(scalar);
+    if (is_wide(view_of(input).dtype) || (other.tensor != nullptr && is_wide(view_of(other.tensor).dtype)))
+        return number;
+    if constexpr (std::is_same_v<T, double>)
+        return static_cast<float>(number);
+    else if constexpr (std::is_same_v<T, Complex>)
+        return Complex(std::complex<float>(number));
+    else
+        return number;
+}
+
+template <class T, class F>
+void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, F f) {
+    const Operand<T> a(input, "input");
+    std::optional<Operand<T>> b;
+    if (other.tensor != nullptr) b.emplace(other.tensor, "other");
+    Output<T> y(out, "out");
+    const std::optional<Shape> wide = broadcast_shapes(a.shape(), b ? b->shape() : ShapeView());
+    if (wide) require_shape("out", y.shape(), *wide);
+    if (b) {
+        broadcast(y, a, b->data(), b->shape(), f);
+    } else {
+        const T number = number_as<T>(*other.scalar, input, other);
+        broadcast(y, a, &number, {}, f);
+    }
+    y.store();
+}
+
+[[nodiscard]] inline Kind common_kind(diopiConstTensorHandle_t input, const Other& other) {
+    return std::max(kind_of(view_of(input).dtype), kind_of(other.dtype()));
+}
+
+}  // namespace diopi::reference

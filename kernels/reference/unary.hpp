@@ -1,0 +1,36 @@
+/// A formula on each element of one tensor, in float64 whatever the dtype of the input.
+#pragma once
+
+#include "kernels/reference/operand.hpp"
+
+namespace diopi::reference {
+
+/// out = f(input); out has a floating dtype. Empty and 0-dim tensors need no special case.
+template <class F>
+diopiError_t map(diopiTensorHandle_t out, diopiConstTensorHandle_t input, F f) {
+    return kernel([&] {
+        if (kind_of(view_of(out).dtype) != Kind::kFloating) refuse_dtype("out", view_of(out).dtype, "a floating dtype");
+        const Operand<double> x(input, "input");
+        Output<double> y(out, "out");
+        require_shape("out", y.shape(), x.shape());
+        for (int64_t i = 0; i < x.numel(); ++i) y[i] = f(x[i]);
+        y.store();
+    });
+}
+
+/// grad_input = f(grad_output, saved); `saved`, the forward function's input or output, has the wanted shape.
+template <class F>
+diopiError_t map_gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                          diopiConstTensorHandle_t saved, F f) {
+    return kernel([&] {
+        const Operand<double> g(grad_output, "grad_output");
+        const Operand<double> x(saved, "the saved tensor");
+        Output<double> gx(grad_input, "grad_input");
+        require_shape("grad_output", g.shape(), x.shape());
+        require_shape("grad_input", gx.shape(), x.shape());
+        for (int64_t i = 0; i < x.numel(); ++i) gx[i] = f(g[i], x[i]);
+        gx.store();
+    });
+}
+
+}  // namespace diopi::reference
