@@ -54,7 +54,8 @@ using WorkDone = std::function<Status(size_t item, const WorkOutcome& outcome, s
 
 /// Calls work(item) in worker processes and done(item, outcome) in this one, in the order in which items end. The
 /// process must not have started threads. Stops early, with its workers gone, when interrupted() turns true or `done`
-/// returns an error, which is passed on. However the run or this process ends, no process is left that a worker started.
+/// returns an error, which is passed on. However the run or this process ends, no process is left that a worker
+/// started.
 Status run_in_workers(const std::vector<size_t>& items, const PoolOptions& options, const Work& work,
                       const WorkDone& done);
 
