@@ -1,5 +1,6 @@
 /// diopi gen: baselines, and what there is to generate.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <map>
 #include <memory>

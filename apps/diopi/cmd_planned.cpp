@@ -1,5 +1,6 @@
 /// Subcommands that do not exist yet: they say so, and what to use meanwhile.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "commands.hpp"
 #include "options.hpp"

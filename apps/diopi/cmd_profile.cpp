@@ -1,5 +1,6 @@
 /// diopi profile: how long the calls of an operator or a model take.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 /// diopi report: what the last run found, from its journal.
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 

@@ -1,5 +1,6 @@
 /// diopi report merge: the shards of a run become one journal and one report.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -1,5 +1,6 @@
 /// diopi test: holds a backend to the float64 reference, case by case.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,9 @@
 /// The subcommands, one file each. `code` receives the exit code when the subcommand runs.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace diopi {
 

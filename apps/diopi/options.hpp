@@ -1,7 +1,6 @@
 /// What every subcommand takes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +8,11 @@
 #include "backend/backend.hpp"
 #include "cases/catalogue.hpp"
 #include "core/status.hpp"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace diopi {
 

@@ -1,6 +1,7 @@
 #include "report_output.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "options.hpp"
 #include "report/csv.hpp"

@@ -1,11 +1,14 @@
 /// What diopi report and diopi report merge print and write about a journal.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "core/status.hpp"
 #include "store/journal.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace diopi {
 

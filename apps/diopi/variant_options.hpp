@@ -1,13 +1,16 @@
 /// Options of diopi test that vary its cases (docs/variants.md).
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "cases/variant.hpp"
 #include "core/status.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace diopi {
 

@@ -24,7 +24,7 @@ namespace diopi {
 namespace {
 
 /// For a worker whose socket has ended to die by itself.
-constexpr auto kGrace = std::chrono::seconds(1);
+constexpr auto kGrace = std::chrono::seconds(3);
 /// An answer is believed up to this size.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
@@ -66,25 +66,18 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     fd_ = ends[0];
     // The child must not write again what waits in a buffer here.
     std::fflush(nullptr);
-    const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ < 0) {
-        const int code = errno;
-        close_descriptors();
-        return failed(std::string("cannot start a worker process: ") + std::strerror(code) +
-                      "; run fewer at a time (--jobs) or raise the limit of processes (ulimit -u)");
-    }
-    if (pid_ == 0) {
+    auto forked = fork_guarded([&](pid_t guardian) {
         for (const auto& other : others) other->close_descriptors();
         close_descriptors();
-        keeper_->leave_to_parent();
         words_.adopt();
-        live({child_end.fd(), out_end.fd(), err_end.fd(), parent, options_->memory_limit}, work);
+        live({child_end.fd(), out_end.fd(), err_end.fd(), guardian, options_->memory_limit}, work);
+    });
+    if (!forked.ok()) {
+        close_descriptors();
+        return forked.status();
     }
-    // Both sides do it: neither may go on before it is done.
-    setpgid(pid_, pid_);
-    keeper_->watch(pid_);
-    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+    pids_ = *forked;
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pids_.guardian, 0));
     serial_ = serial;
     return {};
 }
@@ -161,7 +154,8 @@ Worker::Inbox Worker::inspect() const {
 
 bool Worker::has_died() const {
     siginfo_t info = {};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+    const pid_t pid = pids_.guardian;
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
 bool Worker::says_last() const {
@@ -188,7 +182,7 @@ WorkOutcome Worker::crashed(std::string what) {
 }
 
 WorkOutcome Worker::timed_out() {
-    const std::string_view standstill = standstill_of(pid_);
+    const std::string_view standstill = standstill_of(pids_.worker);
     std::string what = fmt::format("no answer within {:.1f} s (--timeout)", options_->timeout_s);
     WorkOutcome result = outcome(WorkOutcome::End::kTimeout, std::move(what));
     if (!standstill.empty()) result.reason += fmt::format("; {}", standstill);
@@ -230,18 +224,13 @@ void Worker::close_descriptors() {
 }
 
 Worker::Death Worker::reap() {
-    kill(-pid_, SIGKILL);
-    kill(pid_, SIGKILL);
-    keeper_->forget(pid_);
+    kill(pids_.guardian, SIGTERM);
     int status = 0;
     rusage usage = {};
-    while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
-    }
-    // What the library forked is this process's to reap, once its own parent is gone.
-    while (waitpid(-pid_, nullptr, 0) > 0 || errno == EINTR) {
+    while (wait4(pids_.guardian, &status, 0, &usage) < 0 && errno == EINTR) {
     }
     close_all({&fd_, &pidfd_});
-    pid_ = -1;
+    pids_ = {};
     item_.reset();
     return {status, int64_t{usage.ru_maxrss} * 1024};
 }

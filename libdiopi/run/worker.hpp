@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "run/keeper.hpp"
+#include "run/guardian.hpp"
 #include "run/last_words.hpp"
 #include "run/output_capture.hpp"
 #include "run/worker_pool.hpp"
@@ -21,26 +21,25 @@ class Worker {
  public:
     using Clock = std::chrono::steady_clock;
 
-    /// `options` and `keeper` must outlive the worker; the memory limit is resolved.
-    Worker(const PoolOptions& options, Keeper& keeper) : options_(&options), keeper_(&keeper) {}
+    /// `options` must outlive the worker; the memory limit is resolved.
+    explicit Worker(const PoolOptions& options) : options_(&options) {}
     ~Worker() { stop(); }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
     /// Forks; the child leaves `others` alone and never returns.
     Status start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial);
-    [[nodiscard]] bool running() const { return pid_ > 0; }
+    [[nodiscard]] bool running() const { return pids_.guardian > 0; }
     [[nodiscard]] bool busy() const { return item_.has_value(); }
     [[nodiscard]] size_t item() const { return *item_; }
     [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
-    [[nodiscard]] pid_t group() const { return pid_; }
 
     void assign(size_t item);
     /// Appends what poll() must wait on while the worker is busy.
     void add_to(std::vector<pollfd>& fds) const;
     /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
     [[nodiscard]] std::optional<WorkOutcome> attend();
-    /// Ends the process and all of its group at once.
+    /// Ends the process and all that it started at once.
     void stop();
 
  private:
@@ -65,8 +64,8 @@ class Worker {
     Death reap();
 
     const PoolOptions* options_;
-    Keeper* keeper_;
-    pid_t pid_ = -1;
+    /// Its guardian takes the worker's place where a child is waited for.
+    Guarded pids_;
     int fd_ = -1;
     int pidfd_ = -1;
     int64_t serial_ = 0;

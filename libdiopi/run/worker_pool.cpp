@@ -13,7 +13,6 @@
 #include <deque>
 #include <memory>
 
-#include "run/keeper.hpp"
 #include "run/memory_limit.hpp"
 #include "run/process_state.hpp"
 #include "run/worker.hpp"
@@ -29,7 +28,7 @@ volatile std::sig_atomic_t g_interrupted = 0;
 void note_interrupt(int) { g_interrupted = 1; }
 
 /// While it lives, processes whose parents have died become children of this one; what became one so, and is still
-/// there at its end, is killed: a library's process that left its group.
+/// there at its end, is killed: a library's process whose guardian was killed.
 class Orphanage {
  public:
     Orphanage() : before_(children_of_this_thread()) {
@@ -68,13 +67,12 @@ class Pool {
         : items_(items.begin(), items.end()), options_(options), work_(work), done_(done) {
         options_.memory_limit = memory_limit_of(options);
         for (int i = 0; i < std::max(options.jobs, 1); ++i) {
-            workers_.push_back(std::make_unique<Worker>(options_, keeper_));
+            workers_.push_back(std::make_unique<Worker>(options_));
         }
     }
 
     Status run() {
         if (items_.empty()) return {};
-        if (Status s = keeper_.start(); !s.ok()) return s;
         while (!interrupted()) {
             if (Status s = hand_out(); !s.ok()) return s;
             if (std::ranges::none_of(workers_, &Worker::busy, &std::unique_ptr<Worker>::operator*)) return {};
@@ -137,7 +135,6 @@ class Pool {
     const Work& work_;
     const WorkDone& done_;
     Orphanage orphanage_;
-    Keeper keeper_;
     std::vector<std::unique_ptr<Worker>> workers_;
     int64_t started_ = 0;
 };

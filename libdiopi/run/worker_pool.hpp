@@ -55,7 +55,7 @@ using WorkDone = std::function<Status(size_t item, const WorkOutcome& outcome, s
 /// Calls work(item) in worker processes and done(item, outcome) in this one, in the order in which items end. The
 /// process must not have started threads. Stops early, with its workers gone, when interrupted() turns true or `done`
 /// returns an error, which is passed on. However the run or this process ends, no process is left that a worker
-/// started, unless that one left its process group and this process was killed with SIGKILL.
+/// started.
 Status run_in_workers(const std::vector<size_t>& items, const PoolOptions& options, const Work& work,
                       const WorkDone& done);
 

@@ -38,7 +38,7 @@ class JournalTest(ProgramTest):
 
     def test_kill_and_resume(self):
         process = self.start_and_hang()
-        self.assertEqual(len(process.pids()), 3, "the program, one worker and its keeper")
+        self.assertEqual(len(process.pids()), 3, "the program, one worker and its guardian")
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker, which hangs, dies with its parent", 5)
         self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:DONE])

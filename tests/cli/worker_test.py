@@ -168,20 +168,22 @@ class WorkerTest(ProgramTest):
                 self.assertEqual(process.pids(), [])
 
     def test_kill_leaves_no_process_and_no_file(self):
-        for moment in range(8):
-            with self.subTest(moment=moment):
-                process = self.start_with_sleepers()
+        # A daemon has left its worker's group and session, and lost its parent.
+        for moment in range(20):
+            fault = ("sleeper", "daemon")[moment % 2]
+            with self.subTest(moment=moment, fault=fault):
+                process = self.start_with_sleepers(fault)
                 time.sleep(random.uniform(0, 0.2))
                 os.kill(process.popen.pid, signal.SIGKILL)
                 self.wait_for(lambda p=process: not p.pids(), "workers and what they forked die with their parent", 5)
                 self.assertEqual(sorted(p.name for p in self.folder.rglob("*") if p.is_file()),
                                  ["journal.jsonl", "mine.json"])
 
-    def start_with_sleepers(self):
-        """A long run; each second case forks a process that no signal but SIGKILL ends."""
+    def start_with_sleepers(self, fault="sleeper"):
+        """A long run; each second case forks a process that goes on by itself until it is killed."""
         self.write("mine.json", case_file(group("worker", [[SICK], [8]] * 3000)))
         (self.folder / "diopi_run/journal.jsonl").unlink(missing_ok=True)
-        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"sleeper@{allocated(SICK)}")
+        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"{fault}@{allocated(SICK)}")
         self.wait_for_results(10)
         return process
 
