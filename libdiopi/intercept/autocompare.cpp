@@ -33,6 +33,7 @@ Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
         return outcome;
     }
     auto copy = CallCopy::create(call, context, *against_);
+    auto exact = exact_answer(call, context);
     Outcome outcome = next(call, context);
     if (!outcome.ok()) return outcome;
     if (!copy.ok()) {
@@ -41,10 +42,29 @@ Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
         compared.skipped = std::string(against_->backend().name()) + ": " + other.message;
     } else if (Status s = compare_all(call, context, *copy, compared); !s.ok()) {
         compared.skipped = s.message();
+    } else if (exact) {
+        add_exact(*exact, compared);
     }
     sink_(compared);
     against_->context().release();
     return outcome;
+}
+
+std::optional<CallCopy> Autocompare::exact_answer(const Call& call, Context& context) {
+    if (oracle_ == nullptr || !oracle_->backend().implements(*call.row)) return std::nullopt;
+    auto exact = CallCopy::create(call, context, *oracle_);
+    if (!exact.ok() || !exact->run().ok()) return std::nullopt;
+    return std::move(*exact);
+}
+
+void Autocompare::add_exact(CallCopy& exact, ComparedCall& compared) {
+    size_t at = 0;
+    for_each_tensor(exact.call(), [&](const PlacedTensor& placed) {
+        if (at >= compared.tensors.size()) return;
+        ComparedTensor& tensor = compared.tensors[at++];
+        auto wide = exact.wide_tensor(*placed.tensor);
+        if (wide.ok() && (*wide)->shape == tensor.actual->shape) tensor.exact = std::move(*wide);
+    });
 }
 
 Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& copy, ComparedCall& compared) {
@@ -62,7 +82,7 @@ Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& co
             status = (actual.ok() ? expected : actual).status();
             return;
         }
-        ComparedTensor tensor = compare_one(call, **actual, **expected, placed.place);
+        ComparedTensor tensor = compare_tensors(call, **actual, **expected, placed.place, *tolerances_);
         tensor.role = placed.arg.is_output  ? ComparedTensor::Role::kOutput
                       : placed.arg.is_inout ? ComparedTensor::Role::kInout
                                             : ComparedTensor::Role::kInput;
@@ -74,11 +94,11 @@ Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& co
     return status;
 }
 
-ComparedTensor Autocompare::compare_one(const Call& call, const Tensor& actual, const Tensor& expected,
-                                        std::string place) {
+ComparedTensor compare_tensors(const Call& call, const Tensor& actual, const Tensor& expected, std::string place,
+                               const ToleranceTable& tolerances) {
     ComparedTensor compared;
     compared.place = std::move(place);
-    const AbsRel tolerance = tolerances_->find(call, actual.dtype);
+    const AbsRel tolerance = tolerances.find(call, actual.dtype);
     compared.atol = tolerance.atol;
     compared.rtol = tolerance.rtol;
     Bound bound;

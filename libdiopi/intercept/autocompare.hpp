@@ -23,6 +23,7 @@ struct ComparedTensor {
     Deviation deviation;
     std::string error;             ///< why it is not allclose: shape, dtype, NaN positions, values
     TensorPtr actual, expected{};  ///< on the host
+    TensorPtr exact{};             ///< in a wide dtype, where an oracle is asked; null where it has no answer
 };
 
 struct ComparedCall {
@@ -32,6 +33,10 @@ struct ComparedCall {
     [[nodiscard]] bool allclose() const;
 };
 
+/// Two host tensors, contiguous, at one place of a call; without the tensors themselves and their role.
+[[nodiscard]] ComparedTensor compare_tensors(const Call& call, const Tensor& actual, const Tensor& expected,
+                                             std::string place, const ToleranceTable& tolerances);
+
 class Autocompare final : public Interceptor {
  public:
     using Sink = std::function<void(const ComparedCall&)>;
@@ -39,15 +44,20 @@ class Autocompare final : public Interceptor {
     Autocompare(Side& against, const ToleranceTable& tolerances, Sink sink)
         : against_(&against), tolerances_(&tolerances), sink_(std::move(sink)) {}
 
+    /// Asks the reference for the exact values of each call, too.
+    void ask(Side& reference) { oracle_ = &reference; }
+
     /// The call's own outcome: what goes wrong on the other side is reported, and changes nothing.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
  private:
     [[nodiscard]] Status compare_all(const Call& call, Context& context, CallCopy& copy, ComparedCall& compared);
-    [[nodiscard]] ComparedTensor compare_one(const Call& call, const Tensor& actual, const Tensor& expected,
-                                             std::string place);
+    /// The reference's answer to what the copy is about to answer; nothing where it has none.
+    [[nodiscard]] std::optional<CallCopy> exact_answer(const Call& call, Context& context);
+    static void add_exact(CallCopy& exact, ComparedCall& compared);
 
     Side* against_;
+    Side* oracle_ = nullptr;
     const ToleranceTable* tolerances_;
     Sink sink_;
 };
