@@ -53,8 +53,15 @@ struct SiluSlope {
     }
 };
 
+/// float64 in long double: the tail magnifies the rounding of the argument by its square.
 struct Gelu {
-    static double one(double x) { return x * (std::erfc(x * -0.70710678118654752) / 2); }
+    static double one(double x) {
+        const long double wide = x;
+        return static_cast<double>(wide * (std::erfc(wide * -0.707106781186547524400844362104849039L) / 2));
+    }
+    static __m256d four(__m256d x) {
+        return each(x, [](double lane) { return lane * (std::erfc(lane * -0.70710678118654752) / 2); });
+    }
 };
 struct GeluSlope {
     static double one(double g, double x) {
@@ -64,7 +71,11 @@ struct GeluSlope {
 
 /// x sigmoid(2 u), u the argument of tanh in the approximation.
 struct GeluTanh {
-    static double one(double x) { return x / (1 + std::exp(x * (-2 * kSqrtTwoByPi) * (1 + kCubic * (x * x)))); }
+    static double one(double x) {
+        const long double wide = x;
+        const long double u = wide * 0.797884560802865355879892119868763737L * (1 + 0.044715L * (wide * wide));
+        return static_cast<double>(wide / (1 + std::exp(-2 * u)));
+    }
     static __m256d four(__m256d x) {
         const __m256d stretched = fma(x * x, spread(kCubic), spread(1.0));
         return x / (spread(1.0) + exp(x * spread(-2 * kSqrtTwoByPi) * stretched));

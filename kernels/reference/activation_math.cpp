@@ -24,14 +24,22 @@ double silu_slope(double g, double x) {
 }
 
 /// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf.
-double gelu(double x) { return 0.5 * x * std::erfc(-x * kSqrtHalf); }
+/// In long double: the tail magnifies the rounding of the argument by its square.
+double gelu(double x) {
+    const long double wide = x;
+    return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
+}
 double gelu_slope(double g, double x) {
     const double density = std::exp(-0.5 * x * x) * kSqrtTwoByPi * 0.5;
     return g * (0.5 * std::erfc(-x * kSqrtHalf) + x * density);
 }
 
 /// x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3); (1 + tanh u) / 2 = 1 / (1 + e^-2u).
-double gelu_tanh(double x) { return x / (1.0 + std::exp(-2.0 * kSqrtTwoByPi * (x + kCubic * x * x * x))); }
+double gelu_tanh(double x) {
+    const long double wide = x;
+    const long double u = 0.797884560802865355879892119868763737L * (wide + 0.044715L * wide * wide * wide);
+    return static_cast<double>(wide / (1.0L + std::exp(-2.0L * u)));
+}
 double gelu_tanh_slope(double g, double x) {
     const double t = std::tanh(kSqrtTwoByPi * (x + kCubic * x * x * x));
     const double slope = kSqrtTwoByPi * (1.0 + 3.0 * kCubic * x * x);
