@@ -41,6 +41,11 @@ Result<std::string> path_of(const std::string& file, const CommonOptions& option
 
 }  // namespace
 
+bool has_capture(const CommonOptions& options) {
+    const std::vector<std::string> known = captures_in(cases_folder(options) + "/captures");
+    return std::ranges::find(known, options.model) != known.end();
+}
+
 Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file, const CommonOptions& options) {
     auto path = path_of(file, options);
     if (!path.ok()) return path.error();

@@ -17,6 +17,9 @@ struct LoadedCapture {
     std::optional<CaptureReplay> replay;
 };
 
+/// Whether --model names a capture that comes with the program.
+[[nodiscard]] bool has_capture(const CommonOptions& options);
+
 /// Reads the files and draws what was not kept. `file` is --capture; where it is empty, --model names the capture.
 [[nodiscard]] Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file,
                                                                   const CommonOptions& options);

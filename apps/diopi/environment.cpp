@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <string_view>
 
@@ -110,6 +111,35 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
     return facts;
 }
 
+namespace {
+
+std::string lower_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+/// Every variable of the environment whose name has AUTOCOMPARE_ERROR_TOLERANCE in it.
+std::vector<TolerancePreset> tolerance_presets() {
+    constexpr std::string_view kName = "AUTOCOMPARE_ERROR_TOLERANCE";
+    std::vector<TolerancePreset> presets;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const size_t equals = text.find('='), at = text.find(kName);
+        if (equals == std::string_view::npos || at > equals) continue;
+        const std::string_view before = text.substr(0, at),
+                               after = text.substr(at + kName.size(), equals - at - kName.size());
+        if ((!before.empty() && !before.ends_with('_')) || (!after.empty() && !after.starts_with('_'))) continue;
+        TolerancePreset preset{std::string(text.substr(0, equals)), "", std::nullopt,
+                               std::string(text.substr(equals + 1))};
+        if (!before.empty()) preset.op = lower_case(std::string(before.substr(0, before.size() - 1)));
+        if (!after.empty()) preset.dtype = parse_dtype(lower_case(std::string(after.substr(1))));
+        if (after.empty() || preset.dtype) presets.push_back(std::move(preset));
+    }
+    return presets;
+}
+
+}  // namespace
+
 Environment read_environment() {
     Environment environment;
     environment.memory_check = is_on("DIPU_MEM_CHECK");
@@ -117,6 +147,9 @@ Environment read_environment() {
     const auto forced = variable("DIPU_FORCE_FALLBACK_OPS_LIST");
     environment.fallback_list = forced ? *forced : variable("OP_FALLBACK_LIST").value_or("");
     environment.fallback_disable_list = variable("OP_FALLBACK_DISABLE_LIST").value_or("");
+    const std::string level = variable("DIPU_DUMP_OP_ARGS").value_or("0");
+    if (level.size() == 1 && level[0] >= '0' && level[0] <= '3') environment.dump_level = level[0] - '0';
+    environment.tolerances = tolerance_presets();
     return environment;
 }
 

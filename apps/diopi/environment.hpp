@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "core/status.hpp"
 #include "store/shard_label.hpp"
 
@@ -25,12 +26,22 @@ namespace diopi {
 /// run. An explicit option wins over Bazel's variables, and leaves Bazel's status file alone.
 [[nodiscard]] Result<std::optional<Shard>> chosen_shard(const std::string& option);
 
+/// A tolerance of compare: <OP>_AUTOCOMPARE_ERROR_TOLERANCE_<DTYPE>, where both the operator and the dtype may be left
+/// out together with their underscore.
+struct TolerancePreset {
+    std::string variable, op;
+    std::optional<Dtype> dtype;
+    std::string value;  ///< "1e-3,1e-4": atol and rtol
+};
+
 /// A flag is on with any value but the empty one and 0.
 struct Environment {
     bool memory_check = false;            ///< DIPU_MEM_CHECK: name the memory that a run leaves behind
     bool memory_check_backtrace = false;  ///< DIPU_MEM_CHECK_ENABLE_BACKTRACE: and who asked for it
     std::string fallback_list;            ///< DIPU_FORCE_FALLBACK_OPS_LIST, else OP_FALLBACK_LIST: fallback-sim --ops
     std::string fallback_disable_list;    ///< OP_FALLBACK_DISABLE_LIST: fallback-sim --except
+    int dump_level = 0;                   ///< DIPU_DUMP_OP_ARGS, 0 to 3: compare --dump
+    std::vector<TolerancePreset> tolerances;
 };
 
 [[nodiscard]] Environment read_environment();

@@ -1,0 +1,195 @@
+#include "compare_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/csv.hpp"
+#include "report/table.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Rows of differing tensors that the text shows.
+constexpr size_t kMostShown = 12;
+
+std::string figure(double x) { return fmt::format("{:.3g}", x); }
+
+/// What became of the calls of one operator.
+struct OperatorSummary {
+    std::set<std::string> calls;
+    int64_t tensors = 0, different = 0;
+    double cosine = 1, max_abs = 0, max_rel = 0;
+    UlpHistogram ulp, other_ulp;
+};
+
+/// NaN counts as the largest.
+void take_larger(double& largest, double x) {
+    if (std::isnan(x) || x > largest) largest = x;
+}
+
+/// In the order in which the operators come.
+std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
+    std::vector<std::pair<std::string, OperatorSummary>> summaries;
+    std::map<std::string, size_t> known;
+    for (const CompareRow& row : rows) {
+        if (!row.skipped.empty()) continue;
+        const auto [at, is_new] = known.try_emplace(row.overload, summaries.size());
+        if (is_new) summaries.emplace_back(row.overload, OperatorSummary());
+        OperatorSummary& summary = summaries[at->second].second;
+        summary.calls.insert(row.where);
+        ++summary.tensors;
+        summary.different += row.allclose ? 0 : 1;
+        summary.cosine = std::min(summary.cosine, row.cosine);
+        take_larger(summary.max_abs, row.max_abs);
+        take_larger(summary.max_rel, row.max_rel);
+        if (row.ulp) summary.ulp.add(*row.ulp);
+        if (row.other_ulp) summary.other_ulp.add(*row.other_ulp);
+    }
+    return summaries;
+}
+
+/// Who is closer to the exact values.
+std::string closer(const OperatorSummary& summary, std::string_view backend, std::string_view against) {
+    if (summary.ulp.total() == 0) return "";
+    const double one = summary.ulp.mean(), other = summary.other_ulp.mean();
+    if (one == other) return "equal";
+    return std::string(one < other ? backend : against);
+}
+
+void print_operators(const std::vector<std::pair<std::string, OperatorSummary>>& summaries, bool with_ulp,
+                     std::string_view backend, std::string_view against) {
+    std::vector<Column> columns = {{"Operator", Align::kLeft, 55}, {"Calls", Align::kRight},
+                                   {"Tensors", Align::kRight},     {"Differ", Align::kRight},
+                                   {"Cosine", Align::kRight},      {"Max abs diff", Align::kRight},
+                                   {"Max rel diff", Align::kRight}};
+    if (with_ulp) columns.push_back({"Closer to exact"});
+    Table table(columns);
+    for (const auto& [overload, summary] : summaries) {
+        table.add_row({overload, fmt::format("{}", summary.calls.size()), fmt::format("{}", summary.tensors),
+                       fmt::format("{}", summary.different), fmt::format("{:.6f}", summary.cosine),
+                       figure(summary.max_abs), figure(summary.max_rel), closer(summary, backend, against)},
+                      summary.different > 0 ? Style::kRed : Style::kPlain);
+    }
+    if (!table.empty()) table.print(stdout);
+}
+
+/// Bins of both sides under each other, in percent of the elements.
+void print_histogram(std::string_view title, const UlpHistogram& one, const UlpHistogram& other,
+                     std::string_view backend, std::string_view against) {
+    std::vector<Column> columns = {{fmt::format("ulp of {}", title)}};
+    for (const std::string_view bin : UlpHistogram::kTitles) columns.push_back({std::string(bin), Align::kRight});
+    Table table(columns);
+    for (const auto& [name, histogram] : {std::pair(backend, &one), std::pair(against, &other)}) {
+        std::vector<std::string> cells = {std::string(name)};
+        for (const int64_t count : histogram->counts) {
+            const double share = 100.0 * static_cast<double>(count) / static_cast<double>(histogram->total());
+            cells.push_back(count == 0 ? "-" : share < 0.01 ? "<0.01%" : fmt::format("{:.2f}%", share));
+        }
+        table.add_row(cells);
+    }
+    table.print(stdout);
+}
+
+void print_different(const std::vector<CompareRow>& rows) {
+    size_t different = 0;
+    Table table({{"First differences"},
+                 {"Name", Align::kLeft, 45},
+                 {"Layer", Align::kLeft, 30, true},
+                 {"Tensor", Align::kLeft, 30, true},
+                 {"Max abs diff", Align::kRight},
+                 {"atol", Align::kRight, 0, true},
+                 {"rtol", Align::kRight, 0, true},
+                 {"What", Align::kLeft, 80}});
+    for (const CompareRow& row : rows) {
+        if (!row.skipped.empty() || row.allclose || ++different > kMostShown) continue;
+        table.add_row({row.where, row.name, row.layer, row.tensor, figure(row.max_abs), figure(row.atol),
+                       figure(row.rtol), row.error});
+    }
+    if (!table.empty()) {
+        fmt::print("\n");
+        table.print(stdout);
+    }
+    if (different > kMostShown) fmt::print("... and {} more (--csv FILE, --json)\n", different - kMostShown);
+}
+
+void print_skipped(const std::vector<CompareRow>& rows) {
+    std::map<std::pair<std::string, std::string>, std::set<std::string>> reasons;
+    for (const CompareRow& row : rows) {
+        if (!row.skipped.empty()) reasons[{row.overload, row.skipped}].insert(row.where);
+    }
+    for (const auto& [what, calls] : reasons) {
+        fmt::print("not compared: {} ({} calls): {}\n", what.first, calls.size(), what.second);
+    }
+}
+
+}  // namespace
+
+std::string seed_lines(const CompareRow& row) {
+    if (!row.skipped.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.skipped);
+    std::string text = fmt::format("OpAutoCompareHook: {:<50} allclose: {}    max_diff: {:20.9f}\n", row.name,
+                                   row.allclose ? "True" : "False", row.max_abs);
+    text += fmt::format("autocompare:    {} {}:\n\t{}\n\t{}\n", row.overload, row.place, row.seed,
+                        row.allclose ? "allclose" : "not_close, " + row.error);
+    return text;
+}
+
+std::string compare_csv(const std::vector<CompareRow>& rows) {
+    std::string text = csv_row({"forward_id", "name", "allclose", "cosine_similarity", "max_abs_diff",
+                                "max_relative_diff", "atol", "rtol", "error_info"});
+    for (const CompareRow& row : rows) {
+        const std::string id = row.forward_id ? fmt::format("{}", *row.forward_id) : "";
+        if (!row.skipped.empty()) {
+            text += csv_row({id, row.name, "", "", "", "", "", "", "not compared: " + row.skipped});
+            continue;
+        }
+        text += csv_row({id, row.name, row.allclose ? "True" : "False", fmt::format("{:.9g}", row.cosine),
+                         fmt::format("{:.9g}", row.max_abs), fmt::format("{:.9g}", row.max_rel),
+                         fmt::format("{}", row.atol), fmt::format("{}", row.rtol), row.error});
+    }
+    return text;
+}
+
+void print_compare(const std::vector<CompareRow>& rows, std::string_view backend, std::string_view against) {
+    const auto summaries = summaries_of(rows);
+    UlpHistogram one, other;
+    std::set<std::string> calls;
+    int64_t tensors = 0, different = 0;
+    for (const auto& [overload, summary] : summaries) {
+        one.add(summary.ulp);
+        other.add(summary.other_ulp);
+        tensors += summary.tensors;
+        different += summary.different;
+        for (const std::string& call : summary.calls) calls.insert(call);
+    }
+    print_operators(summaries, one.total() > 0, backend, against);
+    if (one.total() > 0) {
+        fmt::print("\n");
+        print_histogram("all outputs", one, other, backend, against);
+    }
+    print_different(rows);
+    fmt::print("{} calls on {} and {}: {} of {} tensors differ.\n", calls.size(), backend, against, different, tensors);
+    print_skipped(rows);
+}
+
+std::string compare_json(const std::vector<CompareRow>& rows, std::string_view backend, std::string_view against) {
+    Json list = Json::array();
+    int64_t different = 0, skipped = 0;
+    for (const CompareRow& row : rows) {
+        list.push_back(Json::parse(to_json_line(row)));
+        skipped += row.skipped.empty() ? 0 : 1;
+        different += row.skipped.empty() && !row.allclose ? 1 : 0;
+    }
+    return Json{{"backend", backend},     {"against", against},      {"ulp_bins", UlpHistogram::kTitles},
+                {"different", different}, {"not_compared", skipped}, {"tensors", list}}
+        .dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace diopi
