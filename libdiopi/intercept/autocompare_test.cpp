@@ -1,0 +1,143 @@
+#include "intercept/autocompare.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "intercept/testing.hpp"
+#include "runtime/async_device.hpp"
+
+namespace diopi {
+
+namespace {
+
+using namespace testing;
+using Catch::Matchers::Contains;
+
+const Backend& cpu() { return **find_backend("cpu"); }
+
+diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t other, const diopiScalar_t*) {
+    for (int64_t i = 0; i < out->numel(); ++i) {
+        out->data_as<float>()[i] = input->data_as<float>()[i] + other->data_as<float>()[i] + (i == 1 ? 0.5f : 0.0f);
+    }
+    input->data_as<float>()[0] += 1;  // a const input that is written
+    return diopiSuccess;
+}
+
+diopiError_t failing_add(diopiContextHandle_t) { return diopiErrorOccurred; }
+
+/// A backend on memory of its own with one function.
+struct Chip {
+    Chip(const char* function, AnyFunction is) {
+        table.assign(rows().size(), nullptr);
+        table[find_row(function)->index()] = is;
+        backend.emplace("chip", device, table);
+        auto made = Side::create(*backend);
+        REQUIRE(made.ok());
+        side = std::move(*made);
+    }
+
+    AsyncDevice device;
+    std::vector<AnyFunction> table;
+    std::optional<Backend> backend;
+    std::unique_ptr<Side> side;
+};
+
+struct Seen {
+    std::vector<ComparedTensor> tensors;
+    std::string skipped;
+    Outcome outcome;
+};
+
+Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact = false) {
+    auto other = Side::create(against), reference = Side::create(reference_backend());
+    REQUIRE((other.ok() && reference.ok()));
+    const ToleranceTable tolerances;
+    Seen seen;
+    Autocompare autocompare(**other, tolerances, [&](const ComparedCall& call_compared) {
+        seen.tensors = call_compared.tensors;
+        seen.skipped = call_compared.skipped;
+    });
+    if (exact) autocompare.ask(**reference);
+    Chain chain(*chip.backend);
+    chain.add(autocompare);
+    seen.outcome = chain.run(call, chip.side->context());
+    return seen;
+}
+
+Call add_on(Device& device) {
+    Call call(*find_row("diopiAdd"));
+    call["out"] = floats_on(device, {0, 0, 0});
+    call["input"] = floats_on(device, {1, 2, 3});
+    call["other"] = floats_on(device, {10, 20, 30});
+    call["alpha"] = Scalar::of(1.0);
+    return call;
+}
+
+}  // namespace
+
+TEST_CASE("equal answers are allclose, inputs included", "[intercept][autocompare]") {
+    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device);
+    const Seen seen = compared(chip, call);
+    REQUIRE(seen.outcome.ok());
+    REQUIRE(seen.tensors.size() == 3);
+    for (const ComparedTensor& tensor : seen.tensors) CHECK(tensor.allclose);
+    CHECK(seen.tensors[0].place == "out");
+    CHECK(seen.tensors[0].role == ComparedTensor::Role::kOutput);
+    CHECK(seen.tensors[2].place == "other");
+    CHECK(seen.tensors[2].role == ComparedTensor::Role::kInput);
+    CHECK(seen.tensors[2].nth == 1);
+}
+
+TEST_CASE("a wrong element and a written input are differences", "[intercept][autocompare]") {
+    Chip chip("diopiAdd", reinterpret_cast<AnyFunction>(&half_wrong_add));
+    Call call = add_on(chip.device);
+    const Seen seen = compared(chip, call);
+    REQUIRE(seen.tensors.size() == 3);
+    CHECK_FALSE(seen.tensors[0].allclose);
+    CHECK(seen.tensors[0].deviation.max_abs == Approx(0.5));
+    CHECK_FALSE(seen.tensors[1].allclose);
+    CHECK(seen.tensors[2].allclose);
+}
+
+TEST_CASE("the reference answers as the other side, and as the oracle", "[intercept][autocompare]") {
+    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device);
+    const Seen seen = compared(chip, call, reference_backend(), true);
+    REQUIRE(seen.tensors.size() == 3);
+    CHECK(seen.tensors[0].allclose);
+    CHECK(seen.tensors[0].expected->dtype == Dtype::float32);
+    REQUIRE(seen.tensors[0].exact != nullptr);
+    CHECK(seen.tensors[0].exact->dtype == Dtype::float64);
+    CHECK(seen.tensors[0].exact->data_as<double>()[2] == 33);
+}
+
+TEST_CASE("what the other side lacks, or fails at, is said and changes nothing", "[intercept][autocompare]") {
+    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device);
+    const std::vector<AnyFunction> nothing(rows().size(), nullptr);
+    const Seen lacking = compared(chip, call, Backend("empty", cpu_device(), nothing));
+    CHECK(lacking.outcome.ok());
+    CHECK_THAT(lacking.skipped, Contains("empty does not implement it"));
+
+    std::vector<AnyFunction> failing(rows().size(), reinterpret_cast<AnyFunction>(&failing_add));
+    const Seen failed = compared(chip, call, Backend("broken", cpu_device(), failing));
+    CHECK(failed.outcome.ok());
+    CHECK_THAT(failed.skipped, Contains("broken: diopiErrorOccurred"));
+    CHECK(floats_of(chip.side->context(), *call.tensor("out")) == std::vector<float>{11, 22, 33});
+}
+
+TEST_CASE("random numbers are not compared", "[intercept][autocompare]") {
+    Chip chip("diopiNormalInp", cpu().function(*find_row("diopiNormalInp")));
+    Generator generator{1, 0};
+    Call call(*find_row("diopiNormalInp"));
+    call["inout"] = floats_on(chip.device, std::vector<float>(8, 0));
+    call["mean"] = 0.0;
+    call["std"] = 1.0;
+    call["generator"] = diopiGeneratorHandle_t{&generator};
+    const Seen seen = compared(chip, call);
+    CHECK(seen.outcome.ok());
+    CHECK_THAT(seen.skipped, Contains("random"));
+}
+
+}  // namespace diopi

@@ -1,0 +1,132 @@
+// Dump, overflow check, call timer and tolerances, alone and together on one chain.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+
+#include "intercept/autocompare.hpp"
+#include "intercept/call_timer.hpp"
+#include "intercept/dump.hpp"
+#include "intercept/fallback.hpp"
+#include "intercept/overflow.hpp"
+#include "intercept/sim_backend.hpp"
+#include "intercept/testing.hpp"
+
+namespace diopi {
+
+namespace {
+
+using namespace testing;
+using Catch::Matchers::Contains;
+
+const Backend& cpu() { return **find_backend("cpu"); }
+
+Call add_on(Device& device, float first = 1) {
+    Call call(*find_row("diopiAdd"));
+    call["out"] = floats_on(device, {0, 0});
+    call["input"] = floats_on(device, {first, 2});
+    call["other"] = floats_on(device, {10, 20});
+    call["alpha"] = Scalar::of(1.0);
+    return call;
+}
+
+std::vector<std::string> dumped(DumpLevel level) {
+    std::vector<std::string> lines;
+    Dump dump(level, [&](const std::string& line) { lines.push_back(line); });
+    Chain chain(cpu());
+    chain.add(dump);
+    Context context(cpu_device());
+    Call call = add_on(cpu_device());
+    REQUIRE(chain.run(call, context).ok());
+    return lines;
+}
+
+AbsRel found(const ToleranceTable& table, std::string_view function, Dtype dtype) {
+    return table.find(Call(*find_row(function)), dtype);
+}
+
+}  // namespace
+
+TEST_CASE("a dump shows names, then arguments, then values", "[intercept][dump]") {
+    CHECK(dumped(DumpLevel::kNames) == std::vector<std::string>{"[dump 0] add (diopiAdd)"});
+    const auto arguments = dumped(DumpLevel::kArguments);
+    REQUIRE(arguments.size() == 5);
+    CHECK_THAT(arguments[1], Contains("in  input: float32[2]"));
+    CHECK_THAT(arguments[3], Contains("in  alpha: 1"));
+    CHECK_THAT(arguments[4], Contains("out out: float32[2]"));
+    const auto values = dumped(DumpLevel::kValues);
+    CHECK_THAT(values[4], Contains("input = [1, 2]"));
+    CHECK_THAT(values.back(), Contains("out = [11, 22]"));
+}
+
+TEST_CASE("the overflow check counts NaN and infinity, and gives the figures of the rest", "[intercept][overflow]") {
+    const TensorPtr values = floats_on(
+        cpu_device(), {3, std::numeric_limits<float>::quiet_NaN(), -1, std::numeric_limits<float>::infinity(), 4});
+    const TensorFigures figures = figures_of(*values);
+    CHECK(figures.numel == 5);
+    CHECK(figures.inf_or_nan == 2);
+    CHECK(figures.min == -1);
+    CHECK(figures.max == 4);
+    CHECK(figures.mean == 2);
+    CHECK(figures.std == Approx(std::sqrt(14.0 / 3)));
+    CHECK(figures.norm == Approx(std::sqrt(26.0)));
+}
+
+TEST_CASE("the most particular tolerance holds, and options go before the environment", "[intercept][tolerances]") {
+    ToleranceTable table;
+    CHECK(found(table, "diopiAdd", Dtype::float32) == AbsRel{1e-4, 1e-4});
+    CHECK(found(table, "diopiAdd", Dtype::int64) == AbsRel{0, 0});
+    table.add(ToleranceTable::Source::kEnvironment, "add", Dtype::float16, {9, 9});
+    table.add(ToleranceTable::Source::kEnvironment, "", std::nullopt, {8, 8});
+    CHECK(found(table, "diopiAdd", Dtype::float16) == AbsRel{9, 9});
+    CHECK(found(table, "diopiMul", Dtype::float16) == AbsRel{8, 8});
+    REQUIRE(table.add_option("1,2").ok());
+    CHECK(found(table, "diopiAdd", Dtype::float16) == AbsRel{1, 2});
+    REQUIRE(table.add_option("float16=3").ok());
+    CHECK(found(table, "diopiAdd", Dtype::float16) == AbsRel{3, 3});
+    REQUIRE(table.add_option("add=4,0").ok());
+    CHECK(found(table, "diopiAdd", Dtype::float16) == AbsRel{4, 0});
+    REQUIRE(table.add_option("add:float16=5e-3, 1e-4").ok());
+    CHECK(found(table, "diopiAdd", Dtype::float16) == AbsRel{5e-3, 1e-4});
+    CHECK(found(table, "diopiAdd", Dtype::float32) == AbsRel{4, 0});
+}
+
+TEST_CASE("what is no tolerance is refused", "[intercept][tolerances]") {
+    ToleranceTable table;
+    for (const char* text : {"", "x", "1,", "-1", "1,2,3", "add=", "add:float99=1", "nan"}) {
+        INFO(text);
+        CHECK_FALSE(table.add_option(text).ok());
+    }
+}
+
+TEST_CASE("dump, comparison, fallback, timer and overflow check work on one chain", "[intercept][chain]") {
+    SimOptions options;
+    options.dtypes = {Dtype::float16};  // so that the call falls back
+    SimBackend sim(std::move(options));
+    auto here = Side::create(sim.backend()), against = Side::create(reference_backend()), other = Side::create(cpu());
+    REQUIRE((here.ok() && against.ok() && other.ok()));
+    int dumps = 0, compares = 0, fallbacks = 0, times = 0, overflows = 0;
+    const ToleranceTable tolerances;
+    FallbackLists lists;
+    Dump dump(DumpLevel::kValues, [&](const std::string&) { ++dumps; });
+    OverflowCheck overflow([&](const OverflowEvent& event) { overflows += event.figures.inf_or_nan > 0 ? 1 : 0; });
+    Autocompare compare(**against, tolerances,
+                        [&](const ComparedCall& call) { compares += call.allclose() ? 1 : 100; });
+    CallTimer timer([&](const Call&, double seconds) { times += seconds > 0 ? 1 : 0; });
+    Fallback fallback(**other, lists, [&](const FallbackEvent&) { ++fallbacks; });
+    Chain chain(sim.backend());
+    for (Interceptor* tool : std::initializer_list<Interceptor*>{&dump, &overflow, &compare, &timer, &fallback, &sim}) {
+        chain.add(*tool);
+    }
+    Call call = add_on(sim.device(), std::numeric_limits<float>::infinity());
+    const Outcome outcome = chain.run(call, (*here)->context());
+    INFO(outcome.message);
+    REQUIRE(outcome.ok());
+    CHECK(dumps > 5);
+    CHECK(compares == 1);
+    CHECK(fallbacks == 1);
+    CHECK(times == 1);
+    CHECK(overflows == 1);
+}
+
+}  // namespace diopi
