@@ -11,6 +11,9 @@ namespace diopi {
 
 namespace {
 
+/// Storage from which on it is worth a copy to be rid of the room between a tensor's elements.
+constexpr size_t kMuchRoom = size_t{64} << 20;
+
 /// The tensor's storage where the host can read it: not copied if it lies there.
 Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
     const Storage& storage = tensor.storage;
@@ -116,6 +119,17 @@ Status PlacedCall::gaps_untouched(Context& context) {
         if (stray == 0) continue;
         return failed("wrote " + std::to_string(stray) + " bytes between the elements of " +
                       std::string(call_.row->args()[arg].name) + ": it has strides " + to_string(tensor.strides));
+    }
+    return {};
+}
+
+Status PlacedCall::give_up_gaps(Context& context) {
+    for (const size_t arg : outputs_) {
+        auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+        if (tensor->storage.nbytes < 2 * tensor->nbytes() || tensor->storage.nbytes < kMuchRoom) continue;
+        auto dense = to_host(*context.device, context.stream, *tensor);
+        if (!dense.ok()) return dense.status();
+        tensor = std::move(*dense);
     }
     return {};
 }
