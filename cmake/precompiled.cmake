@@ -1,4 +1,4 @@
-# Precompiled headers take a third off a clean build (docs/building.md). They hold none of our own, so that no edit
+# Precompiled headers keep a clean build short (docs/building.md). They hold none of our own, so that no edit
 # makes them anew. Each source still names what it needs: the presets dev and tidy build without them.
 if(DIOPI_TIDY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     # clang reads none of GCC's, and ccache keeps nothing that was compiled with one.
