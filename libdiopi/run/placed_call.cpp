@@ -1,12 +1,48 @@
 #include "run/placed_call.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
+#include <memory>
 
 #include "core/strided.hpp"
 #include "run/random_check.hpp"
 
 namespace diopi {
+
+namespace {
+
+/// Storage from which on it is worth a copy to be rid of the room between a tensor's elements.
+constexpr size_t kMuchRoom = size_t{64} << 20;
+
+/// The tensor's storage where the host can read it: not copied if it lies there.
+Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
+    const Storage& storage = tensor.storage;
+    if (storage.device == diopi_host) return std::shared_ptr<const void>(storage.memory);
+    auto bytes = cpu_device().allocate(storage.nbytes);
+    if (!bytes.ok()) return bytes.error();
+    Device& device = *context.device;
+    Status s = device.copy_to_host(context.stream, bytes->get(), storage.memory.get(), storage.nbytes);
+    if (s.ok()) s = device.synchronize(context.stream);
+    if (!s.ok()) return s.error();
+    return std::shared_ptr<const void>(std::move(*bytes));
+}
+
+int64_t count_others(const uint8_t* bytes, size_t size, int pattern) {
+    return std::count_if(bytes, bytes + size, [&](uint8_t byte) { return byte != pattern; });
+}
+
+/// Bytes between the elements that are not of the pattern: all such bytes but those of the elements, which share none.
+int64_t stray_bytes(const Tensor& tensor, const void* storage, int pattern) {
+    const auto* bytes = static_cast<const uint8_t*>(storage);
+    const size_t size = size_of(tensor.dtype);
+    int64_t stray = count_others(bytes, tensor.storage.nbytes, pattern);
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        stray -= count_others(bytes + static_cast<size_t>(tensor.offset + offset) * size, size, pattern);
+    });
+    return stray;
+}
+
+}  // namespace
 
 Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Poison poison) {
     PlacedCall placed(step.call, poison);
@@ -77,23 +113,23 @@ Status PlacedCall::gaps_untouched(Context& context) {
     for (const size_t arg : outputs_) {
         const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
         if (tensor.storage.nbytes == tensor.nbytes() || is_spread(tensor)) continue;
-        auto bytes = cpu_device().allocate(tensor.storage.nbytes);
-        if (!bytes.ok()) return bytes.status();
-        auto* storage = static_cast<uint8_t*>(bytes->get());
-        Status s =
-            context.device->copy_to_host(context.stream, storage, tensor.storage.memory.get(), tensor.storage.nbytes);
-        if (s.ok()) s = context.device->synchronize(context.stream);
-        if (!s.ok()) return s;
-        const int pattern = poison_byte(tensor.dtype, poison_);
-        const size_t size = size_of(tensor.dtype);
-        for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
-            std::memset(storage + static_cast<size_t>(tensor.offset + offset) * size, pattern, size);
-        });
-        const auto stray =
-            std::count_if(storage, storage + tensor.storage.nbytes, [&](uint8_t byte) { return byte != pattern; });
+        auto storage = host_storage(tensor, context);
+        if (!storage.ok()) return storage.status();
+        const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
         if (stray == 0) continue;
         return failed("wrote " + std::to_string(stray) + " bytes between the elements of " +
                       std::string(call_.row->args()[arg].name) + ": it has strides " + to_string(tensor.strides));
+    }
+    return {};
+}
+
+Status PlacedCall::give_up_gaps(Context& context) {
+    for (const size_t arg : outputs_) {
+        auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+        if (tensor->storage.nbytes < 2 * tensor->nbytes() || tensor->storage.nbytes < kMuchRoom) continue;
+        auto dense = to_host(*context.device, context.stream, *tensor);
+        if (!dense.ok()) return dense.status();
+        tensor = std::move(*dense);
     }
     return {};
 }

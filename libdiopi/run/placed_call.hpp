@@ -23,6 +23,8 @@ class PlacedCall {
     [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
     /// The tensor at an argument in host memory, after the call.
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
+    /// After the call and its checks: what was placed with room between its elements goes on as a dense host tensor.
+    [[nodiscard]] Status give_up_gaps(Context& context);
     /// Whether every const tensor still holds what it held before the call.
     [[nodiscard]] Status inputs_unchanged(Placement& placement);
     /// Whether nothing was written between the elements of an output that is no dense tensor.

@@ -177,6 +177,7 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     }
     if (!first->outcome.ok()) return fail_step(result, first->outcome.message);
     judge_integrity(*first, result);
+    if (Status s = first->placed.give_up_gaps(*context_); !s.ok()) return fail_step(result, s);
     if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, expected, *first, result);
     for (const ArgTensor& value : expected) {
         auto actual = first->placed.host_tensor(value.arg, *context_);

@@ -12,6 +12,7 @@ namespace {
 
 /// The expected value in the output's own dtype, as the backward function of a framework would receive it.
 Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
+    if (wide->dtype == dtype && wide->is_contiguous()) return wide;
     auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
     if (out.ok()) narrow(*wide, **out);
     return out;
@@ -132,6 +133,9 @@ Result<Step> CaseSteps::plan_backward() {
         if (!tensor.ok()) return tensor.error();
         forward->call.args[output.arg] = *tensor;
     }
+    // The last step: nothing asks for the expected outputs of the forward call again.
+    saved = std::vector<Expected>{};
+    forward_.reset();
     auto grad = incoming_gradient(forward->outputs.front().spec);
     if (!grad.ok()) return grad.error();
     auto call = bind_backward(*rows_.backward, *case_, forward->call, *grad);
