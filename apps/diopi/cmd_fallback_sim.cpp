@@ -1,6 +1,8 @@
 /// diopi fallback-sim: what if these operators ran on the CPU, and which of them is to blame?
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <memory>
 
