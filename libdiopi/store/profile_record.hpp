@@ -16,6 +16,9 @@ struct TimedRun {
     double start = 0;   ///< since Profile's beginning, by the host's clock
     double cpu = 0;     ///< from the call to its return on the host
     double device = 0;  ///< between the device's events around it; 0 on a device without a clock of its own
+    /// Which pass over all calls it belongs to: samples of one pass share the machine's mood, so that passes rather than
+    /// samples are independent. In the replay of a capture each run is a pass.
+    int64_t pass = 0;
     bool operator==(const TimedRun&) const = default;
 };
 
@@ -49,20 +52,14 @@ struct Roofs {
         Dtype dtype = Dtype::float32;
         double flops = 0;  ///< per second
     };
-    double copy = 0;  ///< bytes read and written per second; 0: not measured
+    struct Copy {
+        int64_t bytes = 0;  ///< read and written by one call
+        double rate = 0;    ///< of them per second
+    };
+    std::vector<Copy> copies;  ///< ascending sizes: from those that stay in a cache to those that do not
     std::vector<Matmul> matmul;
-    double empty_call = 0;    ///< seconds of a call that does next to nothing
-    double noise_floor = 0;   ///< by how much two halves of one measurement differ: an A/A comparison, relative
-    double cache_copy = 0;    ///< bytes per second of a copy that stays in the last-level cache; 0: not measured
+    double empty_call = 0;    ///< seconds of a call on one element; 0: not measured
     int64_t cache_bytes = 0;  ///< size of the last-level cache; 0: not known
-
-    /// Operations per second with this dtype; 0: not measured.
-    [[nodiscard]] double flops_of(Dtype dtype) const {
-        for (const Matmul& roof : matmul) {
-            if (roof.dtype == dtype) return roof.flops;
-        }
-        return 0;
-    }
 };
 
 struct Profile {
@@ -72,6 +69,8 @@ struct Profile {
     std::string device_kind;       ///< "CUDA" in the titles of device columns; empty without them
     uint64_t seed = 0;
     Roofs roofs;
+    /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
+    std::vector<double> pace;
     std::vector<ProfiledCall> calls;  ///< in the order in which they ran
 };
 
