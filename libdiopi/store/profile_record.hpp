@@ -16,8 +16,8 @@ struct TimedRun {
     double start = 0;   ///< since Profile's beginning, by the host's clock
     double cpu = 0;     ///< from the call to its return on the host
     double device = 0;  ///< between the device's events around it; 0 on a device without a clock of its own
-    /// Which pass over all calls it belongs to: samples of one pass share the machine's mood, so that passes rather than
-    /// samples are independent. In the replay of a capture each run is a pass.
+    /// Which pass over all calls it belongs to. Samples of one pass share the machine's mood: passes are independent,
+    /// samples are not. In the replay of a capture each run is a pass.
     int64_t pass = 0;
     bool operator==(const TimedRun&) const = default;
 };
