@@ -19,6 +19,7 @@ struct TimedRun {
     /// Which pass over all calls it belongs to. Samples of one pass share the machine's mood: passes are independent,
     /// samples are not. In the replay of a capture each run is a pass.
     int64_t pass = 0;
+    double device_start = 0;  ///< since Profile's beginning, by the device's clock; as device
     bool operator==(const TimedRun&) const = default;
 };
 
@@ -36,7 +37,7 @@ struct ProfiledCall {
     std::vector<std::vector<int64_t>> shapes;  ///< of the input tensors, in the order of the arguments
     Dtype dtype = Dtype::float32;              ///< of the first of them
     std::vector<TimedRun> runs;
-    int64_t batch = 1;      ///< calls in one sample; TimedRun holds their mean
+    int64_t batch = 1;      ///< calls in one sample: TimedRun::cpu and device are their mean
     int64_t warmup = 0;     ///< calls before the first sample
     std::string stop;       ///< "converged", "noise plateau", "time limit"; empty: as many runs as were asked for
     int64_t allocated = 0;  ///< bytes that one call allocates: outputs made for it and workspace
