@@ -23,6 +23,8 @@ constexpr double kFarOut = 3;
 /// With so many calls the noise floor is known well enough to count as kPooledFreedom more degrees of freedom.
 constexpr size_t kManyCalls = 10;
 constexpr int kPooledFreedom = 20;
+/// Of so many ratios the spread tells the noise between runs.
+constexpr size_t kManyRatios = 20;
 
 /// The passes that have samples, each as evenly spaced quantiles.
 Passes condensed(const Passes& passes) {
@@ -81,6 +83,22 @@ double noise_floor(std::span<const SpeedPair> pairs, Passes SpeedPair::*side) {
     return median(std::move(noises));
 }
 
+/// What the ratios of many calls have in common, and their spread around it: of two runs at different times most calls
+/// show nothing but the machine. Standard deviation of the logarithm: by the median deviation, or by the one that nine
+/// in ten calls keep below where that is larger, because a busy machine strikes some calls harder than most.
+double common_noise(const std::vector<SpeedComparison>& comparisons) {
+    if (comparisons.size() < kManyRatios) return 0;
+    std::vector<double> logs, deviations;
+    for (const SpeedComparison& comparison : comparisons) logs.push_back(std::log(comparison.ratio.value));
+    const double centre = median(logs);
+    for (const double x : logs) deviations.push_back(std::abs(x - centre));
+    std::ranges::sort(deviations);
+    // Standard deviations of the normal distribution.
+    constexpr double kHalf = 0.6745, kNineTenths = 1.6449;
+    const double spread = std::max(quantile(deviations, 0.5) / kHalf, quantile(deviations, 0.9) / kNineTenths);
+    return std::hypot(centre, spread);
+}
+
 /// The t that a p-value belongs to.
 double student_t(double p, int freedom) {
     double low = 0, high = 1e4;
@@ -89,6 +107,16 @@ double student_t(double p, int freedom) {
         (student_p(middle, freedom) > p ? low : high) = middle;
     }
     return high;
+}
+
+/// Interval and p-value of a ratio whose noise is known.
+void settle(SpeedComparison& made, double noise, int freedom) {
+    made.noise = noise;
+    const double effect = std::log(made.ratio.value);
+    const double widest = std::exp(student_t(0.05, freedom) * noise);
+    made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
+    made.ratio.high = std::max(made.ratio.high, made.ratio.value * widest);
+    made.p = noise > 0 ? student_p(effect / noise, freedom) : (effect == 0 ? 1 : 0);
 }
 
 SpeedVerdict judge(const SpeedComparison& comparison, bool is_change, double least_effect) {
@@ -218,30 +246,28 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     const double old_floor = noise_floor(pairs, &SpeedPair::base), new_floor = noise_floor(pairs, &SpeedPair::now);
     const int pooled = pairs.size() >= kManyCalls ? kPooledFreedom : 0;
     std::vector<SpeedComparison> comparisons;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        SpeedComparison& made = comparisons.emplace_back();
+        made.ratio = median_ratio(pairs[i].base, pairs[i].now, i + 1);
+        for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
+    }
+    const double common = common_noise(comparisons);
     std::vector<double> p_values;
     for (size_t i = 0; i < pairs.size(); ++i) {
-        const SpeedPair& pair = pairs[i];
-        SpeedComparison made;
-        made.ratio = median_ratio(pair.base, pair.now, i + 1);
-        for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
-        const int before = count_passes(pair.base), after = count_passes(pair.now);
+        SpeedComparison& made = comparisons[i];
+        const int before = count_passes(pairs[i].base), after = count_passes(pairs[i].now);
         const int freedom = before + after - 2 + pooled;
-        if (before > 0 && after > 0 && freedom > 0) {
-            const double old_noise = std::max(pass_noise(pair.base), old_floor);
-            const double new_noise = std::max(pass_noise(pair.now), new_floor);
-            made.noise = std::sqrt(old_noise * old_noise / before + new_noise * new_noise / after +
-                                   options.drift_noise * options.drift_noise);
-            const double effect = std::log(made.ratio.value);
-            const double widest = std::exp(student_t(0.05, freedom) * made.noise);
-            made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
-            made.ratio.high = std::max(made.ratio.high, made.ratio.value * widest);
-            made.p = made.noise > 0 ? student_p(effect / made.noise, freedom) : (effect == 0 ? 1 : 0);
-        } else {
+        if (before == 0 || after == 0 || freedom == 0) {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();
+        } else {
+            const double old_noise = std::max(pass_noise(pairs[i].base), old_floor);
+            const double new_noise = std::max(pass_noise(pairs[i].now), new_floor);
+            const double own = std::sqrt(old_noise * old_noise / before + new_noise * new_noise / after +
+                                         options.drift_noise * options.drift_noise);
+            settle(made, std::max(own, common), freedom);
         }
         p_values.push_back(made.p);
-        comparisons.push_back(made);
     }
     const std::vector<bool> changed = benjamini_hochberg(p_values, options.false_discovery);
     for (size_t i = 0; i < comparisons.size(); ++i) {

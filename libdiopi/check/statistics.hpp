@@ -87,7 +87,8 @@ struct SpeedComparison {
 };
 
 /// Judges all calls of two runs together. The noise of a call is never taken to be less than the median noise of all
-/// calls of its run (the noise floor), because few passes may agree by chance.
+/// calls of its run (the noise floor), because few passes may agree by chance; nor, among many calls, less than what
+/// the ratios of most of them have in common and differ by: that is the machine at two times.
 [[nodiscard]] std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options);
 
 }  // namespace diopi

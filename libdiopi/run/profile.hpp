@@ -27,7 +27,7 @@ struct ProfileOptions {
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
-    int passes = 5;
+    int passes = 8;
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
     /// Asked between calls; how many calls times passes are done.

@@ -73,7 +73,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     const auto profile = profile_cases({add_case({64, 1024})}, options);
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 2);
-    CHECK(profile->pace.size() == 5);
+    CHECK(profile->pace.size() == 8);
     const ProfiledCall& call = profile->calls.front();
     CHECK(call.trouble == "");
     CHECK(call.function == "diopiAdd");
@@ -81,7 +81,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
     CHECK(call.bytes == 3 * 64 * 1024 * 4);
     CHECK(call.allocated == 64 * 1024 * 4);
-    CHECK(passes_of(call, false).size() == 5);
+    CHECK(passes_of(call, false).size() == 8);
     CHECK(summary_of(call, false).median > 0);
     CHECK(profile->calls[1].name == "add_inp");
     CHECK(profile->calls[1].allocated == 0);
@@ -132,6 +132,22 @@ TEST_CASE("roofs are measured through the backend, and larger copies are no fast
     CHECK(matmul_roof(*roofs, Dtype::float64) == 0);
     CHECK(roofs->empty_call > 0);
     CHECK(roofs->empty_call < 1e-3);
+}
+
+TEST_CASE("of two measurements of the roofs the better figures count") {
+    Roofs a, b;
+    a.copies = {{1000, 4e9}, {2000, 1e9}};
+    b.copies = {{1000, 3e9}, {2000, 2e9}};
+    a.matmul = {{Dtype::float32, 1e9}};
+    b.matmul = {{Dtype::float32, 3e9}};
+    a.empty_call = 2e-7;
+    b.empty_call = 1e-7;
+    const Roofs best = better(a, b);
+    CHECK(best.copies[0].rate == 4e9);
+    CHECK(best.copies[1].rate == 2e9);
+    CHECK(matmul_roof(best, Dtype::float32) == 3e9);
+    CHECK(best.empty_call == 1e-7);
+    CHECK(better({}, b).empty_call == 1e-7);
 }
 
 TEST_CASE("the roof of a call is that of its size, and the slower one of bytes and operations") {

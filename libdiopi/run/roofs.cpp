@@ -211,6 +211,17 @@ Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtype
     return roofs;
 }
 
+Roofs better(Roofs a, const Roofs& b) {
+    if (a.copies.empty() && a.matmul.empty()) return b;
+    for (Roofs::Copy& copy : a.copies) {
+        const auto other = std::ranges::find(b.copies, copy.bytes, &Roofs::Copy::bytes);
+        if (other != b.copies.end()) copy.rate = std::max(copy.rate, other->rate);
+    }
+    for (Roofs::Matmul& roof : a.matmul) roof.flops = std::max(roof.flops, matmul_roof(b, roof.dtype));
+    if (b.empty_call > 0) a.empty_call = std::min(a.empty_call, b.empty_call);
+    return a;
+}
+
 double copy_roof(const Roofs& roofs, double bytes) {
     double roof = 0;
     for (size_t i = 0; i < roofs.copies.size(); ++i) {

@@ -13,6 +13,9 @@ namespace diopi {
 /// that it can multiply, a call on one element. What the backend cannot do stays unmeasured. About a second.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
+/// Of two measurements of one device, the better figure each.
+[[nodiscard]] Roofs better(Roofs a, const Roofs& b);
+
 /// Bytes per second at best for a call that moves so many: what copies of that size and larger ones reached. 0: not
 /// measured.
 [[nodiscard]] double copy_roof(const Roofs& roofs, double bytes);

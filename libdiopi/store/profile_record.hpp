@@ -47,7 +47,7 @@ struct ProfiledCall {
     std::string trouble;    ///< why there are no runs
 };
 
-/// What the machine gives at best, measured at the start.
+/// What the machine gives at best, measured at the start and at the end.
 struct Roofs {
     struct Matmul {
         Dtype dtype = Dtype::float32;
