@@ -107,8 +107,9 @@ void interceptor(benchmark::State& state) {
 }  // namespace
 
 void register_profile() {
-    for (const auto& [name, function] :
-         {std::pair{"profile/add_8MiB", add}, std::pair{"profile/matmul_1024", matmul}}) {
+    const std::pair<const char*, void (*)(benchmark::State&)> all[] = {{"profile/add_8MiB", add},
+                                                                       {"profile/matmul_1024", matmul}};
+    for (const auto& [name, function] : all) {
         benchmark::RegisterBenchmark(name, function)
             ->UseManualTime()
             ->Iterations(kRounds)

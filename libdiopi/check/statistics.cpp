@@ -1,6 +1,7 @@
 #include "check/statistics.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -25,6 +26,9 @@ constexpr size_t kManyCalls = 10;
 constexpr int kPooledFreedom = 20;
 /// Of so many ratios the spread tells the noise between runs.
 constexpr size_t kManyRatios = 20;
+/// Their tails are longer than the normal distribution's: measured between runs on a machine with other work to do, the
+/// largest of 200 lay 5 to 8 deviations out. Degrees of freedom of a t that is as long.
+constexpr int kLongTails = 8;
 
 /// The passes that have samples, each as evenly spaced quantiles.
 Passes condensed(const Passes& passes) {
@@ -83,11 +87,16 @@ double noise_floor(std::span<const SpeedPair> pairs, Passes SpeedPair::*side) {
     return median(std::move(noises));
 }
 
+/// Noise between two runs, as standard deviations of a ratio's logarithm.
+struct CommonNoise {
+    double typical = 0;  ///< that half of the calls keep below
+    double bad = 0;      ///< that nine in ten keep below: a busy machine strikes some calls harder than most
+};
+
 /// What the ratios of many calls have in common, and their spread around it: of two runs at different times most calls
-/// show nothing but the machine. Standard deviation of the logarithm: by the median deviation, or by the one that nine
-/// in ten calls keep below where that is larger, because a busy machine strikes some calls harder than most.
-double common_noise(const std::vector<SpeedComparison>& comparisons) {
-    if (comparisons.size() < kManyRatios) return 0;
+/// show nothing but the machine.
+CommonNoise common_noise(const std::vector<SpeedComparison>& comparisons) {
+    if (comparisons.size() < kManyRatios) return {};
     std::vector<double> logs, deviations;
     for (const SpeedComparison& comparison : comparisons) logs.push_back(std::log(comparison.ratio.value));
     const double centre = median(logs);
@@ -95,8 +104,8 @@ double common_noise(const std::vector<SpeedComparison>& comparisons) {
     std::ranges::sort(deviations);
     // Standard deviations of the normal distribution.
     constexpr double kHalf = 0.6745, kNineTenths = 1.6449;
-    const double spread = std::max(quantile(deviations, 0.5) / kHalf, quantile(deviations, 0.9) / kNineTenths);
-    return std::hypot(centre, spread);
+    const double typical = quantile(deviations, 0.5) / kHalf, bad = quantile(deviations, 0.9) / kNineTenths;
+    return {std::hypot(centre, typical), std::hypot(centre, std::max(typical, bad))};
 }
 
 /// The t that a p-value belongs to.
@@ -109,14 +118,16 @@ double student_t(double p, int freedom) {
     return high;
 }
 
-/// Interval and p-value of a ratio whose noise is known.
-void settle(SpeedComparison& made, double noise, int freedom) {
-    made.noise = noise;
+/// Interval and p-value of a ratio with this noise of its own. The interval is that of a typical call; to be named as a
+/// change a ratio must stand out of the bad ones, too.
+void settle(SpeedComparison& made, double own, const CommonNoise& common, int freedom) {
+    made.noise = std::max(own, common.typical);
     const double effect = std::log(made.ratio.value);
-    const double widest = std::exp(student_t(0.05, freedom) * noise);
+    const double widest = std::exp(student_t(0.05, freedom) * made.noise);
     made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
     made.ratio.high = std::max(made.ratio.high, made.ratio.value * widest);
-    made.p = noise > 0 ? student_p(effect / noise, freedom) : (effect == 0 ? 1 : 0);
+    const double worst = std::max(own, common.bad);
+    made.p = worst > 0 ? student_p(effect / worst, freedom) : (effect == 0 ? 1 : 0);
 }
 
 SpeedVerdict judge(const SpeedComparison& comparison, bool is_change, double least_effect) {
@@ -244,19 +255,20 @@ std::string_view name(SpeedVerdict verdict) {
 
 std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options) {
     const double old_floor = noise_floor(pairs, &SpeedPair::base), new_floor = noise_floor(pairs, &SpeedPair::now);
-    const int pooled = pairs.size() >= kManyCalls ? kPooledFreedom : 0;
+    const bool many = pairs.size() >= kManyRatios;
+    const int pooled = pairs.size() >= kManyCalls && !many ? kPooledFreedom : 0;
     std::vector<SpeedComparison> comparisons;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons.emplace_back();
         made.ratio = median_ratio(pairs[i].base, pairs[i].now, i + 1);
         for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
     }
-    const double common = common_noise(comparisons);
+    const CommonNoise common = common_noise(comparisons);
     std::vector<double> p_values;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
         const int before = count_passes(pairs[i].base), after = count_passes(pairs[i].now);
-        const int freedom = before + after - 2 + pooled;
+        const int freedom = std::min(before + after - 2 + pooled, many ? kLongTails : INT_MAX);
         if (before == 0 || after == 0 || freedom == 0) {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();
@@ -265,7 +277,7 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
             const double new_noise = std::max(pass_noise(pairs[i].now), new_floor);
             const double own = std::sqrt(old_noise * old_noise / before + new_noise * new_noise / after +
                                          options.drift_noise * options.drift_noise);
-            settle(made, std::max(own, common), freedom);
+            settle(made, own, common, freedom);
         }
         p_values.push_back(made.p);
     }
