@@ -108,7 +108,7 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     table.shapes = output.grouping != ProfileGrouping::kName;
     table.cases = output.grouping == ProfileGrouping::kCall;
     const int width = std::clamp(terminal_width(stdout), kNarrowest, kWidest);
-    if (!output.quiet) fmt::print("{}", profile_table(profile, rows, table, width, use_colour(stdout)));
+    if (!output.quiet) fmt::print("{}\n", profile_table(profile, rows, table, width, use_colour(stdout)));
     fmt::print("{}", profile_footer(profile, rows));
     const auto measured =
         std::ranges::count_if(profile.calls, [](const ProfiledCall& call) { return !call.runs.empty(); });

@@ -173,6 +173,24 @@ std::string choose(std::vector<TableColumn>& columns, const std::vector<ProfileR
     return left_out;
 }
 
+/// Broken behind commas into lines of `width` columns.
+std::string wrapped(const std::string& text, int width) {
+    std::string lines;
+    size_t line = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t comma = text.find(", ", at);
+        const std::string piece = text.substr(at, comma == std::string::npos ? comma : comma + 2 - at);
+        if (line > 0 && line + piece.size() > static_cast<size_t>(width)) {
+            lines += "\n";
+            line = 0;
+        }
+        lines += piece;
+        line += piece.size();
+        at += piece.size();
+    }
+    return lines + "\n";
+}
+
 Style style_of(const ProfileRow& row) {
     if (row.comparison == nullptr) return row.invalid ? Style::kYellow : Style::kPlain;
     if (row.comparison->verdict == SpeedVerdict::kSlower) return Style::kRed;
@@ -212,7 +230,7 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
     const std::string rule = body.substr(rule_begin, body.find('\n', rule_begin) + 1 - rule_begin);
     std::string text = rule + body + rule;
     if (shown < rows.size()) text += fmt::format("{} more rows (--row-limit)\n", rows.size() - shown);
-    if (!left_out.empty()) text += "Left out for want of width: " + left_out + "\n";
+    if (!left_out.empty()) text += wrapped("Left out for want of width: " + left_out, width);
     return text;
 }
 
@@ -232,14 +250,13 @@ std::string profile_footer(const Profile& profile, const std::vector<ProfileRow>
         const auto fastest = std::ranges::max_element(roofs.copies, {}, &Roofs::Copy::rate);
         text += fmt::format("Roofs: copy {:.1f} GB/s in memory, {:.1f} in cache", roofs.copies.back().rate * 1e-9,
                             fastest->rate * 1e-9);
-        for (const Roofs::Matmul& roof : roofs.matmul) {
-            text += fmt::format("; matmul {:.1f} GFLOP/s {}", roof.flops * 1e-9, name(roof.dtype));
-        }
         text += fmt::format("; empty call {}\n", time_text(roofs.empty_call));
     }
+    for (const Roofs::Matmul& roof : roofs.matmul) {
+        text += fmt::format("Roof: matmul {:.1f} GFLOP/s {}\n", roof.flops * 1e-9, name(roof.dtype));
+    }
     if (std::ranges::any_of(rows, &ProfileRow::invalid)) {
-        text += fmt::format("INVALID: more than {:.0f}% of the roof; the roof or the time is wrong, so trust neither\n",
-                            100 * kMostOfRoof);
+        text += fmt::format("INVALID: above {:.0f}% of the roof; the roof or the time is wrong\n", 100 * kMostOfRoof);
     }
     return text;
 }

@@ -107,7 +107,7 @@ TEST_CASE("a row tells its rate, its share of the roof, and where that cannot be
     profile.calls[2].bytes = 1.04e7;
     CHECK_FALSE(row_of(profile_rows(profile, ProfileGrouping::kName), "wrong").invalid);
     const std::string footer = profile_footer(profile, rows);
-    CHECK(footer.find("INVALID: more than 105% of the roof") != std::string::npos);
+    CHECK(footer.find("INVALID: above 105% of the roof") != std::string::npos);
     CHECK(footer.find("matmul 4.0 GFLOP/s float32") != std::string::npos);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("the table is legible at 80 and at 200 columns") {
     options.memory = true;
     for (const int width : {80, 120, 200, 300}) {
         for (const std::string& line : lines_of(profile_table(profile, rows, options, width, false))) {
-            if (!line.starts_with("Left out")) CHECK(display_width(line) <= width);
+            CHECK(display_width(line) <= width);
         }
     }
     options.memory = false;
