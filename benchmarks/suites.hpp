@@ -11,5 +11,8 @@ void register_convolution();
 void register_linear();
 /// Counter `ratio`: bytes read and written per second by the cpu backend / by memcpy.
 void register_bandwidth();
+/// Counter `ratio`: what Google Benchmark's way to time a call gives / the profile's median. Counter `overhead_ns`:
+/// what timing as an interceptor adds to a call.
+void register_profile();
 
 }  // namespace diopi::bench

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/backend.hpp"
+#include "infer/work.hpp"
 #include "schema/schema.hpp"
 
 namespace diopi {
@@ -100,13 +101,14 @@ TEST_CASE("an operator is complete in every backend: forward, in place and backw
     }
 }
 
-TEST_CASE("what a backend implements can be inferred and has an oracle") {
+TEST_CASE("what a backend implements can be inferred, has an oracle and a formula of its work") {
     for (const Backend* each : backends()) {
         for (const Row& row : rows()) {
             if (!each->implements(row)) continue;
             INFO(row.function << " in " << each->name());
             CHECK(row.rule != ShapeRule::unknown);
             CHECK(reference_backend().implements(row));
+            CHECK(has_work_formula(row));
         }
     }
 }

@@ -1,28 +1,41 @@
-/// diopi profile: how long the calls of an operator or a model take.
+/// diopi profile: how long the calls of an operator or a model take, and how near that is to what the machine can do.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "memory_check.hpp"
 #include "options.hpp"
-#include "report/table.hpp"
-#include "run/placed_call.hpp"
-#include "run/timing.hpp"
+#include "profile_output.hpp"
+#include "report/chrome_trace.hpp"
+#include "report/console.hpp"
+#include "run/profile.hpp"
 #include "run/worker_pool.hpp"
+#include "shaped_case.hpp"
+#include "store/profile_file.hpp"
 
 namespace diopi {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-struct ProfileOptions {
+struct ProfileCommand {
     CommonOptions common;
     /// For the samples of one call; 0: kMaxSeconds, or the call's share of kTotalSeconds.
     double max_seconds = 0;
+    ShapedCase shaped;
+    std::string mode = "hot";
+    std::vector<std::string> steps = {"forward"};
+    std::string schedule;
+    std::string group_by;
+    bool group_by_input_shape = false;
+    std::string sort_by = "cpu_time_total";
+    int64_t row_limit = 0;
+    bool memory = false;
+    bool no_roofs = false;
+    std::string trace;
+    std::string baseline;
 };
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
@@ -30,31 +43,14 @@ constexpr double kMaxSeconds = 15;
 /// Without --max-time the calls of a command share this time, so that a whole operator is a matter of half a minute.
 constexpr double kTotalSeconds = 24;
 
-struct ProfiledCall {
-    std::string case_id, function, shapes, dtype;
-    Timing timing;
-    std::string trouble;
-};
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  diopi profile conv2d\n"
+    "  diopi profile --model resnet50 --group-by-input-shape --row-limit 20\n"
+    "  diopi profile add --shape 1024x1024 1024x1024 --dtype float32 --mode cold\n"
+    "  diopi profile linear --run old && diopi profile linear --baseline old\n";
 
-std::string time_text(double seconds) {
-    if (seconds < 1e-6) return fmt::format("{:.1f}ns", seconds * 1e9);
-    if (seconds < 1e-3) return fmt::format("{:.3f}us", seconds * 1e6);
-    if (seconds < 1) return fmt::format("{:.3f}ms", seconds * 1e3);
-    return fmt::format("{:.3f}s", seconds);
-}
-
-std::string shapes_of(const Case& c) {
-    std::string text = "[";
-    for (const CaseTensor& tensor : c.tensors) {
-        for (const TensorSpec& spec : tensor.specs) {
-            if (tensor.absent) continue;
-            text += (text.size() > 1 ? ", " : "") + fmt::format("[{}]", fmt::join(spec.shape, ", "));
-        }
-    }
-    return text + "]";
-}
-
-TimingOptions timing_options(const ProfileOptions& options, size_t calls) {
+TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     TimingOptions timing;
     const double share = kTotalSeconds / static_cast<double>(std::max<size_t>(calls, 1));
     timing.max_seconds = options.max_seconds > 0 ? options.max_seconds : std::min(kMaxSeconds, share);
@@ -62,123 +58,183 @@ TimingOptions timing_options(const ProfileOptions& options, size_t calls) {
     return timing;
 }
 
-ProfiledCall profile_case(const Case& c, const Backend& backend, uint64_t seed, const TimingOptions& timing) {
-    ProfiledCall result{c.id(), c.op, shapes_of(c), std::string(name(c.dtype())), {}, {}};
-    const auto refuse = [&](const Error& error) {
-        result.trouble = error.message;
-        return result;
-    };
-    auto steps = CaseSteps::create(c, seed, nullptr);
-    if (!steps.ok()) return refuse(steps.error());
-    auto step = (*steps)->plan("forward");
-    if (!step.ok()) return refuse(step.error());
-    result.function = step->call.row->function;
-    auto stream = backend.device().create_stream();
-    if (!stream.ok()) return refuse(stream.error());
-    Context context(backend.device(), *stream);
-    Placement placement(context, nullptr, false);
-    auto placed = PlacedCall::create(*step, placement, Poison::kFirst);
-    if (!placed.ok()) return refuse(placed.error());
-    const Chain chain(backend);
-    auto measured = time_call(chain, placed->call(), context, timing);
-    if (Status s = backend.device().destroy_stream(*stream); !s.ok()) return refuse(s.error());
-    if (!measured.ok()) return refuse(measured.error());
-    result.timing = *measured;
-    return result;
+/// One row per name, but of a single operator one per case: its cases are what one wants to see.
+ProfileGrouping grouping_of(const ProfileCommand& options) {
+    if (options.group_by_input_shape) return ProfileGrouping::kShape;
+    if (options.group_by == "name") return ProfileGrouping::kName;
+    if (options.group_by == "shape") return ProfileGrouping::kShape;
+    if (options.group_by == "call") return ProfileGrouping::kCall;
+    const CommonOptions& common = options.common;
+    const bool is_single = common.model.empty() && (!common.fname.empty() || !common.case_id.empty());
+    return is_single ? ProfileGrouping::kCall : ProfileGrouping::kName;
 }
 
-Json json_of(const ProfiledCall& call) {
-    if (!call.trouble.empty()) return {{"case", call.case_id}, {"function", call.function}, {"error", call.trouble}};
-    const Timing& t = call.timing;
-    return {{"case", call.case_id}, {"function", call.function},
-            {"dtype", call.dtype},  {"shapes", call.shapes},
-            {"median_s", t.median}, {"low_s", t.low},
-            {"high_s", t.high},     {"min_s", t.min},
-            {"q1_s", t.q1},         {"q3_s", t.q3},
-            {"samples", t.samples}, {"batch", t.batch},
-            {"warmup", t.warmup},   {"stop", name(t.stop)}};
-}
-
-void print_table(const std::vector<ProfiledCall>& calls) {
-    Table table({{"Name", Align::kLeft, 55},
-                 {"Dtype", Align::kLeft, 0},
-                 {"Median", Align::kRight, 0},
-                 {"95% interval", Align::kRight, 0},
-                 {"Min", Align::kRight, 0, true},
-                 {"Q3", Align::kRight, 0, true},
-                 {"Samples", Align::kRight, 0, true},
-                 {"Stop", Align::kLeft, 0, true},
-                 {"Input Shapes", Align::kLeft, 80},
-                 {"Case", Align::kLeft, 0, true}});
-    for (const ProfiledCall& call : calls) {
-        const Timing& t = call.timing;
-        if (!call.trouble.empty()) continue;
-        const double half = std::max(t.high - t.median, t.median - t.low) / t.median * 100;
-        const std::string samples =
-            t.batch == 1 ? fmt::format("{}", t.samples) : fmt::format("{}x{}", t.samples, t.batch);
-        table.add_row({call.function, call.dtype, time_text(t.median), fmt::format("±{:.1f}%", half), time_text(t.min),
-                       time_text(t.q3), samples, std::string(name(t.stop)), call.shapes, call.case_id});
+Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend& backend) {
+    if (options.shaped.shapes.empty()) return choose_cases(options.common, backend);
+    if (options.common.fname.empty()) {
+        return bad_input("--shape: of which operator? Name it: diopi profile add --shape 1024x1024 1024x1024");
     }
-    table.print(stdout);
+    ShapedCase wanted = options.shaped;
+    wanted.op = options.common.fname;
+    auto made = make_shaped_case(wanted);
+    if (!made.ok()) return made.error();
+    return std::vector<Case>{std::move(*made)};
 }
 
-int run_profile(const ProfileOptions& options) {
+Result<std::optional<Profile>> read_baseline_of(const ProfileCommand& options) {
+    if (options.baseline.empty()) return std::optional<Profile>();
+    auto baseline = read_profile(profile_path(options.baseline));
+    if (!baseline.ok()) {
+        return bad_input("--baseline: " + baseline.error().message + "; make one with diopi profile ... --run " +
+                         options.baseline);
+    }
+    return std::optional<Profile>(std::move(*baseline));
+}
+
+int print_troubles(const Profile& profile) {
+    int troubles = 0;
+    for (const ProfiledCall& call : profile.calls) {
+        if (call.trouble.empty()) continue;
+        ++troubles;
+        fmt::print(stderr, "diopi: {}: {}\n", call.case_id.empty() ? call.name : call.case_id, call.trouble);
+    }
+    return troubles;
+}
+
+Status write_files(const ProfileCommand& options, const Profile& profile) {
+    if (Status s = write_profile(profile_path(options.common.run_folder), profile); !s.ok()) return s;
+    return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
+}
+
+int run_profile(const ProfileCommand& options) {
     auto backend = CheckedBackend::find(options.common.impl);
     if (!backend.ok()) return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
-    auto cases = choose_cases(options.common, **backend);
+    if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
+    std::vector<ProfileRow> none;
+    if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
+    ProfileOptions profiling;
+    if (!options.schedule.empty()) {
+        auto schedule = Schedule::parse(options.schedule);
+        if (!schedule.ok()) return report_error(schedule.error());
+        profiling.schedule = *schedule;
+    }
+    auto baseline = read_baseline_of(options);
+    if (!baseline.ok()) return report_error(baseline.error());
+    auto cases = cases_of(options, **backend);
     if (!cases.ok()) return report_error(cases.error());
-
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
-    const auto missing =
+    ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
+                         options.memory,       options.common.quiet, 0};
+    output.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
-    const TimingOptions timing = timing_options(options, cases->size());
 
+    profiling.backend = &**backend;
+    profiling.seed = options.common.seed;
+    profiling.cold = options.mode == "cold";
+    profiling.memory = options.memory;
+    profiling.roofs = !options.no_roofs && !cases->empty();
+    profiling.steps = options.steps;
+    profiling.timing = timing_options(options, cases->size() * options.steps.size());
     install_interrupt_handler();
-    std::vector<ProfiledCall> calls;
-    for (const Case& c : *cases) {
-        if (interrupted()) break;
-        calls.push_back(profile_case(c, **backend, options.common.seed, timing));
-    }
+    auto console = std::make_unique<Console>(Console::Options{stderr, LogLevel::kInfo, !options.common.json});
+    bool is_started = false;
+    profiling.progress = [&](int64_t done, int64_t total) {
+        if (!is_started) console->start(total);
+        is_started = true;
+        console->advance(done, 0);
+    };
+    auto profile = profile_cases(*cases, profiling);
+    console.reset();
+    if (!profile.ok()) return report_error(profile.error());
     fmt::print(stderr, "{}", backend->leaks("in the run"));
-    std::ranges::stable_sort(calls, std::greater(), [](const ProfiledCall& c) { return c.timing.median; });
-    int troubles = 0;
-    for (const ProfiledCall& call : calls) {
-        if (call.trouble.empty()) continue;
-        ++troubles;
-        fmt::print(stderr, "diopi: {}: {}\n", call.case_id, call.trouble);
+    const int troubles = print_troubles(*profile);
+    std::optional<ProfileComparison> comparison;
+    if (*baseline) {
+        auto compared = compare_profiles(**baseline, *profile);
+        if (!compared.ok()) return report_error(compared.error());
+        comparison = std::move(*compared);
     }
+    if (Status s = write_files(options, *profile); !s.ok()) return report_error(s.error());
     if (options.common.json) {
-        Json json = Json::array();
-        for (const ProfiledCall& call : calls) json.push_back(json_of(call));
-        fmt::print("{}\n",
-                   Json{{"backend", (*backend)->name()}, {"calls", json}, {"not_implemented", missing}}.dump(2));
-    } else {
-        print_table(calls);
-        fmt::print(
-            "{} calls on {}, forward, hot. Warm-up until five calls agree within 1%;\n"
-            "samples until the 95% interval of the median is within 0.5%, or for {:.2g} s\n"
-            "(--max-time).\n",
-            calls.size(), (*backend)->name(), timing.max_seconds);
-        if (missing > 0) fmt::print("{} cases not implemented by {}\n", missing, (*backend)->name());
+        print_profile_json(*profile, comparison, output);
+    } else if (Status s = print_profile(*profile, comparison, output); !s.ok()) {
+        return report_error(s.error());
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
-    return static_cast<int>(troubles > 0 ? Exit::kFailures : Exit::kPassed);
+    const bool is_slower = comparison && comparison->slower > 0;
+    return static_cast<int>(troubles > 0 || is_slower ? Exit::kFailures : Exit::kPassed);
+}
+
+void add_measuring_options(CLI::App& command, ProfileCommand& options) {
+    const char* group = "What is measured, and how";
+    command
+        .add_option("--max-time", options.max_seconds,
+                    "seconds of samples per call at most; 15, or a share of 24, when left out")
+        ->check(seconds_above_zero())
+        ->group(group);
+    auto* shape =
+        command.add_option("--shape", options.shaped.shapes, "a call with tensors of these shapes, 32x64 each")
+            ->type_name("SHAPE ...")
+            ->group(group);
+    command.add_option("--dtype", options.shaped.dtype, "of the tensors of --shape")
+        ->needs(shape)
+        ->capture_default_str()
+        ->group(group);
+    command.add_option("--param", options.shaped.params, "parameters beside --shape: dim=1 kernel_size=[3,3]")
+        ->needs(shape)
+        ->type_name("NAME=VALUE ...")
+        ->group(group);
+    command.add_option("--steps", options.steps, "of each case: forward, inplace, backward")
+        ->check(CLI::IsMember({"forward", "inplace", "backward"}))
+        ->capture_default_str()
+        ->group(group);
+    command.add_option("--mode", options.mode, "hot: tensors in the cache; cold: in memory")
+        ->check(CLI::IsMember({"hot", "cold"}))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--schedule", options.schedule,
+                    "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+        ->group(group);
+    command.add_flag("--profile-memory", options.memory, "what each call allocates and frees")->group(group);
+    command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do")->group(group);
+}
+
+void add_showing_options(CLI::App& command, ProfileCommand& options) {
+    const char* group = "What is shown";
+    auto* by = command.add_option("--group-by", options.group_by, "one row per name, shape or call")
+                   ->check(CLI::IsMember({"name", "shape", "call"}))
+                   ->group(group);
+    command.add_flag("--group-by-input-shape", options.group_by_input_shape, "the same as --group-by shape")
+        ->excludes(by)
+        ->group(group);
+    command.add_option("--sort-by", options.sort_by, "column to sort by (docs/profile.md)")
+        ->capture_default_str()
+        ->group(group);
+    command.add_option("--row-limit", options.row_limit, "rows at most; 0: all")
+        ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))
+        ->type_name("INT")
+        ->group(group);
+    command.add_option("--trace", options.trace, "write Chrome trace JSON, for ui.perfetto.dev")
+        ->type_name("FILE")
+        ->group(group);
+    command.add_option("--baseline", options.baseline, "compare with the run in this folder; exit code 1 on SLOWER")
+        ->type_name("RUN")
+        ->group(group);
 }
 
 }  // namespace
 
 void add_profile_command(CLI::App& app, int& code) {
-    auto options = std::make_shared<ProfileOptions>();
+    auto options = std::make_shared<ProfileCommand>();
     CLI::App* command = app.add_subcommand("profile", "how long an operator's calls take");
     command->add_option("op", options->common.fname, "operator, as --fname");
+    add_measuring_options(*command, *options);
+    add_showing_options(*command, *options);
     add_common_options(*command, options->common);
-    command
-        ->add_option("--max-time", options->max_seconds,
-                     "seconds of samples per call at most; 15, or a share of 24, when left out")
-        ->check(seconds_above_zero());
-    command->footer("Examples:\n  diopi profile conv2d\n  diopi profile --model resnet50 --fname linear --json\n");
+    command->footer(kExamples);
     command->callback([options, &code] { code = run_profile(*options); });
 }
 

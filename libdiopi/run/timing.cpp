@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+
+#include "check/statistics.hpp"
 
 namespace diopi {
 
@@ -13,43 +14,7 @@ constexpr size_t kAgreeing = 5;
 constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
-
-/// By events of the stream.
-class EventTimer {
- public:
-    EventTimer(const Chain& chain, Call& call, Context& context) : chain_(chain), call_(call), context_(context) {}
-
-    Status create() {
-        auto start = context_.device->create_event();
-        if (!start.ok()) return start.status();
-        auto end = context_.device->create_event();
-        if (!end.ok()) return end.status();
-        start_ = std::move(*start);
-        end_ = std::move(*end);
-        return {};
-    }
-
-    /// Seconds per call over `batch` calls.
-    Result<double> measure(int64_t batch) {
-        if (Status s = start_->record(context_.stream); !s.ok()) return s.error();
-        for (int64_t i = 0; i < batch; ++i) {
-            const Outcome outcome = chain_.run(call_, context_);
-            if (!outcome.ok()) return failed(outcome.message);
-            context_.release();
-        }
-        if (Status s = end_->record(context_.stream); !s.ok()) return s.error();
-        if (Status s = end_->synchronize(); !s.ok()) return s.error();
-        auto ms = end_->elapsed_ms_since(*start_);
-        if (!ms.ok()) return ms.error();
-        return *ms * 1e-3 / static_cast<double>(batch);
-    }
-
- private:
-    const Chain& chain_;
-    Call& call_;
-    Context& context_;
-    std::unique_ptr<Event> start_, end_;
-};
+constexpr size_t kFewestSamples = 3;
 
 bool agree(const std::vector<double>& times) {
     if (times.size() < kAgreeing) return false;
@@ -58,77 +23,139 @@ bool agree(const std::vector<double>& times) {
 }
 
 /// Calls until the last five agree within 1%, or time is up.
-Result<std::vector<double>> warm_up(EventTimer& timer, double max_seconds) {
+Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, const TimingOptions& options) {
     std::vector<double> times;
     double spent = 0;
-    while (times.size() < kLeastWarmup || (spent < max_seconds && !agree(times))) {
-        auto seconds = timer.measure(1);
-        if (!seconds.ok()) return seconds.error();
-        times.push_back(*seconds);
-        spent += *seconds;
-        if (times.size() >= kLeastWarmup && spent >= max_seconds) break;
+    while (times.size() < kLeastWarmup || (spent < options.max_warmup_seconds && !agree(times))) {
+        auto run = watch.measure(1, options.evict);
+        if (!run.ok()) return run.error();
+        times.push_back(seconds_of(*run, has_device_time));
+        spent += times.back();
     }
     return times;
 }
 
-bool converged(const Timing& timing, double wanted) {
-    return std::max(timing.high - timing.median, timing.median - timing.low) <= wanted * timing.median;
-}
-
 }  // namespace
 
-std::string_view name(Stop stop) { return stop == Stop::kConverged ? "converged" : "time limit"; }
-
-Timing summarize(std::vector<double> samples) {
-    std::ranges::sort(samples);
-    const auto n = static_cast<double>(samples.size());
-    const auto at = [&](double rank) { return samples[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))]; };
-    const auto quantile = [&](double q) {
-        const double rank = q * (n - 1);
-        const double below = at(std::floor(rank));
-        return below + (at(std::ceil(rank)) - below) * (rank - std::floor(rank));
-    };
-    Timing timing;
-    timing.min = samples.front();
-    timing.q1 = quantile(0.25);
-    timing.median = quantile(0.5);
-    timing.q3 = quantile(0.75);
-    // The ranks between which the median lies with 95%: n/2 -+ 0.98 sqrt(n), by the binomial distribution.
-    timing.low = at(std::floor(n / 2 - 0.98 * std::sqrt(n)));
-    timing.high = at(std::ceil(n / 2 + 0.98 * std::sqrt(n)));
-    timing.samples = static_cast<int64_t>(samples.size());
-    return timing;
+std::string_view name(Stop stop) {
+    switch (stop) {
+        case Stop::kConverged:
+            return "converged";
+        case Stop::kPlateau:
+            return "noise plateau";
+        case Stop::kTimeLimit:
+            break;
+    }
+    return "time limit";
 }
 
-Result<Timing> time_call(const Chain& chain, Call& call, Context& context, const TimingOptions& options) {
-    EventTimer timer(chain, call, context);
-    if (Status s = timer.create(); !s.ok()) return s.error();
-    auto warm = warm_up(timer, options.max_warmup_seconds);
+Result<ProfileClock> ProfileClock::start(Context& context) {
+    ProfileClock clock;
+    if (!context.device->is_host()) {
+        auto event = context.device->create_event();
+        if (!event.ok()) return event.error();
+        clock.device_start_ = std::move(*event);
+        Status s = clock.device_start_->record(context.stream);
+        if (s.ok()) s = clock.device_start_->synchronize();
+        if (!s.ok()) return s.error();
+    }
+    clock.start_ = std::chrono::steady_clock::now();
+    return clock;
+}
+
+double ProfileClock::now() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+Result<double> ProfileClock::device_time(const Event& event) const {
+    auto ms = event.elapsed_ms_since(*device_start_);
+    if (!ms.ok()) return ms;
+    return *ms * 1e-3;
+}
+
+Status EventTimer::create() {
+    if (!clock_.has_device_time()) return {};
+    auto start = context_.device->create_event();
+    if (!start.ok()) return start.status();
+    auto end = context_.device->create_event();
+    if (!end.ok()) return end.status();
+    start_ = std::move(*start);
+    end_ = std::move(*end);
+    return {};
+}
+
+Status EventTimer::run_batch(int64_t batch) {
+    for (int64_t i = 0; i < batch; ++i) {
+        const Outcome outcome = chain_.run(*sets_[next_], context_);
+        if (!outcome.ok()) return failed(outcome.message);
+        context_.release();
+        if (++next_ == sets_.size()) next_ = 0;
+    }
+    return {};
+}
+
+Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>& evict) {
+    if (sets_.size() > 1 && next_ + static_cast<size_t>(batch) > sets_.size()) next_ = 0;
+    if (evict && next_ == 0) evict();
+    const auto count = static_cast<double>(batch);
+    TimedRun run;
+    // The device's clock never begins before the host's: the launch comes first.
+    run.start = clock_.now();
+    if (start_ != nullptr) {
+        if (Status s = start_->record(context_.stream); !s.ok()) return s.error();
+    }
+    const double called = start_ == nullptr ? run.start : clock_.now();
+    if (Status s = run_batch(batch); !s.ok()) return s.error();
+    run.cpu = (clock_.now() - called) / count;
+    if (start_ == nullptr) return run;
+    Status s = end_->record(context_.stream);
+    if (s.ok()) s = end_->synchronize();
+    if (!s.ok()) return s.error();
+    const auto ms = end_->elapsed_ms_since(*start_);
+    if (!ms.ok()) return ms.error();
+    const auto begin = clock_.device_time(*start_);
+    if (!begin.ok()) return begin.error();
+    run.device = *ms * 1e-3 / count;
+    run.device_start = *begin;
+    return run;
+}
+
+Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
+                          const ProfileClock& clock, const TimingOptions& options) {
+    const bool own_clock = clock.has_device_time();
+    EventTimer watch(chain, argument_sets, context, clock);
+    if (Status s = watch.create(); !s.ok()) return s.error();
+    auto warm = warm_up(watch, own_clock, options);
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
     const bool is_short = once < kShortCall;
-    const int64_t batch = is_short ? static_cast<int64_t>(std::ceil(kBatchSeconds / std::max(once, 1e-9))) : 1;
+    Samples samples;
+    samples.warmup = static_cast<int64_t>(warm->size());
+    samples.batch = is_short ? static_cast<int64_t>(std::ceil(kBatchSeconds / std::max(once, 1e-9))) : 1;
+    if (argument_sets.size() > 1) samples.batch = std::min(samples.batch, static_cast<int64_t>(argument_sets.size()));
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
-    std::vector<double> samples;
-    Timing timing;
+    std::vector<double> times;
+    PlateauWatch plateau;
     double spent = 0;
     size_t next_look = least;
     for (;;) {
-        auto seconds = timer.measure(batch);
-        if (!seconds.ok()) return seconds.error();
-        samples.push_back(*seconds);
-        spent += *seconds * static_cast<double>(batch);
-        const bool late = spent >= options.max_seconds && samples.size() >= 3;
-        if (samples.size() < next_look && !late) continue;
-        timing = summarize(samples);
-        timing.stop = converged(timing, options.wanted_interval) ? Stop::kConverged : Stop::kTimeLimit;
-        if (late || (timing.stop == Stop::kConverged && samples.size() >= least)) break;
-        next_look = samples.size() + std::max<size_t>(samples.size() / 4, 10);
+        auto run = watch.measure(samples.batch, options.evict);
+        if (!run.ok()) return run.error();
+        samples.runs.push_back(*run);
+        times.push_back(seconds_of(*run, own_clock));
+        spent += times.back() * static_cast<double>(samples.batch);
+        const bool late = spent >= options.max_seconds && times.size() >= kFewestSamples;
+        if (times.size() < next_look && !late) continue;
+        const double width = summarize(times).half_width();
+        const bool enough = times.size() >= least;
+        samples.stop = Stop::kTimeLimit;
+        if (enough && plateau.stalled(times.size(), width)) samples.stop = Stop::kPlateau;
+        if (width <= options.wanted_interval) samples.stop = Stop::kConverged;
+        if (late || (enough && samples.stop != Stop::kTimeLimit)) break;
+        next_look = times.size() + std::max<size_t>(times.size() / 4, 10);
     }
-    timing.batch = batch;
-    timing.warmup = static_cast<int64_t>(warm->size());
-    return timing;
+    return samples;
 }
 
 }  // namespace diopi

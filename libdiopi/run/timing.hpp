@@ -1,43 +1,86 @@
-/// How long a call takes: warm-up, samples until the median is known well enough, order statistics (docs/profile.md).
+/// How long a call takes: warm-up, then samples until the median is known well enough (docs/profile.md).
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "call/chain.hpp"
 #include "core/status.hpp"
+#include "store/profile_record.hpp"
 
 namespace diopi {
 
 struct TimingOptions {
-    double max_seconds = 2;  ///< for the samples of one call
+    double max_seconds = 2;  ///< for the samples of one pass over the call
     double max_warmup_seconds = 1;
     double wanted_interval = 0.005;  ///< half width of the median's 95% interval, relative
     int min_samples = 20;
     int min_short_samples = 100;  ///< for a call below kShortCall
+    /// Drops what caches hold; asked between samples when all argument sets have been used.
+    std::function<void()> evict;
 };
 
 /// Below this a sample is a batch of calls.
 inline constexpr double kShortCall = 10e-6;
 
-enum class Stop { kConverged, kTimeLimit };
-/// "converged", "time limit".
+enum class Stop { kConverged, kPlateau, kTimeLimit };
+/// "converged", "noise plateau", "time limit".
 [[nodiscard]] std::string_view name(Stop stop);
 
-/// Seconds per call.
-struct Timing {
-    double min = 0, q1 = 0, median = 0, q3 = 0;
-    double low = 0, high = 0;  ///< 95% interval of the median, from order statistics
-    int64_t samples = 0;
+/// The beginning of a profile, by the host's clock and, where the device has one of its own, by that.
+class ProfileClock {
+ public:
+    [[nodiscard]] static Result<ProfileClock> start(Context& context);
+
+    /// Seconds since then.
+    [[nodiscard]] double now() const;
+    [[nodiscard]] Result<double> device_time(const Event& event) const;
+    [[nodiscard]] bool has_device_time() const { return device_start_ != nullptr; }
+
+ private:
+    std::chrono::steady_clock::time_point start_;
+    std::unique_ptr<Event> device_start_;
+};
+
+/// The samples of one pass over a call.
+struct Samples {
+    std::vector<TimedRun> runs;
     int64_t batch = 1;   ///< calls per sample
     int64_t warmup = 0;  ///< calls before the first sample
     Stop stop = Stop::kConverged;
 };
 
-/// Order statistics of samples (not empty; the order does not matter).
-[[nodiscard]] Timing summarize(std::vector<double> samples);
+/// The time that counts: the device's, where it has one of its own.
+[[nodiscard]] inline double seconds_of(const TimedRun& run, bool has_device_time) {
+    return has_device_time ? run.device : run.cpu;
+}
 
-/// Times the call on the context's device with its events. The call is repeated as it is: in-out tensors keep changing.
-[[nodiscard]] Result<Timing> time_call(const Chain& chain, Call& call, Context& context, const TimingOptions& options);
+/// Times the call. Of several argument sets (not none) each call takes the next, so that it finds none of them in a
+/// cache. In-out tensors keep changing.
+[[nodiscard]] Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
+                                        const ProfileClock& clock, const TimingOptions& options);
+
+/// One sample of `batch` calls: what time_call repeats.
+class EventTimer {
+ public:
+    EventTimer(const Chain& chain, std::span<Call* const> argument_sets, Context& context, const ProfileClock& clock)
+        : chain_(chain), sets_(argument_sets), context_(context), clock_(clock) {}
+    Status create();
+    [[nodiscard]] Result<TimedRun> measure(int64_t batch, const std::function<void()>& evict = {});
+
+ private:
+    Status run_batch(int64_t batch);
+
+    const Chain& chain_;
+    std::span<Call* const> sets_;
+    Context& context_;
+    const ProfileClock& clock_;
+    std::unique_ptr<Event> start_, end_;
+    size_t next_ = 0;  ///< argument set
+};
 
 }  // namespace diopi

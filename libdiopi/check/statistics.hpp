@@ -1,0 +1,94 @@
+/// Statistics of timings: order statistics, intervals, and whether one set of samples is slower than another.
+/// docs/profile.md explains them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace diopi {
+
+/// Order statistics of samples, in their unit.
+struct Summary {
+    double min = 0, q1 = 0, median = 0, q3 = 0;
+    double low = 0, high = 0;  ///< 95% interval of the median, from order statistics
+    int64_t samples = 0;       ///< that count
+    int64_t discarded = 0;     ///< more than three interquartile ranges above q3: the machine did something else
+    bool operator==(const Summary&) const = default;
+
+    /// Half the interval's width, relative to the median: its longer side.
+    [[nodiscard]] double half_width() const;
+};
+
+/// Of samples in any order; all 0 where there are none.
+[[nodiscard]] Summary summarize(std::vector<double> samples);
+
+/// Linear interpolation between the order statistics of `sorted` (not empty), q from 0 to 1.
+[[nodiscard]] double quantile(std::span<const double> sorted, double q);
+/// Of values in any order; 0 where there are none.
+[[nodiscard]] double median(std::vector<double> values);
+
+/// Tells when more samples do not help: the interval ought to shrink with the root of their number.
+class PlateauWatch {
+ public:
+    /// Looks at the interval once more; true when it has hardly shrunk twice while the samples doubled.
+    [[nodiscard]] bool stalled(size_t samples, double half_width);
+
+ private:
+    size_t samples_ = 0;
+    double half_width_ = 0;
+    int stalls_ = 0;
+};
+
+/// An estimate with its 95% interval.
+struct Interval {
+    double value = 0, low = 0, high = 0;
+};
+
+/// The samples of one call by the passes in which they were taken. Samples of a pass share the machine's mood; only
+/// passes are independent.
+using Passes = std::vector<std::vector<double>>;
+
+/// Ratio of the medians of all samples, now / base, with the bootstrap interval (percentiles): passes are resampled,
+/// then the samples in them. The same seed gives the same interval. 1 where a side has no samples.
+[[nodiscard]] Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed);
+
+/// Standard deviation of the logarithms of the passes' medians: what an A/A comparison of passes shows. 0 below two
+/// passes.
+[[nodiscard]] double pass_noise(const Passes& passes);
+
+/// Which hypotheses fall while at most `rate` of those that fall do so wrongly (Benjamini and Hochberg, 1995).
+[[nodiscard]] std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double rate);
+
+/// Two-sided p-value of Student's t with `freedom` degrees.
+[[nodiscard]] double student_p(double t, int freedom);
+
+enum class SpeedVerdict { kSame, kFaster, kSlower, kAmbiguous };
+/// "SAME", "FASTER", "SLOWER", "AMBIGUOUS".
+[[nodiscard]] std::string_view name(SpeedVerdict verdict);
+
+struct SpeedPair {
+    Passes base, now;
+};
+
+struct SpeedOptions {
+    double least_effect = 0.02;     ///< a smaller change is none
+    double false_discovery = 0.05;  ///< share of wrong ones among FASTER and SLOWER
+    double drift = 1;               ///< by how much the machine itself is slower now; divides the ratio
+    double drift_noise = 0;         ///< standard deviation of the drift's logarithm
+};
+
+struct SpeedComparison {
+    Interval ratio;    ///< now / base without the drift: above 1 is slower
+    double noise = 0;  ///< standard deviation of the ratio's logarithm, all sources together
+    double p = 1;      ///< of no change
+    SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
+};
+
+/// Judges all calls of two runs together. The noise of a call is never taken to be less than the median noise of all
+/// calls of its run (the noise floor), because few passes may agree by chance; nor, among many calls, less than what
+/// the ratios of most of them have in common and differ by: that is the machine at two times.
+[[nodiscard]] std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options);
+
+}  // namespace diopi

@@ -1,0 +1,16 @@
+/// A profile as Chrome trace events: JSON that chrome://tracing and ui.perfetto.dev open.
+#pragma once
+
+#include <string>
+
+#include "core/status.hpp"
+#include "store/profile_record.hpp"
+
+namespace diopi {
+
+/// One complete event (`"ph": "X"`, microseconds) per sample: on the host's track, and on the device's where it has a
+/// clock of its own, with a flow from the launch to the work. Written as it is made; nothing appears under the name
+/// before the file is complete.
+Status write_chrome_trace(const std::string& path, const Profile& profile);
+
+}  // namespace diopi

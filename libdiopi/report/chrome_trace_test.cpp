@@ -1,0 +1,148 @@
+#include "report/chrome_trace.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "store/atomic_file.hpp"
+#include "store/test_folder.hpp"
+
+using namespace diopi;
+
+namespace {
+
+using Json = nlohmann::json;
+using Track = std::pair<int64_t, int64_t>;
+
+struct Slice {
+    double begin, end;
+};
+
+/// What the format asks of a file: complete events with times, known metadata, flows with two ends that lie in slices,
+/// and slices of a track that lie apart or inside each other. Empty, or what is wrong.
+std::string faults_of(const Json& trace) {
+    if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
+        return "no traceEvents";
+    std::map<Track, std::vector<Slice>> tracks;
+    std::map<int64_t, std::pair<double, double>> flows;
+    std::vector<std::pair<Track, double>> ends;
+    std::set<std::string> metadata;
+    for (const Json& event : trace["traceEvents"]) {
+        for (const char* key : {"ph", "name", "pid", "tid"}) {
+            if (!event.contains(key)) return std::string("an event without ") + key + ": " + event.dump();
+        }
+        const std::string phase = event["ph"];
+        if (!event["pid"].is_number_integer() || !event["tid"].is_number_integer()) return "a track that is no number";
+        const Track track{event["pid"], event["tid"]};
+        if (phase == "M") {
+            if (!event["args"]["name"].is_string()) return "metadata without a name";
+            metadata.insert(event["name"]);
+            continue;
+        }
+        if (!event.contains("ts") || !event["ts"].is_number() || event["ts"] < 0) return "no time: " + event.dump();
+        const double time = event["ts"];
+        if (phase == "X") {
+            if (!event.contains("dur") || event["dur"] < 0) return "no duration: " + event.dump();
+            tracks[track].push_back({time, time + event["dur"].get<double>()});
+        } else if (phase == "s" || phase == "f") {
+            auto& [start, finish] = flows.try_emplace(event["id"].get<int64_t>(), -1.0, -1.0).first->second;
+            (phase == "s" ? start : finish) = time;
+            if (phase == "f" && event["bp"] != "e") return "a flow that binds to the next slice";
+            ends.emplace_back(track, time);
+        } else {
+            return "an event of a kind that is not expected: " + phase;
+        }
+    }
+    for (const auto& [id, times] : flows) {
+        if (times.first < 0 || times.second < times.first) return "a flow without a beginning before its end";
+    }
+    for (const auto& [track, time] : ends) {
+        const auto holds = [time = time](const Slice& s) { return s.begin <= time && time <= s.end; };
+        if (std::ranges::none_of(tracks[track], holds)) return "a flow outside every slice";
+    }
+    for (auto& [track, slices] : tracks) {
+        std::ranges::stable_sort(slices, {}, &Slice::begin);
+        std::vector<double> open;
+        for (const Slice& slice : slices) {
+            while (!open.empty() && open.back() <= slice.begin + 1e-6) open.pop_back();
+            if (!open.empty() && slice.end > open.back() + 1e-6) return "slices that overlap";
+            open.push_back(slice.end);
+        }
+    }
+    return metadata == std::set<std::string>{"process_name", "thread_name"} ? "" : "no names of processes and threads";
+}
+
+Profile two_calls() {
+    Profile profile;
+    profile.backend = "cpu";
+    ProfiledCall& outer = profile.calls.emplace_back();
+    outer.name = "layer \"1\"\n";
+    outer.runs = {{0.001, 0.002, 0.0005, 0, 0.0015}, {0.1, 0.002, 0.0005, 1, 0.1002}};
+    ProfiledCall& inner = profile.calls.emplace_back();
+    inner.name = "add";
+    inner.parent = 0;
+    inner.batch = 4;
+    inner.runs = {{0.0011, 0.0002, 0.0001, 0, 0.00151}};
+    return profile;
+}
+
+Json written(const Profile& profile) {
+    const testing::TestFolder folder;
+    const std::string path = folder / "deep/trace.json";
+    REQUIRE(write_chrome_trace(path, profile).ok());
+    const auto text = read_text_file(path);
+    REQUIRE(text.ok());
+    const Json json = Json::parse(*text, nullptr, false);
+    REQUIRE_FALSE(json.is_discarded());
+    return json;
+}
+
+}  // namespace
+
+TEST_CASE("a trace follows the format's rules, also with names that need quoting") {
+    Profile profile = two_calls();
+    const Json host = written(profile);
+    CHECK(faults_of(host) == "");
+    CHECK(host["traceEvents"].size() == 2 + 3);
+    profile.has_device_time = true;
+    profile.device_kind = "CUDA";
+    const Json both = written(profile);
+    CHECK(faults_of(both) == "");
+    CHECK(both["traceEvents"].size() == 4 + 3 * 4);
+}
+
+TEST_CASE("a trace's events say when, how long and what") {
+    const Json events = written(two_calls())["traceEvents"];
+    const Json& inner = events.back();
+    CHECK(inner["name"] == "add");
+    CHECK(inner["ts"] == 1100);
+    CHECK(inner["dur"] == 800);
+    CHECK(inner["args"]["batch"] == 4);
+    CHECK(events[2]["name"] == "layer \"1\"\n");
+}
+
+TEST_CASE("the check of a trace finds what the format forbids") {
+    const Json sound = written(two_calls());
+    Json late = sound;
+    late["traceEvents"].back()["dur"] = 1e7;
+    CHECK(faults_of(late) == "slices that overlap");
+    Json timeless = sound;
+    timeless["traceEvents"].back().erase("ts");
+    CHECK(faults_of(timeless).starts_with("no time"));
+    Json halved = sound;
+    halved["traceEvents"].push_back({{"ph", "s"}, {"name", "x"}, {"pid", 1}, {"tid", 1}, {"id", 1}, {"ts", 1100}});
+    CHECK(faults_of(halved) == "a flow without a beginning before its end");
+    CHECK(faults_of(Json::array()) == "no traceEvents");
+}
+
+TEST_CASE("a profile of many samples is written in pieces") {
+    Profile profile = two_calls();
+    profile.calls.pop_back();
+    for (int i = 2; i < 5000; ++i) profile.calls[0].runs.push_back({0.1 * i, 0.001, 0, i, 0});
+    const Json trace = written(profile);
+    CHECK(faults_of(trace) == "");
+    CHECK(trace["traceEvents"].size() == 5002);
+    const testing::TestFolder folder;
+    CHECK_FALSE(write_chrome_trace(folder.path(), profile).ok());
+}

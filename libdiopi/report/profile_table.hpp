@@ -1,0 +1,29 @@
+/// The table of a profile, in the form that users of PyTorch's profiler know, and the lines below it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/profile_rows.hpp"
+
+namespace diopi {
+
+struct ProfileTableOptions {
+    bool memory = false;    ///< columns of memory
+    bool shapes = false;    ///< column of input shapes
+    bool cases = false;     ///< column of case names
+    int64_t row_limit = 0;  ///< rows at most; 0: all
+};
+
+/// Columns are at least 12 wide where the table fits into `width` so; where it does not, the less important ones are
+/// left out and a line says which.
+[[nodiscard]] std::string profile_table(const Profile& profile, const std::vector<ProfileRow>& rows,
+                                        const ProfileTableOptions& options, int width, bool colour);
+
+/// "Self CPU time total: 1.234ms", roofs, and how it was measured.
+[[nodiscard]] std::string profile_footer(const Profile& profile, const std::vector<ProfileRow>& rows);
+
+/// "12.345us", as the profilers of frameworks print it.
+[[nodiscard]] std::string time_text(double seconds);
+
+}  // namespace diopi

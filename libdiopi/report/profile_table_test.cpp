@@ -1,0 +1,178 @@
+#include "report/profile_table.hpp"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "report/terminal.hpp"
+
+using namespace diopi;
+
+namespace {
+
+ProfiledCall call_of(const std::string& name, double seconds, int64_t parent = -1) {
+    ProfiledCall call;
+    call.name = name;
+    call.case_id = "ops/mine." + name;
+    call.parent = parent;
+    call.shapes = {{1024, 1024}, {1024}};
+    for (int i = 0; i < 20; ++i) call.runs.push_back({0.001 * i, seconds, seconds / 2, i / 4, 0.001 * i});
+    return call;
+}
+
+/// A layer of 10 ms with two calls of 4 ms and 1 ms inside, and a call beside it.
+Profile nested() {
+    Profile profile;
+    profile.backend = "cpu";
+    profile.calls = {call_of("layer", 0.010), call_of("conv2d", 0.004, 0), call_of("add", 0.001, 0),
+                     call_of("add", 0.002)};
+    profile.calls[2].shapes = {{8}};
+    profile.calls[1].allocated = 300;
+    profile.calls[1].freed = 100;
+    profile.calls[0].allocated = 500;
+    profile.calls[0].freed = 100;
+    return profile;
+}
+
+const ProfileRow& row_of(const std::vector<ProfileRow>& rows, const std::string& name) {
+    const auto found = std::ranges::find(rows, name, &ProfileRow::name);
+    REQUIRE(found != rows.end());
+    return *found;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a row's own time is without the calls inside, and everything adds up to the whole") {
+    const auto rows = profile_rows(nested(), ProfileGrouping::kName);
+    REQUIRE(rows.size() == 3);
+    CHECK(row_of(rows, "layer").self_cpu == Approx(0.005));
+    CHECK(row_of(rows, "layer").total_cpu == Approx(0.010));
+    CHECK(row_of(rows, "add").calls == 2);
+    CHECK(row_of(rows, "add").self_cpu == Approx(0.003));
+    double whole = 0;
+    for (const ProfileRow& row : rows) whole += row.self_cpu;
+    CHECK(whole == Approx(0.012));
+    CHECK(row_of(rows, "layer").total_memory == 400);
+    CHECK(row_of(rows, "layer").self_memory == 200);
+    CHECK(row_of(rows, "conv2d").self_memory == 200);
+}
+
+TEST_CASE("device time of nested rows counts once") {
+    Profile profile = nested();
+    profile.has_device_time = true;
+    const auto rows = profile_rows(profile, ProfileGrouping::kName);
+    double whole = 0;
+    for (const ProfileRow& row : rows) whole += row.self_device;
+    CHECK(whole == Approx(0.006));
+    CHECK(row_of(rows, "layer").total_device == Approx(0.005));
+    CHECK(row_of(rows, "layer").self_device == Approx(0.0025));
+    // An operator inside one of its own name: its total holds the inner call already.
+    profile.calls[2].name = "layer";
+    CHECK(row_of(profile_rows(profile, ProfileGrouping::kName), "layer").total_device == Approx(0.005));
+}
+
+TEST_CASE("calls are grouped by name, by shape, or not at all") {
+    CHECK(profile_rows(nested(), ProfileGrouping::kName).size() == 3);
+    CHECK(profile_rows(nested(), ProfileGrouping::kShape).size() == 4);
+    Profile twice = nested();
+    twice.calls.push_back(twice.calls.back());
+    CHECK(profile_rows(twice, ProfileGrouping::kShape).size() == 4);
+    CHECK(profile_rows(twice, ProfileGrouping::kCall).size() == 5);
+    twice.calls.back().trouble = "refused";
+    CHECK(profile_rows(twice, ProfileGrouping::kCall).size() == 4);
+}
+
+TEST_CASE("a row tells its rate, its share of the roof, and where that cannot be") {
+    Profile profile;
+    profile.calls = {call_of("matmul", 0.001), call_of("tiny", 1e-6), call_of("wrong", 0.001)};
+    profile.roofs.copies = {{1024, 1e10}};
+    profile.roofs.matmul = {{Dtype::float32, 4e9}};
+    profile.roofs.empty_call = 1e-6;
+    profile.calls[0].flops = 1e6;
+    profile.calls[0].bytes = 1e6;
+    profile.calls[1].bytes = 100;
+    profile.calls[2].bytes = 1.06e7;
+    const auto rows = profile_rows(profile, ProfileGrouping::kName);
+    CHECK(row_of(rows, "matmul").share_of_roof() == Approx(0.25));
+    CHECK_FALSE(row_of(rows, "matmul").launch_bound);
+    CHECK_FALSE(row_of(rows, "matmul").invalid);
+    CHECK(row_of(rows, "tiny").launch_bound);
+    CHECK(row_of(rows, "wrong").invalid);
+    profile.calls[2].bytes = 1.04e7;
+    CHECK_FALSE(row_of(profile_rows(profile, ProfileGrouping::kName), "wrong").invalid);
+    const std::string footer = profile_footer(profile, rows);
+    CHECK(footer.find("INVALID: above 105% of the roof") != std::string::npos);
+    CHECK(footer.find("matmul 4.0 GFLOP/s float32") != std::string::npos);
+}
+
+TEST_CASE("rows are sorted by a key, the largest first, an unknown key is refused") {
+    auto rows = profile_rows(nested(), ProfileGrouping::kName);
+    REQUIRE(sort_profile_rows(rows, "self_cpu_time_total").ok());
+    CHECK(rows.front().name == "layer");
+    CHECK(rows.back().name == "add");
+    REQUIRE(sort_profile_rows(rows, "count").ok());
+    CHECK(rows.front().name == "add");
+    REQUIRE(sort_profile_rows(rows, "name").ok());
+    CHECK(rows.back().name == "layer");
+    const Status s = sort_profile_rows(rows, "cpu_tim");
+    REQUIRE_FALSE(s.ok());
+    CHECK(s.message().find("did you mean 'cpu_time'") != std::string::npos);
+}
+
+TEST_CASE("the table is legible at 80 and at 200 columns") {
+    const Profile profile = nested();
+    const auto rows = profile_rows(profile, ProfileGrouping::kShape);
+    ProfileTableOptions options;
+    options.shapes = true;
+    options.memory = true;
+    for (const int width : {80, 120, 200, 300}) {
+        for (const std::string& line : lines_of(profile_table(profile, rows, options, width, false))) {
+            CHECK(display_width(line) <= width);
+        }
+    }
+    options.memory = false;
+    const auto wide = lines_of(profile_table(profile, rows, options, 200, false));
+    CHECK(wide[0] == wide[2]);
+    CHECK(wide[0] == wide.back());
+    for (const char* title : {"Name", "    Self CPU %", "CPU total", "# of Calls", "Input Shapes"}) {
+        CHECK(wide[1].find(title) != std::string::npos);
+    }
+    CHECK(wide[3].find("[[1024, 1024], [1024]]") != std::string::npos);
+    const std::string narrow = profile_table(profile, rows, options, 80, false);
+    CHECK(narrow.find("CPU total") != std::string::npos);
+    CHECK(narrow.find("Left out for want of width: ") != std::string::npos);
+}
+
+TEST_CASE("rows beyond the limit are counted, device columns have the device's name") {
+    Profile profile = nested();
+    auto rows = profile_rows(profile, ProfileGrouping::kName);
+    ProfileTableOptions options;
+    options.row_limit = 1;
+    CHECK(profile_table(profile, rows, options, 200, false).find("2 more rows") != std::string::npos);
+    CHECK(profile_table(profile, rows, options, 200, false).find("CUDA") == std::string::npos);
+    profile.has_device_time = true;
+    profile.device_kind = "CUDA";
+    rows = profile_rows(profile, ProfileGrouping::kName);
+    CHECK(profile_table(profile, rows, options, 300, false).find("Self CUDA %") != std::string::npos);
+    CHECK(profile_footer(profile, rows).find("Self CUDA time total: 6.000ms") != std::string::npos);
+}
+
+TEST_CASE("the worst verdict of a row's calls is the row's") {
+    const Profile profile = nested();
+    std::vector<std::optional<SpeedComparison>> comparisons(4);
+    comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
+    comparisons[3] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    const auto rows = profile_rows(profile, ProfileGrouping::kName, comparisons);
+    REQUIRE(row_of(rows, "add").comparison != nullptr);
+    CHECK(row_of(rows, "add").comparison->verdict == SpeedVerdict::kSlower);
+    const std::string text = profile_table(profile, rows, {}, 200, false);
+    CHECK(text.find("SLOWER") != std::string::npos);
+    CHECK(text.find("1.200..1.400") != std::string::npos);
+    CHECK(text.find("new") != std::string::npos);
+}

@@ -1,0 +1,49 @@
+/// Profiles the calls of cases: pass after pass over all of them, so that each call is seen in several moods of the
+/// machine (docs/profile.md).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "cases/case.hpp"
+#include "check/statistics.hpp"
+#include "run/schedule.hpp"
+#include "run/steps.hpp"
+#include "run/timing.hpp"
+#include "store/profile_record.hpp"
+
+namespace diopi {
+
+struct ProfileOptions {
+    const Backend* backend = nullptr;
+    uint64_t seed = 0;
+    bool cold = false;
+    bool memory = false;
+    bool roofs = true;
+    /// Of each case, as far as it has them: "forward", "inplace", "backward".
+    std::vector<std::string> steps = {"forward"};
+    /// max_seconds is for all passes over one call.
+    TimingOptions timing;
+    int passes = 8;
+    /// Instead of samples until they suffice: each iteration runs every call once.
+    std::optional<Schedule> schedule;
+    /// Asked between calls; how many calls times passes are done.
+    std::function<void(int64_t done, int64_t total)> progress;
+};
+
+/// Stops early when interrupted() turns true. What goes wrong with one call is its `trouble`.
+[[nodiscard]] Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options);
+
+/// Fills in what can be told from the call itself: function, shapes and dtype of its inputs, flops and bytes. For
+/// whoever runs calls that come from elsewhere.
+void describe_call(const Call& call, ProfiledCall& profiled);
+
+/// Order statistics of a call's samples, in seconds of the time that counts.
+[[nodiscard]] Summary summary_of(const ProfiledCall& call, bool has_device_time);
+/// The samples by the passes in which they were taken.
+[[nodiscard]] Passes passes_of(const ProfiledCall& call, bool has_device_time);
+
+}  // namespace diopi

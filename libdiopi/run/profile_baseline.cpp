@@ -1,0 +1,105 @@
+#include "run/profile_baseline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "run/profile.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// A pace that has changed says how arithmetic has changed; memory need not have followed. So much of the change counts
+/// as doubt.
+constexpr double kDoubt = 0.5;
+
+std::string identity(const ProfiledCall& call) {
+    return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", call.function, call.name, call.case_id, call.number, call.phase,
+                       call.layer, call.shapes, name(call.dtype));
+}
+
+/// Calls with samples by their identity; a call that occurs again gets a number.
+std::map<std::string, const ProfiledCall*> by_identity(const Profile& profile) {
+    std::map<std::string, const ProfiledCall*> calls;
+    std::map<std::string, int> seen;
+    for (const ProfiledCall& call : profile.calls) {
+        if (call.runs.empty()) continue;
+        std::string id = identity(call);
+        const int again = seen[id]++;
+        calls[id + fmt::format("|{}", again)] = &call;
+    }
+    return calls;
+}
+
+void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) {
+    if (now.has_device_time || base.pace.empty() || now.pace.empty()) return;
+    options.drift = median(now.pace) / median(base.pace);
+    const auto noise = [](const std::vector<double>& pace) {
+        Passes passes;
+        for (const double seconds : pace) passes.push_back({seconds});
+        return pass_noise(passes) / std::sqrt(static_cast<double>(pace.size()));
+    };
+    const double doubt = kDoubt * std::log(options.drift);
+    options.drift_noise = std::sqrt(std::pow(noise(base.pace), 2) + std::pow(noise(now.pace), 2) + doubt * doubt);
+}
+
+void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {
+    switch (verdict) {
+        case SpeedVerdict::kSame:
+            ++comparison.same;
+            return;
+        case SpeedVerdict::kFaster:
+            ++comparison.faster;
+            return;
+        case SpeedVerdict::kSlower:
+            ++comparison.slower;
+            return;
+        case SpeedVerdict::kAmbiguous:
+            ++comparison.ambiguous;
+            return;
+    }
+}
+
+}  // namespace
+
+Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& now) {
+    if (base.mode != now.mode) {
+        return bad_input(fmt::format("the baseline was measured {} and this run {}; give --mode {}", base.mode,
+                                     now.mode, base.mode));
+    }
+    if (base.has_device_time != now.has_device_time) {
+        return bad_input(
+            "the baseline's times are of another clock, the host's or a device's; compare runs on one kind of device");
+    }
+    const auto old_calls = by_identity(base), new_calls = by_identity(now);
+    std::vector<SpeedPair> pairs;
+    std::vector<const ProfiledCall*> compared;
+    ProfileComparison comparison;
+    for (const auto& [id, call] : new_calls) {
+        const auto found = old_calls.find(id);
+        if (found == old_calls.end()) {
+            ++comparison.unknown;
+            continue;
+        }
+        pairs.push_back({passes_of(*found->second, now.has_device_time), passes_of(*call, now.has_device_time)});
+        compared.push_back(call);
+    }
+    for (const auto& [id, call] : old_calls) comparison.gone += new_calls.contains(id) ? 0 : 1;
+    SpeedOptions options;
+    take_drift(base, now, options);
+    comparison.drift = options.drift;
+    comparison.compared = static_cast<int64_t>(pairs.size());
+    comparison.calls.resize(now.calls.size());
+    const std::vector<SpeedComparison> verdicts = compare_speed(pairs, options);
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+        comparison.calls[static_cast<size_t>(compared[i] - now.calls.data())] = verdicts[i];
+        count_verdict(comparison, verdicts[i].verdict);
+    }
+    return comparison;
+}
+
+}  // namespace diopi

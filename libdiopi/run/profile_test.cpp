@@ -1,0 +1,283 @@
+#include "run/profile.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "call/chain.hpp"
+#include "run/metered_device.hpp"
+#include "run/profile_baseline.hpp"
+#include "run/roofs.hpp"
+#include "run/timing_interceptor.hpp"
+#include "runtime/async_device.hpp"
+
+using namespace diopi;
+
+namespace {
+
+Case add_case(const Shape& shape) {
+    Case c;
+    c.suite = "test";
+    c.group = "profile";
+    c.op = "add";
+    c.inplace = true;
+    for (const char* name : {"input", "other"}) {
+        CaseTensor& tensor = c.tensors.emplace_back();
+        tensor.name = name;
+        tensor.specs = {{shape, Dtype::float32, {}}};
+    }
+    return c;
+}
+
+ProfileOptions quick() {
+    ProfileOptions options;
+    options.backend = backends().front();
+    options.roofs = false;
+    options.timing.max_seconds = 0.2;
+    options.timing.max_warmup_seconds = 0.02;
+    return options;
+}
+
+/// A device with a clock of its own on which a "kernel" takes 2 ms.
+class SlowAdd final : public Interceptor {
+ public:
+    explicit SlowAdd(AsyncDevice& device) : device_(device) {}
+    Outcome around(Call&, Context& context, const Next&) override {
+        const Status s =
+            device_.enqueue(context.stream, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+        return s.ok() ? Outcome() : Outcome{diopiErrorOccurred, s.message()};
+    }
+
+ private:
+    AsyncDevice& device_;
+};
+
+ProfiledCall timed(const std::string& name, double seconds, int passes = 5) {
+    ProfiledCall call;
+    call.name = name;
+    for (int p = 0; p < passes; ++p) {
+        for (int i = 0; i < 20; ++i) {
+            const double wobble = 1 + 0.002 * ((p * 7 + i * 3) % 5);
+            call.runs.push_back({0, seconds * wobble, 0, p, 0});
+        }
+    }
+    return call;
+}
+
+}  // namespace
+
+TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes and memory") {
+    ProfileOptions options = quick();
+    options.steps = {"forward", "inplace", "backward"};
+    options.memory = true;
+    const auto profile = profile_cases({add_case({64, 1024})}, options);
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 2);
+    CHECK(profile->pace.size() == 8);
+    const ProfiledCall& call = profile->calls.front();
+    CHECK(call.trouble == "");
+    CHECK(call.function == "diopiAdd");
+    CHECK(call.phase == "forward");
+    CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
+    CHECK(call.bytes == 3 * 64 * 1024 * 4);
+    CHECK(call.allocated == 64 * 1024 * 4);
+    CHECK(passes_of(call, false).size() == 8);
+    CHECK(summary_of(call, false).median > 0);
+    CHECK(profile->calls[1].name == "add_inp");
+    CHECK(profile->calls[1].allocated == 0);
+}
+
+TEST_CASE("cold calls take other tensors each time and are none the worse for it") {
+    ProfileOptions options = quick();
+    options.cold = true;
+    options.passes = 2;
+    const auto profile = profile_cases({add_case({1 << 20})}, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->mode == "cold");
+    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].runs.size() >= 6);
+}
+
+TEST_CASE("a schedule records its active iterations, one sample each") {
+    ProfileOptions options = quick();
+    options.schedule = Schedule{1, 1, 2, 3, 2};
+    const auto profile = profile_cases({add_case({256})}, options);
+    REQUIRE(profile.ok());
+    const ProfiledCall& call = profile->calls[0];
+    CHECK(call.runs.size() == 6);
+    CHECK(call.warmup == 4);
+    CHECK(call.runs[0].pass == 4);
+    CHECK(call.runs[3].pass == 10);
+}
+
+TEST_CASE("a call that cannot run says why, and the others run") {
+    Case broken = add_case({4});
+    broken.index = 1;
+    broken.tensors[1].specs[0].shape = {3};
+    const auto profile = profile_cases({broken, add_case({4})}, quick());
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 2);
+    CHECK(profile->calls[0].trouble.find("do not broadcast") != std::string::npos);
+    CHECK(profile->calls[0].runs.empty());
+    CHECK_FALSE(profile->calls[1].runs.empty());
+}
+
+TEST_CASE("roofs are measured through the backend, and larger copies are no faster than the fastest") {
+    const Dtype dtypes[] = {Dtype::float32, Dtype::int32, Dtype::float32};
+    const auto roofs = measure_roofs(*quick().backend, dtypes);
+    REQUIRE(roofs.ok());
+    CHECK(roofs->copies.size() >= 5);
+    CHECK(roofs->matmul.size() == 1);
+    CHECK(matmul_roof(*roofs, Dtype::float32) > 1e9);
+    CHECK(matmul_roof(*roofs, Dtype::float64) == 0);
+    CHECK(roofs->empty_call > 0);
+    CHECK(roofs->empty_call < 1e-3);
+}
+
+TEST_CASE("of two measurements of the roofs the better figures count") {
+    Roofs a, b;
+    a.copies = {{1000, 4e9}, {2000, 1e9}};
+    b.copies = {{1000, 3e9}, {2000, 2e9}};
+    a.matmul = {{Dtype::float32, 1e9}};
+    b.matmul = {{Dtype::float32, 3e9}};
+    a.empty_call = 2e-7;
+    b.empty_call = 1e-7;
+    const Roofs best = better(a, b);
+    CHECK(best.copies[0].rate == 4e9);
+    CHECK(best.copies[1].rate == 2e9);
+    CHECK(matmul_roof(best, Dtype::float32) == 3e9);
+    CHECK(best.empty_call == 1e-7);
+    CHECK(better({}, b).empty_call == 1e-7);
+}
+
+TEST_CASE("the roof of a call is that of its size, and the slower one of bytes and operations") {
+    Roofs roofs;
+    roofs.copies = {{1000, 4e9}, {100'000, 8e9}, {10'000'000, 1e9}};
+    roofs.matmul = {{Dtype::float32, 1e9}};
+    CHECK(copy_roof(roofs, 10) == 8e9);
+    CHECK(copy_roof(roofs, 5e6) == 8e9);
+    CHECK(copy_roof(roofs, 2e7) == 1e9);
+    ProfiledCall call;
+    call.bytes = 2e7;
+    CHECK(roof_seconds(roofs, call) == Approx(0.02));
+    call.flops = 1e8;
+    CHECK(roof_seconds(roofs, call) == Approx(0.1));
+    call.dtype = Dtype::float64;
+    CHECK(roof_seconds(roofs, call) == Approx(0.02));
+    CHECK(roof_seconds({}, call) == 0);
+}
+
+TEST_CASE("the meter counts what is allocated and freed, also behind its own end") {
+    std::shared_ptr<void> kept;
+    {
+        MeteredDevice device(cpu_device());
+        auto first = device.allocate(1000);
+        REQUIRE(first.ok());
+        kept = *first;
+        { const auto second = device.allocate(24); }
+        CHECK(device.allocated() == 1024);
+        CHECK(device.freed() == 24);
+    }
+    kept.reset();
+}
+
+TEST_CASE("as a tool on the chain, timing notes every call, nested ones too") {
+    Context context(cpu_device());
+    auto clock = ProfileClock::start(context);
+    REQUIRE(clock.ok());
+    TimingInterceptor outer(*clock);
+    outer.set_pass(3);
+    Chain chain(*quick().backend);
+    chain.add(outer);
+    chain.add(outer);
+    const auto tensor = make_tensor(cpu_device(), {{4}, Dtype::float32, {}});
+    Call call(*find_row("diopiFill"));
+    call["input"] = *tensor;
+    call["value"] = Scalar::of(1.0);
+    REQUIRE(chain.run(call, context).ok());
+    REQUIRE(chain.run(call, context).ok());
+    const auto noted = outer.collect();
+    REQUIRE(noted.ok());
+    REQUIRE(noted->size() == 4);
+    CHECK((*noted)[0].parent == -1);
+    CHECK((*noted)[1].parent == 0);
+    CHECK((*noted)[2].parent == -1);
+    CHECK((*noted)[0].run.cpu >= (*noted)[1].run.cpu);
+    CHECK((*noted)[1].run.pass == 3);
+    CHECK((*noted)[0].row->function == "diopiFill");
+    CHECK((*outer.collect()).empty());
+}
+
+TEST_CASE("on a device with a clock of its own, a launch is short and the work is long") {
+    AsyncDevice device;
+    const Backend backend = (*find_backend("cpu"))->on(device);
+    Context context(device);
+    auto clock = ProfileClock::start(context);
+    REQUIRE(clock.ok());
+    REQUIRE(clock->has_device_time());
+    SlowAdd kernel(device);
+    TimingInterceptor timing(*clock);
+    Chain chain(backend);
+    chain.add(timing);
+    chain.add(kernel);
+    Call call(*find_row("diopiAdd"));
+    REQUIRE(chain.run(call, context).ok());
+    REQUIRE(chain.run(call, context).ok());
+    const auto noted = timing.collect();
+    REQUIRE(noted.ok());
+    for (const auto& each : *noted) {
+        CHECK(each.run.device >= 0.0019);
+        CHECK(each.run.device_start >= each.run.start - 1e-3);
+    }
+    Call* const only[] = {&call};
+    TimingOptions options;
+    options.max_seconds = 0.02;
+    options.max_warmup_seconds = 0.001;
+    const auto samples = time_call(chain, only, context, *clock, options);
+    REQUIRE(samples.ok());
+    for (const TimedRun& run : samples->runs) {
+        CHECK(run.device >= 0.0019);
+        CHECK(seconds_of(run, true) == run.device);
+    }
+}
+
+TEST_CASE("a profile against itself has no verdict of a change, a call that became slower has") {
+    Profile base;
+    base.pace = {0.001, 0.001};
+    for (const char* name : {"add", "mul", "relu"}) base.calls.push_back(timed(name, 1e-3));
+    Profile now = base;
+    const auto same = compare_profiles(base, now);
+    REQUIRE(same.ok());
+    CHECK(same->compared == 3);
+    CHECK(same->slower + same->faster == 0);
+    for (TimedRun& run : now.calls[1].runs) run.cpu *= 1.05;
+    now.calls.push_back(timed("new", 1e-3));
+    now.calls.erase(now.calls.begin());
+    const auto slower = compare_profiles(base, now);
+    REQUIRE(slower.ok());
+    CHECK(slower->slower == 1);
+    REQUIRE(slower->calls.size() == 3);
+    CHECK(slower->calls[0]->verdict == SpeedVerdict::kSlower);
+    CHECK(slower->calls[0]->ratio.value == Approx(1.05).epsilon(0.01));
+    CHECK_FALSE(slower->calls[2]);
+    CHECK(slower->unknown == 1);
+    CHECK(slower->gone == 1);
+}
+
+TEST_CASE("a machine that has become slower itself is corrected for, and makes verdicts less sure") {
+    Profile base, now;
+    base.pace = {0.001, 0.001};
+    now.pace = {0.0012, 0.0012};
+    base.calls = {timed("add", 1e-3)};
+    now.calls = {timed("add", 1.2e-3)};
+    const auto comparison = compare_profiles(base, now);
+    REQUIRE(comparison.ok());
+    CHECK(comparison->drift == Approx(1.2));
+    CHECK(comparison->calls[0]->ratio.value == Approx(1).epsilon(0.001));
+    CHECK(comparison->calls[0]->verdict == SpeedVerdict::kAmbiguous);
+    now.mode = "cold";
+    CHECK_FALSE(compare_profiles(base, now).ok());
+    now.mode = base.mode;
+    now.has_device_time = true;
+    CHECK_FALSE(compare_profiles(base, now).ok());
+}

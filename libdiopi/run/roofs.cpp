@@ -1,0 +1,247 @@
+#include "run/roofs.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+
+#include "call/chain.hpp"
+#include "core/convert.hpp"
+#include "infer/work.hpp"
+#include "run/timing.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Bytes read and written: from the first-level cache to beyond the last one.
+constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 20};
+/// The largest copy, in last-level caches.
+constexpr int64_t kBeyondCache = 3;
+constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
+constexpr int64_t kMatrix = 1024;
+constexpr int64_t kUnknownCache = 32 << 20;
+
+struct Effort {
+    int least, most;
+    double seconds;
+};
+/// The best of so many: nothing but a disturbance makes a copy slower than the roof.
+constexpr Effort kCopyEffort = {4, 200, 0.03};
+constexpr Effort kMatmulEffort = {3, 40, 0.1};
+constexpr Effort kEmptyEffort = {50, 2000, 0.01};
+
+/// Calls on tensors of the device's own, as the roofs need them.
+class Probe {
+ public:
+    static Result<std::unique_ptr<Probe>> create(const Backend& backend) {
+        auto stream = backend.device().create_stream();
+        if (!stream.ok()) return stream.error();
+        std::unique_ptr<Probe> probe(new Probe(backend, *stream));
+        auto clock = ProfileClock::start(probe->context_);
+        if (!clock.ok()) return clock.error();
+        probe->clock_ = std::move(*clock);
+        return probe;
+    }
+    ~Probe() { static_cast<void>(context_.device->destroy_stream(context_.stream)); }
+    Probe(const Probe&) = delete;
+    Probe& operator=(const Probe&) = delete;
+
+    [[nodiscard]] bool has(std::string_view function) const {
+        const Row* row = find_row(function);
+        return row != nullptr && backend_.implements(*row);
+    }
+
+    /// Numbers between -1 and 1 that do not repeat soon; of a dtype that a wide one converts to.
+    Result<TensorPtr> tensor(const Shape& shape, Dtype dtype) {
+        auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
+        if (!wide.ok()) return wide;
+        uint32_t state = 1;
+        for (int64_t i = 0; i < (*wide)->numel(); ++i) {
+            state = state * 1664525 + 1013904223;
+            (*wide)->data_as<double>()[i] = static_cast<double>(static_cast<int32_t>(state)) * 0x1p-31;
+        }
+        auto host = make_tensor(cpu_device(), {shape, dtype, {}});
+        if (!host.ok()) return host;
+        narrow(**wide, **host);
+        return to_device(*context_.device, context_.stream, **host);
+    }
+
+    /// Seconds of one call at best; infinite where the backend refuses it.
+    double best(Call call, const Effort& effort, int64_t batch = 1) {
+        constexpr double kNever = std::numeric_limits<double>::infinity();
+        Call* const only[] = {&call};
+        const Chain chain(backend_);
+        EventTimer watch(chain, only, context_, clock_);
+        if (!watch.create().ok()) return kNever;
+        double best = kNever, spent = 0;
+        for (int i = 0; i < effort.most && (i < effort.least || spent < effort.seconds); ++i) {
+            const auto run = watch.measure(batch);
+            if (!run.ok()) return kNever;
+            const double seconds = seconds_of(*run, clock_.has_device_time());
+            spent += seconds * static_cast<double>(batch);
+            if (i > 0) best = std::min(best, seconds);
+        }
+        return best;
+    }
+
+ private:
+    Probe(const Backend& backend, diopiStreamHandle_t stream) : backend_(backend), context_(backend.device(), stream) {}
+
+    const Backend& backend_;
+    Context context_;
+    ProfileClock clock_;
+};
+
+/// out = relu(input), out = input + other, in float32: a library is not equally good at both.
+Result<std::vector<Call>> copying_calls(Probe& probe, int64_t bytes) {
+    std::vector<Call> calls;
+    for (const char* function : {"diopiRelu", "diopiAdd"}) {
+        if (!probe.has(function)) continue;
+        Call call(*find_row(function));
+        const int64_t tensors = call.has("other") ? 3 : 2;
+        const Shape shape{bytes / tensors / static_cast<int64_t>(sizeof(float))};
+        for (const char* arg : {"out", "input", "other"}) {
+            if (!call.has(arg)) continue;
+            auto made = probe.tensor(shape, Dtype::float32);
+            if (!made.ok()) return made.error();
+            call[arg] = *made;
+        }
+        if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
+        calls.push_back(std::move(call));
+    }
+    return calls;
+}
+
+Status measure_copies(Probe& probe, Roofs& roofs) {
+    std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
+    const int64_t largest = std::min(kBeyondCache * roofs.cache_bytes, kMostCopyBytes);
+    if (largest > sizes.back()) sizes.push_back(largest);
+    for (const int64_t bytes : sizes) {
+        auto calls = copying_calls(probe, bytes);
+        if (!calls.ok()) return calls.status();
+        double rate = 0;
+        for (const Call& call : *calls) {
+            const int64_t batch = bytes < (1 << 20) ? 20 : 1;
+            rate = std::max(rate, work_of(call).bytes / probe.best(call, kCopyEffort, batch));
+        }
+        if (rate > 0) roofs.copies.push_back({bytes, rate});
+    }
+    return {};
+}
+
+/// A square product by the first function that the backend has for it.
+Result<double> matmul_rate(Probe& probe, Dtype dtype) {
+    for (const char* function : {"diopiMm", "diopiMatmul", "diopiLinear"}) {
+        if (!probe.has(function)) continue;
+        Call call(*find_row(function));
+        for (const char* arg : {"out", "input", "mat2", "other", "weight"}) {
+            if (!call.has(arg)) continue;
+            auto made = probe.tensor({kMatrix, kMatrix}, dtype);
+            if (!made.ok()) return made.error();
+            call[arg] = *made;
+        }
+        return work_of(call).flops / probe.best(call, kMatmulEffort);
+    }
+    return 0.0;
+}
+
+double empty_call(Probe& probe) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const char* function : {"diopiAdd", "diopiRelu"}) {
+        if (!probe.has(function)) continue;
+        Call call(*find_row(function));
+        for (const char* arg : {"out", "input", "other"}) {
+            if (!call.has(arg)) continue;
+            const auto made = probe.tensor({1}, Dtype::float32);
+            if (!made.ok()) return 0;
+            call[arg] = *made;
+        }
+        if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
+        best = std::min(best, probe.best(call, kEmptyEffort, 50));
+    }
+    return std::isinf(best) ? 0 : best;
+}
+
+}  // namespace
+
+int64_t last_level_cache() {
+    for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+        const long bytes = sysconf(level);
+        if (bytes > 0) return bytes;
+    }
+    return kUnknownCache;
+}
+
+double machine_pace() {
+    constexpr int kRepeats = 5;
+    constexpr int kSteps = 400'000;
+    double best = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        const auto start = std::chrono::steady_clock::now();
+        // Each step waits for the last: no compiler and no cache makes it shorter.
+        volatile double seed = 0.3;
+        double x = seed;
+        for (int i = 0; i < kSteps; ++i) x = 3.9 * x * (1 - x);
+        seed = x;
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        best = std::min(best, spent.count());
+    }
+    return best;
+}
+
+Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes) {
+    auto probe = Probe::create(backend);
+    if (!probe.ok()) return probe.error();
+    Roofs roofs;
+    roofs.cache_bytes = last_level_cache();
+    if (Status s = measure_copies(**probe, roofs); !s.ok()) return s.error();
+    for (const Dtype dtype : dtypes) {
+        if (!is_floating(dtype) || matmul_roof(roofs, dtype) > 0) continue;
+        auto rate = matmul_rate(**probe, dtype);
+        if (!rate.ok()) return rate.error();
+        if (*rate > 0) roofs.matmul.push_back({dtype, *rate});
+    }
+    roofs.empty_call = empty_call(**probe);
+    return roofs;
+}
+
+Roofs better(Roofs a, const Roofs& b) {
+    if (a.copies.empty() && a.matmul.empty()) return b;
+    for (Roofs::Copy& copy : a.copies) {
+        const auto other = std::ranges::find(b.copies, copy.bytes, &Roofs::Copy::bytes);
+        if (other != b.copies.end()) copy.rate = std::max(copy.rate, other->rate);
+    }
+    for (Roofs::Matmul& roof : a.matmul) roof.flops = std::max(roof.flops, matmul_roof(b, roof.dtype));
+    if (b.empty_call > 0) a.empty_call = std::min(a.empty_call, b.empty_call);
+    return a;
+}
+
+double copy_roof(const Roofs& roofs, double bytes) {
+    double roof = 0;
+    for (size_t i = 0; i < roofs.copies.size(); ++i) {
+        const bool is_last = i + 1 == roofs.copies.size();
+        const bool too_small = !is_last && static_cast<double>(roofs.copies[i + 1].bytes) <= bytes;
+        if (!too_small) roof = std::max(roof, roofs.copies[i].rate);
+    }
+    return roof;
+}
+
+double matmul_roof(const Roofs& roofs, Dtype dtype) {
+    const auto found = std::ranges::find(roofs.matmul, dtype, &Roofs::Matmul::dtype);
+    return found == roofs.matmul.end() ? 0 : found->flops;
+}
+
+double roof_seconds(const Roofs& roofs, const ProfiledCall& call) {
+    const double bytes_per_second = copy_roof(roofs, call.bytes), flops_per_second = matmul_roof(roofs, call.dtype);
+    const double moving = bytes_per_second > 0 ? call.bytes / bytes_per_second : 0;
+    const double working = flops_per_second > 0 ? call.flops / flops_per_second : 0;
+    return std::max(moving, working);
+}
+
+}  // namespace diopi

@@ -1,0 +1,28 @@
+/// Which iterations of a run are recorded: --schedule skip_first=,wait=,warmup=,active=,repeat=.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// First `skip_first` iterations that nobody looks at; then `repeat` times: `wait` of the same, `warmup` that are timed
+/// and thrown away, `active` that are recorded.
+struct Schedule {
+    enum class Action { kIgnore, kWarmup, kRecord };
+
+    int64_t skip_first = 0, wait = 0, warmup = 0, active = 1, repeat = 1;
+
+    /// "wait=1,warmup=1,active=3": what is left out keeps its default. Refuses unknown words, negative numbers, and
+    /// schedules that record nothing or have more than a million iterations.
+    [[nodiscard]] static Result<Schedule> parse(std::string_view text);
+
+    [[nodiscard]] int64_t iterations() const { return skip_first + repeat * (wait + warmup + active); }
+    /// Of iteration `i`, from 0 on.
+    [[nodiscard]] Action action(int64_t i) const;
+};
+
+}  // namespace diopi

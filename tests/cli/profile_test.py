@@ -1,0 +1,194 @@
+"""diopi profile: tables, files, verdicts, and what it refuses."""
+import json
+import re
+import sys
+import unittest
+
+from program import ProgramTest, case_file, group
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: this Python has no {missing.name}")
+    sys.exit(77)
+
+QUICK = ["--max-time", "0.002", "--no-roofs"]
+
+
+class ProfileTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("mine.json", case_file(group("mine", [[64], [64], [8, 16]], ops=("add", "mul"))))
+        self.write("same.json", case_file(group("same", [[4096]] * 40)))
+
+    def profile(self, *args, code=0, **how):
+        return self.expect(code, "profile", "--cases", "mine.json", *QUICK, *args, **how)
+
+    def calls(self, *args):
+        return self.profile("--json", *args).json["calls"]
+
+    def titles(self, run):
+        return re.split(r"\s{2,}", run.out.splitlines()[1].strip())
+
+    def names(self, run):
+        lines = run.out.splitlines()
+        return [line.split()[0] for line in lines[3:lines.index(lines[0], 3)]]
+
+    def test_rows_are_calls_names_or_shapes(self):
+        self.assertEqual(sorted(self.names(self.profile("--group-by", "name"))), ["add", "mul"])
+        self.assertEqual(len(self.names(self.profile("--group-by-input-shape"))), 4)
+        self.assertEqual(len(self.names(self.profile("--group-by", "call"))), 6)
+        self.assertEqual(len(self.names(self.profile("add"))), 3)
+        by_shape = self.profile("--group-by-input-shape", "--sort-by", "count")
+        self.assertIn("Input Shapes", by_shape.out)
+        self.assertIn("[[64], [64]]", by_shape.out)
+
+    def test_the_columns_have_their_known_names(self):
+        titles = self.titles(self.profile("--group-by", "name", "--profile-memory"))
+        self.assertEqual(titles[:6], ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"])
+        self.assertEqual(titles[6:11], ["CPU Mem", "Self CPU Mem", "Allocated", "Freed", "# of Calls"])
+        self.assertNotIn("Self CUDA", titles)
+        run = self.profile("--group-by", "name")
+        self.assertRegex(run.out, r"\nSelf CPU time total: \d+\.\d{3}(us|ms|s)\n")
+
+    def test_sorting_and_the_limit_of_rows(self):
+        self.assertEqual(self.names(self.profile("--group-by", "name", "--sort-by", "name")), ["add", "mul"])
+        run = self.profile("--row-limit", "1", "--group-by", "name")
+        self.assertEqual(len(self.names(run)), 1)
+        self.assertIn("1 more rows (--row-limit)", run.out)
+        self.profile("--sort-by", "self_cpu", code=2, err="did you mean 'self_cpu_time_total'")
+
+    def test_json_has_each_call_with_its_statistics(self):
+        calls = self.calls("--profile-memory")
+        self.assertEqual(len(calls), 6)
+        for call in calls:
+            self.assertLessEqual(call["min_s"], call["q1_s"])
+            self.assertLessEqual(call["q1_s"], call["median_s"])
+            self.assertLessEqual(call["low_s"], call["median_s"])
+            self.assertGreaterEqual(call["samples"], 3)
+            numel = np.prod(call["shapes"][0])
+            self.assertEqual(call["bytes"], 3 * 8 * numel)
+            self.assertEqual(call["allocated_bytes"], 8 * numel)
+            self.assertIn(call["stop"], ("converged", "noise plateau", "time limit"))
+
+    def test_roofs_give_shares(self):
+        run = self.expect(0, "profile", "--cases", "mine.json", "--fname", "add", "--max-time", "0.002", "--json")
+        roofs = run.json["roofs"]
+        self.assertGreaterEqual(len(roofs["copy"]), 5)
+        self.assertEqual(list(roofs["matmul_flops_per_s"]), ["float64"])
+        for call in run.json["calls"]:
+            self.assertAlmostEqual(call["share_of_roof"], call["roof_s"] / call["median_s"])
+            self.assertEqual(call["launch_bound"], call["roof_s"] < roofs["empty_call_s"])
+
+    def test_steps(self):
+        self.write("inplace.json", case_file(group("inplace", [[64]], inplace=True)))
+        args = ["profile", "--cases", "inplace.json", *QUICK, "--json", "--steps"]
+        both = self.expect(0, *args, "forward", "inplace").json["calls"]
+        self.assertEqual([call["name"] for call in both], ["add", "add_inp"])
+        self.assertEqual([call["phase"] for call in self.expect(0, *args, "inplace").json["calls"]], ["inplace"])
+        self.expect(2, *args, "sideways", err="--steps")
+
+    def test_raw_samples_stay_in_the_run_folder(self):
+        calls = self.calls("--run", "there")
+        with h5py.File(self.folder / "there/profile.h5") as file:
+            self.assertEqual(file.attrs["diopi_profile"], 1)
+            about = json.loads(bytes(file["profile"][()]))
+            seconds, passes = file["samples/cpu"][()], file["samples/pass"][()]
+        self.assertEqual(len(about["calls"]), len(calls))
+        for stored, call in zip(about["calls"], calls, strict=True):
+            own = slice(stored["first"], stored["first"] + stored["samples"])
+            self.assertEqual(stored["samples"], call["samples"] + call["discarded"])
+            self.assertAlmostEqual(seconds[own].min(), call["min_s"])
+            self.assertTrue((np.diff(passes[own]) >= 0).all())
+
+    def planted(self, folder, factor):
+        """The run there, with the samples of its first call multiplied."""
+        with h5py.File(self.folder / folder / "profile.h5", "r+") as file:
+            about = json.loads(bytes(file["profile"][()]))
+            stored = about["calls"][0]
+            cpu = file["samples/cpu"][()]
+            cpu[stored["first"]:stored["first"] + stored["samples"]] *= factor
+            file["samples/cpu"][...] = cpu
+        return stored["case"]
+
+    def test_a_call_that_became_slower_is_named_and_fails(self):
+        args = ["profile", "--cases", "mine.json", "--max-time", "0.05", "--no-roofs"]
+        self.expect(0, *args, "--run", "old")
+        slower = self.planted("old", 0.2)
+        run = self.expect(1, *args, "--baseline", "old", "--json")
+        verdicts = {call["case"]: call["baseline"] for call in run.json["calls"]}
+        self.assertEqual(verdicts[slower]["verdict"], "SLOWER")
+        self.assertGreater(verdicts[slower]["low"], 1.02)
+        self.assertEqual(run.json["baseline"]["compared"], 6)
+        self.assertGreaterEqual(run.json["baseline"]["slower"], 1)
+        table = self.expect(1, *args, "--baseline", "old", "--group-by", "call")
+        self.assertIn("SLOWER", table.out)
+        self.assertIn("Against the baseline: 6 calls: ", table.out)
+
+    def test_a_call_that_became_faster_does_not_fail(self):
+        args = ["profile", "--cases", "mine.json", "--max-time", "0.05", "--no-roofs", "--fname", "mul"]
+        self.expect(0, *args, "--run", "old")
+        for factor in (5, 5):
+            self.planted("old", factor)
+        run = self.diopi(*args, "--baseline", "old", "--json")
+        self.assertEqual(run.json["calls"][0]["baseline"]["verdict"], "FASTER")
+
+    def test_baselines_that_cannot_serve(self):
+        self.profile("--baseline", "none", code=2, err=["--baseline", "none/profile.h5", "--run none"])
+        self.profile("--run", "hot")
+        self.profile("--baseline", "hot", "--mode", "cold", "--fname", "add", code=2, err="--mode hot")
+        (self.folder / "hot/profile.h5").write_bytes(b"no")
+        self.profile("--baseline", "hot", code=2, err="is not an HDF5 file")
+
+    def test_a_schedule_records_so_many_iterations(self):
+        calls = self.calls("--schedule", "skip_first=1,wait=1,warmup=1,active=3,repeat=2", "--fname", "add")
+        for call in calls:
+            self.assertEqual(call["samples"] + call["discarded"], 6)
+            self.assertEqual(call["warmup"], 2)
+        self.profile("--schedule", "activ=3", code=2, err="did you mean 'active'")
+
+    def test_a_trace_has_an_event_for_each_sample(self):
+        calls = self.calls("--trace", "out/trace.json")
+        trace = json.loads((self.folder / "out/trace.json").read_text())
+        slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual(len(slices), sum(call["samples"] + call["discarded"] for call in calls))
+        self.assertEqual({event["name"] for event in slices}, {"add", "mul"})
+        for event in slices:
+            self.assertGreaterEqual(event["ts"], 0)
+            self.assertGreater(event["dur"], 0)
+        self.profile("--trace", ".", code=2, err="is a folder")
+
+    def test_a_call_of_the_command_line(self):
+        call = self.expect(0, "profile", "add", "--shape", "32x64", "64", "--dtype", "float16", *QUICK, "--json").json
+        self.assertEqual(call["calls"][0]["shapes"], [[32, 64], [64]])
+        self.assertEqual(call["calls"][0]["dtype"], "float16")
+        self.expect(0, "profile", "softmax", "--shape", "8x8", "--param", "dim=1", *QUICK)
+        self.expect(0, "profile", "max_pool2d", "--shape", "1x2x8x8", "--param", "kernel_size=[2,2]", *QUICK)
+
+    def test_calls_that_make_no_sense(self):
+        for args, text in [
+            (["--shape", "4", "4"], "of which operator?"),
+            (["add", "--shape", "4"], "needs the argument 'other'"),
+            (["add", "--shape", "4", "4", "4"], "takes 3 tensors; there are: diopiAdd(input, other)"),
+            (["add", "--shape", "4", "5"], "do not broadcast"),
+            (["add", "--shape", "4xx", "5"], "'4xx' is no shape; write 32x64x128"),
+            (["ad", "--shape", "4", "4"], "did you mean 'add'"),
+            (["add", "--shape", "4", "4", "--dtype", "float3"], "did you mean 'float32'"),
+            (["softmax", "--shape", "4x4"], "'dim'"),
+            (["softmax", "--shape", "4x4", "--param", "dim"], "NAME=VALUE"),
+            (["nll_loss", "--shape", "4x4", "4"], "write a case file"),
+            (["--dtype", "float16"], "--shape"),
+        ]:
+            with self.subTest(args=args):
+                self.expect(2, "profile", *args, err=text)
+
+    def test_cold_calls_are_slower(self):
+        shape = ["--shape", "65536", "65536", "--max-time", "0.1", "--no-roofs", "--json"]
+        [hot] = self.expect(0, "profile", "add", *shape).json["calls"]
+        [cold] = self.expect(0, "profile", "add", *shape, "--mode", "cold").json["calls"]
+        self.assertGreater(cold["min_s"], 1.2 * hot["min_s"])
+
+
+if __name__ == "__main__":
+    unittest.main()
