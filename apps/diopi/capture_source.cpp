@@ -46,11 +46,16 @@ bool has_capture(const CommonOptions& options) {
     return std::ranges::find(known, options.model) != known.end();
 }
 
-Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file, const CommonOptions& options) {
+Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file, const CommonOptions& options,
+                                                    bool only_forward) {
     auto path = path_of(file, options);
     if (!path.ok()) return path.error();
     auto capture = read_capture(*path);
     if (!capture.ok()) return capture.error();
+    if (only_forward) {
+        const auto is_later = [](const CapturedCall& call) { return !call.phase.empty() && call.phase != "forward"; };
+        capture->calls.erase(std::ranges::find_if(capture->calls, is_later), capture->calls.end());
+    }
     auto loaded = std::make_unique<LoadedCapture>();
     loaded->path = std::move(*path);
     loaded->capture = std::move(*capture);

@@ -3,18 +3,22 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
+#include "capture_source.hpp"
 #include "commands.hpp"
-#include "memory_check.hpp"
 #include "options.hpp"
 #include "profile_output.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/console.hpp"
+#include "run/compare_run.hpp"
 #include "run/profile.hpp"
+#include "run/profile_capture.hpp"
 #include "run/worker_pool.hpp"
 #include "shaped_case.hpp"
 #include "store/profile_file.hpp"
+#include "target.hpp"
 
 namespace diopi {
 
@@ -36,6 +40,12 @@ struct ProfileCommand {
     bool no_roofs = false;
     std::string trace;
     std::string baseline;
+    SimFlags sim;
+    std::string capture;
+    int run_times = 3;
+    bool only_forward = false;
+    bool acc_check = false;
+    std::string format = "table";
 };
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
@@ -48,6 +58,7 @@ constexpr const char* kExamples =
     "  diopi profile conv2d\n"
     "  diopi profile --model resnet50 --group-by-input-shape --row-limit 20\n"
     "  diopi profile add --shape 1024x1024 1024x1024 --dtype float32 --mode cold\n"
+    "  diopi profile --capture step.json --run-times 5 --trace step.trace.json\n"
     "  diopi profile linear --run old && diopi profile linear --baseline old\n";
 
 TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
@@ -57,6 +68,9 @@ TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     timing.max_warmup_seconds = std::min(1.0, timing.max_seconds / 2);
     return timing;
 }
+
+/// Whether a capture is replayed, rather than cases run.
+bool replays(const ProfileCommand& options) { return !options.capture.empty(); }
 
 /// One row per name, but of a single operator one per case: its cases are what one wants to see.
 ProfileGrouping grouping_of(const ProfileCommand& options) {
@@ -106,38 +120,38 @@ Status write_files(const ProfileCommand& options, const Profile& profile) {
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
 }
 
-int run_profile(const ProfileCommand& options) {
-    auto backend = CheckedBackend::find(options.common.impl);
-    if (!backend.ok()) return report_error(backend.error());
-    auto filtered = parse_dtypes(options.common.filter_dtype);
-    if (!filtered.ok()) return report_error(filtered.error());
-    if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
-    std::vector<ProfileRow> none;
-    if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
-    ProfileOptions profiling;
-    if (!options.schedule.empty()) {
-        auto schedule = Schedule::parse(options.schedule);
-        if (!schedule.ok()) return report_error(schedule.error());
-        profiling.schedule = *schedule;
+/// How many calls of a replay nobody implements.
+void print_missing(const Profile& profile) {
+    std::map<std::string, int64_t> missing;
+    for (const ProfiledCall& call : profile.calls) {
+        if (!call.trouble.empty()) ++missing[call.name];
     }
-    auto baseline = read_baseline_of(options);
-    if (!baseline.ok()) return report_error(baseline.error());
-    auto cases = cases_of(options, **backend);
-    if (!cases.ok()) return report_error(cases.error());
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
-    ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
-                         options.memory,       options.common.quiet, 0};
-    output.not_implemented =
-        static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !(*backend)->implements(c.op); }));
+    for (const auto& [name, calls] : missing) fmt::print("not implemented: {} ({} calls)\n", name, calls);
+}
 
-    profiling.backend = &**backend;
+/// What the options say of cases and iterations.
+struct TargetedCases {
+    std::vector<Dtype> filtered;
+    std::optional<Schedule> schedule;
+};
+
+Result<Profile> profile_cases_of(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
+                                 ProfileOutput& output) {
+    ProfileOptions profiling;
+    profiling.schedule = wanted.schedule;
+    const Backend& backend = target.backend();
+    auto cases = cases_of(options, backend);
+    if (!cases.ok()) return cases.error();
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, wanted.filtered); });
+    output.not_implemented =
+        static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
+    profiling.backend = &backend;
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs && !cases->empty();
     profiling.steps = options.steps;
     profiling.timing = timing_options(options, cases->size() * options.steps.size());
-    install_interrupt_handler();
     auto console = std::make_unique<Console>(Console::Options{stderr, LogLevel::kInfo, !options.common.json});
     bool is_started = false;
     profiling.progress = [&](int64_t done, int64_t total) {
@@ -145,26 +159,110 @@ int run_profile(const ProfileCommand& options) {
         is_started = true;
         console->advance(done, 0);
     };
-    auto profile = profile_cases(*cases, profiling);
-    console.reset();
-    if (!profile.ok()) return report_error(profile.error());
-    fmt::print(stderr, "{}", backend->leaks("in the run"));
-    const int troubles = print_troubles(*profile);
+    return profile_cases(*cases, profiling);
+}
+
+/// Whether each call gives what the reference gives; says which do not.
+Status check_accuracy(LoadedCapture& loaded, const Target& target, int& different) {
+    const ToleranceTable tolerances;
+    CompareOptions comparing;
+    comparing.backend = &target.backend();
+    comparing.sim = target.sim();
+    comparing.against = &reference_backend();
+    comparing.tolerances = &tolerances;
+    int compared = 0;
+    comparing.on_row = [&](const CompareRow& row) {
+        if (!row.skipped.empty()) return;
+        ++compared;
+        if (row.allclose) return;
+        ++different;
+        fmt::print(stderr, "acc-check: {}: {}: {}\n", row.where, row.name, row.error);
+    };
+    Status s = compare_capture(*loaded.replay, comparing);
+    if (s.ok()) fmt::print(stderr, "acc-check: {} of {} tensors differ from the reference\n", different, compared);
+    return s;
+}
+
+Result<Profile> profile_replay(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
+                               int& different) {
+    auto loaded = load_capture(options.capture, options.common, options.only_forward);
+    if (!loaded.ok()) return loaded.error();
+    if (options.acc_check) {
+        if (Status s = check_accuracy(**loaded, target, different); !s.ok()) return s.error();
+    }
+    CaptureProfileOptions profiling;
+    profiling.backend = &target.backend();
+    profiling.sim = target.sim();
+    profiling.run_times = options.run_times;
+    profiling.memory = options.memory;
+    profiling.roofs = !options.no_roofs;
+    profiling.schedule = wanted.schedule;
+    auto profile = profile_capture(*(*loaded)->replay, (*loaded)->capture, profiling);
+    if (!profile.ok()) return bad_input((*loaded)->path + ": " + profile.error().message);
+    profile->seed = options.common.seed;
+    return profile;
+}
+
+/// The line that the standard's users know, for each call that ran.
+void print_seed_lines(const Profile& profile) {
+    for (const ProfiledCall& call : profile.calls) {
+        if (call.function.empty() || call.runs.empty()) continue;
+        const bool is_backward = call.phase == "backward";
+        fmt::print("SyncExecuteTimer: {} {} elasped {:.8f} ms\n", call.name, is_backward ? "backward" : "forward",
+                   summary_of(call, profile.has_device_time).median * 1e3);
+    }
+}
+
+int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
+         const ProfileOutput& output, bool is_different) {
+    // In a replay a call that nobody implements is a row like the others.
+    const int troubles = replays(options) ? 0 : print_troubles(profile);
     std::optional<ProfileComparison> comparison;
-    if (*baseline) {
-        auto compared = compare_profiles(**baseline, *profile);
+    if (baseline) {
+        auto compared = compare_profiles(*baseline, profile);
         if (!compared.ok()) return report_error(compared.error());
         comparison = std::move(*compared);
     }
-    if (Status s = write_files(options, *profile); !s.ok()) return report_error(s.error());
+    if (Status s = write_files(options, profile); !s.ok()) return report_error(s.error());
     if (options.common.json) {
-        print_profile_json(*profile, comparison, output);
-    } else if (Status s = print_profile(*profile, comparison, output); !s.ok()) {
+        print_profile_json(profile, comparison, output);
+    } else if (options.format == "seed") {
+        print_seed_lines(profile);
+    } else if (Status s = print_profile(profile, comparison, output); !s.ok()) {
         return report_error(s.error());
     }
+    if (replays(options) && !options.common.json && options.format == "table") print_missing(profile);
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
     const bool is_slower = comparison && comparison->slower > 0;
-    return static_cast<int>(troubles > 0 || is_slower ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(troubles > 0 || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
+}
+
+int run_profile(const ProfileCommand& options) {
+    auto target = Target::find(options.common.impl, options.sim);
+    if (!target.ok()) return report_error(target.error());
+    TargetedCases wanted;
+    auto filtered = parse_dtypes(options.common.filter_dtype);
+    if (!filtered.ok()) return report_error(filtered.error());
+    wanted.filtered = std::move(*filtered);
+    if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
+    std::vector<ProfileRow> none;
+    if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
+    if (!options.schedule.empty()) {
+        auto schedule = Schedule::parse(options.schedule);
+        if (!schedule.ok()) return report_error(schedule.error());
+        wanted.schedule = *schedule;
+    }
+    auto baseline = read_baseline_of(options);
+    if (!baseline.ok()) return report_error(baseline.error());
+    ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
+                         options.memory,       options.common.quiet, 0};
+    install_interrupt_handler();
+    int different = 0;
+    auto profile = replays(options) ? profile_replay(options, *target, wanted, different)
+                                    : profile_cases_of(options, *target, wanted, output);
+    if (!profile.ok()) return report_error(profile.error());
+    fmt::print(stderr, "{}", target->leaks("in the run"));
+    return show(options, *profile, *baseline, output, different > 0);
 }
 
 void add_measuring_options(CLI::App& command, ProfileCommand& options) {
@@ -202,6 +300,29 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
     command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do")->group(group);
 }
 
+void add_replaying_options(CLI::App& command, ProfileCommand& options) {
+    const char* group = "Replay of a capture";
+    auto* capture = command.add_option("--capture", options.capture, "the capture to replay (docs/capture.md)")
+                        ->type_name("FILE")
+                        ->group(group);
+    command.add_option("--run-times", options.run_times, "steps that are recorded")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str()
+        ->needs(capture)
+        ->group(group);
+    command.add_flag("--only-forward", options.only_forward, "leave out what follows the forward pass")
+        ->needs(capture)
+        ->group(group);
+    command.add_flag("--acc-check", options.acc_check, "first compare each call with the reference")
+        ->needs(capture)
+        ->group(group);
+    command.add_option("--format", options.format, "table, or seed: the lines that the standard's users know")
+        ->check(CLI::IsMember({"table", "seed"}))
+        ->capture_default_str()
+        ->group(group);
+    add_sim_options(command, options.sim);
+}
+
 void add_showing_options(CLI::App& command, ProfileCommand& options) {
     const char* group = "What is shown";
     auto* by = command.add_option("--group-by", options.group_by, "one row per name, shape or call")
@@ -233,6 +354,7 @@ void add_profile_command(CLI::App& app, int& code) {
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_measuring_options(*command, *options);
     add_showing_options(*command, *options);
+    add_replaying_options(*command, *options);
     add_common_options(*command, options->common);
     command->footer(kExamples);
     command->callback([options, &code] { code = run_profile(*options); });

@@ -25,6 +25,8 @@ class Target {
     [[nodiscard]] static Result<Target> find(const std::string& impl, const SimFlags& flags);
 
     [[nodiscard]] const Backend& backend() const { return sim_ == nullptr ? **checked_ : sim_->backend(); }
+    /// As CheckedBackend::leaks.
+    [[nodiscard]] std::string leaks(std::string_view where) { return checked_ ? checked_->leaks(where) : ""; }
     /// Null unless it is the simulated device. It goes innermost into every chain to its backend.
     [[nodiscard]] SimBackend* sim() const { return sim_.get(); }
 

@@ -71,6 +71,12 @@ void CaptureReplay::find_results() {
     }
 }
 
+int64_t CaptureReplay::bytes_of(const std::vector<size_t>& storages) const {
+    int64_t bytes = 0;
+    for (const size_t storage : storages) bytes += capture_->storages[storage].nbytes;
+    return bytes;
+}
+
 Status CaptureReplay::take_beginnings() {
     for (size_t s = 0; s < lives_.size(); ++s) {
         const CapturedStorage& storage = capture_->storages[s];

@@ -36,6 +36,9 @@ class CaptureReplay {
 
     /// Positions of the tensors that were written last and not read after: what the capture is about.
     [[nodiscard]] const std::vector<size_t>& results() const { return results_; }
+    /// Bytes of the storages that come into being with a call, and of those that end with it.
+    [[nodiscard]] int64_t allocated(size_t call) const { return bytes_of(begins_[call]); }
+    [[nodiscard]] int64_t freed(size_t call) const { return bytes_of(ends_[call]); }
     /// A tensor of the capture where its storage now lives; its memory is null when it does not.
     [[nodiscard]] const Tensor& placed(size_t tensor) const { return *placed_[tensor]; }
 
@@ -48,6 +51,7 @@ class CaptureReplay {
     };
     CaptureReplay(const Capture& capture, const CaptureValues& values, uint64_t seed)
         : capture_(&capture), values_(&values), seed_(seed) {}
+    [[nodiscard]] int64_t bytes_of(const std::vector<size_t>& storages) const;
     void find_lives();
     void find_results();
     Status take_beginnings();

@@ -1,0 +1,161 @@
+#include "run/profile_capture.hpp"
+
+#include <algorithm>
+
+#include "intercept/call_copy.hpp"
+#include "run/profile.hpp"
+#include "run/roofs.hpp"
+#include "run/worker_pool.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Times each call where it is made, with as little around it as can be.
+class RunTimer final : public Interceptor {
+ public:
+    explicit RunTimer(const ProfileClock& clock) : clock_(clock) {}
+
+    Status prepare(Device& device) {
+        if (!clock_.has_device_time()) return {};
+        auto start = device.create_event();
+        if (!start.ok()) return start.status();
+        auto end = device.create_event();
+        if (!end.ok()) return end.status();
+        start_ = std::move(*start);
+        end_ = std::move(*end);
+        return {};
+    }
+
+    Outcome around(Call& call, Context& context, const Next& next) override {
+        const auto failure = [](const Status& s) { return Outcome{diopiErrorOccurred, s.message()}; };
+        if (start_ != nullptr) {
+            if (Status s = start_->record(context.stream); !s.ok()) return failure(s);
+        }
+        run_ = {};
+        run_.start = clock_.now();
+        Outcome outcome = next(call, context);
+        run_.cpu = clock_.now() - run_.start;
+        if (start_ == nullptr || !outcome.ok()) return outcome;
+        Status s = end_->record(context.stream);
+        if (s.ok()) s = end_->synchronize();
+        if (!s.ok()) return failure(s);
+        const auto ms = end_->elapsed_ms_since(*start_);
+        const auto begun = clock_.device_time(*start_);
+        if (!ms.ok() || !begun.ok()) return failure((ms.ok() ? begun : ms).status());
+        run_.device = *ms * 1e-3;
+        run_.device_start = *begun;
+        return outcome;
+    }
+
+    [[nodiscard]] const TimedRun& run() const { return run_; }
+
+ private:
+    const ProfileClock& clock_;
+    std::unique_ptr<Event> start_, end_;
+    TimedRun run_;
+};
+
+class Profiling {
+ public:
+    Profiling(CaptureReplay& replay, const Capture& capture, const CaptureProfileOptions& options)
+        : replay_(replay), capture_(capture), options_(options) {}
+
+    Result<Profile> run() {
+        auto side = Side::create(*options_.backend);
+        if (!side.ok()) return side.error();
+        Context& context = (*side)->context();
+        profile_.backend = options_.backend->name();
+        if (Status s = measure_roofs_again(); !s.ok()) return s.error();
+        auto clock = ProfileClock::start(context);
+        if (!clock.ok()) return clock.error();
+        clock_ = std::move(*clock);
+        profile_.has_device_time = clock_.has_device_time();
+        list_calls();
+        RunTimer timer(clock_);
+        if (Status s = timer.prepare(*context.device); !s.ok()) return s.error();
+        Chain chain(*options_.backend);
+        chain.add(timer);
+        if (options_.sim != nullptr) chain.add(*options_.sim);
+        const Schedule schedule = options_.schedule.value_or(Schedule{0, 0, 1, options_.run_times, 1});
+        for (int64_t i = 0; i < schedule.iterations() && !interrupted(); ++i) {
+            if (Status s = iterate(chain, context, timer, i, schedule.action(i)); !s.ok()) return s.error();
+        }
+        if (Status s = measure_roofs_again(); !s.ok()) return s.error();
+        return std::move(profile_);
+    }
+
+ private:
+    Status measure_roofs_again() {
+        if (!options_.roofs || options_.sim != nullptr) return {};
+        std::vector<Dtype> dtypes;
+        for (const CapturedTensor& tensor : capture_.tensors) {
+            const Dtype dtype = tensor.tensor->dtype;
+            if (is_floating(dtype) && std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
+        }
+        auto roofs = measure_roofs(*options_.backend, dtypes);
+        if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+        return roofs.status();
+    }
+
+    /// A row for the step, then one per call.
+    void list_calls() {
+        ProfiledCall& step = profile_.calls.emplace_back();
+        step.name = capture_.name + " step";
+        for (size_t i = 0; i < capture_.calls.size(); ++i) {
+            const CapturedCall& captured = capture_.calls[i];
+            ProfiledCall& call = profile_.calls.emplace_back();
+            call.parent = 0;
+            call.name = call.overload = captured.overload;
+            call.number = static_cast<int64_t>(i);
+            call.phase = captured.phase;
+            call.layer = captured.layer;
+            call.forward_id = captured.forward_id;
+            if (captured.call) describe_call(*captured.call, call);
+            if (!options_.memory) continue;
+            call.allocated = replay_.allocated(i);
+            call.freed = replay_.freed(i);
+        }
+    }
+
+    Status iterate(const Chain& chain, Context& context, const RunTimer& timer, int64_t iteration,
+                   Schedule::Action action) {
+        if (Status s = replay_.begin(context); !s.ok()) return s;
+        const bool recorded = action == Schedule::Action::kRecord;
+        const auto visit = [&](const ReplayedCall& replayed) {
+            ProfiledCall& call = profile_.calls[replayed.index + 1];
+            if (replayed.outcome.is_declined()) {
+                call.trouble = replayed.outcome.message;
+            } else if (recorded) {
+                call.runs.push_back(timer.run());
+                call.runs.back().pass = iteration;
+            } else {
+                ++call.warmup;
+            }
+            return Status();
+        };
+        TimedRun whole;
+        whole.pass = iteration;
+        if (recorded) profile_.pace.push_back(machine_pace());
+        whole.start = clock_.now();
+        if (Status s = replay_.run(chain, context, visit); !s.ok()) return s;
+        whole.cpu = clock_.now() - whole.start;
+        // The device's time of a step is that of its calls.
+        if (recorded) profile_.calls.front().runs.push_back(whole);
+        return {};
+    }
+
+    CaptureReplay& replay_;
+    const Capture& capture_;
+    const CaptureProfileOptions& options_;
+    Profile profile_;
+    ProfileClock clock_;
+};
+
+}  // namespace
+
+Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture, const CaptureProfileOptions& options) {
+    return Profiling(replay, capture, options).run();
+}
+
+}  // namespace diopi

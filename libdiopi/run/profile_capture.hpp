@@ -1,0 +1,25 @@
+/// Profiles the replay of a capture: every call of a model's step, in its order and on its tensors.
+#pragma once
+
+#include "intercept/sim_backend.hpp"
+#include "run/capture_replay.hpp"
+#include "run/schedule.hpp"
+#include "store/profile_record.hpp"
+
+namespace diopi {
+
+struct CaptureProfileOptions {
+    const Backend* backend = nullptr;
+    SimBackend* sim = nullptr;  ///< where `backend` is a simulated device
+    int run_times = 3;          ///< iterations that are recorded, after one that is not
+    bool memory = false;
+    bool roofs = true;
+    std::optional<Schedule> schedule;  ///< instead of run_times
+};
+
+/// The first row is the whole step and encloses the others. A call that nobody implements has that as its trouble.
+/// Stops early when interrupted() turns true.
+[[nodiscard]] Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture,
+                                              const CaptureProfileOptions& options);
+
+}  // namespace diopi
