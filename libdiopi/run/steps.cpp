@@ -134,7 +134,7 @@ Result<Step> CaseSteps::plan_backward() {
         forward->call.args[output.arg] = *tensor;
     }
     // The last step: nothing asks for the expected outputs of the forward call again.
-    saved = std::vector<Expected>{};
+    saved = std::vector<ArgTensor>{};
     forward_.reset();
     auto grad = incoming_gradient(forward->outputs.front().spec);
     if (!grad.ok()) return grad.error();
