@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "core/suggest.hpp"
-#include "run/profile.hpp"
-#include "run/roofs.hpp"
+#include "store/profile_figures.hpp"
 
 namespace diopi {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "report/table.hpp"
-#include "run/roofs.hpp"
+#include "store/profile_figures.hpp"
 
 namespace diopi {
 

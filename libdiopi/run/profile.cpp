@@ -316,24 +316,6 @@ void describe_call(const Call& call, ProfiledCall& profiled) {
     profiled.bytes = work.bytes;
 }
 
-Summary summary_of(const ProfiledCall& call, bool has_device_time) {
-    std::vector<double> seconds;
-    seconds.reserve(call.runs.size());
-    for (const TimedRun& run : call.runs) seconds.push_back(seconds_of(run, has_device_time));
-    return summarize(std::move(seconds));
-}
-
-Passes passes_of(const ProfiledCall& call, bool has_device_time) {
-    Passes passes;
-    int64_t current = -1;
-    for (const TimedRun& run : call.runs) {
-        if (passes.empty() || run.pass != current) passes.emplace_back();
-        current = run.pass;
-        passes.back().push_back(seconds_of(run, has_device_time));
-    }
-    return passes;
-}
-
 Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {
     Profile profile;
     profile.backend = options.backend->name();

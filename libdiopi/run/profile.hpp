@@ -13,7 +13,7 @@
 #include "run/schedule.hpp"
 #include "run/steps.hpp"
 #include "run/timing.hpp"
-#include "store/profile_record.hpp"
+#include "store/profile_figures.hpp"
 
 namespace diopi {
 
@@ -40,10 +40,5 @@ struct ProfileOptions {
 /// Fills in what can be told from the call itself: function, shapes and dtype of its inputs, flops and bytes. For
 /// whoever runs calls that come from elsewhere.
 void describe_call(const Call& call, ProfiledCall& profiled);
-
-/// Order statistics of a call's samples, in seconds of the time that counts.
-[[nodiscard]] Summary summary_of(const ProfiledCall& call, bool has_device_time);
-/// The samples by the passes in which they were taken.
-[[nodiscard]] Passes passes_of(const ProfiledCall& call, bool has_device_time);
 
 }  // namespace diopi

@@ -10,7 +10,7 @@
 
 #include "call/chain.hpp"
 #include "core/status.hpp"
-#include "store/profile_record.hpp"
+#include "store/profile_figures.hpp"
 
 namespace diopi {
 
@@ -53,11 +53,6 @@ struct Samples {
     int64_t warmup = 0;  ///< calls before the first sample
     Stop stop = Stop::kConverged;
 };
-
-/// The time that counts: the device's, where it has one of its own.
-[[nodiscard]] inline double seconds_of(const TimedRun& run, bool has_device_time) {
-    return has_device_time ? run.device : run.cpu;
-}
 
 /// Times the call. Of several argument sets (not none) each call takes the next, so that it finds none of them in a
 /// cache. In-out tensors keep changing.

@@ -1,0 +1,59 @@
+#include "store/profile_figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace diopi {
+
+Summary summary_of(const ProfiledCall& call, bool has_device_time) {
+    std::vector<double> seconds;
+    seconds.reserve(call.runs.size());
+    for (const TimedRun& run : call.runs) seconds.push_back(seconds_of(run, has_device_time));
+    return summarize(std::move(seconds));
+}
+
+Passes passes_of(const ProfiledCall& call, bool has_device_time) {
+    Passes passes;
+    int64_t current = -1;
+    for (const TimedRun& run : call.runs) {
+        if (passes.empty() || run.pass != current) passes.emplace_back();
+        current = run.pass;
+        passes.back().push_back(seconds_of(run, has_device_time));
+    }
+    return passes;
+}
+
+Roofs better(Roofs a, const Roofs& b) {
+    if (a.copies.empty() && a.matmul.empty()) return b;
+    for (Roofs::Copy& copy : a.copies) {
+        const auto other = std::ranges::find(b.copies, copy.bytes, &Roofs::Copy::bytes);
+        if (other != b.copies.end()) copy.rate = std::max(copy.rate, other->rate);
+    }
+    for (Roofs::Matmul& roof : a.matmul) roof.flops = std::max(roof.flops, matmul_roof(b, roof.dtype));
+    if (b.empty_call > 0) a.empty_call = std::min(a.empty_call, b.empty_call);
+    return a;
+}
+
+double copy_roof(const Roofs& roofs, double bytes) {
+    double roof = 0;
+    for (size_t i = 0; i < roofs.copies.size(); ++i) {
+        const bool is_last = i + 1 == roofs.copies.size();
+        const bool too_small = !is_last && static_cast<double>(roofs.copies[i + 1].bytes) <= bytes;
+        if (!too_small) roof = std::max(roof, roofs.copies[i].rate);
+    }
+    return roof;
+}
+
+double matmul_roof(const Roofs& roofs, Dtype dtype) {
+    const auto found = std::ranges::find(roofs.matmul, dtype, &Roofs::Matmul::dtype);
+    return found == roofs.matmul.end() ? 0 : found->flops;
+}
+
+double roof_seconds(const Roofs& roofs, const ProfiledCall& call) {
+    const double bytes_per_second = copy_roof(roofs, call.bytes), flops_per_second = matmul_roof(roofs, call.dtype);
+    const double moving = bytes_per_second > 0 ? call.bytes / bytes_per_second : 0;
+    const double working = flops_per_second > 0 ? call.flops / flops_per_second : 0;
+    return std::max(moving, working);
+}
+
+}  // namespace diopi
