@@ -15,12 +15,12 @@ namespace {
 
 using namespace testing;
 
-/// A chain of `length` calls on 8 numbers: mul, add, sub, add, mul, ... by a tensor of ones and a half.
+/// A chain of `length` calls on 8 numbers: mul, add, sub, add, mul, ... by a tensor of 1.5; from 1 on.
 Capture chain_of(int length) {
     Capture capture;
     capture.name = "chain";
     const size_t factor = add_floats(capture, "f", 8, Recipe{Recipe::Kind::kConstant, Dtype::float32, 1.5, 0});
-    size_t x = add_floats(capture, "x", 8, Recipe{Recipe::Kind::kUniform, Dtype::float32, 1, 2});
+    size_t x = add_floats(capture, "x", 8, Recipe{Recipe::Kind::kConstant, Dtype::float32, 1, 0});
     for (int i = 0; i < length; ++i) {
         const size_t out = add_floats(capture, std::to_string(i), 8);
         const bool is_mul = i % 4 == 0;
@@ -34,15 +34,14 @@ Capture chain_of(int length) {
     return capture;
 }
 
-/// Calls of the faulty functions in this process; a replay is one process.
-int calls_so_far = 0;
-int wrong_call = -1;  ///< -1: all
+/// What the wrong call gets: every product of the chain has another factor. 0: each call is wrong.
+float wrong_input = 0;
 
 /// A wrong first element at the wrong call; else the right result, since factor and alpha are known.
 diopiError_t wrong_mul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t) {
     for (int64_t i = 0; i < input->numel(); ++i) out->data_as<float>()[i] = 1.5f * input->data_as<float>()[i];
-    if (wrong_call < 0 || calls_so_far++ == wrong_call) out->data_as<float>()[0] += 3;
+    if (wrong_input == 0 || input->data_as<float>()[7] == wrong_input) out->data_as<float>()[0] += 3;
     return diopiSuccess;
 }
 diopiError_t wrong_sub(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -80,7 +79,7 @@ BisectReport bisected(const Capture& capture, const Backend& backend, double tim
 }  // namespace
 
 TEST_CASE("the operator and the one call that are wrong are found", "[run][bisect]") {
-    wrong_call = 5;
+    wrong_input = 27.375f;  // of call 20
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(40), faulty.backend());
     CHECK(report.operators.end == Culprits::End::kFound);
@@ -90,7 +89,7 @@ TEST_CASE("the operator and the one call that are wrong are found", "[run][bisec
 }
 
 TEST_CASE("every call of an operator that is always wrong is found", "[run][bisect]") {
-    wrong_call = -1;
+    wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(12), faulty.backend());
     CHECK(report.names == std::vector<std::string>{"mul.Tensor"});
@@ -98,7 +97,7 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
 }
 
 TEST_CASE("two operators that are both wrong are found together", "[run][bisect]") {
-    wrong_call = 0;
+    wrong_input = 1;  // of call 0
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}, {"diopiSub", any_function(&wrong_sub)}});
     const BisectReport report = bisected(chain_of(7), faulty.backend());
     CHECK(report.names == std::vector<std::string>{"mul.Tensor", "sub.Tensor"});

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/stopwatch.hpp"
-#include "intercept/call_timer.hpp"
 #include "intercept/tensor_text.hpp"
 #include "run/capture_results.hpp"
+#include "run/timing_interceptor.hpp"
 
 namespace diopi {
 
@@ -23,11 +23,7 @@ using CallKind = std::pair<std::string, const Row*>;
 class Simulation {
  public:
     Simulation(CaptureReplay& replay, const Capture& capture, FallbackLists& lists, const FallbackRunOptions& options)
-        : replay_(replay),
-          capture_(capture),
-          lists_(lists),
-          options_(options),
-          timer_([this](const Call& call, double seconds) { on_timed(call, seconds); }) {}
+        : replay_(replay), capture_(capture), lists_(lists), options_(options) {}
 
     Result<FallbackReport> run() {
         auto here = Side::create(*options_.backend);
@@ -36,11 +32,14 @@ class Simulation {
         if (!other.ok()) return other.error();
         report_.calls = static_cast<int64_t>(capture_.calls.size());
 
+        auto clock = ProfileClock::start((*here)->context());
+        if (!clock.ok()) return clock.error();
+        TimingInterceptor timer(*clock, capture_.calls.size());
         FallbackLists none;
         std::vector<TensorPtr> before, after;
-        timing_ = true;
+        timer_ = &timer;
         if (Status s = replay(none, **here, **other, report_.step_seconds, before); !s.ok()) return s.error();
-        timing_ = false;
+        timer_ = nullptr;
         if (Status s = replay(lists_, **here, **other, report_.step_seconds_with, after); !s.ok()) return s.error();
         compare(before, after);
         finish_rows();
@@ -75,14 +74,14 @@ class Simulation {
         Fallback fallback(other, lists, [this](const FallbackEvent& event) { on_fallback(event); });
         Chain chain(*options_.backend);
         chain.add(fallback);
-        if (counting_ && timing_) chain.add(timer_);
+        if (counting_ && timer_ != nullptr) chain.add(*timer_);
         if (options_.sim != nullptr) chain.add(*options_.sim);
         const double began = options_.sim == nullptr ? 0 : options_.sim->device().now();
         const Stopwatch watch;
         const Status s = replay_.run(chain, here.context(), [this](const ReplayedCall& call) { return on_call(call); });
         // On a simulated device what it counted and what the host did meanwhile follow each other.
         seconds = options_.sim == nullptr ? watch.seconds() : options_.sim->device().now() - began + other_seconds_;
-        return s;
+        return s.ok() && counting_ && timer_ != nullptr ? note_times() : s;
     }
 
     Status on_call(const ReplayedCall& call) {
@@ -102,7 +101,19 @@ class Simulation {
         if (options_.on_event) options_.on_event(event);
     }
 
-    void on_timed(const Call& call, double seconds) { device_seconds_[{overload_of(call), call.row}] += seconds; }
+    /// What the timer saw, in the order of the calls that have a function.
+    Status note_times() {
+        auto noted = timer_->collect();
+        if (!noted.ok()) return noted.status();
+        size_t next = 0;
+        for (const CapturedCall& captured : capture_.calls) {
+            if (!captured.call || next == noted->size()) continue;
+            const TimingInterceptor::Noted& call = (*noted)[next++];
+            const bool has_device_time = !options_.backend->device().is_host();
+            if (call.ok) device_seconds_[{captured.overload, call.row}] += seconds_of(call.run, has_device_time);
+        }
+        return {};
+    }
 
     void compare(const std::vector<TensorPtr>& before, const std::vector<TensorPtr>& after) {
         report_.results = static_cast<int64_t>(before.size());
@@ -132,11 +143,10 @@ class Simulation {
     const Capture& capture_;
     FallbackLists& lists_;
     const FallbackRunOptions& options_;
-    CallTimer timer_;
+    TimingInterceptor* timer_ = nullptr;  ///< while the calls of the device are timed, without forced fallback
     FallbackReport report_;
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
-    bool timing_ = false;    ///< the calls of the device, without forced fallback
     bool counting_ = false;  ///< calls and copies: in the last iteration of each kind
     double other_seconds_ = 0;
 };

@@ -81,8 +81,9 @@ TEST_CASE("a step with copies takes longer than one without", "[run][fallback]")
     options.model.copy_latency_s = 10e-3;
     SimBackend sim(std::move(options));
     const FallbackReport report = Simulated(sim.backend(), &sim, "add.*").report;
-    CHECK(report.step_seconds < 10e-3);
-    CHECK(report.step_seconds_with > 30e-3);
+    // One copy brings the made-up output of what nobody implements.
+    CHECK(report.step_seconds == Approx(10e-3).epsilon(0.1));
+    CHECK(report.step_seconds_with == Approx(40e-3).epsilon(0.1));
 }
 
 TEST_CASE("the predicted time of a step is that of a device which really waits", "[run][fallback]") {

@@ -5,56 +5,12 @@
 #include "intercept/call_copy.hpp"
 #include "run/profile.hpp"
 #include "run/roofs.hpp"
+#include "run/timing_interceptor.hpp"
 #include "run/worker_pool.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// Times each call where it is made, with as little around it as can be.
-class RunTimer final : public Interceptor {
- public:
-    explicit RunTimer(const ProfileClock& clock) : clock_(clock) {}
-
-    Status prepare(Device& device) {
-        if (!clock_.has_device_time()) return {};
-        auto start = device.create_event();
-        if (!start.ok()) return start.status();
-        auto end = device.create_event();
-        if (!end.ok()) return end.status();
-        start_ = std::move(*start);
-        end_ = std::move(*end);
-        return {};
-    }
-
-    Outcome around(Call& call, Context& context, const Next& next) override {
-        const auto failure = [](const Status& s) { return Outcome{diopiErrorOccurred, s.message()}; };
-        if (start_ != nullptr) {
-            if (Status s = start_->record(context.stream); !s.ok()) return failure(s);
-        }
-        run_ = {};
-        run_.start = clock_.now();
-        Outcome outcome = next(call, context);
-        run_.cpu = clock_.now() - run_.start;
-        if (start_ == nullptr || !outcome.ok()) return outcome;
-        Status s = end_->record(context.stream);
-        if (s.ok()) s = end_->synchronize();
-        if (!s.ok()) return failure(s);
-        const auto ms = end_->elapsed_ms_since(*start_);
-        const auto begun = clock_.device_time(*start_);
-        if (!ms.ok() || !begun.ok()) return failure((ms.ok() ? begun : ms).status());
-        run_.device = *ms * 1e-3;
-        run_.device_start = *begun;
-        return outcome;
-    }
-
-    [[nodiscard]] const TimedRun& run() const { return run_; }
-
- private:
-    const ProfileClock& clock_;
-    std::unique_ptr<Event> start_, end_;
-    TimedRun run_;
-};
 
 class Profiling {
  public:
@@ -72,8 +28,7 @@ class Profiling {
         clock_ = std::move(*clock);
         profile_.has_device_time = clock_.has_device_time();
         list_calls();
-        RunTimer timer(clock_);
-        if (Status s = timer.prepare(*context.device); !s.ok()) return s.error();
+        TimingInterceptor timer(clock_, capture_.calls.size());
         Chain chain(*options_.backend);
         chain.add(timer);
         if (options_.sim != nullptr) chain.add(*options_.sim);
@@ -118,19 +73,14 @@ class Profiling {
         }
     }
 
-    Status iterate(const Chain& chain, Context& context, const RunTimer& timer, int64_t iteration,
+    Status iterate(const Chain& chain, Context& context, TimingInterceptor& timer, int64_t iteration,
                    Schedule::Action action) {
         if (Status s = replay_.begin(context); !s.ok()) return s;
         const bool recorded = action == Schedule::Action::kRecord;
+        timer.set_pass(iteration);
         const auto visit = [&](const ReplayedCall& replayed) {
-            ProfiledCall& call = profile_.calls[replayed.index + 1];
             if (replayed.outcome.is_declined()) {
-                call.trouble = replayed.outcome.message;
-            } else if (recorded) {
-                call.runs.push_back(timer.run());
-                call.runs.back().pass = iteration;
-            } else {
-                ++call.warmup;
+                profile_.calls[replayed.index + 1].trouble = replayed.outcome.message;
             }
             return Status();
         };
@@ -142,6 +92,24 @@ class Profiling {
         whole.cpu = clock_.now() - whole.start;
         // The device's time of a step is that of its calls.
         if (recorded) profile_.calls.front().runs.push_back(whole);
+        return note(timer, recorded);
+    }
+
+    /// What the timer saw, in the order of the calls that have a function.
+    Status note(TimingInterceptor& timer, bool recorded) {
+        auto noted = timer.collect();
+        if (!noted.ok()) return noted.status();
+        size_t next = 0;
+        for (size_t i = 0; i < capture_.calls.size() && next < noted->size(); ++i) {
+            if (!capture_.calls[i].call) continue;
+            const TimingInterceptor::Noted& call = (*noted)[next++];
+            if (!call.ok) continue;
+            ProfiledCall& profiled = profile_.calls[i + 1];
+            if (recorded)
+                profiled.runs.push_back(call.run);
+            else
+                ++profiled.warmup;
+        }
         return {};
     }
 
