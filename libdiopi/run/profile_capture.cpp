@@ -7,6 +7,7 @@
 #include "run/roofs.hpp"
 #include "run/timing_interceptor.hpp"
 #include "run/worker_pool.hpp"
+#include "run/worker_setup.hpp"
 
 namespace diopi {
 
@@ -18,6 +19,7 @@ class Profiling {
         : replay_(replay), capture_(capture), options_(options) {}
 
     Result<Profile> run() {
+        keep_freed_memory();
         auto side = Side::create(*options_.backend);
         if (!side.ok()) return side.error();
         Context& context = (*side)->context();

@@ -5,10 +5,14 @@
 
 namespace diopi {
 
-void set_up_worker() {
+void keep_freed_memory() {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 64 << 20);
+}
+
+void set_up_worker() {
+    keep_freed_memory();
     omp_set_num_threads(1);
 }
 
