@@ -25,18 +25,15 @@ std::vector<std::string> captures_in(const std::string& folder) {
 }
 
 Result<std::string> path_of(const std::string& file, const CommonOptions& options) {
-    if (!file.empty()) return file;
     const std::string folder = cases_folder(options) + "/captures";
     const std::vector<std::string> known = captures_in(folder);
     const std::string list = fmt::format("{}", fmt::join(known, ", "));
-    if (options.model.empty()) {
-        return bad_input("what to run is missing: --capture FILE, or --model NAME with one of " + list);
-    }
-    if (std::ranges::find(known, options.model) == known.end()) {
-        return bad_input(fmt::format("there is no capture of '{}'{}; there are: {}", options.model,
-                                     did_you_mean(options.model, known), list));
-    }
-    return fmt::format("{}/{}.json", folder, options.model);
+    const std::string& name = file.empty() ? options.model : file;
+    if (name.empty()) return bad_input("what to run is missing: --capture FILE, or one of " + list);
+    if (std::ranges::find(known, name) != known.end()) return fmt::format("{}/{}.json", folder, name);
+    if (!file.empty()) return file;
+    return bad_input(
+        fmt::format("there is no capture of '{}'{}; there are: {}", name, did_you_mean(name, known), list));
 }
 
 }  // namespace

@@ -266,7 +266,7 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("op", flags->common.fname, "operator, as --fname");
     add_common_options(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
-    command->add_option("--capture", flags->capture, "the capture to replay (docs/capture.md)");
+    command->add_option("--capture", flags->capture, "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,

@@ -238,7 +238,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     options->common.impl = "sim";
     CLI::App* command = app.add_subcommand("fallback-sim", "what if these operators ran on the CPU");
     add_replay_options(*command, options->common);
-    command->add_option("--capture", options->capture, "the capture to replay (docs/capture.md)");
+    command->add_option("--capture", options->capture, "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
     command->add_option("--ops", options->ops,
                         "operators that fall back: regular expressions separated by commas, each for a whole name "
                         "(add, add.out, .*\\.Scalar); DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST when left out");
