@@ -13,8 +13,8 @@ namespace diopi {
 namespace {
 
 constexpr size_t kAlignment = 64;
-/// Blocks from this size on come from the kernel by themselves.
-constexpr size_t kLazyBytes = size_t{1} << 30;
+/// Blocks from this size on come from the kernel by themselves, and go back to it: kept in the heap they would tear it.
+constexpr size_t kLazyBytes = size_t{1} << 28;
 
 Error out_of_memory(size_t nbytes) {
     return failed("out of memory: " + std::to_string(nbytes) +
