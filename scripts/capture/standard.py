@@ -17,8 +17,8 @@ KINDS = {
 }
 # In-out by their rows, because the tensor is the operator's own, but the old content is not read.
 OVERWRITTEN = {
-    ("diopiFill", "input"), ("diopiZeroInp", "self"), ("diopiCopyInp", "dest"), ("diopiUniformInp", "inout"),
-    ("diopiNormalInp", "inout"), ("diopiRandomInp", "inout"),
+    ("diopiFill", "input"), ("diopiCastDtype", "out"), ("diopiZeroInp", "self"), ("diopiCopyInp", "dest"),
+    ("diopiUniformInp", "inout"), ("diopiNormalInp", "inout"), ("diopiRandomInp", "inout"),
 }
 
 DECLARATION = re.compile(r"DIOPI_API diopiError_t (\w+)\(diopiContextHandle_t ctx(?:, (.*?))?\);")
