@@ -52,8 +52,9 @@ int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     const bool batched = call.row->op == "baddbmm";
     const int64_t k = call.tensor(!adds ? "input" : batched ? "batch1" : "mat1")->shape.back();
     if (call.row->variant != Variant::backward) return adds ? k + 2 : k;
-    const int64_t grads = call.tensor("grad_out")->numel();
-    return __builtin_mul_overflow_p(grads, k, int64_t{0}) ? INT64_MAX : ratio(grads * k, numel(output.spec.shape));
+    int64_t products = 0;
+    const bool beyond = __builtin_mul_overflow(call.tensor("grad_out")->numel(), k, &products);
+    return beyond ? INT64_MAX : ratio(products, numel(output.spec.shape));
 }
 
 /// Adaptive pooling: a window spans at most one element more than size / windows on each side.
