@@ -1,19 +1,24 @@
 /// diopi compare: one implementation against another, on cases, a model, a capture, or two captures.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "compare_text.hpp"
+#include "core/suggest.hpp"
 #include "environment.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
 #include "intercept/tensor_text.hpp"
+#include "report/console.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
 #include "store/atomic_file.hpp"
@@ -36,32 +41,42 @@ struct CompareFlags {
     double timeout_s = 600;
 };
 
-/// Lines that workers append to and their parent reads afterwards, whatever became of the workers.
-class SharedLines {
+/// Rows that workers append and their parent reads afterwards, whatever became of the workers.
+class SharedRows {
  public:
-    [[nodiscard]] static Result<SharedLines> create() {
-        SharedLines lines;
-        lines.file_.reset(std::tmpfile());
-        if (lines.file_ == nullptr) return failed("cannot make a temporary file; is the disk full?");
-        return lines;
+    [[nodiscard]] static Result<SharedRows> create() {
+        SharedRows rows;
+        rows.file_.reset(std::tmpfile());
+        if (rows.file_ == nullptr) return failed("cannot make a temporary file; is the disk full?");
+        return rows;
     }
-    void append(const std::string& line) {
-        std::fputs((line + "\n").c_str(), file_.get());
-        std::fflush(file_.get());
+    /// One write, so that rows of several workers do not mix.
+    void append(size_t item, const CompareRow& row) {
+        const std::string line = fmt::format("{} {}\n", item, to_json_line(row));
+        const ssize_t written = ::write(::fileno(file_.get()), line.data(), line.size());
+        if (written != static_cast<ssize_t>(line.size())) status_ = failed("cannot keep the rows; is the disk full?");
     }
-    [[nodiscard]] std::vector<CompareRow> rows() {
+    /// Of the process that appends.
+    [[nodiscard]] const Status& status() const { return status_; }
+    /// In the order of their items.
+    [[nodiscard]] std::vector<CompareRow> in_order() {
         std::rewind(file_.get());
-        std::vector<CompareRow> rows;
+        std::vector<std::pair<size_t, CompareRow>> rows;
         std::string line;
         for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
             if (c != '\n') {
                 line += static_cast<char>(c);
                 continue;
             }
-            if (auto row = compare_row_from_json(line)) rows.push_back(std::move(*row));
+            const size_t item = std::strtoull(line.c_str(), nullptr, 10);
+            auto row = compare_row_from_json(std::string_view(line).substr(line.find(' ') + 1));
+            if (row) rows.emplace_back(item, std::move(*row));
             line.clear();
         }
-        return rows;
+        std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
+        std::vector<CompareRow> sorted;
+        for (auto& row : rows) sorted.push_back(std::move(row.second));
+        return sorted;
     }
 
  private:
@@ -69,6 +84,7 @@ class SharedLines {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
     std::unique_ptr<std::FILE, Closer> file_;
+    Status status_;
 };
 
 Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
@@ -84,6 +100,28 @@ Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
     return table;
 }
 
+/// Files and folders that are written at the end, asked for before the beginning.
+Status check_outputs(const CompareFlags& flags) {
+    if (Status s = check_output_file(flags.csv); !s.ok()) return bad_input("--csv: " + s.message());
+    if (flags.save_failures.empty()) return {};
+    std::error_code error;
+    std::filesystem::create_directories(flags.save_failures, error);
+    if (!error && ::access(flags.save_failures.c_str(), W_OK) == 0) return {};
+    return bad_input(fmt::format("--save-failures: cannot write to {}: {}; name a folder", flags.save_failures,
+                                 error ? error.message() : "permission denied"));
+}
+
+/// Options that say nothing about what is compared would be taken for ones that do.
+Status check_combination(const CompareFlags& flags) {
+    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty();
+    if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
+        return bad_input("a capture is compared whole; leave out --fname and --filter-dtype, which choose cases");
+    }
+    const std::string_view calls = flags.ulp ? "--ulp" : flags.dump > 0 ? "--dump" : flags.overflow ? "--overflow" : "";
+    if (flags.with.empty() || calls.empty()) return {};
+    return bad_input(fmt::format("{} watches calls that run, and --with runs none; leave out one of them", calls));
+}
+
 std::string overflow_line(const OverflowEvent& event) {
     const TensorFigures& f = event.figures;
     return fmt::format(
@@ -97,12 +135,12 @@ std::string overflow_line(const OverflowEvent& event) {
 class CompareCommand {
  public:
     CompareCommand(const CompareFlags& flags, Target target, const Backend& against, ToleranceTable tolerances,
-                   SharedLines lines)
+                   SharedRows rows)
         : flags_(flags),
           target_(std::move(target)),
           against_(against),
           tolerances_(std::move(tolerances)),
-          lines_(std::move(lines)),
+          rows_(std::move(rows)),
           dump_(static_cast<DumpLevel>(flags.dump), [](const std::string& line) { fmt::print(stderr, "{}\n", line); }),
           overflow_([&flags](const OverflowEvent& event) {
               if (event.figures.inf_or_nan > 0 || flags.common.debug_level > 0) {
@@ -119,12 +157,14 @@ class CompareCommand {
             s = run_capture();
         else
             s = run_cases();
+        if (s.ok()) s = rows_.status();
         if (!s.ok()) return report_error(s.error());
         return report();
     }
 
  private:
-    CompareOptions options() {
+    /// For the worker that has `item`.
+    CompareOptions options(size_t item) {
         CompareOptions options;
         options.backend = &target_.backend();
         options.sim = target_.sim();
@@ -134,7 +174,7 @@ class CompareCommand {
         options.save_folder = flags_.save_failures;
         if (flags_.dump > 0) options.interceptors.push_back(&dump_);
         if (flags_.overflow) options.interceptors.push_back(&overflow_);
-        options.on_row = [this](const CompareRow& row) { lines_.append(to_json_line(row)); };
+        options.on_row = [this, item](const CompareRow& row) { rows_.append(item, row); };
         return options;
     }
 
@@ -151,12 +191,10 @@ class CompareCommand {
     Status run_capture() {
         auto loaded = load_capture(flags_.capture, flags_.common);
         if (!loaded.ok()) return loaded.status();
-        const auto work = [&](size_t) {
-            const Status s = compare_capture(*(*loaded)->replay, options());
-            return WorkAnswer{s.ok() ? "" : s.message()};
-        };
+        const auto work = [&](size_t) { return answer(compare_capture(*(*loaded)->replay, options(0))); };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            take((*loaded)->capture.name, outcome);
+            const std::string trouble = take((*loaded)->capture.name, outcome);
+            if (!trouble.empty()) fmt::print(stderr, "{}\n", trouble);
             return Status();
         };
         return run_in_workers({0}, pool(1), work, done);
@@ -176,11 +214,15 @@ class CompareCommand {
         const auto work = [&](size_t item) {
             if (!is_set_up) set_up_worker();
             is_set_up = true;
-            const Status s = compare_case((*cases)[item], flags_.common.seed, options());
-            return WorkAnswer{s.ok() ? "" : s.message()};
+            return answer(compare_case((*cases)[item], flags_.common.seed, options(item)));
         };
+        Console console({stderr, LogLevel::kInfo, !flags_.common.json && !flags_.common.quiet && flags_.dump == 0});
+        console.start(static_cast<int64_t>(items.size()));
+        int64_t finished = 0;
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-            take((*cases)[item].id(), outcome);
+            if (const std::string trouble = take((*cases)[item].id(), outcome); !trouble.empty())
+                console.print(trouble);
+            console.advance(++finished, troubles_);
             return Status();
         };
         return run_in_workers(items, pool(worker_count(flags_.common)), work, done);
@@ -195,35 +237,61 @@ class CompareCommand {
             return bad_input("--with compares values, and " + ((*one)->values.any() ? (*other)->path : (*one)->path) +
                              " has none; record it with --values");
         }
-        return compare_captures((*one)->capture, (*one)->values, (*other)->capture, (*other)->values, options());
+        backend_ = (*one)->path;
+        against_name_ = (*other)->path;
+        return compare_captures((*one)->capture, (*one)->values, (*other)->capture, (*other)->values, options(0));
     }
 
-    /// A crash, a hang, or a call that failed.
-    void take(const std::string& what, const WorkOutcome& outcome) {
+    /// What a worker tells: nothing where all went well.
+    [[nodiscard]] WorkAnswer answer(const Status& status) const {
+        const Status& s = status.ok() ? rows_.status() : status;
+        return {s.ok() ? "" : s.message()};
+    }
+
+    /// A crash, a hang, or a call that failed, in words; empty for none of these.
+    std::string take(const std::string& what, const WorkOutcome& outcome) {
         const bool finished = outcome.end == WorkOutcome::End::kFinished;
         const std::string& why = finished ? outcome.payload : outcome.reason;
-        if (why.empty()) return;
+        if (why.empty()) return "";
         ++troubles_;
-        fmt::print(stderr, "diopi: {}: {}\n", what, why);
+        return fmt::format("diopi: {}: {}", what, why);
+    }
+
+    /// An option for an operator of which nothing was compared is most likely a slip.
+    void warn_of_tolerances(const std::vector<CompareRow>& rows) const {
+        std::set<std::string> known;
+        for (const CompareRow& row : rows) {
+            known.insert({row.overload, row.overload.substr(0, row.overload.find('.')), row.function});
+            const Row* function = find_row(row.function);
+            if (function == nullptr) continue;
+            known.emplace(function->op);
+            if (!function->overload.empty()) known.insert(fmt::format("{}.{}", function->op, function->overload));
+        }
+        const std::vector<std::string> names(known.begin(), known.end());
+        for (const std::string& op : tolerances_.option_operators()) {
+            if (known.contains(op)) continue;
+            fmt::print(stderr, "diopi: --tolerance: no call of '{}' was compared{}\n", op, did_you_mean(op, names));
+        }
     }
 
     int report() {
-        const std::vector<CompareRow> rows = lines_.rows();
-        const std::string_view backend = flags_.with.empty() ? target_.backend().name() : std::string_view("the first");
-        const std::string_view against = flags_.with.empty() ? against_.name() : std::string_view("the second");
+        const std::vector<CompareRow> rows = rows_.in_order();
+        warn_of_tolerances(rows);
         if (!flags_.csv.empty()) {
             if (Status s = write_file_atomically(flags_.csv, compare_csv(rows)); !s.ok())
                 return report_error(s.error());
         }
         if (flags_.common.json) {
-            fmt::print("{}\n", compare_json(rows, backend, against));
+            fmt::print("{}\n", compare_json(rows, backend_, against_name_));
         } else if (flags_.format == "csv") {
             fmt::print("{}", compare_csv(rows));
         } else if (flags_.format == "seed") {
-            for (const CompareRow& row : rows) fmt::print("{}", seed_lines(row));
+            for (const CompareRow& row : rows) {
+                if (!flags_.common.quiet || !row.skipped.empty() || !row.allclose) fmt::print("{}", seed_lines(row));
+            }
         } else {
-            print_compare(rows, backend, against);
-            if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend);
+            print_compare(rows, backend_, against_name_, flags_.common.quiet);
+            if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend_);
         }
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ =
@@ -235,14 +303,17 @@ class CompareCommand {
     Target target_;
     const Backend& against_;
     ToleranceTable tolerances_;
-    SharedLines lines_;
+    SharedRows rows_;
     Dump dump_;
     OverflowCheck overflow_;
+    /// The two sides, as reports call them: backends, or the captures' files.
+    std::string backend_{target_.backend().name()}, against_name_{against_.name()};
     int64_t missing_ = 0;
     int troubles_ = 0;
 };
 
 int run_compare(CompareFlags flags) {
+    if (Status s = check_combination(flags); !s.ok()) return report_error(s.error());
     if (flags.dump == 0) flags.dump = read_environment().dump_level;
     auto target = Target::find(flags.common.impl, flags.sim);
     if (!target.ok()) return report_error(target.error());
@@ -250,12 +321,10 @@ int run_compare(CompareFlags flags) {
     if (!against.ok()) return report_error(against.error());
     auto tolerances = tolerances_of(flags);
     if (!tolerances.ok()) return report_error(tolerances.error());
-    for (const std::string& file : {flags.csv, flags.save_failures.empty() ? "" : flags.save_failures + "/probe.h5"}) {
-        if (Status s = check_output_file(file); !s.ok()) return report_error(s.error());
-    }
-    auto lines = SharedLines::create();
-    if (!lines.ok()) return report_error(lines.error());
-    return CompareCommand(flags, std::move(*target), **against, std::move(*tolerances), std::move(*lines)).run();
+    if (Status s = check_outputs(flags); !s.ok()) return report_error(s.error());
+    auto rows = SharedRows::create();
+    if (!rows.ok()) return report_error(rows.error());
+    return CompareCommand(flags, std::move(*target), **against, std::move(*tolerances), std::move(*rows)).run();
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ void take_larger(double& largest, double x) {
     if (std::isnan(x) || x > largest) largest = x;
 }
 
+/// NaN counts as the smallest.
+void take_smaller(double& smallest, double x) {
+    if (std::isnan(x) || x < smallest) smallest = x;
+}
+
+bool differs(const CompareRow& row) { return row.skipped.empty() && !row.allclose; }
+
+/// "1 call", "2 calls".
+std::string counted(int64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 /// In the order in which the operators come.
 std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
     std::vector<std::pair<std::string, OperatorSummary>> summaries;
@@ -47,7 +57,7 @@ std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vec
         summary.calls.insert(row.where);
         ++summary.tensors;
         summary.different += row.allclose ? 0 : 1;
-        summary.cosine = std::min(summary.cosine, row.cosine);
+        take_smaller(summary.cosine, row.cosine);
         take_larger(summary.max_abs, row.max_abs);
         take_larger(summary.max_rel, row.max_rel);
         if (row.ulp) summary.ulp.add(*row.ulp);
@@ -99,19 +109,22 @@ void print_histogram(std::string_view title, const UlpHistogram& one, const UlpH
 }
 
 void print_different(const std::vector<CompareRow>& rows) {
+    const bool has_layers = std::ranges::any_of(rows, [](const CompareRow& row) { return !row.layer.empty(); });
+    std::vector<Column> columns = {{"First differences"}, {"Name", Align::kLeft, 45}};
+    if (has_layers) columns.push_back({"Layer", Align::kLeft, 30, true});
+    columns.insert(columns.end(), {{"Tensor", Align::kLeft, 30, true},
+                                   {"Max abs diff", Align::kRight},
+                                   {"atol", Align::kRight, 0, true},
+                                   {"rtol", Align::kRight, 0, true},
+                                   {"What", Align::kLeft, 100}});
+    Table table(columns);
     size_t different = 0;
-    Table table({{"First differences"},
-                 {"Name", Align::kLeft, 45},
-                 {"Layer", Align::kLeft, 30, true},
-                 {"Tensor", Align::kLeft, 30, true},
-                 {"Max abs diff", Align::kRight},
-                 {"atol", Align::kRight, 0, true},
-                 {"rtol", Align::kRight, 0, true},
-                 {"What", Align::kLeft, 80}});
     for (const CompareRow& row : rows) {
-        if (!row.skipped.empty() || row.allclose || ++different > kMostShown) continue;
-        table.add_row({row.where, row.name, row.layer, row.tensor, figure(row.max_abs), figure(row.atol),
-                       figure(row.rtol), row.error});
+        if (!differs(row) || ++different > kMostShown) continue;
+        std::vector<std::string> cells = {row.where, row.name};
+        if (has_layers) cells.push_back(row.layer);
+        cells.insert(cells.end(), {row.tensor, figure(row.max_abs), figure(row.atol), figure(row.rtol), row.error});
+        table.add_row(cells);
     }
     if (!table.empty()) {
         fmt::print("\n");
@@ -120,24 +133,58 @@ void print_different(const std::vector<CompareRow>& rows) {
     if (different > kMostShown) fmt::print("... and {} more (--csv FILE, --json)\n", different - kMostShown);
 }
 
+/// Calls that were not compared for one reason.
+struct SkippedCalls {
+    std::string first;  ///< where
+    int64_t calls = 0;
+    std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order in which they come
+};
+
+/// A line per reason: where it begins, then how often each operator.
 void print_skipped(const std::vector<CompareRow>& rows) {
-    std::map<std::pair<std::string, std::string>, std::set<std::string>> reasons;
+    std::vector<std::pair<std::string, SkippedCalls>> reasons;
+    const auto entry = [](auto& list, const std::string& key) -> auto& {
+        const auto at = std::ranges::find(list, key, [](const auto& pair) { return pair.first; });
+        return at != list.end() ? at->second : list.emplace_back(key, decltype(list.back().second){}).second;
+    };
     for (const CompareRow& row : rows) {
-        if (!row.skipped.empty()) reasons[{row.overload, row.skipped}].insert(row.where);
+        if (row.skipped.empty()) continue;
+        SkippedCalls& skipped = entry(reasons, row.skipped);
+        if (skipped.calls++ == 0) skipped.first = row.where;
+        ++entry(skipped.overloads, row.overload);
     }
-    for (const auto& [what, calls] : reasons) {
-        fmt::print("not compared: {} ({} calls): {}\n", what.first, calls.size(), what.second);
+    for (const auto& [reason, skipped] : reasons) {
+        std::vector<std::string> names;
+        for (const auto& [overload, calls] : skipped.overloads) {
+            names.push_back(calls == 1 ? overload : fmt::format("{} x{}", overload, calls));
+        }
+        fmt::print("not compared, {}: {}, the first {}: {}\n", reason, counted(skipped.calls, "call"), skipped.first,
+                   fmt::join(names, ", "));
     }
+}
+
+/// ", the first at call 3, relu (layer1.0.relu)".
+std::string first_difference(const std::vector<CompareRow>& rows) {
+    const auto first = std::ranges::find_if(rows, differs);
+    if (first == rows.end()) return "";
+    const bool is_captured = !first->layer.empty();
+    return fmt::format(", the first at {}, {}{}", first->where, first->name,
+                       is_captured ? " (" + first->layer + ")" : "");
 }
 
 }  // namespace
 
 std::string seed_lines(const CompareRow& row) {
     if (!row.skipped.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.skipped);
-    std::string text = fmt::format("OpAutoCompareHook: {:<50} allclose: {}    max_diff: {:20.9f}\n", row.name,
+    std::string text = fmt::format("OpAutoCompareHook: {:<50} allclose: {}    max_diff: {:>20.9f}\n", row.name,
                                    row.allclose ? "True" : "False", row.max_abs);
     text += fmt::format("autocompare:    {} {}:\n\t{}\n\t{}\n", row.overload, row.place, row.seed,
                         row.allclose ? "allclose" : "not_close, " + row.error);
+    for (const std::string& input : row.inputs)
+        text += fmt::format("OpAutoCompareHook: {} input: {}\n", row.name, input);
+    for (const std::string& output : row.outputs) {
+        text += fmt::format("OpAutoCompareHook: {} output: {}\n", row.name, output);
+    }
     return text;
 }
 
@@ -157,7 +204,8 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
     return text;
 }
 
-void print_compare(const std::vector<CompareRow>& rows, std::string_view backend, std::string_view against) {
+void print_compare(const std::vector<CompareRow>& rows, std::string_view backend, std::string_view against,
+                   bool only_differences) {
     const auto summaries = summaries_of(rows);
     UlpHistogram one, other;
     std::set<std::string> calls;
@@ -169,13 +217,14 @@ void print_compare(const std::vector<CompareRow>& rows, std::string_view backend
         different += summary.different;
         for (const std::string& call : summary.calls) calls.insert(call);
     }
-    print_operators(summaries, one.total() > 0, backend, against);
-    if (one.total() > 0) {
+    if (!only_differences) print_operators(summaries, one.total() > 0, backend, against);
+    if (one.total() > 0 && !only_differences) {
         fmt::print("\n");
         print_histogram("all outputs", one, other, backend, against);
     }
     print_different(rows);
-    fmt::print("{} calls on {} and {}: {} of {} tensors differ.\n", calls.size(), backend, against, different, tensors);
+    fmt::print("{} on {} and {}: {} of {} differ{}.\n", counted(static_cast<int64_t>(calls.size()), "call"), backend,
+               against, different, counted(tensors, "tensor"), first_difference(rows));
     print_skipped(rows);
 }
 
@@ -185,7 +234,7 @@ std::string compare_json(const std::vector<CompareRow>& rows, std::string_view b
     for (const CompareRow& row : rows) {
         list.push_back(Json::parse(to_json_line(row)));
         skipped += row.skipped.empty() ? 0 : 1;
-        different += row.skipped.empty() && !row.allclose ? 1 : 0;
+        different += differs(row) ? 1 : 0;
     }
     return Json{{"backend", backend},     {"against", against},      {"ulp_bins", UlpHistogram::kTitles},
                 {"different", different}, {"not_compared", skipped}, {"tensors", list}}

@@ -162,7 +162,10 @@ bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {
 }
 
 Status check_output_file(const std::string& path) {
-    return fs::is_directory(path) ? bad_input(path + " is a folder; name a file") : Status();
+    if (fs::is_directory(path)) return bad_input(path + " is a folder; name a file");
+    // The finished file takes the place of what has the name.
+    if (fs::exists(path) && !fs::is_regular_file(path)) return bad_input(path + " is a device or a pipe; name a file");
+    return {};
 }
 
 Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names) {

@@ -71,6 +71,14 @@ AbsRel ToleranceTable::find(const Call& call, Dtype dtype) const {
     return best == nullptr ? standard(dtype) : best->tolerance;
 }
 
+std::vector<std::string> ToleranceTable::option_operators() const {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_) {
+        if (entry.source == Source::kOption && !entry.op.empty()) names.push_back(entry.op);
+    }
+    return names;
+}
+
 AbsRel ToleranceTable::standard(Dtype dtype) {
     if (is_half(dtype)) return {1e-2, 5e-2};
     if (!is_floating(dtype) && !is_complex(dtype)) return {0, 0};

@@ -30,6 +30,8 @@ class ToleranceTable {
     /// Operator and dtype may be empty.
     void add(Source source, std::string op, std::optional<Dtype> dtype, AbsRel tolerance);
     [[nodiscard]] AbsRel find(const Call& call, Dtype dtype) const;
+    /// Those that options name.
+    [[nodiscard]] std::vector<std::string> option_operators() const;
 
     /// float64 1e-8, float32 1e-4, float16 and bfloat16 1e-2 and 5e-2, as atol and rtol; integers and bool 0.
     [[nodiscard]] static AbsRel standard(Dtype dtype);

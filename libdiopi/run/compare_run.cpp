@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,28 @@ CompareRow row_of(const Call& call, const std::string& where) {
     return row;
 }
 
+/// The tensors and numbers that a call took, and the tensors that it gave.
+void describe(CompareRow& row, const Call& call) {
+    for_each_tensor(call, [&](const PlacedTensor& placed) {
+        const std::string text = placed.place + ": " + seed_text(*placed.tensor);
+        if (!placed.arg.is_output) row.inputs.push_back(text);
+        if (placed.arg.is_output || placed.arg.is_inout) row.outputs.push_back(text);
+    });
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Value& value = call.args[i];
+        if (std::holds_alternative<TensorPtr>(value) || std::holds_alternative<TensorList>(value)) continue;
+        row.inputs.push_back(fmt::format("{}: {}", call.row->args()[i].name, argument_text(value)));
+    }
+}
+
+/// NaN or infinity where the other has none is a difference without a size: the figures, which leave such elements
+/// out, do not hide it.
+void take_not_finite(CompareRow& row, const Deviation& deviation) {
+    if (row.allclose || (std::isfinite(deviation.worst_actual) && std::isfinite(deviation.worst_expected))) return;
+    row.max_abs = std::fabs(deviation.worst_actual - deviation.worst_expected);
+    row.max_rel = row.cosine = std::numeric_limits<double>::quiet_NaN();
+}
+
 void take_figures(CompareRow& row, const ComparedTensor& tensor) {
     row.place = tensor.place;
     row.tensor = short_text(*tensor.actual);
@@ -56,6 +79,7 @@ void take_figures(CompareRow& row, const ComparedTensor& tensor) {
     row.atol = tensor.atol;
     row.rtol = tensor.rtol;
     row.error = tensor.error;
+    take_not_finite(row, tensor.deviation);
     const bool counted = tensor.exact != nullptr && tensor.role != ComparedTensor::Role::kInput &&
                          (is_floating(tensor.actual->dtype) || is_complex(tensor.actual->dtype)) &&
                          tensor.exact->numel() > 0;
@@ -80,6 +104,20 @@ Status save(const std::string& folder, const std::string& where, const ComparedC
         if (s.ok() && tensor.exact) s = file->write_tensor("/exact", tensor.place, *tensor.exact);
     }
     return s.ok() ? file->finish() : s;
+}
+
+/// A row per tensor, and a file where one differs and a folder was named.
+Status report_tensors(const ComparedCall& compared, const CompareRow& row, const CompareOptions& options) {
+    const bool is_backward = compared.call.row->variant == Variant::backward;
+    for (const ComparedTensor& tensor : compared.tensors) {
+        CompareRow of_tensor = row;
+        take_figures(of_tensor, tensor);
+        of_tensor.name = name_of(row.overload, tensor, is_backward);
+        if (!tensor.allclose) describe(of_tensor, compared.call);
+        options.on_row(of_tensor);
+    }
+    if (options.save_folder.empty() || compared.allclose()) return {};
+    return save(options.save_folder, row.where, compared);
 }
 
 /// A chain whose calls are compared, on a stream of its own.
@@ -124,15 +162,8 @@ class Comparer {
             options_.on_row(row);
             return;
         }
-        const bool is_backward = compared.call.row->variant == Variant::backward;
-        for (const ComparedTensor& tensor : compared.tensors) {
-            CompareRow of_tensor = row;
-            take_figures(of_tensor, tensor);
-            of_tensor.name = name_of(row.overload, tensor, is_backward);
-            options_.on_row(of_tensor);
-        }
-        if (options_.save_folder.empty() || compared.allclose() || !saved_.ok()) return;
-        saved_ = save(options_.save_folder, where_, compared);
+        Status s = report_tensors(compared, row, options_);
+        if (saved_.ok()) saved_ = std::move(s);
     }
 
     const CompareOptions& options_;
@@ -169,6 +200,43 @@ std::vector<std::string> keys_of(const Capture& capture) {
     std::vector<std::string> keys;
     for (const CapturedCall& call : capture.calls) keys.push_back(key_of(capture, call));
     return keys;
+}
+
+/// What both captures kept of one tensor that a call wrote.
+void add_kept(ComparedCall& compared, TensorPtr actual, TensorPtr expected, const TensorUse& use,
+              const ToleranceTable& tolerances) {
+    ComparedTensor tensor = compare_tensors(compared.call, *actual, *expected, use.place, tolerances);
+    tensor.role = use.reads ? ComparedTensor::Role::kInout : ComparedTensor::Role::kOutput;
+    tensor.nth = static_cast<size_t>(std::ranges::count(compared.tensors, tensor.role, &ComparedTensor::role));
+    tensor.actual = std::move(actual);
+    tensor.expected = std::move(expected);
+    compared.tensors.push_back(std::move(tensor));
+}
+
+/// Call `index` of a capture with call `others` of another, by the values that both kept.
+Status compare_kept(const Capture& one, const CaptureValues& ones_values, size_t index,
+                    const CaptureValues& others_values, size_t others, const CompareOptions& options) {
+    const CapturedCall& captured = one.calls[index];
+    const std::string where =
+        index == others ? fmt::format("call {}", index) : fmt::format("call {} and {}", index, others);
+    if (!captured.call) {
+        options.on_row(row_without_answer(captured, where, "the standard has no function for it"));
+        return {};
+    }
+    Call call = *captured.call;
+    call.origin = &captured;
+    ComparedCall compared{call, {}, {}};
+    for (const TensorUse& use : uses_of(one, captured)) {
+        if (!use.writes) continue;
+        auto actual = ones_values.result(index, use.place);
+        auto expected = others_values.result(others, use.place);
+        if (!actual.ok() || !expected.ok()) return (actual.ok() ? expected : actual).status();
+        if (*actual == nullptr || *expected == nullptr) continue;
+        add_kept(compared, std::move(*actual), std::move(*expected), use, *options.tolerances);
+    }
+    if (!compared.tensors.empty()) return report_tensors(compared, row_of(call, where), options);
+    options.on_row(row_without_answer(captured, where, "its values were not kept"));
+    return {};
 }
 
 Json encode(const std::optional<UlpHistogram>& histogram) {
@@ -213,6 +281,10 @@ std::string to_json_line(const CompareRow& row) {
     json["atol"] = row.atol;
     json["rtol"] = row.rtol;
     json["error_info"] = row.error;
+    if (!row.allclose) {
+        json["inputs"] = row.inputs;
+        json["outputs"] = row.outputs;
+    }
     if (row.ulp) json["ulp"] = encode(row.ulp);
     if (row.other_ulp) json["other_ulp"] = encode(row.other_ulp);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -240,6 +312,8 @@ std::optional<CompareRow> compare_row_from_json(std::string_view line) {
         row.atol = json.at("atol");
         row.rtol = json.at("rtol");
         row.error = json.at("error_info");
+        row.inputs = json.value("inputs", row.inputs);
+        row.outputs = json.value("outputs", row.outputs);
         row.ulp = histogram_from(json.value("ulp", Json()));
         row.other_ulp = histogram_from(json.value("other_ulp", Json()));
         return row;
@@ -269,6 +343,7 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
     if (!steps.ok()) return steps.status();
     auto comparer = Comparer::create(options);
     if (!comparer.ok()) return comparer.status();
+    Status failure;
     for (const std::string& name : (*steps)->names()) {
         auto step = (*steps)->plan(name);
         // A result that does not fit where it should go in place is no difference of two libraries.
@@ -286,49 +361,32 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
         if (!placed.ok()) return placed.status();
         (*comparer)->set_where(where);
         const Outcome outcome = (*comparer)->chain().run(placed->call(), (*comparer)->context());
-        if (!outcome.ok()) {
+        if (outcome.is_declined()) {
             row.skipped = outcome.message;
             options.on_row(row);
+        } else if (!outcome.ok() && failure.ok()) {
+            failure = failed(fmt::format("{} ({}): {}", name, step->call.row->function, outcome.message));
         }
         if (!(*comparer)->saved().ok()) return (*comparer)->saved();
         (*comparer)->context().release();
     }
-    return {};
+    return failure;
 }
 
 Status compare_captures(const Capture& one, const CaptureValues& ones_values, const Capture& other,
                         const CaptureValues& others_values, const CompareOptions& options) {
+    const bool same_name = one.name == other.name;
     for (const Aligned& step : align(keys_of(one), keys_of(other))) {
         if (!step.one || !step.other) {
             const Capture& alone = step.one ? one : other;
             const size_t index = step.one ? *step.one : *step.other;
+            const std::string whose = !same_name ? alone.name : step.one ? "the first capture" : "the second capture";
             options.on_row(row_without_answer(alone.calls[index], fmt::format("call {}", index),
-                                              fmt::format("only {} has this call", alone.name)));
+                                              fmt::format("only {} has this call", whose)));
             continue;
         }
-        const CapturedCall& captured = one.calls[*step.one];
-        const std::string where = *step.one == *step.other ? fmt::format("call {}", *step.one)
-                                                           : fmt::format("call {} and {}", *step.one, *step.other);
-        if (!captured.call) continue;
-        Call call = *captured.call;
-        call.origin = &captured;
-        const CompareRow row = row_of(call, where);
-        size_t nth = 0;
-        for (const TensorUse& use : uses_of(one, captured)) {
-            if (!use.writes) continue;
-            auto actual = ones_values.result(*step.one, use.place);
-            auto expected = others_values.result(*step.other, use.place);
-            if (!actual.ok() || !expected.ok()) return (actual.ok() ? expected : actual).status();
-            if (*actual == nullptr || *expected == nullptr) continue;
-            ComparedTensor tensor = compare_tensors(call, **actual, **expected, use.place, *options.tolerances);
-            tensor.nth = nth++;
-            tensor.role = use.reads ? ComparedTensor::Role::kInout : ComparedTensor::Role::kOutput;
-            tensor.actual = std::move(*actual);
-            CompareRow of_tensor = row;
-            take_figures(of_tensor, tensor);
-            of_tensor.name = name_of(row.overload, tensor, call.row->variant == Variant::backward);
-            options.on_row(of_tensor);
-        }
+        if (Status s = compare_kept(one, ones_values, *step.one, others_values, *step.other, options); !s.ok())
+            return s;
     }
     return {};
 }

@@ -28,6 +28,8 @@ struct CompareRow {
     bool allclose = false;
     double cosine = 1, max_abs = 0, max_rel = 0, atol = 0, rtol = 0;
     std::string error;
+    /// Of a tensor that differs: what its call took and gave, "mat1: numel:24, sizes:[4, 6], ...", "alpha: 1".
+    std::vector<std::string> inputs, outputs;
     /// Of the first and of the other implementation, where the exact values are known.
     std::optional<UlpHistogram> ulp, other_ulp;
 };
@@ -51,11 +53,12 @@ struct CompareOptions {
 /// One iteration of the capture on the first backend; each call is answered by both with the inputs of the first.
 [[nodiscard]] Status compare_capture(CaptureReplay& replay, const CompareOptions& options);
 
-/// The steps of a case.
+/// The steps of a case; a call that the backend refuses to answer is a row that says so, one that fails an error after
+/// the last step.
 [[nodiscard]] Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options);
 
 /// The calls of two captures of one iteration whose values were kept, aligned in their order. Rows of calls that stand
-/// in one alone are skipped ones that say so.
+/// in one alone, or whose values one did not keep, are skipped ones that say so.
 [[nodiscard]] Status compare_captures(const Capture& one, const CaptureValues& ones_values, const Capture& other,
                                       const CaptureValues& others_values, const CompareOptions& options);
 
