@@ -23,7 +23,7 @@ struct FallbackSimOptions {
     CommonOptions common;
     SimFlags sim;
     std::string capture;
-    std::string ops, except;  ///< lists; the environment's where they are not given
+    std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
     std::string other = "cpu";
     std::string format = "table";
     int run_times = 3;
@@ -31,6 +31,7 @@ struct FallbackSimOptions {
     double timeout_s = 600;
     bool bisect = false;
     int repeats = 1;
+    int call_replays = 0;
 };
 
 /// Everything that a run needs.
@@ -41,24 +42,42 @@ struct Subject {
     FallbackLists lists;
 };
 
-Result<std::optional<NameList>> list_of(const std::string& given, const std::string& variable, const char* option) {
-    const std::string& text = given.empty() ? variable : given;
+/// `from` is the option or the variable that holds the text.
+Result<std::optional<NameList>> list_of(const std::string& text, const char* from) {
     if (text.empty()) return std::optional<NameList>();
     auto list = NameList::parse(text);
-    if (!list.ok()) return bad_input(fmt::format("{}: {}", option, list.error().message));
+    if (!list.ok()) return bad_input(fmt::format("{}: {}", from, list.error().message));
     return std::optional<NameList>(std::move(*list));
 }
 
 Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
-    const Environment environment = read_environment();
     FallbackLists lists;
-    auto only = list_of(options.ops, environment.fallback_list, "--ops");
+    if (options.bisect) return lists;
+    const Environment environment = read_environment();
+    const bool given = options.ops || options.except;
+    auto only = given ? list_of(options.ops.value_or(""), "--ops")
+                      : list_of(environment.fallback_list, "DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST");
     if (!only.ok()) return only.error();
-    auto except = list_of(options.except, environment.fallback_disable_list, "--except");
+    auto except = given ? list_of(options.except.value_or(""), "--except")
+                        : list_of(environment.fallback_disable_list, "OP_FALLBACK_DISABLE_LIST");
     if (!except.ok()) return except.error();
     lists.only = std::move(*only);
     lists.except = std::move(*except);
     return lists;
+}
+
+/// Options that say nothing together.
+Status check_options(const FallbackSimOptions& options) {
+    if (options.bisect && (options.ops || options.except)) {
+        return bad_input("--bisect chooses the operators itself; leave out --ops and --except");
+    }
+    if (options.bisect && options.format == "seed") {
+        return bad_input("--bisect has no lines in the seed's format; use --json, or leave out --format");
+    }
+    if (!options.bisect && (options.repeats > 1 || options.call_replays > 0)) {
+        return bad_input("--repeats and --call-replays belong to --bisect; --run-times says how many steps are timed");
+    }
+    return {};
 }
 
 Result<Subject> subject_of(const FallbackSimOptions& options) {
@@ -172,15 +191,11 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     return code;
 }
 
-std::string repeat_command(const FallbackSimOptions& options, const std::vector<std::string>& names) {
+std::string repeat_command(const FallbackSimOptions& options, const std::vector<BlamedFunction>& functions) {
     std::string text = "diopi fallback-sim";
     text += options.capture.empty() ? " --model " + options.common.model : " --capture " + options.capture;
-    text += " --ops '";
-    for (size_t i = 0; i < names.size(); ++i) {
-        text += i == 0 ? "" : ",";
-        for (const char c : names[i]) text += c == '.' ? std::string("\\.") : std::string(1, c);
-    }
-    text += "'";
+    text += " --ops ";
+    for (size_t i = 0; i < functions.size(); ++i) text += (i == 0 ? "" : ",") + std::string(functions[i].row->function);
     if (options.common.impl != "sim") text += " --impl " + options.common.impl;
     if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;
     if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
@@ -195,6 +210,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
     bisection.tolerance = options.tolerance;
     bisection.timeout_s = options.timeout_s;
     bisection.repeats = options.repeats;
+    bisection.call_replays = options.call_replays;
     int replays = 0;
     bisection.on_replay = [&](size_t fallback, size_t units, const Trial& trial) {
         if (options.common.quiet) return;
@@ -210,13 +226,14 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
     if (options.common.json)
         fmt::print("{}\n", to_json(*report, loaded.capture));
     else
-        print_bisect(*report, loaded.capture, repeat_command(options, report->names));
+        print_bisect(*report, loaded.capture, repeat_command(options, report->functions));
     switch (report->operators.end) {
         case Culprits::End::kNothingWrong:
             return static_cast<int>(Exit::kPassed);
         case Culprits::End::kInterrupted:
             return static_cast<int>(Exit::kInterrupted);
         case Culprits::End::kFound:
+        case Culprits::End::kTooMany:
         case Culprits::End::kElsewhere:
         case Culprits::End::kNotMonotone:
             break;
@@ -225,6 +242,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
 }
 
 int run_fallback_sim(const FallbackSimOptions& options) {
+    if (Status s = check_options(options); !s.ok()) return report_error(s.error());
     auto subject = subject_of(options);
     if (!subject.ok()) return report_error(subject.error());
     install_interrupt_handler();
@@ -263,6 +281,9 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--repeats", options->repeats, "with --bisect: replays in a row that must pass")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    command->add_option("--call-replays", options->call_replays,
+                        "with --bisect: the most replays that look for single calls; 2 log2(calls) + 8 when left out")
+        ->check(CLI::Range(1, 1000000));
     command->footer(
         "Examples:\n"
         "  diopi fallback-sim --model resnet18 --ops 'convolution.*'\n"

@@ -84,10 +84,24 @@ const char* sentence(Culprits::End end) {
             return "elsewhere";
         case Culprits::End::kNotMonotone:
             return "not monotone";
+        case Culprits::End::kTooMany:
+            return "too many";
         case Culprits::End::kInterrupted:
             return "interrupted";
     }
     return "";
+}
+
+void print_calls(const BisectReport& report, const Capture& capture) {
+    const Culprits::End end = report.calls.end;
+    if (end == Culprits::End::kTooMany && report.numbers.empty()) return;
+    if (end == Culprits::End::kTooMany) fmt::print("More calls are wrong than were looked for (--call-replays); the first:\n");
+    if (end == Culprits::End::kNotMonotone) fmt::print("Of its calls, perhaps not the fewest:\n");
+    for (const size_t number : report.numbers) {
+        const CapturedCall& call = capture.calls[number];
+        fmt::print("  call {}: {}{}{}\n", number, call.overload, call.layer.empty() ? "" : " in " + call.layer,
+                   call.source.empty() ? "" : ", " + call.source);
+    }
 }
 
 }  // namespace
@@ -124,6 +138,8 @@ std::string to_json(const FallbackAnswer& answer) {
                 {"missing", report.missing},
                 {"step_s", report.step_seconds},
                 {"step_with_fallback_s", report.step_seconds_with},
+                {"waited_s", report.waited_seconds},
+                {"waited_with_fallback_s", report.waited_seconds_with},
                 {"results", report.results},
                 {"changed", changed},
                 {"unmatched", answer.unmatched},
@@ -139,6 +155,8 @@ FallbackAnswer fallback_from_json(const std::string& text) {
     report.missing = json["missing"].get<std::map<std::string, int64_t>>();
     report.step_seconds = json["step_s"];
     report.step_seconds_with = json["step_with_fallback_s"];
+    report.waited_seconds = json["waited_s"];
+    report.waited_seconds_with = json["waited_with_fallback_s"];
     report.results = json["results"];
     for (const Json& row : json["fallback"]) {
         const auto reason = std::ranges::find(kReasons, row["why"].get<std::string>(),
@@ -180,6 +198,12 @@ void print_fallback(const FallbackAnswer& answer, std::string_view backend, std:
     fmt::print("A step on {} takes {}, with the listed operators on {} {} ({:.2f} times).\n", backend,
                time_text(report.step_seconds), other, time_text(report.step_seconds_with),
                report.step_seconds_with / report.step_seconds);
+    if (report.waited_seconds > 0) {
+        fmt::print("Really waited: {}, with them {} (predicted: {:.1f}% and {:.1f}% of that).\n",
+                   time_text(report.waited_seconds), time_text(report.waited_seconds_with),
+                   100 * report.step_seconds / report.waited_seconds,
+                   100 * report.step_seconds_with / report.waited_seconds_with);
+    }
     print_changes(report);
     for (const auto& [overload, count] : report.missing) {
         fmt::print("not implemented anywhere: {} ({} calls); its outputs were made up\n", overload, count);
@@ -202,17 +226,18 @@ void print_bisect(const BisectReport& report, const Capture& capture, const std:
         case Culprits::End::kNotMonotone:
             fmt::print("Fallbacks get in each other's way; this set passes, but may not be the smallest.\n");
             break;
+        case Culprits::End::kTooMany:
         case Culprits::End::kFound:
             break;
     }
     fmt::print("Without fallback: {}{}\n", operators.reason, operators.flaky ? " (not each time)" : "");
-    fmt::print("To blame: {}\n", fmt::join(report.names, ", "));
-    for (const size_t number : report.numbers) {
-        const CapturedCall& call = capture.calls[number];
-        fmt::print("  call {}: {} ({}){}{}\n", number, call.overload, call.call->row->function,
-                   call.layer.empty() ? "" : " in " + call.layer, call.source.empty() ? "" : ", " + call.source);
+    fmt::print("To blame:\n");
+    for (const BlamedFunction& function : report.functions) {
+        fmt::print("  {} ({}), {} of the calls\n", function.row->function, fmt::join(function.overloads, ", "),
+                   function.calls);
     }
-    fmt::print("{} replays over {} operators and {} calls.\n", report.replays(), report.operator_units,
+    print_calls(report, capture);
+    fmt::print("{} replays over {} functions and {} calls.\n", report.replays(), report.operator_units,
                report.call_units);
     fmt::print("Repeat with the fallback: {}\n", repeat);
 }
@@ -227,13 +252,19 @@ std::string to_json(const BisectReport& report, const Capture& capture) {
                          {"layer", call.layer},
                          {"source", call.source}});
     }
+    Json functions = Json::array();
+    for (const BlamedFunction& function : report.functions) {
+        functions.push_back(
+            {{"function", function.row->function}, {"overloads", function.overloads}, {"calls", function.calls}});
+    }
     return Json{{"end", sentence(report.operators.end)},
                 {"reason", report.operators.reason},
                 {"flaky", report.operators.flaky},
-                {"operators", report.names},
+                {"functions", functions},
+                {"calls_end", sentence(report.calls.end)},
                 {"calls", calls},
                 {"replays", report.replays()},
-                {"operator_units", report.operator_units},
+                {"function_units", report.operator_units},
                 {"call_units", report.call_units}}
         .dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -29,17 +30,23 @@ class Bisection {
 
     Result<BisectReport> run() {
         if (Status s = expect(); !s.ok()) return s.error();
-        list_operators();
-        report_.operator_units = overloads_.size();
+        list_functions();
+        report_.operator_units = functions_.size();
+        CulpritOptions options;
+        options.repeats = options_.repeats;
         Status s = search(
-            overloads_.size(), [&](size_t call) { return overload_of_[call]; }, report_.operators);
+            functions_.size(), [&](size_t call) { return function_of_[call]; }, options, report_.operators);
         if (!s.ok()) return s.error();
-        for (const size_t unit : report_.operators.set) report_.names.push_back(overloads_[unit]);
+        for (const size_t unit : report_.operators.set) report_.functions.push_back(functions_[unit]);
         if (report_.operators.end != Culprits::End::kFound) return report_;
         list_calls();
         report_.call_units = calls_.size();
+        // The first search was the control of this one.
+        options.controlled = true;
+        options.repeats = report_.operators.repeats;
+        options.most_replays = options_.call_replays > 0 ? options_.call_replays : call_replays() * options.repeats;
         s = search(
-            calls_.size(), [&](size_t call) { return unit_of_call(call); }, report_.calls);
+            calls_.size(), [&](size_t call) { return unit_of_call(call); }, options, report_.calls);
         if (!s.ok()) return s.error();
         for (const size_t unit : report_.calls.set) report_.numbers.push_back(calls_[unit]);
         return report_;
@@ -48,31 +55,42 @@ class Bisection {
  private:
     using UnitOf = std::function<size_t(size_t call)>;
 
-    /// The units of the first search: overloads that the other backend can answer for.
-    void list_operators() {
+    /// The units of the first search: functions that the other backend can answer for.
+    void list_functions() {
         for (const CapturedCall& call : capture_.calls) {
             const bool movable = call.call && options_.other->implements(*call.call->row);
-            const auto known = std::ranges::find(overloads_, call.overload);
-            overload_of_.push_back(!movable ? SIZE_MAX : static_cast<size_t>(known - overloads_.begin()));
-            if (movable && known == overloads_.end()) overloads_.push_back(call.overload);
+            function_of_.push_back(movable ? unit_of_function(*call.call->row) : SIZE_MAX);
+            if (!movable) continue;
+            BlamedFunction& function = functions_[function_of_.back()];
+            ++function.calls;
+            const bool is_known = std::ranges::count(function.overloads, call.overload) > 0;
+            if (!is_known) function.overloads.push_back(call.overload);
         }
+    }
+
+    size_t unit_of_function(const Row& row) {
+        const auto known = std::ranges::find(functions_, &row, &BlamedFunction::row);
+        const auto unit = static_cast<size_t>(known - functions_.begin());
+        if (known == functions_.end()) functions_.push_back({&row, {}, 0});
+        return unit;
     }
 
     void list_calls() {
         for (size_t c = 0; c < capture_.calls.size(); ++c) {
-            if (std::ranges::count(report_.operators.set, overload_of_[c]) > 0) calls_.push_back(c);
+            if (std::ranges::count(report_.operators.set, function_of_[c]) > 0) calls_.push_back(c);
         }
     }
+
+    /// So many find two calls. Where a function is always wrong, each of its calls would cost as much again.
+    [[nodiscard]] int call_replays() const { return 2 * static_cast<int>(std::bit_width(calls_.size() - 1)) + 8; }
 
     [[nodiscard]] size_t unit_of_call(size_t call) const {
         const auto found = std::ranges::lower_bound(calls_, call);
         return found == calls_.end() || *found != call ? SIZE_MAX : static_cast<size_t>(found - calls_.begin());
     }
 
-    Status search(size_t units, const UnitOf& unit_of, Culprits& culprits) {
-        CulpritOptions options;
+    Status search(size_t units, const UnitOf& unit_of, CulpritOptions& options, Culprits& culprits) {
         options.units = units;
-        options.repeats = options_.repeats;
         options.interrupted = interrupted;
         options.replay = [&](const UnitSet& fallback) -> Result<Trial> {
             auto trial = replay_with([&](size_t call) { return std::ranges::binary_search(fallback, unit_of(call)); });
@@ -97,6 +115,7 @@ class Bisection {
         auto kept = take_kept();
         if (!kept.ok()) return kept.status();
         if (*kept) return {};
+        report_.reference_replays = 1;
         const auto run = in_worker([&] { return outcome_of([](size_t) { return true; }, Results::kStored); });
         if (!run.ok()) return run.status();
         return run->passed
@@ -211,8 +230,8 @@ class Bisection {
     const CaptureValues& values_;
     const BisectOptions& options_;
     BisectReport report_;
-    std::vector<std::string> overloads_;
-    std::vector<size_t> overload_of_;  ///< by call; SIZE_MAX where it cannot fall back
+    std::vector<BlamedFunction> functions_;
+    std::vector<size_t> function_of_;  ///< by call; SIZE_MAX where it cannot fall back
     std::vector<size_t> calls_;        ///< units of the second search
     std::shared_ptr<void> expected_;
     std::vector<size_t> offsets_;  ///< by result

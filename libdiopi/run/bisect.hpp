@@ -1,4 +1,4 @@
-/// Which operators, and which of their calls, must run elsewhere so that a capture that fails on a backend passes.
+/// Which functions, and which of their calls, must run elsewhere so that a capture that fails on a backend passes.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,35 @@ struct BisectOptions {
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
     double timeout_s = 300;          ///< of one replay
     int repeats = 1;
+    /// The most replays that look for single calls; 0: two times their logarithm, and 8 more.
+    int call_replays = 0;
     /// Tools around every call, outside of the fallback.
     std::vector<Interceptor*> interceptors = {};
     /// Sees each replay: how many of the units fall back, and what came of it.
     std::function<void(size_t fallback, size_t units, const Trial& trial)> on_replay = {};
 };
 
-struct BisectReport {
-    /// Over the overloads of the capture, then over the calls of those that were found.
-    Culprits operators, calls;
-    std::vector<std::string> names;  ///< of the overloads that were found
-    std::vector<size_t> numbers;     ///< of the calls that were found, as positions in Capture::calls
-    size_t operator_units = 0, call_units = 0;
+/// A function of the capture that other overloads of its framework may share.
+struct BlamedFunction {
+    const Row* row;
+    std::vector<std::string> overloads;  ///< in the order of their first calls
+    int64_t calls = 0;
+};
 
-    [[nodiscard]] int replays() const { return operators.replays + calls.replays; }
+struct BisectReport {
+    /// Over the functions of the capture, then over the calls of those that were found.
+    Culprits operators, calls;
+    std::vector<BlamedFunction> functions;  ///< that were found
+    std::vector<size_t> numbers;            ///< of the calls that were found, as positions in Capture::calls
+    size_t operator_units = 0, call_units = 0;
+    int reference_replays = 0;  ///< that told what is right
+
+    [[nodiscard]] int replays() const { return reference_replays + operators.replays + calls.replays; }
 };
 
 /// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the
-/// values that were kept with the capture, or those of a replay wholly on `other`. The process must not have started
-/// threads.
+/// values that were kept with the capture, or those of a replay wholly on `other`. With one culprit among the functions
+/// of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started threads.
 [[nodiscard]] Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const CaptureValues& values,
                                           const BisectOptions& options);
 

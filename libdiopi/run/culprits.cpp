@@ -32,8 +32,9 @@ class Search {
 
     Result<Culprits> run() {
         Status s = search();
-        if (!s.ok() && !interrupted_) return s.error();
-        if (interrupted_) culprits_.end = Culprits::End::kInterrupted;
+        if (!s.ok() && !stopped_) return s.error();
+        if (stopped_) culprits_.end = *stopped_;
+        culprits_.repeats = repeats_;
         return culprits_;
     }
 
@@ -41,9 +42,11 @@ class Search {
     Status search() {
         UnitSet all(options_.units);
         std::iota(all.begin(), all.end(), size_t{0});
-        if (Status s = measure_failure(kControls); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
-        bool passed = false;
-        if (Status s = passes(all, passed); !s.ok()) return s;
+        bool passed = options_.controlled;
+        if (!passed) {
+            if (Status s = measure_failure(kControls); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
+            if (Status s = passes(all, passed); !s.ok()) return s;
+        }
         if (!passed) return elsewhere();
         if (Status s = narrow(passed); !s.ok()) return s;
         if (!passed && !culprits_.flaky) {
@@ -81,16 +84,14 @@ class Search {
         return {};
     }
 
-    /// Finds the culprits one after the other, the last one first; `confirmed` when they pass again and again.
+    /// Finds the culprits one after the other, the first one first; `confirmed` when they pass again and again.
     Status narrow(bool& confirmed) {
         culprits_.set.clear();
         confirmed = false;
-        for (size_t end = options_.units; end > 0 && !confirmed;) {
-            // The unit that ends the shortest prefix which passes, beside those that are known, is another culprit.
-            size_t length = 0;
-            if (Status s = shortest_prefix(end, length); !s.ok()) return s;
-            end = length - 1;
-            culprits_.set.insert(culprits_.set.begin(), end);
+        for (size_t begin = 0; begin < options_.units && !confirmed; ++begin) {
+            // The unit that begins the shortest suffix which passes, beside those that are known, is another culprit.
+            if (Status s = begin_shortest_suffix(begin); !s.ok()) return s;
+            culprits_.set.push_back(begin);
             if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
         }
         if (!confirmed) return {};
@@ -101,24 +102,22 @@ class Search {
         return {};
     }
 
-    /// Length of the shortest prefix of the units before `end` that passes together with the known culprits.
-    Status shortest_prefix(size_t end, size_t& length) {
-        size_t failing = 0, passing = end;
-        while (passing - failing > 1) {
-            const size_t middle = failing + (passing - failing) / 2;
+    /// Moves `begin` to the first unit of the shortest suffix that passes together with the known culprits.
+    Status begin_shortest_suffix(size_t& begin) {
+        size_t failing = options_.units;
+        while (failing - begin > 1) {
+            const size_t middle = begin + (failing - begin) / 2;
             bool passed = false;
-            if (Status s = passes(with_prefix(middle), passed); !s.ok()) return s;
-            (passed ? passing : failing) = middle;
+            if (Status s = passes(with_suffix(middle), passed); !s.ok()) return s;
+            (passed ? begin : failing) = middle;
         }
-        length = passing;
         return {};
     }
 
-    [[nodiscard]] UnitSet with_prefix(size_t length) const {
-        UnitSet set(length);
-        std::iota(set.begin(), set.end(), size_t{0});
-        set.insert(set.end(), culprits_.set.begin(), culprits_.set.end());
-        std::ranges::sort(set);
+    /// The known culprits and all units from `begin` on.
+    [[nodiscard]] UnitSet with_suffix(size_t begin) const {
+        UnitSet set = culprits_.set;
+        for (size_t unit = begin; unit < options_.units; ++unit) set.push_back(unit);
         return set;
     }
 
@@ -149,17 +148,22 @@ class Search {
     }
 
     Result<Trial> replay(const UnitSet& set) {
-        if (options_.interrupted && options_.interrupted()) {
-            interrupted_ = true;
-            return failed("interrupted");
+        if (options_.interrupted && options_.interrupted()) return stop(Culprits::End::kInterrupted);
+        if (options_.most_replays > 0 && culprits_.replays >= options_.most_replays) {
+            return stop(Culprits::End::kTooMany);
         }
         ++culprits_.replays;
         return options_.replay(set);
     }
 
+    Error stop(Culprits::End end) {
+        stopped_ = end;
+        return failed("stopped");
+    }
+
     const CulpritOptions& options_;
     int repeats_;
-    bool interrupted_ = false;
+    std::optional<Culprits::End> stopped_;
     std::string last_reason_;
     Culprits culprits_;
 };

@@ -25,6 +25,10 @@ struct CulpritOptions {
     std::function<Result<Trial>(const UnitSet& fallback)> replay;
     /// A set passes when so many replays in a row do. Where the failure is flaky it takes as many as its rate asks for.
     int repeats = 1;
+    /// It is known that no unit falling back fails and that all pass: two controls less.
+    bool controlled = false;
+    /// Ends the search with kTooMany; 0: no limit.
+    int most_replays = 0;
     std::function<bool()> interrupted = {};
 };
 
@@ -34,12 +38,14 @@ struct Culprits {
         kNothingWrong,  ///< it passes without any fallback
         kElsewhere,     ///< it fails though everything falls back
         kNotMonotone,   ///< `set` passes, but a unit's fallback makes others fail: it may not be the smallest
+        kTooMany,       ///< the replays were used up: `set` are the first culprits, there are more
         kInterrupted
     };
     End end = End::kFound;
     UnitSet set;
     std::string reason;  ///< of the failure without fallback; of the one with all, where that fails
     bool flaky = false;
+    int repeats = 1;  ///< replays in a row that a set had to pass
     int replays = 0;
 };
 

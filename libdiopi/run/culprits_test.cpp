@@ -63,6 +63,28 @@ TEST_CASE("one of two units is enough where either helps", "[run][culprits]") {
     CHECK(found(options).set.size() == 1);
 }
 
+TEST_CASE("what an earlier search controlled is not tried again", "[run][culprits]") {
+    CulpritOptions options = all_of(16, {5});
+    int controls = 0;
+    const auto replay = options.replay;
+    options.replay = [&](const UnitSet& fallback) {
+        controls += fallback.empty() || fallback.size() == 16 ? 1 : 0;
+        return replay(fallback);
+    };
+    options.controlled = true;
+    CHECK(found(options).set == UnitSet{5});
+    CHECK(controls == 0);
+}
+
+TEST_CASE("a search that uses up its replays gives the first culprits", "[run][culprits]") {
+    CulpritOptions options = all_of(64, {3, 9, 20, 21, 40, 60});
+    options.most_replays = 20;
+    const Culprits culprits = found(options);
+    CHECK(culprits.end == Culprits::End::kTooMany);
+    CHECK(culprits.replays == 20);
+    CHECK(culprits.set == UnitSet{3, 9});
+}
+
 TEST_CASE("what passes without fallback has no culprit", "[run][culprits]") {
     const Culprits culprits = found(all_of(9, {}));
     CHECK(culprits.end == Culprits::End::kNothingWrong);

@@ -36,62 +36,79 @@ class Simulation {
         if (!clock.ok()) return clock.error();
         TimingInterceptor timer(*clock, capture_.calls.size());
         FallbackLists none;
+        Kind without{&none}, with{&lists_};
+        // In turns, so that both see the same moods of the machine. The first one of each warms up.
+        for (int i = 0; i <= options_.run_times; ++i) {
+            for (Kind* kind : {&without, &with}) {
+                if (Status s = iterate(*kind, **here, **other, i > 0); !s.ok()) return s.error();
+            }
+        }
         std::vector<TensorPtr> before, after;
+        counting_ = true;
         timer_ = &timer;
-        if (Status s = replay(none, **here, **other, report_.step_seconds, before); !s.ok()) return s.error();
+        if (Status s = count(without, **here, **other, before); !s.ok()) return s.error();
         timer_ = nullptr;
-        if (Status s = replay(lists_, **here, **other, report_.step_seconds_with, after); !s.ok()) return s.error();
+        if (Status s = count(with, **here, **other, after); !s.ok()) return s.error();
+        report_.step_seconds = median(without.steps);
+        report_.step_seconds_with = median(with.steps);
+        report_.waited_seconds = median(without.waited);
+        report_.waited_seconds_with = median(with.waited);
         compare(before, after);
         finish_rows();
         return report_;
     }
 
  private:
-    /// A warm-up, the iterations that are timed, and one that counts calls and copies.
-    Status replay(FallbackLists& lists, Side& here, Side& other, double& step, std::vector<TensorPtr>& results) {
-        rows_.clear();
-        report_.missing.clear();
-        counting_ = false;
-        double seconds = 0;
-        if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
-        std::vector<double> steps;
-        for (int i = 0; i < options_.run_times; ++i) {
-            if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
-            steps.push_back(seconds);
-        }
-        std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
-        step = steps[steps.size() / 2];
-        counting_ = true;
-        if (Status s = iterate(lists, here, other, seconds); !s.ok()) return s;
+    /// Steps with one of the two lists.
+    struct Kind {
+        FallbackLists* lists;
+        std::vector<double> steps = {}, waited = {};
+    };
+
+    static double median(std::vector<double>& values) {
+        if (values.empty()) return 0;
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::ranges::nth_element(values, middle);
+        return *middle;
+    }
+
+    /// One more iteration, which counts calls and copies, and its results.
+    Status count(Kind& kind, Side& here, Side& other, std::vector<TensorPtr>& results) {
+        if (Status s = iterate(kind, here, other, false); !s.ok()) return s;
         auto copied = results_of(replay_, here.context());
         if (copied.ok()) results = std::move(*copied);
         return copied.status();
     }
 
-    Status iterate(FallbackLists& lists, Side& here, Side& other, double& seconds) {
+    Status iterate(Kind& kind, Side& here, Side& other, bool timed) {
         if (Status s = replay_.begin(here.context()); !s.ok()) return s;
         other_seconds_ = 0;
-        Fallback fallback(other, lists, [this](const FallbackEvent& event) { on_fallback(event); });
+        Fallback fallback(other, *kind.lists, [this](const FallbackEvent& event) { on_fallback(event); });
         Chain chain(*options_.backend);
         chain.add(fallback);
-        if (counting_ && timer_ != nullptr) chain.add(*timer_);
+        if (timer_ != nullptr) chain.add(*timer_);
         if (options_.sim != nullptr) chain.add(*options_.sim);
         const double began = options_.sim == nullptr ? 0 : options_.sim->device().now();
         const Stopwatch watch;
         const Status s = replay_.run(chain, here.context(), [this](const ReplayedCall& call) { return on_call(call); });
-        // On a simulated device what it counted and what the host did meanwhile follow each other.
-        seconds = options_.sim == nullptr ? watch.seconds() : options_.sim->device().now() - began + other_seconds_;
-        return s.ok() && counting_ && timer_ != nullptr ? note_times() : s;
+        const double real = watch.seconds();
+        if (timed) {
+            // On a simulated device what it counted and what the host did meanwhile follow each other.
+            const bool simulated = options_.sim != nullptr;
+            kind.steps.push_back(simulated ? options_.sim->device().now() - began + other_seconds_ : real);
+            if (simulated && options_.sim->device().model().waits) kind.waited.push_back(real);
+        }
+        return s.ok() && timer_ != nullptr ? note_times() : s;
     }
 
     Status on_call(const ReplayedCall& call) {
-        if (counting_ && call.outcome.is_declined()) ++report_.missing[call.captured.overload];
+        if (is_counting() && call.outcome.is_declined()) ++report_.missing[call.captured.overload];
         return {};
     }
 
     void on_fallback(const FallbackEvent& event) {
         other_seconds_ += event.seconds;
-        if (!counting_) return;
+        if (!is_counting()) return;
         FallbackRow& row = rows_[{overload_of(event.call), event.call.row}];
         row.reason = event.reason;
         ++row.calls;
@@ -100,6 +117,9 @@ class Simulation {
         row.other_seconds += event.seconds;
         if (options_.on_event) options_.on_event(event);
     }
+
+    /// Calls and copies count with the lists alone.
+    [[nodiscard]] bool is_counting() const { return counting_ && timer_ == nullptr; }
 
     /// What the timer saw, in the order of the calls that have a function.
     Status note_times() {
@@ -147,7 +167,7 @@ class Simulation {
     FallbackReport report_;
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
-    bool counting_ = false;  ///< calls and copies: in the last iteration of each kind
+    bool counting_ = false;  ///< in the last iteration of each kind
     double other_seconds_ = 0;
 };
 

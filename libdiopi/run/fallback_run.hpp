@@ -43,11 +43,13 @@ struct FallbackReport {
     /// Overloads that nobody implements, with their calls: their outputs were made up.
     std::map<std::string, int64_t> missing;
     double step_seconds = 0, step_seconds_with = 0;  ///< medians, without and with the forced fallback
+    /// The same where the simulated device waits: what a clock on the wall says. Else 0.
+    double waited_seconds = 0, waited_seconds_with = 0;
     int64_t results = 0;
     std::vector<ChangedResult> changed;
 };
 
-/// Replays the capture with the fallback of what is not implemented alone, then with the lists.
+/// Replays the capture with the fallback of what is not implemented alone and with the lists, in turns.
 [[nodiscard]] Result<FallbackReport> simulate_fallback(CaptureReplay& replay, const Capture& capture,
                                                        FallbackLists& lists, const FallbackRunOptions& options);
 
