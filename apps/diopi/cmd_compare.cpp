@@ -14,6 +14,7 @@
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
 #include "intercept/tensor_text.hpp"
+#include "record_options.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
 #include "store/atomic_file.hpp"
@@ -34,6 +35,7 @@ struct CompareFlags {
     int dump = 0;
     bool overflow = false, ulp = false;
     double timeout_s = 600;
+    RecordFlags record;
 };
 
 /// Lines that workers append to and their parent reads afterwards, whatever became of the workers.
@@ -112,6 +114,9 @@ class CompareCommand {
 
     int run() {
         install_interrupt_handler();
+        auto recording = Recording::create(flags_.record, "diopi compare");
+        if (!recording.ok()) return report_error(recording.error());
+        recording_ = std::move(*recording);
         Status s;
         if (!flags_.with.empty())
             s = run_captures();
@@ -120,7 +125,9 @@ class CompareCommand {
         else
             s = run_cases();
         if (!s.ok()) return report_error(s.error());
-        return report();
+        const int code = report();
+        s = recording_.finish();
+        return s.ok() ? code : report_error(s.error());
     }
 
  private:
@@ -132,6 +139,7 @@ class CompareCommand {
         options.tolerances = &tolerances_;
         options.ulp = flags_.ulp;
         options.save_folder = flags_.save_failures;
+        if (recording_.tool() != nullptr) options.interceptors.push_back(recording_.tool());
         if (flags_.dump > 0) options.interceptors.push_back(&dump_);
         if (flags_.overflow) options.interceptors.push_back(&overflow_);
         options.on_row = [this](const CompareRow& row) { lines_.append(to_json_line(row)); };
@@ -153,7 +161,7 @@ class CompareCommand {
         if (!loaded.ok()) return loaded.status();
         const auto work = [&](size_t) {
             const Status s = compare_capture(*(*loaded)->replay, options());
-            return WorkAnswer{s.ok() ? "" : s.message()};
+            return WorkAnswer{(s.ok() ? "" : s.message()) + recording_.end_item(0)};
         };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
             take((*loaded)->capture.name, outcome);
@@ -177,7 +185,7 @@ class CompareCommand {
             if (!is_set_up) set_up_worker();
             is_set_up = true;
             const Status s = compare_case((*cases)[item], flags_.common.seed, options());
-            return WorkAnswer{s.ok() ? "" : s.message()};
+            return WorkAnswer{(s.ok() ? "" : s.message()) + recording_.end_item(item)};
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
             take((*cases)[item].id(), outcome);
@@ -236,6 +244,7 @@ class CompareCommand {
     const Backend& against_;
     ToleranceTable tolerances_;
     SharedLines lines_;
+    Recording recording_;
     Dump dump_;
     OverflowCheck overflow_;
     int64_t missing_ = 0;
@@ -287,6 +296,7 @@ void add_compare_command(CLI::App& app, int& code) {
         ->check(seconds_above_zero())
         ->capture_default_str();
     add_sim_options(*command, flags->sim);
+    add_record_options(*command, flags->record)->excludes(command->get_option("--with"));
     command->footer(
         "Examples:\n"
         "  diopi compare conv2d --ulp\n"
