@@ -18,6 +18,7 @@
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
 #include "intercept/tensor_text.hpp"
+#include "record_options.hpp"
 #include "report/console.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
@@ -39,6 +40,7 @@ struct CompareFlags {
     int dump = 0;
     bool overflow = false, ulp = false;
     double timeout_s = 600;
+    RecordFlags record;
 };
 
 /// Rows that workers append and their parent reads afterwards, whatever became of the workers.
@@ -150,6 +152,9 @@ class CompareCommand {
 
     int run() {
         install_interrupt_handler();
+        auto recording = Recording::create(flags_.record, "diopi compare");
+        if (!recording.ok()) return report_error(recording.error());
+        recording_ = std::move(*recording);
         Status s;
         if (!flags_.with.empty())
             s = run_captures();
@@ -159,7 +164,9 @@ class CompareCommand {
             s = run_cases();
         if (s.ok()) s = rows_.status();
         if (!s.ok()) return report_error(s.error());
-        return report();
+        const int code = report();
+        s = recording_.finish();
+        return s.ok() ? code : report_error(s.error());
     }
 
  private:
@@ -172,6 +179,7 @@ class CompareCommand {
         options.tolerances = &tolerances_;
         options.ulp = flags_.ulp;
         options.save_folder = flags_.save_failures;
+        if (recording_.tool() != nullptr) options.interceptors.push_back(recording_.tool());
         if (flags_.dump > 0) options.interceptors.push_back(&dump_);
         if (flags_.overflow) options.interceptors.push_back(&overflow_);
         options.on_row = [this, item](const CompareRow& row) { rows_.append(item, row); };
@@ -191,7 +199,7 @@ class CompareCommand {
     Status run_capture() {
         auto loaded = load_capture(flags_.capture, flags_.common);
         if (!loaded.ok()) return loaded.status();
-        const auto work = [&](size_t) { return answer(compare_capture(*(*loaded)->replay, options(0))); };
+        const auto work = [&](size_t) { return answer(compare_capture(*(*loaded)->replay, options(0)), 0); };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
             const std::string trouble = take((*loaded)->capture.name, outcome);
             if (!trouble.empty()) fmt::print(stderr, "{}\n", trouble);
@@ -214,7 +222,7 @@ class CompareCommand {
         const auto work = [&](size_t item) {
             if (!is_set_up) set_up_worker();
             is_set_up = true;
-            return answer(compare_case((*cases)[item], flags_.common.seed, options(item)));
+            return answer(compare_case((*cases)[item], flags_.common.seed, options(item)), item);
         };
         Console console({stderr, LogLevel::kInfo, !flags_.common.json && !flags_.common.quiet && flags_.dump == 0});
         console.start(static_cast<int64_t>(items.size()));
@@ -243,9 +251,9 @@ class CompareCommand {
     }
 
     /// What a worker tells: nothing where all went well.
-    [[nodiscard]] WorkAnswer answer(const Status& status) const {
+    [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
-        return {s.ok() ? "" : s.message()};
+        return {(s.ok() ? "" : s.message()) + recording_.end_item(item)};
     }
 
     /// A crash, a hang, or a call that failed, in words; empty for none of these.
@@ -304,6 +312,7 @@ class CompareCommand {
     const Backend& against_;
     ToleranceTable tolerances_;
     SharedRows rows_;
+    Recording recording_;
     Dump dump_;
     OverflowCheck overflow_;
     /// The two sides, as reports call them: backends, or the captures' files.
@@ -335,7 +344,8 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("op", flags->common.fname, "operator, as --fname");
     add_common_options(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
-    command->add_option("--capture", flags->capture, "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
+    command->add_option("--capture", flags->capture,
+                        "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,
@@ -356,6 +366,7 @@ void add_compare_command(CLI::App& app, int& code) {
         ->check(seconds_above_zero())
         ->capture_default_str();
     add_sim_options(*command, flags->sim);
+    add_record_options(*command, flags->record)->excludes(command->get_option("--with"));
     command->footer(
         "Examples:\n"
         "  diopi compare conv2d --ulp\n"

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "options.hpp"
 #include "profile_output.hpp"
+#include "record_options.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/console.hpp"
 #include "run/compare_run.hpp"
@@ -46,6 +47,7 @@ struct ProfileCommand {
     bool only_forward = false;
     bool acc_check = false;
     std::string format = "table";
+    RecordFlags record;
 };
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
@@ -131,6 +133,7 @@ void print_missing(const Profile& profile) {
 
 /// What the options say of cases and iterations.
 struct TargetedCases {
+    Interceptor* recorder = nullptr;
     std::vector<Dtype> filtered;
     std::optional<Schedule> schedule;
 };
@@ -139,6 +142,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, const Target& ta
                                  ProfileOutput& output) {
     ProfileOptions profiling;
     profiling.schedule = wanted.schedule;
+    profiling.unmeasured = wanted.recorder;
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
@@ -197,6 +201,7 @@ Result<Profile> profile_replay(const ProfileCommand& options, const Target& targ
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
     profiling.schedule = wanted.schedule;
+    profiling.first_iteration = wanted.recorder;
     auto profile = profile_capture(*(*loaded)->replay, (*loaded)->capture, profiling);
     if (!profile.ok()) return bad_input((*loaded)->path + ": " + profile.error().message);
     profile->seed = options.common.seed;
@@ -254,6 +259,9 @@ int run_profile(const ProfileCommand& options) {
     }
     auto baseline = read_baseline_of(options);
     if (!baseline.ok()) return report_error(baseline.error());
+    auto recording = Recording::create(options.record, "diopi profile");
+    if (!recording.ok()) return report_error(recording.error());
+    wanted.recorder = recording->tool();
     ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
                          options.memory,       options.common.quiet, 0};
     install_interrupt_handler();
@@ -262,7 +270,10 @@ int run_profile(const ProfileCommand& options) {
                                     : profile_cases_of(options, *target, wanted, output);
     if (!profile.ok()) return report_error(profile.error());
     fmt::print(stderr, "{}", target->leaks("in the run"));
-    return show(options, *profile, *baseline, output, different > 0);
+    const std::string unrecorded = recording->end_item(0);
+    const int code = show(options, *profile, *baseline, output, different > 0);
+    const Status recorded = unrecorded.empty() ? recording->finish() : Status(failed(unrecorded));
+    return recorded.ok() ? code : report_error(recorded.error());
 }
 
 void add_measuring_options(CLI::App& command, ProfileCommand& options) {
@@ -356,6 +367,7 @@ void add_profile_command(CLI::App& app, int& code) {
     add_showing_options(*command, *options);
     add_replaying_options(*command, *options);
     add_common_options(*command, options->common);
+    add_record_options(*command, options->record);
     command->footer(kExamples);
     command->callback([options, &code] { code = run_profile(*options); });
 }

@@ -17,6 +17,7 @@
 #include "memory_check.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
+#include "record_options.hpp"
 #include "replay_command.hpp"
 #include "report/console.hpp"
 #include "report/csv.hpp"
@@ -55,6 +56,7 @@ struct TestOptions {
     std::vector<std::string> in_order;
     std::string save_failures;
     std::string replay;
+    RecordFlags record;
     std::vector<std::string> given;  ///< options on the command line, by name
     std::vector<std::string> command;
 };
@@ -110,8 +112,10 @@ RunOrder run_order(const TestOptions& options) {
 
 /// Options that change how the cases of operators run mean nothing to the runtime suite.
 Status refuse_for_runtime_suite(const TestOptions& options) {
-    if (!options.shrink && !options.shuffle && !options.find_order && options.in_order.empty()) return {};
-    return bad_input("--shrink, --shuffle, --find-order and --in-order are about cases of operators: --suite ops");
+    const bool is_about_order = options.shuffle || options.find_order || !options.in_order.empty();
+    if (!options.shrink && !is_about_order && options.record.file.empty()) return {};
+    return bad_input(
+        "--shrink, --shuffle, --find-order, --in-order and --record are about cases of operators: --suite ops");
 }
 
 /// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
@@ -145,6 +149,13 @@ void print_rules(const DeviceConfigFigures& device) {
     if (device.held > 0) {
         fmt::print("{} case{} held to a tolerance of it\n", device.held, device.held == 1 ? " is" : "s are");
     }
+}
+
+/// How many cases ended with their workers.
+size_t count_lost(const std::vector<CaseResult>& results) {
+    return static_cast<size_t>(std::ranges::count_if(results, [](const CaseResult& result) {
+        return result.verdict == Verdict::kCrashed || result.verdict == Verdict::kTimeout;
+    }));
 }
 
 /// What is left behind when the cases are done: report, CSV, JUnit, JSON or summary.
@@ -230,6 +241,7 @@ class TestRun {
         if (!run.ok()) return report_error(run.error());
         sort_by_case(run->results);
         if (Status s = write_reports(*run, options_, *backend_, figures_); !s.ok()) return report_error(s.error());
+        if (Status s = recording_.finish(count_lost(run->results)); !s.ok()) return report_error(s.error());
         if (run->interrupted) {
             fmt::print(stderr,
                        "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
@@ -249,10 +261,28 @@ class TestRun {
         if (Status s = choose(); !s.ok()) return s;
         set_conformance();
         if (Status s = prepare_saving(options_, *backend_, conformance_.save); !s.ok()) return s;
+        if (Status s = prepare_recording(); !s.ok()) return s;
         if (device_.rules.empty()) return {};
         auto checksum = checksum_of_file(options_.device_config);
         if (checksum.ok()) conformance_.device_config = *checksum;
         return checksum.status();
+    }
+
+    /// Makes --record ready: each case is an item of the recording.
+    Status prepare_recording() {
+        if (options_.record.file.empty()) return {};
+        if (options_.variants.layout.wide) {
+            return bad_input("--record: a capture of tensors over gigabytes takes gigabytes; leave --wide out");
+        }
+        auto recording = Recording::create(options_.record, "diopi test");
+        if (!recording.ok()) return recording.status();
+        recording_ = std::move(*recording);
+        conformance_.cases.first_run = recording_.tool();
+        conformance_.after_case = [this, leaks = conformance_.after_case](const Case& c) {
+            const std::string trouble = recording_.end_item(static_cast<size_t>(&c - cases_.data()));
+            return leaks(c) + (trouble.empty() ? "" : fmt::format("diopi: warning: {}: {}\n", c.id(), trouble));
+        };
+        return {};
     }
 
     /// What the options say without a look at the cases.
@@ -357,6 +387,7 @@ class TestRun {
     }
 
     Status shrink_failures(const std::vector<CaseResult>& results) {
+        conformance_.cases.first_run = nullptr;
         ShrinkCommand shrinking{options_.common, conformance_, cases_, results, options_.shrink_time_s, {}, {}};
         shrinking.prepare = [&](Case& c) {
             std::vector<Case> one = {c};
@@ -380,6 +411,7 @@ class TestRun {
     DeviceConfig device_;
     DeviceConfigFigures figures_;
     ConformanceOptions conformance_;
+    Recording recording_;
     int64_t failures_ = 0;
 };
 
@@ -459,6 +491,9 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->type_name("DIR");
     command->add_option("--replay", options->replay, "run the call of a replay bundle again (docs/test.md)")
         ->type_name("FILE");
+    add_record_options(*command, options->record, "--record,--capture")
+        ->excludes(command->get_option("--resume"))
+        ->excludes(command->get_option("--find-order"));
     command->footer(kExamples);
     command->callback([options, command, &code] {
         for (const CLI::Option* option : command->get_options()) {

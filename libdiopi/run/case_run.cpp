@@ -132,6 +132,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
     rules.exact = has_exact_sums(c);
     rules.interceptors = options.interceptors;
+    rules.first_run = options.first_run;
     if (options.on_failure) {
         rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
     }

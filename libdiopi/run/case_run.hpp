@@ -21,6 +21,8 @@ struct CaseOptions {
     Checks checks;
     /// Tools around every call, the first one outermost.
     std::vector<Interceptor*> interceptors;
+    /// A tool that sees the first run of each step alone, outside of the others; null: none.
+    Interceptor* first_run = nullptr;
     /// Sees every step that ran and failed.
     std::function<void(const Case&, const Evidence&)> on_failure;
     /// The stored baseline of a case, null when there is none; called at most once per case.

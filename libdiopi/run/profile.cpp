@@ -158,7 +158,8 @@ class Profiler {
     void pass(StepUnderTest& under_test, int64_t pass) {
         ProfiledCall& call = profile_.calls[under_test.position];
         if (!call.trouble.empty()) return;
-        const Status s = options_.schedule ? iterate(under_test, call, pass) : sample(under_test, call, pass);
+        Status s = pass == 0 && options_.unmeasured != nullptr ? show(under_test.step) : Status();
+        if (s.ok()) s = options_.schedule ? iterate(under_test, call, pass) : sample(under_test, call, pass);
         if (!s.ok()) {
             call.trouble = s.message();
             call.runs.clear();
@@ -211,6 +212,18 @@ class Profiler {
         call.allocated += metered.allocated();
         call.freed += metered.freed();
         return {};
+    }
+
+    /// One call for the tool that wants to see it.
+    Status show(const Step& step) {
+        Placement placement(context_, nullptr, false);
+        auto placed = PlacedCall::create(step, placement, Poison::kFirst);
+        if (!placed.ok()) return placed.status();
+        Chain chain(*options_.backend);
+        chain.add(*options_.unmeasured);
+        const Outcome outcome = chain.run(placed->call(), context_);
+        context_.release();
+        return outcome.ok() ? Status() : failed(outcome.message);
     }
 
     Status sample(StepUnderTest& under_test, ProfiledCall& call, int64_t pass) {

@@ -30,6 +30,8 @@ struct ProfileOptions {
     int passes = 8;
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
+    /// A tool that sees one call of each step, which is not measured; null: none.
+    Interceptor* unmeasured = nullptr;
     /// Asked between calls; how many calls times passes are done.
     std::function<void(int64_t done, int64_t total)> progress;
 };

@@ -31,12 +31,16 @@ class Profiling {
         profile_.has_device_time = clock_.has_device_time();
         list_calls();
         TimingInterceptor timer(clock_, capture_.calls.size());
-        Chain chain(*options_.backend);
-        chain.add(timer);
-        if (options_.sim != nullptr) chain.add(*options_.sim);
+        Chain first(*options_.backend), chain(*options_.backend);
+        if (options_.first_iteration != nullptr) first.add(*options_.first_iteration);
+        for (Chain* each : {&first, &chain}) {
+            each->add(timer);
+            if (options_.sim != nullptr) each->add(*options_.sim);
+        }
         const Schedule schedule = options_.schedule.value_or(Schedule{0, 0, 1, options_.run_times, 1});
         for (int64_t i = 0; i < schedule.iterations() && !interrupted(); ++i) {
-            if (Status s = iterate(chain, context, timer, i, schedule.action(i)); !s.ok()) return s.error();
+            if (Status s = iterate(i == 0 ? first : chain, context, timer, i, schedule.action(i)); !s.ok())
+                return s.error();
         }
         if (Status s = measure_roofs_again(); !s.ok()) return s.error();
         return std::move(profile_);

@@ -14,6 +14,8 @@ struct CaptureProfileOptions {
     int run_times = 3;          ///< iterations that are recorded, after one that is not
     bool memory = false;
     bool roofs = true;
+    /// A tool that sees the calls of the first iteration; null: none.
+    Interceptor* first_iteration = nullptr;
     std::optional<Schedule> schedule;  ///< instead of run_times
 };
 

@@ -121,8 +121,13 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
       expectations_(expectations),
       placement_(placement),
       context_(&placement.context()),
+      first_chain_(*rules.backend),
       chain_(*rules.backend) {
-    for (Interceptor* tool : rules.interceptors) chain_.add(*tool);
+    if (rules.first_run != nullptr) first_chain_.add(*rules.first_run);
+    for (Interceptor* tool : rules.interceptors) {
+        first_chain_.add(*tool);
+        chain_.add(*tool);
+    }
 }
 
 void StepRun::run(const Step& step, StepResult& result) {
@@ -140,11 +145,11 @@ void StepRun::run(const Step& step, StepResult& result) {
     say_call("");
 }
 
-Status StepRun::call(Trial& trial) {
+Status StepRun::call(Trial& trial, const Chain& chain) {
     say_call(words_);
     trial.held_before = device().allocated_bytes().value_or(0);
     const Stopwatch watch;
-    trial.outcome = chain_.run(trial.placed.call(), *context_);
+    trial.outcome = chain.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
     trial.seconds = watch.seconds();
     say_call("the checks after " + words_);
@@ -157,17 +162,17 @@ int64_t StepRun::bytes_kept(const Trial& trial) {
     return device().allocated_bytes().value_or(0) - trial.held_before;
 }
 
-Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison) {
+Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison, const Chain& chain) {
     auto placed = PlacedCall::create(step, placement_, poison);
     if (!placed.ok()) return placed.error();
     if (Status s = validate(placed->call()); !s.ok()) return s.error();
     Trial trial{std::move(*placed), {}};
-    if (Status s = call(trial); !s.ok()) return s.error();
+    if (Status s = call(trial, chain); !s.ok()) return s.error();
     return trial;
 }
 
 void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result) {
-    auto first = attempt(step, Poison::kFirst);
+    auto first = attempt(step, Poison::kFirst, first_chain_);
     if (!first.ok()) return fail_step(result, first.error().message);
     result.seconds = first->seconds;
     if (first->outcome.is_declined()) {
@@ -199,7 +204,7 @@ void StepRun::judge_integrity(Trial& trial, StepResult& result) {
 
 void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result) {
     context_->release();
-    auto second = attempt(step, Poison::kSecond);
+    auto second = attempt(step, Poison::kSecond, chain_);
     if (!second.ok()) return fail_step(result, "the second run failed: " + second.error().message);
     if (!second->outcome.ok()) return fail_step(result, "the second run failed: " + second->outcome.message);
     judge_integrity(*second, result);
@@ -234,7 +239,7 @@ void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepRe
         other = {~(*handle)->seed, (*handle)->offset};
         *handle = &other;
     }
-    auto third = attempt(reseeded, Poison::kSecond);
+    auto third = attempt(reseeded, Poison::kSecond, chain_);
     if (!third.ok()) return fail_step(result, "the run with another seed failed: " + third.error().message);
     if (!third->outcome.ok()) return fail_step(result, "the run with another seed failed: " + third->outcome.message);
     fail_step(result, check_random(step, {first.placed, second.placed, third->placed}, *context_));
@@ -246,7 +251,7 @@ void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResul
     if (!worth_it || makes_tensors(*step.call.row)) return;
     int64_t least = INT64_MAX;
     for (int i = 0; i < kLeakCalls && least > 0; ++i) {
-        if (Status s = call(trial); !s.ok()) return fail_step(result, s);
+        if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);
         const int64_t now = bytes_kept(trial);
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }

@@ -32,6 +32,8 @@ struct StepRules {
     bool exact = false;   ///< all inputs are whole numbers whose sums of products are exact
     /// Tools around the call, the first one outermost.
     std::vector<Interceptor*> interceptors = {};
+    /// A tool that sees the first run of each step alone, outside of the others; null: none.
+    Interceptor* first_run = nullptr;
     /// Sees every failed step that ran.
     std::function<void(const Evidence&)> on_failure = {};
 };
@@ -62,8 +64,8 @@ class StepRun {
         double seconds = 0;
         int64_t held_before = 0;  ///< bytes of the device's memory that the process held when the call began
     };
-    [[nodiscard]] Result<Trial> attempt(const Step& step, Poison poison);
-    [[nodiscard]] Status call(Trial& trial);
+    [[nodiscard]] Result<Trial> attempt(const Step& step, Poison poison, const Chain& chain);
+    [[nodiscard]] Status call(Trial& trial, const Chain& chain);
     /// Bytes that the process holds more than before the call, once the context has given back its own.
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
     void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
@@ -83,7 +85,7 @@ class StepRun {
     Expectations& expectations_;
     Placement& placement_;
     Context* context_;
-    Chain chain_;
+    Chain first_chain_, chain_;  ///< of a step's first run, and of the others
     std::vector<ArgTensor> actual_;
     std::string second_reason_;  ///< what is wrong with the second run alone
     std::string words_;          ///< what the worker does, should it die

@@ -1,0 +1,54 @@
+/// --record FILE: the calls that a subcommand runs, as a capture (docs/capture.md).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "intercept/recorder.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace diopi {
+
+struct RecordFlags {
+    std::string file;     ///< --record; empty: nothing is recorded
+    bool values = false;  ///< --record-values
+};
+
+/// Adds both flags; `names` are those of the first.
+CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags, const std::string& names = "--record");
+
+/// What a subcommand records. Its tool goes outermost into a chain of this process or of workers that are forked from
+/// it.
+class Recording {
+ public:
+    /// Records nothing.
+    Recording() = default;
+    /// `command` goes into the capture: "diopi test". A file that cannot be written is an error at once.
+    [[nodiscard]] static Result<Recording> create(const RecordFlags& flags, const std::string& command);
+
+    /// Null where nothing is recorded.
+    [[nodiscard]] Interceptor* tool() const { return state_ == nullptr ? nullptr : &state_->recorder; }
+    /// Where the tool was: puts away the calls since the last time, as those of item number `item`. Why they are not
+    /// recorded, where finish() will not tell; else empty.
+    [[nodiscard]] std::string end_item(size_t item);
+    /// Writes the files, says on standard error what is in them and how many items are not, since their workers died.
+    /// Nothing is written after an interruption.
+    Status finish(size_t lost = 0);
+
+ private:
+    struct State {
+        State(CaptureSpool made, const RecordFlags& f) : spool(std::move(made)), flags(f) {}
+        CaptureSpool spool;
+        RecordFlags flags;
+        Recorder recorder{flags.values ? &spool : nullptr};
+        Capture head;
+    };
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace diopi

@@ -1,0 +1,70 @@
+/// Recorder: the calls that go by, as a capture (docs/capture.md).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "call/chain.hpp"
+#include "core/status.hpp"
+#include "store/capture_spool.hpp"
+
+namespace diopi {
+
+/// A recipe that makes values like these, contiguous and on the host: one value everywhere, whole numbers from the
+/// least to the greatest, numbers between them where none is negative, else normal ones. NaN and infinity do not count,
+/// unless there is nothing else; of a complex tensor the real parts count.
+[[nodiscard]] Recipe recipe_like(const Tensor& host);
+
+/// Storages are known by their memory, tensors by where they lie in it. What a call reads before a recorded one wrote
+/// it gets a recipe from its elements. A call with a sparse tensor is recorded by what it reads and writes.
+class Recorder final : public Interceptor {
+ public:
+    /// Values go to `values`; null: none are kept.
+    explicit Recorder(CaptureSpool* values = nullptr) : values_(values) {}
+
+    /// The call's own outcome: what goes wrong with the recording is told by take(), and ends it.
+    Outcome around(Call& call, Context& context, const Next& next) override;
+
+    /// The calls since it was last called; a new recording begins.
+    [[nodiscard]] Result<Capture> take();
+
+ private:
+    /// Of one storage that was met.
+    struct Block {
+        std::weak_ptr<void> memory;  ///< what a new one at the same address does not share
+        size_t storage = 0;
+    };
+    /// A tensor of the call, or a part of a sparse one.
+    struct Use {
+        TensorPtr tensor;
+        std::string place;
+        bool reads = false, writes = false;
+    };
+    using View = std::tuple<size_t, Dtype, Shape, Shape, int64_t>;
+
+    Status record(const Call& call, Context& context, const std::vector<Use>& uses);
+    /// What the call left, once it ran.
+    Status record_results(Context& context, const std::vector<Use>& uses, bool succeeded);
+    [[nodiscard]] CapturedCall described(const Call& call);
+    [[nodiscard]] Call copy_of(const Call& call);
+    Status record_beginning(const Tensor& tensor, size_t storage, Context& context);
+    [[nodiscard]] size_t storage_of(const TensorPtr& tensor);
+    [[nodiscard]] size_t tensor_of(const TensorPtr& tensor);
+    [[nodiscard]] static std::vector<Use> uses_of(const Call& call);
+
+    CaptureSpool* values_;
+    Capture capture_;
+    Status status_;
+    std::unordered_map<const void*, Block> blocks_;
+    std::map<View, size_t> views_;
+    std::vector<bool> is_known_;                       ///< by storage: its beginning is noted, or a call wrote it
+    std::map<std::string_view, int64_t> forward_ids_;  ///< of the last forward call, by operator
+    int64_t next_forward_id_ = 0;
+};
+
+}  // namespace diopi
