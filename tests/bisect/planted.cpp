@@ -26,11 +26,13 @@ std::vector<uint64_t> recorded;
 
 constexpr uint64_t kEmptyHash = 0xcbf29ce484222325;
 
-/// FNV-1a over the bytes of dense tensors.
+/// FNV-1a over the bytes of a tensor; of one that repeats its storage over what the storage has.
 void add_to_hash(uint64_t& hash, const Tensor* tensor) {
     if (tensor == nullptr) return;
     const auto* bytes = static_cast<const unsigned char*>(tensor->data());
-    for (size_t i = 0; i < tensor->nbytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+    const size_t offset = static_cast<size_t>(tensor->offset) * size_of(tensor->dtype);
+    const size_t nbytes = std::min(tensor->nbytes(), tensor->storage.nbytes - offset);
+    for (size_t i = 0; i < nbytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
 }
 
 /// Tensors that a function only reads, and those that it writes; everything else counts for nothing.
@@ -56,7 +58,7 @@ void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
     auto* values = tensor->data_as<Value>();
     const auto none = std::numeric_limits<Value>::has_quiet_NaN ? std::numeric_limits<Value>::quiet_NaN()
                                                                 : std::numeric_limits<Value>::max();
-    for (int64_t i = 0; i < tensor->numel(); ++i) values[i] = fault == Fault::kNan ? none : 2 * values[i] + 1;
+    for (int64_t i = 0; i < tensor->numel(); ++i) values[i] = fault == Fault::kNan ? none : 8 * values[i] + 8;
 }
 
 /// Outputs of real numbers; of integers only counts, which have no dims: an index out of range is another fault.

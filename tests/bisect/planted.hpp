@@ -12,7 +12,7 @@ namespace diopi::bisect_score {
 enum class Fault {
     kNone,
     kRecords,  ///< right: the first call, and each one after it, adds to recorded_inputs()
-    kWrong,    ///< each element of the outputs is 2 x + 1
+    kWrong,    ///< each element of the outputs is 8 x + 8
     kNan,
     kCrash,
     kHang
