@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The same set-up as quickstart.sh, then every test. --full adds the long ones (sanitizers, fuzzing for seconds, the
-# mutation score, all operator cases, as root a Slurm job array).
+# mutation score, bisection's score, all operator cases, as root a Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,7 @@ if [ $full -eq 1 ]; then
     ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit: '
     scripts/fuzz.sh 5
     build/release/bin/diopi_mutation
+    build/release/bin/diopi_bisect_score
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
     if [ "$(id -u)" -eq 0 ]; then
         scripts/slurm_demo.sh

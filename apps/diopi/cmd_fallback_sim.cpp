@@ -197,6 +197,7 @@ std::string repeat_command(const FallbackSimOptions& options, const std::vector<
     text += " --ops ";
     for (size_t i = 0; i < functions.size(); ++i) text += (i == 0 ? "" : ",") + std::string(functions[i].row->function);
     if (options.common.impl != "sim") text += " --impl " + options.common.impl;
+    if (options.other != "cpu") text += " --to " + options.other;
     if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;
     if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
     return text;
@@ -227,6 +228,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         fmt::print("{}\n", to_json(*report, loaded.capture));
     else
         print_bisect(*report, loaded.capture, repeat_command(options, report->functions));
+    if (report->calls.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
     switch (report->operators.end) {
         case Culprits::End::kNothingWrong:
             return static_cast<int>(Exit::kPassed);
@@ -268,7 +270,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command
         ->add_option("--tolerance", options->tolerance,
                      "of a result: relative to its root mean square and to each element")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds for the replay, with --bisect for each")
         ->check(seconds_above_zero())
@@ -281,8 +283,9 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--repeats", options->repeats, "with --bisect: replays in a row that must pass")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    command->add_option("--call-replays", options->call_replays,
-                        "with --bisect: the most replays that look for single calls; 2 log2(calls) + 8 when left out")
+    command
+        ->add_option("--call-replays", options->call_replays,
+                     "with --bisect: the most replays that look for single calls; 2 log2(calls) + 8 when left out")
         ->check(CLI::Range(1, 1000000));
     command->footer(
         "Examples:\n"

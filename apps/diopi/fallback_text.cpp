@@ -42,6 +42,11 @@ std::string bytes_text(int64_t nbytes) {
     return fmt::format("{:.1f} MB", static_cast<double>(nbytes) * 1e-6);
 }
 
+/// "1 call", "2 calls".
+std::string counted(int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 Json encode(const Transfers& transfers) {
     return {{"copies", transfers.copies}, {"bytes", transfers.nbytes}, {"seconds", transfers.seconds}};
 }
@@ -57,7 +62,8 @@ constexpr FallbackReason kReasons[] = {FallbackReason::kForced, FallbackReason::
 
 void print_changes(const FallbackReport& report) {
     if (report.changed.empty()) {
-        fmt::print("None of the {} results changes.\n", report.results);
+        fmt::print("{}\n", report.results == 1 ? "The one result does not change."
+                                               : fmt::format("None of the {} results changes.", report.results));
         return;
     }
     const auto beyond = std::ranges::count(report.changed, false, &ChangedResult::within);
@@ -72,6 +78,27 @@ void print_changes(const FallbackReport& report) {
     }
     table.print(stdout);
     if (report.changed.size() > kMost) fmt::print("... and {} more (--json)\n", report.changed.size() - kMost);
+}
+
+/// What a step takes; where nothing is forced there is just one kind of step.
+void print_step(const FallbackReport& report, std::string_view backend, std::string_view other) {
+    const double step = report.step_seconds, with = report.step_seconds_with;
+    const bool forced = std::ranges::count(report.rows, FallbackReason::kForced, &FallbackRow::reason) > 0;
+    if (forced) {
+        fmt::print("A step on {} takes {}, with the listed operators on {} {} ({:.2f} times).\n", backend,
+                   time_text(step), other, time_text(with), with / step);
+    } else {
+        fmt::print("A step on {} takes {}.\n", backend, time_text(step));
+    }
+    if (report.waited_seconds <= 0) return;
+    const double waited = report.waited_seconds, waited_with = report.waited_seconds_with;
+    if (forced) {
+        fmt::print("The clock on the wall says {} and {}: {:.1f}% and {:.1f}% of it were predicted.\n",
+                   time_text(waited), time_text(waited_with), 100 * step / waited, 100 * with / waited_with);
+    } else {
+        fmt::print("The clock on the wall says {}: {:.1f}% of it were predicted.\n", time_text(waited),
+                   100 * step / waited);
+    }
 }
 
 const char* sentence(Culprits::End end) {
@@ -94,8 +121,10 @@ const char* sentence(Culprits::End end) {
 
 void print_calls(const BisectReport& report, const Capture& capture) {
     const Culprits::End end = report.calls.end;
+    if (end == Culprits::End::kInterrupted) fmt::print("Interrupted while the calls were searched.\n");
     if (end == Culprits::End::kTooMany && report.numbers.empty()) return;
-    if (end == Culprits::End::kTooMany) fmt::print("More calls are wrong than were looked for (--call-replays); the first:\n");
+    if (end == Culprits::End::kTooMany)
+        fmt::print("More calls are wrong than were looked for (--call-replays); the first:\n");
     if (end == Culprits::End::kNotMonotone) fmt::print("Of its calls, perhaps not the fewest:\n");
     for (const size_t number : report.numbers) {
         const CapturedCall& call = capture.calls[number];
@@ -195,18 +224,10 @@ void print_fallback(const FallbackAnswer& answer, std::string_view backend, std:
     int64_t calls = 0;
     for (const FallbackRow& row : report.rows) calls += row.calls;
     fmt::print("{} of {} calls fall back to {}.\n", calls, report.calls, other);
-    fmt::print("A step on {} takes {}, with the listed operators on {} {} ({:.2f} times).\n", backend,
-               time_text(report.step_seconds), other, time_text(report.step_seconds_with),
-               report.step_seconds_with / report.step_seconds);
-    if (report.waited_seconds > 0) {
-        fmt::print("Really waited: {}, with them {} (predicted: {:.1f}% and {:.1f}% of that).\n",
-                   time_text(report.waited_seconds), time_text(report.waited_seconds_with),
-                   100 * report.step_seconds / report.waited_seconds,
-                   100 * report.step_seconds_with / report.waited_seconds_with);
-    }
+    print_step(report, backend, other);
     print_changes(report);
     for (const auto& [overload, count] : report.missing) {
-        fmt::print("not implemented anywhere: {} ({} calls); its outputs were made up\n", overload, count);
+        fmt::print("not implemented anywhere: {} ({}); its outputs were made up\n", overload, counted(count, "call"));
     }
 }
 
@@ -233,12 +254,13 @@ void print_bisect(const BisectReport& report, const Capture& capture, const std:
     fmt::print("Without fallback: {}{}\n", operators.reason, operators.flaky ? " (not each time)" : "");
     fmt::print("To blame:\n");
     for (const BlamedFunction& function : report.functions) {
-        fmt::print("  {} ({}), {} of the calls\n", function.row->function, fmt::join(function.overloads, ", "),
-                   function.calls);
+        fmt::print("  {} ({}), {}\n", function.row->function, fmt::join(function.overloads, ", "),
+                   counted(function.calls, "call"));
     }
     print_calls(report, capture);
-    fmt::print("{} replays over {} functions and {} calls.\n", report.replays(), report.operator_units,
-               report.call_units);
+    fmt::print("{} replays over {} and {}.\n", report.replays(),
+               counted(static_cast<int64_t>(report.operator_units), "function"),
+               counted(static_cast<int64_t>(report.call_units), "call"));
     fmt::print("Repeat with the fallback: {}\n", repeat);
 }
 
@@ -261,7 +283,7 @@ std::string to_json(const BisectReport& report, const Capture& capture) {
                 {"reason", report.operators.reason},
                 {"flaky", report.operators.flaky},
                 {"functions", functions},
-                {"calls_end", sentence(report.calls.end)},
+                {"calls_end", report.call_units == 0 ? Json() : Json(sentence(report.calls.end))},
                 {"calls", calls},
                 {"replays", report.replays()},
                 {"function_units", report.operator_units},

@@ -108,12 +108,12 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
 TEST_CASE("where too many calls are wrong the first ones are found, and more replays find all", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
-    const BisectReport report = bisected(chain_of(40), faulty.backend());
+    const BisectReport report = bisected(chain_of(32), faulty.backend());
     CHECK(report.calls.end == Culprits::End::kTooMany);
-    CHECK(report.calls.replays == 2 * 4 + 8);
+    CHECK(report.calls.replays == 2 * 3 + 8);
     CHECK(report.numbers.front() == 0);
-    CHECK(report.functions[0].calls == 10);
-    CHECK(bisected(chain_of(40), faulty.backend(), 60, 300).numbers.size() == 10);
+    CHECK(report.functions[0].calls == 8);
+    CHECK(bisected(chain_of(32), faulty.backend(), 60, 300).numbers.size() == 8);
 }
 
 TEST_CASE("overloads that share a function are blamed together", "[run][bisect]") {

@@ -79,8 +79,8 @@ class Search {
             if (failures <= runs) wanted = kFlakyControls;
         }
         if (failures == 0) culprits_.end = Culprits::End::kNothingWrong;
-        culprits_.flaky = failures < runs;
-        if (culprits_.flaky && failures > 0) repeats_ = std::max(repeats_, repeats_for(failures, runs));
+        culprits_.flaky = failures > 0 && failures < runs;
+        if (culprits_.flaky) repeats_ = std::max(repeats_, repeats_for(failures, runs));
         return {};
     }
 

@@ -89,6 +89,7 @@ TEST_CASE("what passes without fallback has no culprit", "[run][culprits]") {
     const Culprits culprits = found(all_of(9, {}));
     CHECK(culprits.end == Culprits::End::kNothingWrong);
     CHECK(culprits.set.empty());
+    CHECK_FALSE(culprits.flaky);
 }
 
 TEST_CASE("what fails though everything falls back is elsewhere", "[run][culprits]") {

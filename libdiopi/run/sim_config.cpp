@@ -23,6 +23,7 @@ class Reader : public JsonReader {
         if (!check_keys(root(), kKeys)) return false;
         const JsonNode* label = root().find("name");
         if (label != nullptr && !read_text(*label, "the name of the device", options.model.name)) return false;
+        if (options.model.name.empty()) return fail(*label, "the name of the device is empty");
         if (const JsonNode* copy = root().find("copy"); copy && !read_copy(*copy, options.model)) return false;
         if (const JsonNode* kernel = root().find("kernel"); kernel && !read_kernel(*kernel, options.model))
             return false;
@@ -83,6 +84,7 @@ class Reader : public JsonReader {
         for (const JsonNode& item : node->items) {
             std::string word;
             if (!read_text(item, "an operator, or a regular expression", word)) return false;
+            if (word.empty()) return fail(item, "an empty text names no operator; write .* for all of them");
             if (word.find(',') != std::string::npos) return fail(item, "a comma separates operators: write two texts");
             text += word + ",";
         }

@@ -1,0 +1,185 @@
+#include "planted.hpp"
+
+#include <diopi/functions.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+#include "core/tensor.hpp"
+
+namespace diopi::bisect_score {
+
+namespace {
+
+/// What a faulty function does, and the function that it stands in for.
+struct Plan {
+    Fault fault = Fault::kNone;
+    uint64_t input = 0;
+    AnyFunction real = nullptr;
+};
+
+std::vector<uint64_t> recorded;
+
+constexpr uint64_t kEmptyHash = 0xcbf29ce484222325;
+
+/// FNV-1a over the bytes of a tensor; of one that repeats its storage over what the storage has.
+void add_to_hash(uint64_t& hash, const Tensor* tensor) {
+    if (tensor == nullptr) return;
+    const auto* bytes = static_cast<const unsigned char*>(tensor->data());
+    const size_t offset = static_cast<size_t>(tensor->offset) * size_of(tensor->dtype);
+    const size_t nbytes = std::min(tensor->nbytes(), tensor->storage.nbytes - offset);
+    for (size_t i = 0; i < nbytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+}
+
+/// Tensors that a function only reads, and those that it writes; everything else counts for nothing.
+void add_input(uint64_t& hash, diopiConstTensorHandle_t tensor) { add_to_hash(hash, tensor); }
+void add_input(uint64_t&, diopiTensorHandle_t) {}
+template <class Value>
+void add_input(uint64_t&, const Value&) {}
+void add_written(uint64_t& hash, diopiTensorHandle_t tensor) { add_to_hash(hash, tensor); }
+template <class Value>
+void add_written(uint64_t&, const Value&) {}
+
+/// What is written counts only where nothing else is read: in place. An output holds anything.
+template <class... Args>
+uint64_t hash_of(const Args&... args) {
+    uint64_t hash = kEmptyHash;
+    (add_input(hash, args), ...);
+    if (hash == kEmptyHash) (add_written(hash, args), ...);
+    return hash;
+}
+
+template <class Value>
+void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
+    auto* values = tensor->data_as<Value>();
+    const auto none = std::numeric_limits<Value>::has_quiet_NaN ? std::numeric_limits<Value>::quiet_NaN()
+                                                                : std::numeric_limits<Value>::max();
+    for (int64_t i = 0; i < tensor->numel(); ++i) values[i] = fault == Fault::kNan ? none : 8 * values[i] + 8;
+}
+
+/// Outputs of real numbers; of integers only counts, which have no dims: an index out of range is another fault.
+void spoil(diopiTensorHandle_t tensor, Fault fault) {
+    if (tensor == nullptr) return;
+    if (tensor->dtype == Dtype::float32) spoil_elements<float>(tensor, fault);
+    if (tensor->dtype == Dtype::int64 && tensor->shape.empty()) spoil_elements<int64_t>(tensor, fault);
+}
+template <class Value>
+void spoil(const Value&, Fault) {}
+
+/// Stands in for `kFunction`, a function of the standard; of it only the name and the type are used.
+template <auto kFunction>
+struct Faulty;
+
+template <class... Args, diopiError_t (*kFunction)(Args...)>
+struct Faulty<kFunction> {
+    static inline Plan plan;
+
+    static diopiError_t call(Args... args) {
+        const uint64_t hash = plan.input != 0 || plan.fault == Fault::kRecords ? hash_of(args...) : 0;
+        if (plan.fault == Fault::kRecords) recorded.push_back(hash);
+        const bool strikes = plan.fault != Fault::kRecords && (plan.input == 0 || plan.input == hash);
+        if (strikes && plan.fault == Fault::kCrash) std::abort();
+        while (strikes && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
+        const diopiError_t error = reinterpret_cast<diopiError_t (*)(Args...)>(plan.real)(args...);
+        if (error == diopiSuccess && strikes) (spoil(args, plan.fault), ...);
+        return error;
+    }
+};
+
+struct Entry {
+    std::string_view function;
+    Plan* plan;
+    AnyFunction faulty;
+};
+
+template <auto kFunction>
+Entry entry(std::string_view function) {
+    return {function, &Faulty<kFunction>::plan, reinterpret_cast<AnyFunction>(&Faulty<kFunction>::call)};
+}
+
+/// The functions of ResNet-18's training step.
+const std::vector<Entry>& entries() {
+    static const std::vector<Entry> list = {
+        entry<&diopiAdd>("diopiAdd"),
+        entry<&diopiAddInp>("diopiAddInp"),
+        entry<&diopiAddInpScalar>("diopiAddInpScalar"),
+        entry<&diopiAddmm>("diopiAddmm"),
+        entry<&diopiBatchNorm>("diopiBatchNorm"),
+        entry<&diopiBatchNormBackward>("diopiBatchNormBackward"),
+        entry<&diopiConvolution2d>("diopiConvolution2d"),
+        entry<&diopiConvolution2dBackward>("diopiConvolution2dBackward"),
+        entry<&diopiDivScalar>("diopiDivScalar"),
+        entry<&diopiFill>("diopiFill"),
+        entry<&diopiLogSoftmax>("diopiLogSoftmax"),
+        entry<&diopiLogSoftmaxBackward>("diopiLogSoftmaxBackward"),
+        entry<&diopiMaxPool2dBackward>("diopiMaxPool2dBackward"),
+        entry<&diopiMaxPool2dWithIndices>("diopiMaxPool2dWithIndices"),
+        entry<&diopiMean>("diopiMean"),
+        entry<&diopiMm>("diopiMm"),
+        entry<&diopiMulInpScalar>("diopiMulInpScalar"),
+        entry<&diopiNLLLossV2>("diopiNLLLossV2"),
+        entry<&diopiNLLLossV2Backward>("diopiNLLLossV2Backward"),
+        entry<&diopiReluInp>("diopiReluInp"),
+        entry<&diopiSum>("diopiSum"),
+        entry<&diopiThresholdBackward>("diopiThresholdBackward"),
+    };
+    return list;
+}
+
+const Entry* entry_of(const Row& row) {
+    const auto found = std::ranges::find(entries(), row.function, &Entry::function);
+    return found == entries().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string_view name(Fault fault) {
+    switch (fault) {
+        case Fault::kNone:
+            return "none";
+        case Fault::kRecords:
+            return "records";
+        case Fault::kWrong:
+            return "wrong";
+        case Fault::kNan:
+            return "NaN";
+        case Fault::kCrash:
+            return "crash";
+        case Fault::kHang:
+            return "hang";
+    }
+    return "";
+}
+
+bool can_plant(const Row& row) { return entry_of(row) != nullptr; }
+
+PlantedBackend::PlantedBackend(const std::vector<Planted>& faults)
+    : table_(table_with(faults)), backend_("planted", cpu_device(), table_) {
+    recorded.clear();
+}
+
+PlantedBackend::~PlantedBackend() {
+    for (const Entry& entry : entries()) *entry.plan = {};
+}
+
+std::vector<AnyFunction> PlantedBackend::table_with(const std::vector<Planted>& faults) {
+    const Backend& good = **find_backend("cpu");
+    std::vector<AnyFunction> table;
+    for (const Row& row : rows()) {
+        table.push_back(good.function(row));
+        const auto planted = std::ranges::find(faults, &row, &Planted::row);
+        if (planted == faults.end() || planted->fault == Fault::kNone) continue;
+        const Entry& entry = *entry_of(row);
+        *entry.plan = {planted->fault, planted->input, table.back()};
+        table.back() = entry.faulty;
+    }
+    return table;
+}
+
+const std::vector<uint64_t>& recorded_inputs() { return recorded; }
+
+}  // namespace diopi::bisect_score
