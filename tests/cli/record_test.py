@@ -38,7 +38,7 @@ def canonical(capture):
 class RecordTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.write("mine.json", case_file(group("mine", [[64], [3, 5], []], ops=("add", "mul"), inplace=True)))
+        self.write("mine.json", case_file(group("mine", [[3, 5], [64], []], ops=("add", "mul"), inplace=True)))
 
     def capture(self, name="a.json"):
         return json.loads((self.folder / name).read_text())
