@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/context.hpp"
 #include "runtime/device.hpp"
 #include "store/capture.hpp"
 
