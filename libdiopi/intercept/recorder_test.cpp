@@ -49,6 +49,15 @@ Call add_inp(const TensorPtr& input, const TensorPtr& other) {
     return call;
 }
 
+/// Answers every call itself: its output counts from 1.
+struct Counting final : Interceptor {
+    Outcome around(Call& call, Context&, const Next&) override {
+        const Tensor& out = *call.tensor("out");
+        for (int64_t i = 0; i < out.numel(); ++i) out.data_as<float>()[i] = static_cast<float>(i + 1);
+        return {};
+    }
+};
+
 TensorPtr floats(const std::vector<float>& values) { return floats_on(cpu_device(), values); }
 
 /// The part of a one-dim tensor from `offset` on.
@@ -136,23 +145,17 @@ TEST_CASE("memory that was freed and is used again is another storage", "[interc
 
 TEST_CASE("a backward call is named so, with the id of its forward call", "[intercept][recorder]") {
     Recording recording;
-    const TensorPtr x = floats({1, -2}), y = floats({0, 0});
-    Call forward(*find_row("diopiRelu"));
+    const TensorPtr x = floats({1, -2}), y = floats({0, 0}), z = floats({0, 0});
+    REQUIRE(recording.run(add_of(z, x, x)).ok());
+    Call forward(*find_row("diopiSigmoid"));
     forward["out"] = y;
     forward["input"] = x;
-    REQUIRE(recording.run(add_of(y, x, x)).ok());
-    Call leaky(*find_row("diopiLeakyRelu"));
-    leaky["out"] = y;
-    leaky["input"] = x;
-    leaky["negative_slope"] = Scalar::of(0.5);
-    REQUIRE(recording.run(leaky).ok());
     REQUIRE(recording.run(forward).ok());
-    Call backward(*find_row("diopiLeakyReluBackward"));
+    REQUIRE(recording.run(add_of(z, x, x)).ok());
+    Call backward(*find_row("diopiSigmoidBackward"));
     backward["grad_input"] = floats({0, 0});
     backward["grad_output"] = floats({1, 1});
-    backward["input"] = x;
-    backward["negative_slope"] = Scalar::of(0.5);
-    backward["input_is_result"] = false;
+    backward["output"] = y;
     REQUIRE(recording.run(backward).ok());
     const Capture capture = recording.take();
     CHECK(capture.calls[1].forward_id == 1);
@@ -210,14 +213,16 @@ TEST_CASE("a call with a sparse tensor is recorded without a function", "[interc
     call["out"] = matrix(floats({0, 0, 0, 0}));
     call["input"] = csr;
     call["mat2"] = matrix(floats({1, 2, 3, 4}));
-    const Outcome outcome = recording.run(call);
+    Counting counting;
+    recording.chain.add(counting);
+    REQUIRE(recording.run(call).ok());
     const Capture capture = recording.take();
     REQUIRE(capture.calls.size() == 1);
     CHECK(capture.calls[0].overload == "spmm");
     CHECK_FALSE(capture.calls[0].call.has_value());
     CHECK(capture.calls[0].reads.size() == 4);
     REQUIRE(capture.calls[0].writes.size() == 1);
-    if (outcome.ok()) CHECK(capture.calls[0].writes[0].second == Recipe{Recipe::Kind::kUniform, Dtype::float32, 1, 8});
+    CHECK(capture.calls[0].writes[0].second == Recipe{Recipe::Kind::kUniform, Dtype::float32, 1, 4});
     CHECK(capture_to_json(capture).ok());
 }
 

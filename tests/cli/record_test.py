@@ -38,7 +38,7 @@ def canonical(capture):
 class RecordTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.write("mine.json", case_file(group("mine", [[64], [3, 5], []], ops=("add", "mul"), inplace=True)))
+        self.write("mine.json", case_file(group("mine", [[3, 5], [64], []], ops=("add", "mul"), inplace=True)))
 
     def capture(self, name="a.json"):
         return json.loads((self.folder / name).read_text())
@@ -143,8 +143,8 @@ class RecordTest(ProgramTest):
         for number in (signal.SIGINT, signal.SIGKILL):
             with self.subTest(signal=number):
                 process = self.start("test", "--cases", "mine.json", "--record", "out/a.json", "--jobs", "2",
-                                     faults=f"hang@{allocated(MARKED)}")
-                self.wait_for_results(1)
+                                     "--run", f"run_{number}", faults=f"hang@{allocated(MARKED)}")
+                self.wait_for_results(1, f"run_{number}")
                 os.kill(process.popen.pid, number)
                 run = process.finish(30)
                 self.assertEqual(os.listdir(self.folder / "out"), [], str(run))
