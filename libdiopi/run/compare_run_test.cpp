@@ -207,6 +207,18 @@ TEST_CASE("an extra call of one capture stands alone, and the calls behind it ar
     CHECK(reversed.rows[3].where == "call 3 and 2");
 }
 
+TEST_CASE("what stands between two extra calls is compared", "[run][compare]") {
+    const TestFolder folder;
+    const Kept one(folder, "one", {"a", "b", "c"}), more(folder, "more", {"a", "x", "b", "y", "c"});
+    const Compared compared = compared_captures(one, more);
+    REQUIRE(compared.status.ok());
+    REQUIRE(compared.rows.size() == 5);
+    CHECK(compared.rows[2].where == "call 1 and 2");
+    CHECK(compared.rows[2].skipped.empty());
+    CHECK(compared.rows[3].layer == "y");
+    CHECK(compared.rows[4].where == "call 2 and 4");
+}
+
 TEST_CASE("NaN against a number is a difference without a size", "[run][compare]") {
     const TestFolder folder;
     const Kept one(folder, "one", {"a"}), other(folder, "other", {"a"}, std::numeric_limits<float>::quiet_NaN());
