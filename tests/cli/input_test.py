@@ -92,10 +92,6 @@ class NameTest(ProgramTest):
         self.refuse(["test", "--case", "resnet5/conv2d.conv2d.0"], "no model 'resnet5' (did you mean 'resnet50'")
         self.refuse(["test", "--case", "vit/nothing.conv2d.0"], "'vit' has no group 'nothing'")
 
-    def test_commands_that_are_not_implemented(self):
-        for command in ("compare", "fallback-sim"):
-            self.expect(2, command, "--anything", err=f"diopi: {command} is not implemented in this version.")
-
 
 class CaseFileTest(ProgramTest):
     def refuse(self, content, *messages):
