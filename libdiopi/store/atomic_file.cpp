@@ -53,6 +53,11 @@ Status make_parent_folder(const std::string& path) {
 }
 
 Result<PendingFile> PendingFile::create(const std::string& path, Name name) {
+    std::error_code code;
+    const auto former = std::filesystem::status(path, code);
+    if (std::filesystem::is_other(former)) {
+        return failed(path + " is a device or a pipe, which the finished file would replace; name a file");
+    }
     if (name == Name::kNoneIfPossible) {
         const int fd = ::open(folder_of(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
         if (fd >= 0 && ::access(path_of(fd).c_str(), W_OK) == 0) return PendingFile(path, fd, false);

@@ -1,6 +1,7 @@
 #include "store/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +101,18 @@ TEST_CASE("a folder in the place of a file is an error that leaves nothing", "[s
         CHECK_FALSE(file->publish().ok());
         CHECK(names_in(folder.path()) == Names{"x"});
     }
+}
+
+TEST_CASE("a pipe in the place of a file stays what it is", "[store][atomic]") {
+    const TestFolder folder;
+    const std::string path = folder / "pipe";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    for (const auto name : kBoth) {
+        const auto file = PendingFile::create(path, name);
+        REQUIRE_FALSE(file.ok());
+        CHECK_THAT(file.error().message, Catch::Matchers::Contains("device or a pipe"));
+    }
+    CHECK(std::filesystem::is_fifo(path));
 }
 
 TEST_CASE("a folder that is not there is named", "[store][atomic]") {
