@@ -32,7 +32,7 @@ TEST_CASE("a copy refuses a source that does not broadcast, a cast one of anothe
     CHECK(last_error() == "diopiZeros: out has shape (2,), wanted (4,)");
 }
 
-TEST_CASE("where chooses by a condition that broadcasts; addcmul and addcdiv add what is scaled") {
+TEST_CASE("where chooses by a condition that broadcasts, addcmul and addcdiv add what is scaled") {
     const Dtype dtype = GENERATE(Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32);
     diopiContext ctx(cpu_device());
     const auto is = tensor({2, 1}, Dtype::boolean, {1, 0}), y = unwritten({2, 2}, dtype);

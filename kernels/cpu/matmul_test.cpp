@@ -108,7 +108,7 @@ TEST_CASE("products of nothing are zeros, and an empty batch gives gradients of 
     CHECK(values(*gb) == Values(6, 0.0));
 }
 
-TEST_CASE("addmm and baddbmm weigh their terms; a beta of 0 leaves input out") {
+TEST_CASE("addmm and baddbmm weigh their terms, a beta of 0 leaves input out") {
     const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
     const auto [beta, alpha] = GENERATE(table<double, double>({{1, 1}, {0.5, -2}, {0, 1}, {0, 0.25}}));
     const auto a = random({4, 5}, dtype, 1), b = random({5, 3}, dtype, 2), y = unwritten({4, 3}, dtype);

@@ -225,13 +225,17 @@ Result<Capture> CaptureSpool::part(const Part& part, std::vector<Value>& values)
     std::string text(static_cast<size_t>(part.size), '\0');
     if (Status s = read(part.at, text.data(), text.size()); !s.ok()) return s.error();
     const size_t end = text.find('\n');
-    const Json listed = Json::parse(std::string_view(text).substr(0, end), nullptr, false);
-    for (const Json& value : listed) {
-        values.push_back({value[0],
-                          value[1],
-                          value[2],
-                          {value[4].get<Shape>(), parse_dtype(value[3].get<std::string>()).value()},
-                          value[5]});
+    try {
+        const Json listed = Json::parse(std::string_view(text).substr(0, end));
+        for (const Json& value : listed) {
+            values.push_back({value[0],
+                              value[1],
+                              value[2],
+                              {value[4].get<Shape>(), parse_dtype(value[3].get<std::string>()).value()},
+                              value[5]});
+        }
+    } catch (const std::exception&) {
+        return overwritten(path_);
     }
     return capture_from_json(std::string_view(text).substr(end + 1), path_);
 }
