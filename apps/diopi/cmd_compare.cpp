@@ -345,7 +345,7 @@ void add_compare_command(CLI::App& app, int& code) {
     add_common_options(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
     command->add_option("--capture", flags->capture,
-                        "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
+                        "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,

@@ -11,6 +11,7 @@
 #include "core/suggest.hpp"
 #include "environment.hpp"
 #include "fallback_text.hpp"
+#include "record_options.hpp"
 #include "report/terminal.hpp"
 #include "run/worker_pool.hpp"
 #include "target.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 struct FallbackSimOptions {
     CommonOptions common;
+    RecordFlags record;
     SimFlags sim;
     std::string capture;
     std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
@@ -71,6 +73,9 @@ Status check_options(const FallbackSimOptions& options) {
     if (options.bisect && (options.ops || options.except)) {
         return bad_input("--bisect chooses the operators itself; leave out --ops and --except");
     }
+    if (options.bisect && !options.record.file.empty()) {
+        return bad_input("--bisect replays many times; record one replay without it");
+    }
     if (options.bisect && options.format == "seed") {
         return bad_input("--bisect has no lines in the seed's format; use --json, or leave out --format");
     }
@@ -107,7 +112,7 @@ std::vector<std::string> names_in(const Capture& capture) {
 }
 
 /// In the worker: the answer as JSON, or "!" and a message.
-std::string simulate(Subject& subject, const FallbackSimOptions& options) {
+std::string simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
     FallbackAnswer answer;
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
@@ -115,9 +120,11 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options) {
     run.other = subject.other;
     run.run_times = options.run_times;
     run.tolerance = options.tolerance;
+    run.first_iteration = recording.tool();
     if (options.format == "seed") run.on_event = [&](const FallbackEvent& e) { answer.lines.push_back(seed_line(e)); };
     auto report = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
     if (!report.ok()) return "!" + report.error().message;
+    if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty()) return "!" + unrecorded;
     answer.report = std::move(*report);
     for (const auto* list : {&subject.lists.only, &subject.lists.except}) {
         if (!*list) continue;
@@ -171,13 +178,15 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const std:
 
 /// In one worker, so that a device that crashes or hangs is a message.
 int run_simulation(Subject& subject, const FallbackSimOptions& options) {
+    auto recording = Recording::create(options.record, "diopi fallback-sim");
+    if (!recording.ok()) return report_error(recording.error());
     PoolOptions pool;
     pool.timeout_s = options.timeout_s;
     pool.memory_limit = 0;
     int code = static_cast<int>(Exit::kInterrupted);
     const auto work = [&](size_t) {
         try {
-            return WorkAnswer{simulate(subject, options)};
+            return WorkAnswer{simulate(subject, options, *recording)};
         } catch (const std::exception& e) {
             return WorkAnswer{std::string("!") + e.what()};
         }
@@ -187,8 +196,9 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
         code = print_answer(subject, options, finished ? outcome.payload : "!" + outcome.reason);
         return Status();
     };
-    if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return report_error(s.error());
-    return code;
+    Status s = run_in_workers({0}, pool, work, done);
+    if (s.ok()) s = recording->finish();
+    return s.ok() ? code : report_error(s.error());
 }
 
 std::string repeat_command(const FallbackSimOptions& options, const std::vector<BlamedFunction>& functions) {
@@ -258,7 +268,8 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     options->common.impl = "sim";
     CLI::App* command = app.add_subcommand("fallback-sim", "what if these operators ran on the CPU");
     add_replay_options(*command, options->common);
-    command->add_option("--capture", options->capture, "the capture to replay: a file (docs/capture.md), or resnet18, resnet50, llama, bert");
+    command->add_option("--capture", options->capture,
+                        "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--ops", options->ops,
                         "operators that fall back: regular expressions separated by commas, each for a whole name "
                         "(add, add.out, .*\\.Scalar); DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST when left out");
@@ -279,6 +290,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
         ->check(CLI::IsMember({"table", "seed"}))
         ->capture_default_str();
     add_sim_options(*command, options->sim);
+    add_record_options(*command, options->record);
     command->add_flag("--bisect", options->bisect, "find the fewest operators whose fallback makes the capture pass");
     command->add_option("--repeats", options->repeats, "with --bisect: replays in a row that must pass")
         ->check(CLI::Range(1, 1000))

@@ -85,6 +85,8 @@ class Simulation {
         other_seconds_ = 0;
         Fallback fallback(other, *kind.lists, [this](const FallbackEvent& event) { on_fallback(event); });
         Chain chain(*options_.backend);
+        if (is_first_ && options_.first_iteration != nullptr) chain.add(*options_.first_iteration);
+        is_first_ = false;
         chain.add(fallback);
         if (timer_ != nullptr) chain.add(*timer_);
         if (options_.sim != nullptr) chain.add(*options_.sim);
@@ -167,6 +169,7 @@ class Simulation {
     FallbackReport report_;
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
+    bool is_first_ = true;
     bool counting_ = false;  ///< in the last iteration of each kind
     double other_seconds_ = 0;
 };

@@ -18,7 +18,8 @@ struct FallbackRunOptions {
     int run_times = 3;               ///< iterations that are timed, after one that is not
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
     std::function<void(const FallbackEvent&)> on_event = {};  ///< sees each fallback of one iteration
-};
+    Interceptor* first_iteration = nullptr;                   ///< a tool around the calls of the first step, outermost
+};                                                            // namespace diopi
 
 /// What fell back, by the name that its framework gave it.
 struct FallbackRow {

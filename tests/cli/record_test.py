@@ -103,6 +103,8 @@ class RecordTest(ProgramTest):
             with self.subTest(source=source):
                 self.expect(0, "profile", "--capture", source, *REPLAY, "--record", "again.json")
                 self.assertEqual(canonical(self.capture("again.json")), canonical(self.capture(source)))
+        self.expect(0, "fallback-sim", "--capture", "a.json", "--ops", "add", "--record", "again.json")
+        self.assertEqual(canonical(self.capture("again.json")), canonical(self.capture()))
         self.expect(0, "compare", "--capture", "a.json", "--record", "again.json")
         self.assertEqual(canonical(self.capture("again.json")), canonical(self.capture()))
 
