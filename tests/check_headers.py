@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "kernels": CORE | {"runtime", "kernels"},
 }
 # Slow to compile: sources may include them, headers may not.
-NOT_IN_HEADERS = re.compile(r"iostream|regex|nlohmann/.*|CLI/.*")
+NOT_IN_HEADERS = re.compile(r"iostream|regex|nlohmann/(?!json_fwd).*|CLI/.*")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
