@@ -40,6 +40,8 @@ def main():
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--cxxfilt", default="c++filt")
     args = parser.parse_args()
+    # Among the objects of a target is its precompiled header.
+    args.objects = [path for path in args.objects if not path.endswith(".gch")]
 
     wanted = {name for path in args.objects if args.table in path
               for kind, name in symbols(args.nm, path, "--undefined-only")}
