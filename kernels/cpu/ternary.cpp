@@ -36,10 +36,9 @@ struct AddProduct {
     }
 };
 
-template <class T>
 struct AddQuotient {
-    T factor;
-    T operator()(T a, T b, T c) const { return a + factor * b / c; }
+    double factor;
+    double operator()(double a, double b, double c) const { return a + factor * b / c; }
 };
 
 template <class T>
@@ -77,11 +76,12 @@ diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTens
     if (category(dtype) != 2 && (divides || category(dtype) != 1)) {
         return unsupported(op, "input", dtype, divides ? "a floating dtype" : "an integer or floating dtype");
     }
+    if (divides) {
+        // In float64: a quotient by a denormal float32 is a number there, and infinity in float32.
+        AddQuotient f{number<double>(value)};
+        return for_each_tile(ctx, op, {&y, 1}, ins, ternary<double>(Dtype::float64, f));
+    }
     const auto in_type = [&]<class T>(Dtype compute) {
-        if (divides && std::is_floating_point_v<T>) {
-            AddQuotient<T> f{number<T>(value)};
-            return for_each_tile(ctx, op, {&y, 1}, ins, ternary<T>(compute, f));
-        }
         AddProduct<T> f{number<T>(value)};
         return for_each_tile(ctx, op, {&y, 1}, ins, ternary<T>(compute, f));
     };
