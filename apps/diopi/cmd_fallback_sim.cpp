@@ -102,8 +102,7 @@ std::vector<std::string> names_in(const Capture& capture) {
     std::vector<std::string> names;
     for (const CapturedCall& captured : capture.calls) {
         if (!captured.call) continue;
-        Call call = *captured.call;
-        call.origin = &captured;
+        const Call call = captured.with_origin();
         for (std::string& name : names_of(call)) names.push_back(std::move(name));
     }
     std::ranges::sort(names);
@@ -147,8 +146,7 @@ void print_skipped(Subject& subject) {
     std::vector<std::string> skipped;
     for (const CapturedCall& captured : subject.loaded->capture.calls) {
         if (!captured.call) continue;
-        Call call = *captured.call;
-        call.origin = &captured;
+        const Call call = captured.with_origin();
         const bool is_new = std::ranges::find(skipped, captured.overload) == skipped.end();
         if (is_new && subject.lists.except->matches(call)) skipped.push_back(captured.overload);
     }

@@ -313,7 +313,9 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
 
 void add_replaying_options(CLI::App& command, ProfileCommand& options) {
     const char* group = "Replay of a capture";
-    auto* capture = command.add_option("--capture", options.capture, "the capture to replay: a file, or resnet18, resnet50, llama, bert")
+    auto* capture = command
+                        .add_option("--capture", options.capture,
+                                    "the capture to replay: a file, or resnet18, resnet50, llama, bert")
                         ->type_name("FILE")
                         ->group(group);
     command.add_option("--run-times", options.run_times, "steps that are recorded")

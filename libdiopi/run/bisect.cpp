@@ -182,7 +182,7 @@ class Bisection {
             auto other = Side::create(*options_.other);
             if (!here.ok() || !other.ok()) return (here.ok() ? other : here).error().message;
             FallbackLists lists;
-            lists.wanted = [&](const Call& call) { return wanted(number_of(call)); };
+            lists.wanted = [&](const Call& call) { return wanted(capture_.position(*call.origin)); };
             Fallback fallback(**other, lists, {});
             Chain chain(*options_.backend);
             for (Interceptor* tool : options_.interceptors) chain.add(*tool);
@@ -197,10 +197,6 @@ class Bisection {
         } catch (const std::exception& e) {
             return e.what();
         }
-    }
-
-    [[nodiscard]] size_t number_of(const Call& call) const {
-        return static_cast<size_t>(static_cast<const CapturedCall*>(call.origin) - capture_.calls.data());
     }
 
     std::string store(const std::vector<TensorPtr>& values) {

@@ -50,14 +50,15 @@ void CaptureReplay::find_lives() {
 
 void CaptureReplay::find_results() {
     std::vector<size_t> last_read(lives_.size(), SIZE_MAX);
-    std::vector<std::pair<size_t, size_t>> last_write(capture_->tensors.size(), {SIZE_MAX, 0});
+    std::vector<size_t> last_write(capture_->tensors.size(), SIZE_MAX);
     for (size_t c = 0; c < capture_->calls.size(); ++c) {
         for (const TensorUse& use : uses_of(*capture_, capture_->calls[c])) {
             if (use.reads) last_read[capture_->tensors[use.tensor].storage] = c;
-            if (use.writes) last_write[use.tensor] = {c, use.tensor};
+            if (use.writes) last_write[use.tensor] = c;
         }
     }
-    for (const auto& [call, tensor] : last_write) {
+    for (size_t tensor = 0; tensor < last_write.size(); ++tensor) {
+        const size_t call = last_write[tensor];
         if (call == SIZE_MAX || !capture_->calls[call].call) continue;
         const size_t storage = capture_->tensors[tensor].storage;
         if (last_read[storage] != SIZE_MAX && last_read[storage] > call) continue;
@@ -100,9 +101,7 @@ void CaptureReplay::place_tensors() {
     for (const CapturedCall& call : capture_->calls) {
         titles_.push_back(title(titles_.size(), call));
         auto& placed = calls_.emplace_back();
-        if (!call.call) continue;
-        placed = own(*call.call);
-        placed->origin = &call;
+        if (call.call) placed = own(call.with_origin());
     }
 }
 

@@ -223,8 +223,7 @@ Status compare_kept(const Capture& one, const CaptureValues& ones_values, size_t
         options.on_row(row_without_answer(captured, where, "the standard has no function for it"));
         return {};
     }
-    Call call = *captured.call;
-    call.origin = &captured;
+    const Call call = captured.with_origin();
     ComparedCall compared{call, {}, {}};
     for (const TensorUse& use : uses_of(one, captured)) {
         if (!use.writes) continue;

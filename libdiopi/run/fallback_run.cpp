@@ -123,16 +123,13 @@ class Simulation {
     /// Calls and copies count with the lists alone.
     [[nodiscard]] bool is_counting() const { return counting_ && timer_ == nullptr; }
 
-    /// What the timer saw, in the order of the calls that have a function.
+    /// What the timer saw.
     Status note_times() {
         auto noted = timer_->collect();
         if (!noted.ok()) return noted.status();
-        size_t next = 0;
-        for (const CapturedCall& captured : capture_.calls) {
-            if (!captured.call || next == noted->size()) continue;
-            const TimingInterceptor::Noted& call = (*noted)[next++];
-            const bool has_device_time = !options_.backend->device().is_host();
-            if (call.ok) device_seconds_[{captured.overload, call.row}] += seconds_of(call.run, has_device_time);
+        const bool has_device_time = !options_.backend->device().is_host();
+        for (const TimingInterceptor::Noted& call : *noted) {
+            if (call.ok) device_seconds_[{call.origin->overload, call.row}] += seconds_of(call.run, has_device_time);
         }
         return {};
     }

@@ -101,16 +101,13 @@ class Profiling {
         return note(timer, recorded);
     }
 
-    /// What the timer saw, in the order of the calls that have a function.
+    /// What the timer saw.
     Status note(TimingInterceptor& timer, bool recorded) {
         auto noted = timer.collect();
         if (!noted.ok()) return noted.status();
-        size_t next = 0;
-        for (size_t i = 0; i < capture_.calls.size() && next < noted->size(); ++i) {
-            if (!capture_.calls[i].call) continue;
-            const TimingInterceptor::Noted& call = (*noted)[next++];
+        for (const TimingInterceptor::Noted& call : *noted) {
             if (!call.ok) continue;
-            ProfiledCall& profiled = profile_.calls[i + 1];
+            ProfiledCall& profiled = profile_.calls[capture_.position(*call.origin) + 1];
             if (recorded)
                 profiled.runs.push_back(call.run);
             else

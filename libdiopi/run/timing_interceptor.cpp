@@ -15,7 +15,7 @@ std::unique_ptr<Event> marked(Context& context) {
 
 Outcome TimingInterceptor::around(Call& call, Context& context, const Next& next) {
     const auto position = static_cast<int64_t>(noted_.size());
-    noted_.push_back({call.row, {}, running_, true});
+    noted_.push_back({call.row, call.origin, {}, running_, true});
     const bool own_clock = clock_->has_device_time();
     Pair pair;
     const double launched = clock_->now();

@@ -14,6 +14,7 @@ class TimingInterceptor final : public Interceptor {
  public:
     struct Noted {
         const Row* row = nullptr;
+        const CallOrigin* origin = nullptr;  ///< Call::origin
         TimedRun run;
         /// Position of the call that was running when this one began (of a tool further in); -1: none.
         int64_t parent = -1;

@@ -2,6 +2,12 @@
 
 namespace diopi {
 
+Call CapturedCall::with_origin() const {
+    Call known = *call;
+    known.origin = this;
+    return known;
+}
+
 size_t Capture::add_tensor(std::string id, size_t storage, const TensorSpec& spec, int64_t offset) {
     auto tensor = std::make_shared<Tensor>();
     tensor->storage.nbytes = static_cast<size_t>(storages[storage].nbytes);

@@ -43,6 +43,9 @@ struct CapturedTensor {
 };
 
 struct CapturedCall : CallOrigin {
+    /// The call, with this as its origin; there must be one.
+    [[nodiscard]] Call with_origin() const;
+
     /// Its arguments hold tensors of Capture::tensors; none where the standard has no function for it.
     std::optional<Call> call;
     /// Of a call without a function; positions in Capture::tensors.
@@ -64,6 +67,10 @@ class Capture {
     size_t add_tensor(std::string id, size_t storage, const TensorSpec& spec, int64_t offset);
     /// Position in `tensors` of a tensor that stands in a call.
     [[nodiscard]] size_t position(const Tensor& tensor) const { return positions_.at(&tensor); }
+    /// Position in `calls` of a call that has one of them as its origin.
+    [[nodiscard]] size_t position(const CallOrigin& origin) const {
+        return static_cast<size_t>(static_cast<const CapturedCall*>(&origin) - calls.data());
+    }
 
  private:
     std::unordered_map<const Tensor*, size_t> positions_;
