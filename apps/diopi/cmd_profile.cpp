@@ -19,6 +19,7 @@
 #include "run/worker_pool.hpp"
 #include "shaped_case.hpp"
 #include "store/profile_file.hpp"
+#include "store/profile_json.hpp"
 #include "target.hpp"
 
 namespace diopi {
@@ -48,6 +49,7 @@ struct ProfileCommand {
     bool acc_check = false;
     std::string format = "table";
     RecordFlags record;
+    double timeout_s = 600;
 };
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
@@ -133,22 +135,28 @@ void print_missing(const Profile& profile) {
 
 /// What the options say of cases and iterations.
 struct TargetedCases {
-    Interceptor* recorder = nullptr;
+    Recording* recording = nullptr;
     std::vector<Dtype> filtered;
     std::optional<Schedule> schedule;
 };
 
-Result<Profile> profile_cases_of(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
+Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
                                  ProfileOutput& output) {
     ProfileOptions profiling;
     profiling.schedule = wanted.schedule;
-    profiling.unmeasured = wanted.recorder;
+    profiling.unmeasured = wanted.recording->tool();
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, wanted.filtered); });
     output.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
+    profiling.after_case = [&](size_t index) {
+        fmt::print(stderr, "{}", target.leaks("in case " + (*cases)[index].id()));
+        const std::string unrecorded = wanted.recording->end_item(index);
+        return unrecorded.empty() ? Status() : failed(unrecorded);
+    };
+    profiling.timeout_s = options.timeout_s;
     profiling.backend = &backend;
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
@@ -187,12 +195,13 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     return s;
 }
 
-Result<Profile> profile_replay(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
-                               int& different) {
-    auto loaded = load_capture(options.capture, options.common, options.only_forward);
-    if (!loaded.ok()) return loaded.error();
+/// In the worker: a line with the number of tensors that --acc-check found different, and the profile; or "!" and a
+/// message.
+std::string replay_in_worker(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
+                             LoadedCapture& loaded) {
+    int different = 0;
     if (options.acc_check) {
-        if (Status s = check_accuracy(**loaded, target, different); !s.ok()) return s.error();
+        if (Status s = check_accuracy(loaded, target, different); !s.ok()) return "!" + s.message();
     }
     CaptureProfileOptions profiling;
     profiling.backend = &target.backend();
@@ -201,10 +210,42 @@ Result<Profile> profile_replay(const ProfileCommand& options, const Target& targ
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
     profiling.schedule = wanted.schedule;
-    profiling.first_iteration = wanted.recorder;
-    auto profile = profile_capture(*(*loaded)->replay, (*loaded)->capture, profiling);
-    if (!profile.ok()) return bad_input((*loaded)->path + ": " + profile.error().message);
+    profiling.first_iteration = wanted.recording->tool();
+    auto profile = profile_capture(*loaded.replay, loaded.capture, profiling);
+    if (!profile.ok()) return "!" + profile.error().message;
     profile->seed = options.common.seed;
+    fmt::print(stderr, "{}", target.leaks("in the run"));
+    const std::string unrecorded = wanted.recording->end_item(0);
+    if (!unrecorded.empty()) return "!" + unrecorded;
+    return fmt::format("{}\n{}", different, pack_profile(*profile));
+}
+
+/// In one worker, so that an operator that crashes or hangs is a message. Without calls when interrupted, or when
+/// `failures` says that there were some.
+Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
+                               int& failures) {
+    auto loaded = load_capture(options.capture, options.common, options.only_forward);
+    if (!loaded.ok()) return loaded.error();
+    PoolOptions pool;
+    pool.timeout_s = options.timeout_s;
+    pool.memory_limit = 0;
+    pool.echo_errors = true;
+    Result<Profile> profile = Profile();
+    const auto work = [&](size_t) { return WorkAnswer{replay_in_worker(options, target, wanted, **loaded)}; };
+    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
+        const bool finished = outcome.end == WorkOutcome::End::kFinished;
+        std::string_view answer = finished ? outcome.payload : outcome.reason;
+        if (!finished || answer.starts_with('!')) {
+            fmt::print(stderr, "diopi: {}: {}\n", (*loaded)->path, answer.substr(finished ? 1 : 0));
+            ++failures;
+            return {};
+        }
+        const size_t line = answer.find('\n');
+        failures = std::stoi(std::string(answer.substr(0, line)));
+        profile = unpack_profile(answer.substr(line + 1));
+        return profile.status();
+    };
+    if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return s.error();
     return profile;
 }
 
@@ -261,18 +302,21 @@ int run_profile(const ProfileCommand& options) {
     if (!baseline.ok()) return report_error(baseline.error());
     auto recording = Recording::create(options.record, "diopi profile");
     if (!recording.ok()) return report_error(recording.error());
-    wanted.recorder = recording->tool();
+    wanted.recording = &*recording;
     ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
                          options.memory,       options.common.quiet, 0};
     install_interrupt_handler();
-    int different = 0;
-    auto profile = replays(options) ? profile_replay(options, *target, wanted, different)
+    int failures = 0;
+    auto profile = replays(options) ? profile_replay(options, *target, wanted, failures)
                                     : profile_cases_of(options, *target, wanted, output);
     if (!profile.ok()) return report_error(profile.error());
-    fmt::print(stderr, "{}", target->leaks("in the run"));
-    const std::string unrecorded = recording->end_item(0);
-    const int code = show(options, *profile, *baseline, output, different > 0);
-    const Status recorded = unrecorded.empty() ? recording->finish() : Status(failed(unrecorded));
+    if (failures > 0 && profile->calls.empty()) return static_cast<int>(Exit::kFailures);
+    if (interrupted() && profile->calls.empty()) {
+        fmt::print(stderr, "diopi: interrupted before anything was measured\n");
+        return static_cast<int>(Exit::kInterrupted);
+    }
+    const int code = show(options, *profile, *baseline, output, failures > 0);
+    const Status recorded = recording->finish();
     return recorded.ok() ? code : report_error(recorded.error());
 }
 
@@ -306,6 +350,10 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
     command
         .add_option("--schedule", options.schedule,
                     "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+        ->group(group);
+    command.add_option("--timeout", options.timeout_s, "seconds for a case in one pass, or for a replay")
+        ->check(seconds_above_zero())
+        ->capture_default_str()
         ->group(group);
     command.add_flag("--profile-memory", options.memory, "what each call allocates and frees")->group(group);
     command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do")->group(group);

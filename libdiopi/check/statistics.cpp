@@ -1,12 +1,12 @@
 #include "check/statistics.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace diopi {
@@ -26,9 +26,8 @@ constexpr size_t kManyCalls = 10;
 constexpr int kPooledFreedom = 20;
 /// Of so many ratios the spread tells the noise between runs.
 constexpr size_t kManyRatios = 20;
-/// Their tails are longer than the normal distribution's: measured between runs on a machine with other work to do, the
-/// largest of 200 lay 5 to 8 deviations out. Degrees of freedom of a t that is as long.
-constexpr int kLongTails = 8;
+/// One pass in so many is cut off at either end: the machine did something else for the length of a pass.
+constexpr size_t kCutOff = 6;
 
 /// The passes that have samples, each as evenly spaced quantiles.
 Passes condensed(const Passes& passes) {
@@ -48,22 +47,27 @@ Passes condensed(const Passes& passes) {
     return made;
 }
 
-double median_of_all(const Passes& passes) {
-    std::vector<double> all;
-    for (const auto& pass : passes) all.insert(all.end(), pass.begin(), pass.end());
-    return median(std::move(all));
-}
+/// Where the passes of a call lie, as logarithms of seconds, and how well that is known.
+struct Location {
+    double centre = 0;  ///< trimmed mean of the passes' medians
+    double noise = 0;   ///< its standard error, of the winsorized variance
+    int freedom = 0;
+};
 
-double resampled_median(const Passes& passes, std::mt19937_64& random) {
-    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-    std::vector<double> drawn;
-    for (size_t i = 0; i < passes.size(); ++i) {
-        const auto& pass = passes[below(passes.size())];
-        for (size_t k = 0; k < pass.size(); ++k) drawn.push_back(pass[below(pass.size())]);
-    }
-    const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
-    std::ranges::nth_element(drawn, middle);
-    return *middle;
+/// Of logarithms of medians, one per pass, not none (Yuen, 1974). One wild pass in kCutOff moves it little.
+Location location_of(std::vector<double> logs) {
+    std::ranges::sort(logs);
+    const size_t n = logs.size(), cut = n / kCutOff, left = n - 2 * cut;
+    const auto kept = std::span(logs).subspan(cut, left);
+    Location made;
+    made.centre = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(left);
+    for (double& x : logs) x = std::clamp(x, kept.front(), kept.back());
+    const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(n);
+    double squares = 0;
+    for (const double x : logs) squares += (x - mean) * (x - mean);
+    if (left > 1) made.noise = std::sqrt(squares / static_cast<double>(left * (left - 1)));
+    made.freedom = static_cast<int>(left) - 1;
+    return made;
 }
 
 std::vector<double> log_medians(const Passes& passes) {
@@ -74,38 +78,58 @@ std::vector<double> log_medians(const Passes& passes) {
     return logs;
 }
 
-int count_passes(const Passes& passes) {
-    return static_cast<int>(std::ranges::count_if(passes, [](const auto& pass) { return !pass.empty(); }));
-}
-
-/// The median noise of the calls of one run.
-double noise_floor(std::span<const SpeedPair> pairs, Passes SpeedPair::*side) {
-    std::vector<double> noises;
-    for (const SpeedPair& pair : pairs) {
-        if (count_passes(pair.*side) >= 2) noises.push_back(pass_noise(pair.*side));
+/// The centre of passes drawn from these, of samples drawn from theirs.
+double resampled_centre(const Passes& passes, std::mt19937_64& random) {
+    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+    std::vector<double> logs, drawn;
+    for (size_t i = 0; i < passes.size(); ++i) {
+        const auto& pass = passes[below(passes.size())];
+        drawn.clear();
+        for (size_t k = 0; k < pass.size(); ++k) drawn.push_back(pass[below(pass.size())]);
+        const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
+        std::ranges::nth_element(drawn, middle);
+        logs.push_back(std::log(std::max(*middle, 1e-12)));
     }
-    return median(std::move(noises));
+    return location_of(std::move(logs)).centre;
 }
 
-/// Noise between two runs, as standard deviations of a ratio's logarithm.
-struct CommonNoise {
-    double typical = 0;  ///< that half of the calls keep below
-    double bad = 0;      ///< that nine in ten keep below: a busy machine strikes some calls harder than most
+/// Both sides of a call.
+struct Located {
+    Location base, now;
+    [[nodiscard]] bool is_judged() const { return base.freedom + now.freedom > 0; }
 };
 
-/// What the ratios of many calls have in common, and their spread around it: of two runs at different times most calls
-/// show nothing but the machine.
+/// The noise that a quarter of the calls keep below on one side.
+double noise_floor(const std::vector<std::optional<Located>>& calls, Location Located::*side) {
+    std::vector<double> noises;
+    for (const auto& call : calls) {
+        if (call && ((*call).*side).freedom > 0) noises.push_back(((*call).*side).noise);
+    }
+    if (noises.empty()) return 0;
+    std::ranges::sort(noises);
+    return quantile(noises, 0.25);
+}
+
+/// What the ratios of many calls have in common: of two runs at different times most calls show nothing but the
+/// machine.
+struct CommonNoise {
+    double centre = 0;  ///< of the ratios' logarithms
+    double factor = 1;  ///< by how much they lie wider around it than their own noise says
+};
+
 CommonNoise common_noise(const std::vector<SpeedComparison>& comparisons) {
     if (comparisons.size() < kManyRatios) return {};
     std::vector<double> logs, deviations;
     for (const SpeedComparison& comparison : comparisons) logs.push_back(std::log(comparison.ratio.value));
     const double centre = median(logs);
-    for (const double x : logs) deviations.push_back(std::abs(x - centre));
+    for (size_t i = 0; i < logs.size(); ++i) {
+        if (comparisons[i].noise > 0) deviations.push_back(std::abs(logs[i] - centre) / comparisons[i].noise);
+    }
+    if (deviations.empty()) return {centre, 1};
     std::ranges::sort(deviations);
-    // Standard deviations of the normal distribution.
+    // Standard deviations of the normal distribution that half and nine in ten keep within.
     constexpr double kHalf = 0.6745, kNineTenths = 1.6449;
-    const double typical = quantile(deviations, 0.5) / kHalf, bad = quantile(deviations, 0.9) / kNineTenths;
-    return {std::hypot(centre, typical), std::hypot(centre, std::max(typical, bad))};
+    return {centre, std::max({1.0, quantile(deviations, 0.5) / kHalf, quantile(deviations, 0.9) / kNineTenths})};
 }
 
 /// The t that a p-value belongs to.
@@ -118,16 +142,13 @@ double student_t(double p, int freedom) {
     return high;
 }
 
-/// Interval and p-value of a ratio with this noise of its own. The interval is that of a typical call; to be named as a
-/// change a ratio must stand out of the bad ones, too.
-void settle(SpeedComparison& made, double own, const CommonNoise& common, int freedom) {
-    made.noise = std::max(own, common.typical);
+/// Interval and p-value of a ratio that has its noise.
+void settle(SpeedComparison& made, int freedom) {
     const double effect = std::log(made.ratio.value);
     const double widest = std::exp(student_t(0.05, freedom) * made.noise);
     made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
     made.ratio.high = std::max(made.ratio.high, made.ratio.value * widest);
-    const double worst = std::max(own, common.bad);
-    made.p = worst > 0 ? student_p(effect / worst, freedom) : (effect == 0 ? 1 : 0);
+    made.p = made.noise > 0 ? student_p(effect / made.noise, freedom) : (effect == 0 ? 1 : 0);
 }
 
 SpeedVerdict judge(const SpeedComparison& comparison, bool is_change, double least_effect) {
@@ -194,21 +215,17 @@ Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<double> ratios(kResamples);
     for (double& ratio : ratios) {
-        const double before = resampled_median(old_passes, random);
-        ratio = resampled_median(new_passes, random) / before;
+        const double before = resampled_centre(old_passes, random);
+        ratio = std::exp(resampled_centre(new_passes, random) - before);
     }
     std::ranges::sort(ratios);
-    return {median_of_all(new_passes) / median_of_all(old_passes), quantile(ratios, 0.025), quantile(ratios, 0.975)};
+    const double value = std::exp(location_of(log_medians(now)).centre - location_of(log_medians(base)).centre);
+    return {value, quantile(ratios, 0.025), quantile(ratios, 0.975)};
 }
 
 double pass_noise(const Passes& passes) {
     const std::vector<double> logs = log_medians(passes);
-    if (logs.size() < 2) return 0;
-    const auto n = static_cast<double>(logs.size());
-    const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / n;
-    const double squares = std::accumulate(logs.begin(), logs.end(), 0.0,
-                                           [&](double sum, double x) { return sum + (x - mean) * (x - mean); });
-    return std::sqrt(squares / (n - 1));
+    return logs.empty() ? 0 : location_of(logs).noise;
 }
 
 std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double rate) {
@@ -254,30 +271,34 @@ std::string_view name(SpeedVerdict verdict) {
 }
 
 std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options) {
-    const double old_floor = noise_floor(pairs, &SpeedPair::base), new_floor = noise_floor(pairs, &SpeedPair::now);
-    const bool many = pairs.size() >= kManyRatios;
-    const int pooled = pairs.size() >= kManyCalls && !many ? kPooledFreedom : 0;
+    std::vector<std::optional<Located>> located;
+    for (const SpeedPair& pair : pairs) {
+        std::vector<double> before = log_medians(pair.base), after = log_medians(pair.now);
+        const bool known = !before.empty() && !after.empty();
+        located.push_back(known ? std::optional(Located{location_of(std::move(before)), location_of(std::move(after))})
+                                : std::nullopt);
+    }
+    const double old_floor = noise_floor(located, &Located::base), new_floor = noise_floor(located, &Located::now);
     std::vector<SpeedComparison> comparisons;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons.emplace_back();
         made.ratio = median_ratio(pairs[i].base, pairs[i].now, i + 1);
         for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
+        if (!located[i]) continue;
+        const auto& [base, now] = *located[i];
+        made.noise = std::hypot(std::max(base.noise, old_floor), std::max(now.noise, new_floor));
     }
     const CommonNoise common = common_noise(comparisons);
+    const bool pools = pairs.size() >= kManyCalls && pairs.size() < kManyRatios;
     std::vector<double> p_values;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
-        const int before = count_passes(pairs[i].base), after = count_passes(pairs[i].now);
-        const int freedom = std::min(before + after - 2 + pooled, many ? kLongTails : INT_MAX);
-        if (before == 0 || after == 0 || freedom == 0) {
+        made.noise = std::hypot(made.noise * common.factor, common.centre, options.drift_noise);
+        if (located[i] && (pools || located[i]->is_judged())) {
+            settle(made, located[i]->base.freedom + located[i]->now.freedom + (pools ? kPooledFreedom : 0));
+        } else {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();
-        } else {
-            const double old_noise = std::max(pass_noise(pairs[i].base), old_floor);
-            const double new_noise = std::max(pass_noise(pairs[i].now), new_floor);
-            const double own = std::sqrt(old_noise * old_noise / before + new_noise * new_noise / after +
-                                         options.drift_noise * options.drift_noise);
-            settle(made, own, common, freedom);
         }
         p_values.push_back(made.p);
     }

@@ -50,12 +50,12 @@ struct Interval {
 /// passes are independent.
 using Passes = std::vector<std::vector<double>>;
 
-/// Ratio of the medians of all samples, now / base, with the bootstrap interval (percentiles): passes are resampled,
-/// then the samples in them. The same seed gives the same interval. 1 where a side has no samples.
+/// Ratio of the passes' medians (their trimmed means), now / base, with the bootstrap interval (percentiles): passes
+/// are resampled, then the samples in them. The same seed gives the same interval. 1 where a side has no samples.
 [[nodiscard]] Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed);
 
-/// Standard deviation of the logarithms of the passes' medians: what an A/A comparison of passes shows. 0 below two
-/// passes.
+/// Standard error of the trimmed mean of the logarithms of the passes' medians: how well the passes say where the call
+/// lies. 0 below two passes.
 [[nodiscard]] double pass_noise(const Passes& passes);
 
 /// Which hypotheses fall while at most `rate` of those that fall do so wrongly (Benjamini and Hochberg, 1995).
@@ -86,9 +86,10 @@ struct SpeedComparison {
     SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
 };
 
-/// Judges all calls of two runs together. The noise of a call is never taken to be less than the median noise of all
-/// calls of its run (the noise floor), because few passes may agree by chance; nor, among many calls, less than what
-/// the ratios of most of them have in common and differ by: that is the machine at two times.
+/// Judges all calls of two runs together. A call is judged by its own noise from pass to pass, which is never taken to
+/// be less than a quarter of the calls of its run show, because few passes may agree by chance. Of many calls, most
+/// have not changed: when their ratios lie wider than their noise says, or have something in common, that is the
+/// machine at two times, and counts as noise of every call.
 [[nodiscard]] std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options);
 
 }  // namespace diopi

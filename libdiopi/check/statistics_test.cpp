@@ -164,6 +164,42 @@ TEST_CASE("a call that became 5% slower is found in at least 95 of 100 runs") {
     CHECK(wrong <= 10);
 }
 
+TEST_CASE(
+    "among calls that memory makes noisy, a quiet one that became 5% slower is found, and no noisy one is named") {
+    int found = 0, wrong = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        std::vector<SpeedPair> pairs = BusyMachine(700 + seed).runs(60, 12);
+        std::mt19937_64 random(seed);
+        std::normal_distribution<double> memory(0, 0.08);
+        for (size_t i = 30; i < pairs.size(); ++i) {
+            for (Passes* side : {&pairs[i].base, &pairs[i].now}) {
+                for (auto& pass : *side) {
+                    const double mood = std::exp(memory(random));
+                    for (double& sample : pass) sample *= mood;
+                }
+            }
+        }
+        slow_down(pairs[7].now, 1.05);
+        const auto comparisons = compare_speed(pairs, {});
+        for (size_t i = 0; i < comparisons.size(); ++i) {
+            if (i == 7 && comparisons[i].verdict == SpeedVerdict::kSlower) ++found;
+            if (i != 7 && is_change(comparisons[i])) ++wrong;
+        }
+    }
+    CHECK(found >= 95);
+    CHECK(wrong <= 10);
+}
+
+TEST_CASE("a pass in which the machine did something else changes no verdict") {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        std::vector<SpeedPair> pairs = BusyMachine(900 + seed).runs(1, 12);
+        for (double& sample : pairs[0].now[5]) sample *= 1.6;
+        CHECK(changes(pairs) == 0);
+        slow_down(pairs[0].now, 1.05);
+        CHECK(compare_speed(pairs, {})[0].verdict == SpeedVerdict::kSlower);
+    }
+}
+
 TEST_CASE("a call alone has only its own noise, and is judged nevertheless") {
     int found = 0, wrong = 0;
     for (uint64_t seed = 0; seed < 100; ++seed) {

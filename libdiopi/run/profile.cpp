@@ -1,17 +1,19 @@
 #include "run/profile.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <chrono>
 #include <memory>
-#include <numeric>
 #include <random>
 
 #include "infer/work.hpp"
-#include "run/metered_device.hpp"
-#include "run/placed_call.hpp"
+#include "intercept/tensor_text.hpp"
+#include "run/profile_sampler.hpp"
 #include "run/roofs.hpp"
 #include "run/worker_pool.hpp"
+#include "run/worker_setup.hpp"
+#include "store/profile_json.hpp"
 
 namespace diopi {
 
@@ -19,274 +21,52 @@ namespace {
 
 /// Inputs of the cases are drawn anew in each pass where keeping them all would take more memory than this.
 constexpr int64_t kMostKept = int64_t{1} << 30;
-/// Argument sets of a cold call: together so many last-level caches, as far as the number of sets goes.
-constexpr double kCacheRounds = 4;
-constexpr int kMostSets = 256;
 
-/// The fewest calls of a pass may take longer than its time. When a call has taken so many times what it may, warm-up
-/// included, further passes leave it out.
-constexpr double kMostOverrun = 2;
-
-/// One step of a case, from pass to pass.
-struct StepUnderTest {
-    Step step;
-    size_t position = 0;  ///< in Profile::calls
-    double spent = 0;     ///< seconds, warm-up included
-};
-
-class CaseUnderTest {
+/// The steps of a case that are to be measured, with inputs.
+class DrawnCase {
  public:
-    CaseUnderTest(const Case& c, const ProfileOptions& options) : case_(c), options_(options) {}
-
-    /// Draws and plans; what cannot be planned becomes a call with its trouble, once.
-    std::vector<StepUnderTest>& steps(Profile& profile) {
-        if (!steps_.empty() || gave_up_) return steps_;
-        auto made = CaseSteps::create(case_, options_.seed, nullptr);
-        for (const std::string& name : options_.steps) {
-            const bool has = name == "forward" || (name == "inplace" ? case_.inplace : case_.backward);
+    void draw(const Case& c, const ProfileOptions& options) {
+        drawn_ = true;
+        auto made = CaseSteps::create(c, options.seed, nullptr);
+        for (const std::string& name : options.steps) {
+            const bool has = name == "forward" || (name == "inplace" ? c.inplace : c.backward);
             if (!has) continue;
             auto step = made.ok() ? (*made)->plan(name) : Result<Step>(made.error());
-            if (step.ok() && !options_.backend->implements(*step->call.row)) continue;
-            const size_t position = place(profile, name, step);
-            if (step.ok()) steps_.push_back({std::move(*step), position, spent_of(position)});
+            if (step.ok() && !options.backend->implements(*step->call.row)) continue;
+            ProfiledCall call;
+            call.case_id = c.id();
+            call.phase = name;
+            call.name = step.ok() ? step->function : c.op;
+            call.dtype = c.dtype();
+            if (!step.ok()) call.trouble = step.error().message;
+            calls_.push_back(std::move(call));
+            steps_.push_back(step.ok() ? std::optional(std::move(*step)) : std::nullopt);
         }
-        if (made.ok()) drawn_ = std::move(*made);
-        gave_up_ = steps_.empty();
-        return steps_;
+        if (made.ok()) owner_ = std::move(*made);
     }
 
-    [[nodiscard]] int64_t kept_bytes() const {
+    [[nodiscard]] bool is_drawn() const { return drawn_; }
+    /// Null where the step cannot be planned; the call says why.
+    [[nodiscard]] const Step* step(size_t i) const { return steps_[i] ? &*steps_[i] : nullptr; }
+    /// One per step, not measured yet.
+    [[nodiscard]] const std::vector<ProfiledCall>& calls() const { return calls_; }
+
+    [[nodiscard]] int64_t bytes() const {
         int64_t bytes = 0;
-        for (const StepUnderTest& step : steps_) {
-            for (const Value& value : step.step.call.args) {
-                const auto* tensor = std::get_if<TensorPtr>(&value);
-                if (tensor != nullptr && *tensor != nullptr) bytes += static_cast<int64_t>((*tensor)->nbytes());
-            }
+        for (const auto& step : steps_) {
+            if (!step) continue;
+            for_each_tensor(step->call, [&](const PlacedTensor& placed) {
+                bytes += static_cast<int64_t>(placed.tensor->nbytes());
+            });
         }
         return bytes;
     }
 
-    void forget() {
-        known_spent_.clear();
-        for (const StepUnderTest& step : steps_) known_spent_.emplace_back(step.position, step.spent);
-        steps_.clear();
-        drawn_.reset();
-    }
-
  private:
-    /// The row of the step in the profile: made in the first pass, found again later.
-    size_t place(Profile& profile, const std::string& name, const Result<Step>& step) {
-        const std::string id = case_.id();
-        for (size_t i = 0; i < profile.calls.size(); ++i) {
-            if (profile.calls[i].case_id == id && profile.calls[i].phase == name) return i;
-        }
-        ProfiledCall& call = profile.calls.emplace_back();
-        call.case_id = id;
-        call.phase = name;
-        call.name = step.ok() ? step->function : case_.op;
-        call.dtype = case_.dtype();
-        if (!step.ok()) call.trouble = step.error().message;
-        return profile.calls.size() - 1;
-    }
-
-    [[nodiscard]] double spent_of(size_t position) const {
-        for (const auto& [known, spent] : known_spent_) {
-            if (known == position) return spent;
-        }
-        return 0;
-    }
-
-    const Case& case_;
-    const ProfileOptions& options_;
-    std::unique_ptr<CaseSteps> drawn_;  ///< owns the generator of the steps
-    std::vector<StepUnderTest> steps_;
-    std::vector<std::pair<size_t, double>> known_spent_;
-    bool gave_up_ = false;
-};
-
-/// Memory of its own for every tensor, inputs too, each at a random place of its page. How tensors lie to each other
-/// changes the time of some calls by several percent: what stays the same through a run would look like a property of
-/// the call, and differ in the next run.
-class RandomPlaces {
- public:
-    RandomPlaces(uint64_t seed, bool is_host) : random_(seed), alignment_(is_host ? kLine : kDeviceAlignment) {}
-
-    Layout operator()(const Place&, const TensorSpec& spec) {
-        const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
-        const int64_t extent = storage_extent(spec.shape, strides);
-        const auto places = static_cast<uint64_t>(kPage / alignment_);
-        const auto bytes = static_cast<int64_t>(random_() % places) * alignment_;
-        const int64_t offset = extent == 0 ? 0 : bytes / static_cast<int64_t>(size_of(spec.dtype));
-        return {strides, offset, extent + offset};
-    }
-
- private:
-    static constexpr int64_t kLine = 64, kDeviceAlignment = 256, kPage = 4096;
-    std::mt19937_64 random_;
-    int64_t alignment_;
-};
-
-/// Reads and writes more than the caches hold.
-class Eviction {
- public:
-    explicit Eviction(int64_t cache_bytes)
-        : bytes_(static_cast<size_t>(kCacheRounds * static_cast<double>(cache_bytes))) {}
-    void operator()() {
-        memory_.resize(bytes_);
-        for (size_t i = 0; i < memory_.size(); i += kLine) ++memory_[i];
-    }
-
- private:
-    static constexpr size_t kLine = 64;
-    size_t bytes_;
-    std::vector<unsigned char> memory_;
-};
-
-class Profiler {
- public:
-    Profiler(const ProfileOptions& options, Context& context, Profile& profile)
-        : options_(options), context_(context), profile_(profile), chain_(*options.backend) {}
-
-    Status start() {
-        auto clock = ProfileClock::start(context_);
-        if (!clock.ok()) return clock.status();
-        clock_ = std::move(*clock);
-        profile_.has_device_time = clock_.has_device_time();
-        return {};
-    }
-
-    void pass(StepUnderTest& under_test, int64_t pass) {
-        ProfiledCall& call = profile_.calls[under_test.position];
-        if (!call.trouble.empty()) return;
-        Status s = pass == 0 && options_.unmeasured != nullptr ? show(under_test.step) : Status();
-        if (s.ok()) s = options_.schedule ? iterate(under_test, call, pass) : sample(under_test, call, pass);
-        if (!s.ok()) {
-            call.trouble = s.message();
-            call.runs.clear();
-        }
-    }
-
- private:
-    struct Sets {
-        std::vector<std::unique_ptr<Placement>> placements;
-        std::vector<PlacedCall> placed;
-        std::vector<Call*> calls;
-        bool need_eviction = false;
-    };
-
-    Result<Sets> place(const Step& step, const ProfiledCall& known, int64_t pass) {
-        Sets sets;
-        size_t wanted = 1;
-        if (options_.cold) {
-            const double all = kCacheRounds * static_cast<double>(last_level_cache());
-            wanted = static_cast<size_t>(std::clamp(std::ceil(all / std::max(known.bytes, 1.0)), 2.0, 1.0 * kMostSets));
-            sets.need_eviction = context_.device->is_host() && static_cast<double>(wanted) * known.bytes < all;
-        }
-        for (size_t i = 0; i < wanted; ++i) {
-            const auto seed = static_cast<uint64_t>(pass) * kMostSets + i;
-            const LayoutRule layout = RandomPlaces(seed, context_.device->is_host());
-            sets.placements.push_back(std::make_unique<Placement>(context_, nullptr, false, layout));
-            auto placed = PlacedCall::create(step, *sets.placements.back(), Poison::kFirst);
-            if (!placed.ok()) return placed.error();
-            sets.placed.push_back(std::move(*placed));
-        }
-        for (PlacedCall& placed : sets.placed) sets.calls.push_back(&placed.call());
-        return sets;
-    }
-
-    /// What the first placed call tells, and the memory that one call takes.
-    Status describe(const Step& step, ProfiledCall& call) {
-        Placement placement(context_, nullptr, false);
-        auto placed = PlacedCall::create(step, placement, Poison::kFirst);
-        if (!placed.ok()) return placed.status();
-        describe_call(placed->call(), call);
-        if (!options_.memory) return {};
-        for (const OutputSpec& output : step.outputs) {
-            call.allocated += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
-        }
-        MeteredDevice metered(*context_.device);
-        Context context(metered, context_.stream);
-        const Outcome outcome = chain_.run(placed->call(), context);
-        if (!outcome.ok()) return failed(outcome.message);
-        context.release();
-        call.allocated += metered.allocated();
-        call.freed += metered.freed();
-        return {};
-    }
-
-    /// One call for the tool that wants to see it.
-    Status show(const Step& step) {
-        Placement placement(context_, nullptr, false);
-        auto placed = PlacedCall::create(step, placement, Poison::kFirst);
-        if (!placed.ok()) return placed.status();
-        Chain chain(*options_.backend);
-        chain.add(*options_.unmeasured);
-        const Outcome outcome = chain.run(placed->call(), context_);
-        context_.release();
-        return outcome.ok() ? Status() : failed(outcome.message);
-    }
-
-    Status sample(StepUnderTest& under_test, ProfiledCall& call, int64_t pass) {
-        TimingOptions timing = options_.timing;
-        const bool is_expensive = pass > 0 && under_test.spent >= kMostOverrun * timing.max_seconds;
-        if (is_expensive) return {};
-        if (call.function.empty()) {
-            if (Status s = describe(under_test.step, call); !s.ok()) return s;
-        }
-        auto sets = place(under_test.step, call, pass);
-        if (!sets.ok()) return sets.status();
-        const int passes = options_.passes;
-        timing.max_seconds /= passes;
-        timing.max_warmup_seconds /= passes;
-        timing.wanted_interval *= std::sqrt(passes);
-        timing.min_samples = (timing.min_samples + passes - 1) / passes;
-        timing.min_short_samples = (timing.min_short_samples + passes - 1) / passes;
-        if (sets->need_eviction) timing.evict = [this] { eviction_(); };
-        const double begin = clock_.now();
-        auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
-        under_test.spent += clock_.now() - begin;
-        if (!samples.ok()) return samples.status();
-        take(*samples, call, pass);
-        return {};
-    }
-
-    void take(Samples& samples, ProfiledCall& call, int64_t pass) const {
-        for (TimedRun& run : samples.runs) run.pass = pass;
-        call.runs.insert(call.runs.end(), samples.runs.begin(), samples.runs.end());
-        call.batch = samples.batch;
-        call.warmup += samples.warmup;
-        const bool converged =
-            summary_of(call, profile_.has_device_time).half_width() <= options_.timing.wanted_interval;
-        // A pass that converged or met a plateau leaves the whole where it is: the noise is between the passes.
-        const bool met_limit = samples.stop == Stop::kTimeLimit;
-        call.stop = name(converged ? Stop::kConverged : met_limit ? Stop::kTimeLimit : Stop::kPlateau);
-    }
-
-    Status iterate(StepUnderTest& under_test, ProfiledCall& call, int64_t iteration) {
-        if (call.function.empty()) {
-            if (Status s = describe(under_test.step, call); !s.ok()) return s;
-        }
-        auto sets = place(under_test.step, call, iteration);
-        if (!sets.ok()) return sets.status();
-        if (sets->need_eviction) eviction_();
-        EventTimer watch(chain_, sets->calls, context_, clock_);
-        if (Status s = watch.create(); !s.ok()) return s;
-        auto run = watch.measure(1);
-        if (!run.ok()) return run.status();
-        const Schedule::Action action = options_.schedule->action(iteration);
-        if (action == Schedule::Action::kWarmup) ++call.warmup;
-        if (action != Schedule::Action::kRecord) return {};
-        run->pass = iteration;
-        call.runs.push_back(*run);
-        return {};
-    }
-
-    const ProfileOptions& options_;
-    Context& context_;
-    Profile& profile_;
-    Chain chain_;
-    ProfileClock clock_;
-    Eviction eviction_{last_level_cache()};
+    bool drawn_ = false;
+    std::unique_ptr<CaseSteps> owner_;  ///< of the steps' generator
+    std::vector<std::optional<Step>> steps_;
+    std::vector<ProfiledCall> calls_;
 };
 
 std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
@@ -297,14 +77,193 @@ std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     return dtypes;
 }
 
-/// Measures the roofs, at the start and again at the end: the better of the two is nearer to what the machine can do.
-Status raise_roofs(const std::vector<Case>& cases, const ProfileOptions& options, Profile& profile) {
-    if (!options.roofs) return {};
-    auto roofs = measure_roofs(*options.backend, dtypes_of(cases));
-    if (!roofs.ok()) return roofs.status();
-    profile.roofs = better(profile.roofs, *roofs);
-    return {};
-}
+/// What one process of a profile works with.
+struct Session {
+    explicit Session(const ProfileOptions& options) : device(options.backend->device()) {}
+    ~Session() {
+        sampler.reset();
+        context.reset();
+        if (has_stream) static_cast<void>(device.destroy_stream(stream));
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    Status start(const ProfileOptions& options, std::chrono::steady_clock::time_point begin) {
+        auto made = device.create_stream();
+        if (!made.ok()) return made.status();
+        stream = *made;
+        has_stream = true;
+        context.emplace(device, stream);
+        sampler.emplace(options, *context);
+        return sampler->start(begin);
+    }
+
+    Device& device;
+    bool has_stream = false;
+    diopiStreamHandle_t stream = nullptr;
+    std::optional<Context> context;
+    std::optional<ProfileSampler> sampler;
+};
+
+/// A profile of cases. Each pass over them has a process of its own: where a process finds its memory and its code
+/// changes the time of some calls by several percent, and stays the same as long as the process lives. A crash costs
+/// the case.
+class CaseProfiling {
+ public:
+    CaseProfiling(const std::vector<Case>& cases, const ProfileOptions& options)
+        : cases_(cases), options_(options), drawn_(cases.size()), calls_(cases.size()) {}
+
+    Result<Profile> run() {
+        profile_.backend = options_.backend->name();
+        profile_.mode = options_.cold ? "cold" : "hot";
+        profile_.seed = options_.seed;
+        draw();
+        std::vector<size_t> items(static_cast<size_t>(passes()) * cases_.size());
+        for (size_t i = 0; i < items.size(); ++i) items[i] = i;
+        if (options_.roofs) {
+            items.insert(items.begin(), items.size());
+            items.push_back(items.size() - 1);
+        }
+        PoolOptions pool;
+        pool.timeout_s = options_.timeout_s;
+        pool.echo_errors = true;
+        const Status s = run_in_workers(
+            items, pool, [this](size_t item) { return work(item); },
+            [this](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) { return take(item, outcome); });
+        if (!s.ok()) return s.error();
+        for (std::vector<ProfiledCall>& calls : calls_) {
+            std::ranges::move(calls, std::back_inserter(profile_.calls));
+        }
+        return std::move(profile_);
+    }
+
+ private:
+    [[nodiscard]] int64_t passes() const {
+        return options_.schedule ? options_.schedule->iterations() : options_.passes;
+    }
+    [[nodiscard]] bool is_roofs(size_t item) const { return item == static_cast<size_t>(passes()) * cases_.size(); }
+
+    /// Once for all passes, as far as memory goes; workers are forked from this process, which must have no threads.
+    void draw() {
+        const int threads = omp_get_max_threads();
+        omp_set_num_threads(1);
+        int64_t kept = 0;
+        for (size_t i = 0; i < cases_.size() && kept <= kMostKept && !interrupted(); ++i) {
+            drawn_[i].draw(cases_[i], options_);
+            kept += drawn_[i].bytes();
+        }
+        omp_set_num_threads(threads);
+    }
+
+    // In the worker.
+
+    WorkAnswer work(size_t item) {
+        Profile part;
+        const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
+        // The iterations of a schedule warm one process up.
+        const bool ends_pass = !options_.schedule && (item + 1) % cases_.size() == 0;
+        return {s.ok() ? pack_profile(part) : "!" + s.message(), is_roofs(item) || ends_pass};
+    }
+
+    Status measure_roofs(Profile& part) const {
+        auto roofs = diopi::measure_roofs(*options_.backend, dtypes_of(cases_));
+        if (roofs.ok()) part.roofs = std::move(*roofs);
+        return roofs.status();
+    }
+
+    Status measure_case(size_t item, Profile& part) {
+        const auto pass = static_cast<int64_t>(item / cases_.size());
+        const size_t index = item % cases_.size();
+        if (session_ == nullptr) {
+            if (Status s = set_up(pass); !s.ok()) return s;
+        }
+        if (index == 0) part.pace.push_back(machine_pace());
+        part.has_device_time = session_->sampler->has_device_time();
+        std::vector<ProfiledCall>& calls = calls_[index];
+        if (lost_.empty() || !lost_[index]) {
+            DrawnCase own;
+            DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
+            if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
+            if (calls.empty()) calls = drawn.calls();
+            for (size_t i = 0; i < calls.size(); ++i) sample(drawn.step(i), calls[i], pass);
+        }
+        part.calls = calls;
+        return pass == 0 && options_.after_case ? options_.after_case(index) : Status();
+    }
+
+    void sample(const Step* step, ProfiledCall& call, int64_t pass) {
+        if (step == nullptr || !call.trouble.empty()) return;
+        const Status s = session_->sampler->pass(*step, call, pass);
+        if (s.ok()) return;
+        call.trouble = s.message();
+        call.runs.clear();
+    }
+
+    Status set_up(int64_t pass) {
+        keep_freed_memory();
+        // Not where the sister processes have theirs.
+        std::mt19937_64 random(static_cast<uint64_t>(pass));
+        displacement_.resize(random() % kMostDisplacement);
+        session_ = std::make_unique<Session>(options_);
+        return session_->start(options_, begin_);
+    }
+
+    // In this process.
+
+    Status take(size_t item, const WorkOutcome& outcome) {
+        const size_t index = item % cases_.size();
+        const bool finished = outcome.end == WorkOutcome::End::kFinished;
+        if (finished && outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+        if (!finished && is_roofs(item)) return failed("measuring the roofs: " + outcome.reason);
+        if (finished) {
+            auto part = unpack_profile(outcome.payload);
+            if (!part.ok()) return part.status();
+            if (is_roofs(item)) {
+                profile_.roofs = better(profile_.roofs, part->roofs);
+                return {};
+            }
+            profile_.has_device_time |= part->has_device_time;
+            profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
+            calls_[index] = std::move(part->calls);
+        } else {
+            lose(index, outcome.reason);
+        }
+        ++done_;
+        if (options_.progress) options_.progress(done_, passes() * static_cast<int64_t>(cases_.size()));
+        return {};
+    }
+
+    /// The case has cost a worker: it gets no other one.
+    void lose(size_t index, const std::string& reason) {
+        lost_.resize(cases_.size());
+        lost_[index] = true;
+        std::vector<ProfiledCall>& calls = calls_[index];
+        if (calls.empty()) calls = drawn_[index].calls();
+        if (calls.empty()) {
+            ProfiledCall& call = calls.emplace_back();
+            call.case_id = cases_[index].id();
+            call.name = cases_[index].op;
+            call.dtype = cases_[index].dtype();
+        }
+        for (ProfiledCall& call : calls) {
+            call.trouble = reason;
+            call.runs.clear();
+        }
+    }
+
+    static constexpr size_t kMostDisplacement = 1 << 16;
+
+    const std::vector<Case>& cases_;
+    const ProfileOptions& options_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::vector<DrawnCase> drawn_;
+    std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
+    std::vector<bool> lost_;                        ///< cases that cost a worker; empty: none
+    Profile profile_;
+    int64_t done_ = 0;
+    std::vector<char> displacement_;    ///< of a worker's heap
+    std::unique_ptr<Session> session_;  ///< of a worker
+};
 
 }  // namespace
 
@@ -312,56 +271,19 @@ void describe_call(const Call& call, ProfiledCall& profiled) {
     profiled.function = call.row->function;
     profiled.shapes.clear();
     bool is_first = true;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        if (call.row->args()[i].is_output) continue;
-        TensorList tensors;
-        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) tensors = {*tensor};
-        if (const auto* list = std::get_if<TensorList>(&call.args[i])) tensors = *list;
-        for (const TensorPtr& tensor : tensors) {
-            if (tensor == nullptr) continue;
-            profiled.shapes.push_back(tensor->shape);
-            if (is_first) profiled.dtype = tensor->dtype;
-            is_first = false;
-        }
-    }
+    for_each_tensor(call, [&](const PlacedTensor& placed) {
+        if (placed.arg.is_output) return;
+        profiled.shapes.push_back(placed.tensor->shape);
+        if (is_first) profiled.dtype = placed.tensor->dtype;
+        is_first = false;
+    });
     const CallWork work = work_of(call);
     profiled.flops = work.flops;
     profiled.bytes = work.bytes;
 }
 
 Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {
-    Profile profile;
-    profile.backend = options.backend->name();
-    profile.mode = options.cold ? "cold" : "hot";
-    profile.seed = options.seed;
-    if (Status s = raise_roofs(cases, options, profile); !s.ok()) return s.error();
-    auto stream = options.backend->device().create_stream();
-    if (!stream.ok()) return stream.error();
-    Context context(options.backend->device(), *stream);
-    Status status;
-    {
-        Profiler profiler(options, context, profile);
-        status = profiler.start();
-        std::vector<CaseUnderTest> tested;
-        tested.reserve(cases.size());
-        for (const Case& c : cases) tested.emplace_back(c, options);
-        const int64_t passes = options.schedule ? options.schedule->iterations() : options.passes;
-        int64_t done = 0, kept = 0;
-        for (int64_t pass = 0; pass < passes && status.ok(); ++pass) {
-            profile.pace.push_back(machine_pace());
-            for (CaseUnderTest& each : tested) {
-                if (interrupted()) break;
-                for (StepUnderTest& step : each.steps(profile)) profiler.pass(step, pass);
-                kept += pass == 0 ? each.kept_bytes() : 0;
-                if (kept > kMostKept) each.forget();
-                if (options.progress) options.progress(++done, passes * static_cast<int64_t>(cases.size()));
-            }
-        }
-    }
-    if (Status s = options.backend->device().destroy_stream(*stream); !s.ok() && status.ok()) status = s;
-    if (status.ok() && !interrupted()) status = raise_roofs(cases, options, profile);
-    if (!status.ok()) return status.error();
-    return profile;
+    return CaseProfiling(cases, options).run();
 }
 
 }  // namespace diopi

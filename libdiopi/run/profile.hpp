@@ -27,16 +27,20 @@ struct ProfileOptions {
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
-    int passes = 8;
+    int passes = 12;
+    double timeout_s = 600;  ///< for one case in one pass
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
     /// A tool that sees one call of each step, which is not measured; null: none.
     Interceptor* unmeasured = nullptr;
-    /// Asked between calls; how many calls times passes are done.
+    /// Called in a worker process behind each case of the first pass. Its error ends the run.
+    std::function<Status(size_t index)> after_case;
+    /// How many cases times passes are done.
     std::function<void(int64_t done, int64_t total)> progress;
 };
 
-/// Stops early when interrupted() turns true. What goes wrong with one call is its `trouble`.
+/// Each pass runs in a worker process of its own; this process must not have started threads. Stops early when
+/// interrupted() turns true. What goes wrong with one call is its `trouble`.
 [[nodiscard]] Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options);
 
 /// Fills in what can be told from the call itself: function, shapes and dtype of its inputs, flops and bytes. For

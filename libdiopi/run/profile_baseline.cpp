@@ -41,7 +41,7 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
     const auto noise = [](const std::vector<double>& pace) {
         Passes passes;
         for (const double seconds : pace) passes.push_back({seconds});
-        return pass_noise(passes) / std::sqrt(static_cast<double>(pace.size()));
+        return pass_noise(passes);
     };
     const double doubt = kDoubt * std::log(options.drift);
     options.drift_noise = std::sqrt(std::pow(noise(base.pace), 2) + std::pow(noise(now.pace), 2) + doubt * doubt);

@@ -1,10 +1,17 @@
 #include "run/profile.hpp"
 
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <csignal>
+#include <new>
 #include <thread>
 
 #include "call/chain.hpp"
+#include "run/faulty_testing.hpp"
 #include "run/metered_device.hpp"
 #include "run/profile_baseline.hpp"
 #include "run/roofs.hpp"
@@ -29,7 +36,9 @@ Case add_case(const Shape& shape) {
     return c;
 }
 
+/// Workers are forked from this process: with more than one thread they would wait for those that it may have.
 ProfileOptions quick() {
+    omp_set_num_threads(1);
     ProfileOptions options;
     options.backend = backends().front();
     options.roofs = false;
@@ -64,7 +73,63 @@ ProfiledCall timed(const std::string& name, double seconds, int passes = 5) {
     return call;
 }
 
+diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                   const diopiScalar_t*) {
+    raise(SIGSEGV);
+    return diopiSuccess;
+}
+
+/// How many processes have called slow_in_every_other_process; they share it.
+std::atomic<int>* g_processes = nullptr;
+
+/// Every other process is slow as long as it lives, as where its memory lies may make it.
+diopiError_t slow_in_every_other_process(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                                         diopiConstTensorHandle_t, const diopiScalar_t*) {
+    static const bool is_slow = (*g_processes)++ % 2 == 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(is_slow ? 10 : 1));
+    return diopiSuccess;
+}
+
 }  // namespace
+
+TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
+    void* shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(shared != MAP_FAILED);
+    g_processes = new (shared) std::atomic<int>(0);
+    const testing::FaultyBackend faulty({{"diopiAdd", testing::any_function(slow_in_every_other_process)}});
+    ProfileOptions options = quick();
+    options.backend = &faulty.backend();
+    options.passes = 6;
+    const auto profile = profile_cases({add_case({4})}, options);
+    REQUIRE(profile.ok());
+    const Passes passes = passes_of(profile->calls[0], false);
+    REQUIRE(passes.size() == 6);
+    for (size_t i = 0; i < passes.size(); ++i) CHECK((median(passes[i]) > 9e-3) == (i % 2 == 1));
+    CHECK(*g_processes == 6);
+}
+
+TEST_CASE("a call that crashes costs its case, and the others are measured") {
+    const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(crash)}});
+    ProfileOptions options = quick();
+    options.backend = &faulty.backend();
+    options.steps = {"forward", "inplace"};
+    Case other = add_case({8});
+    other.index = 1;
+    other.inplace = false;
+    int64_t done = 0;
+    options.progress = [&](int64_t now, int64_t total) {
+        CHECK(++done == now);
+        CHECK(total == 24);
+    };
+    const auto profile = profile_cases({add_case({4}), other}, options);
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 3);
+    CHECK(profile->calls[0].trouble.find("SIGSEGV") != std::string::npos);
+    CHECK(profile->calls[0].trouble.find("in inplace (diopiAddInp)") != std::string::npos);
+    CHECK(profile->calls[1].runs.empty());
+    CHECK(passes_of(profile->calls[2], false).size() == 12);
+    CHECK(done == 24);
+}
 
 TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes and memory") {
     ProfileOptions options = quick();
@@ -73,7 +138,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     const auto profile = profile_cases({add_case({64, 1024})}, options);
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 2);
-    CHECK(profile->pace.size() == 8);
+    CHECK(profile->pace.size() == 12);
     const ProfiledCall& call = profile->calls.front();
     CHECK(call.trouble == "");
     CHECK(call.function == "diopiAdd");
@@ -81,7 +146,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
     CHECK(call.bytes == 3 * 64 * 1024 * 4);
     CHECK(call.allocated == 64 * 1024 * 4);
-    CHECK(passes_of(call, false).size() == 8);
+    CHECK(passes_of(call, false).size() == 12);
     CHECK(summary_of(call, false).median > 0);
     CHECK(profile->calls[1].name == "add_inp");
     CHECK(profile->calls[1].allocated == 0);

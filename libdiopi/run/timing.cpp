@@ -49,7 +49,7 @@ std::string_view name(Stop stop) {
     return "time limit";
 }
 
-Result<ProfileClock> ProfileClock::start(Context& context) {
+Result<ProfileClock> ProfileClock::start(Context& context, std::optional<std::chrono::steady_clock::time_point> begin) {
     ProfileClock clock;
     if (!context.device->is_host()) {
         auto event = context.device->create_event();
@@ -59,7 +59,9 @@ Result<ProfileClock> ProfileClock::start(Context& context) {
         if (s.ok()) s = clock.device_start_->synchronize();
         if (!s.ok()) return s.error();
     }
-    clock.start_ = std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    clock.start_ = begin.value_or(now);
+    clock.device_offset_ = std::chrono::duration<double>(now - clock.start_).count();
     return clock;
 }
 
@@ -70,7 +72,7 @@ double ProfileClock::now() const {
 Result<double> ProfileClock::device_time(const Event& event) const {
     auto ms = event.elapsed_ms_since(*device_start_);
     if (!ms.ok()) return ms;
-    return *ms * 1e-3;
+    return device_offset_ + *ms * 1e-3;
 }
 
 Status EventTimer::create() {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,9 @@ enum class Stop { kConverged, kPlateau, kTimeLimit };
 /// The beginning of a profile, by the host's clock and, where the device has one of its own, by that.
 class ProfileClock {
  public:
-    [[nodiscard]] static Result<ProfileClock> start(Context& context);
+    /// Without `begin` it is now; with it, several processes may tell times since one moment.
+    [[nodiscard]] static Result<ProfileClock> start(
+        Context& context, std::optional<std::chrono::steady_clock::time_point> begin = std::nullopt);
 
     /// Seconds since then.
     [[nodiscard]] double now() const;
@@ -44,6 +47,7 @@ class ProfileClock {
  private:
     std::chrono::steady_clock::time_point start_;
     std::unique_ptr<Event> device_start_;
+    double device_offset_ = 0;  ///< of that event, in seconds since the beginning
 };
 
 /// The samples of one pass over a call.

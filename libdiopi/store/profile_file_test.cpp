@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "store/hdf5_file.hpp"
+#include "store/profile_json.hpp"
 #include "store/test_folder.hpp"
 
 using namespace diopi;
@@ -98,4 +99,16 @@ TEST_CASE("a file that is no profile, or not there, is refused with what to try"
     REQUIRE(next->write_attribute("/", "diopi_profile", int64_t{99}).ok());
     REQUIRE(next->finish().ok());
     CHECK(refusal(newer).find("use a newer diopi") != std::string::npos);
+}
+
+TEST_CASE("a profile comes through a pipe as it was sent, or is refused") {
+    const Profile profile = sample_profile();
+    const std::string bytes = pack_profile(profile);
+    const auto read = unpack_profile(bytes);
+    REQUIRE(read.ok());
+    CHECK(read->calls[0].runs == profile.calls[0].runs);
+    CHECK(profile_text(*read) == profile_text(profile));
+    for (const size_t size : {size_t{0}, size_t{5}, size_t{20}, bytes.size() - 1}) {
+        CHECK_FALSE(unpack_profile(std::string_view(bytes).substr(0, size)).ok());
+    }
 }

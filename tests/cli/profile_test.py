@@ -1,10 +1,11 @@
 """diopi profile: tables, files, verdicts, and what it refuses."""
 import json
 import re
+import signal
 import sys
 import unittest
 
-from program import ProgramTest, case_file, group
+from program import ProgramTest, allocated, case_file, group
 
 try:
     import h5py
@@ -71,6 +72,28 @@ class ProfileTest(ProgramTest):
             self.assertEqual(call["bytes"], 3 * 8 * numel)
             self.assertEqual(call["allocated_bytes"], 8 * numel)
             self.assertIn(call["stop"], ("converged", "noise plateau", "time limit"))
+
+    def test_a_crash_and_a_hang_cost_their_case(self):
+        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
+        for fault, reason in (("segv", "SIGSEGV (Segmentation fault) in forward (diopiAdd)"), ("hang", "no answer within 1.0 s")):
+            with self.subTest(fault=fault):
+                run = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--timeout", "1", "--json",
+                                  faults=f"{fault}@{allocated(1000)}", err=reason)
+                self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
+
+    def test_a_replay_that_crashes_is_named(self):
+        run = self.expect(0, "profile", "--cases", "mine.json", "--fname", "add", *QUICK, "--record", "some.json")
+        self.expect(1, "profile", "--capture", "some.json", "--no-roofs", faults=f"segv@{allocated(64)}",
+                    err="some.json: SIGSEGV (Segmentation fault)")
+
+    def test_an_interrupted_replay_says_that_nothing_was_measured(self):
+        process = self.start("profile", "--capture", "resnet18", "--run-times", "1000000", "--no-roofs")
+        self.wait_for(lambda: len(process.pids()) > 1, "a worker")
+        process.popen.send_signal(signal.SIGINT)
+        run = process.finish(30)
+        self.assertEqual(run.code, 130, str(run))
+        self.assertIn("interrupted before anything was measured", run.err)
+        self.assertFalse((self.folder / "diopi_run/profile.h5").exists())
 
     def test_roofs_give_shares(self):
         run = self.expect(0, "profile", "--cases", "mine.json", "--fname", "add", "--max-time", "0.002", "--json")

@@ -1,0 +1,182 @@
+#include "run/profile_sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "run/last_words.hpp"
+#include "run/metered_device.hpp"
+#include "run/roofs.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Argument sets of a cold call: together so many last-level caches, as far as the number of sets goes.
+constexpr double kCacheRounds = 4;
+constexpr int kMostSets = 256;
+
+/// The fewest calls of a pass may take longer than its time. When a call has taken so many times what it may, warm-up
+/// included, further passes leave it out.
+constexpr double kMostOverrun = 2;
+
+/// Memory of its own for every tensor, inputs too, each at a random place of its page. How tensors lie to each other
+/// changes the time of some calls by several percent: what stays the same through a run would look like a property of
+/// the call, and differ in the next run.
+class RandomPlaces {
+ public:
+    RandomPlaces(uint64_t seed, bool is_host) : random_(seed), alignment_(is_host ? kLine : kDeviceAlignment) {}
+
+    Layout operator()(const Place&, const TensorSpec& spec) {
+        const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
+        const int64_t extent = storage_extent(spec.shape, strides);
+        const auto places = static_cast<uint64_t>(kPage / alignment_);
+        const auto bytes = static_cast<int64_t>(random_() % places) * alignment_;
+        const int64_t offset = extent == 0 ? 0 : bytes / static_cast<int64_t>(size_of(spec.dtype));
+        return {strides, offset, extent + offset};
+    }
+
+ private:
+    static constexpr int64_t kLine = 64, kDeviceAlignment = 256, kPage = 4096;
+    std::mt19937_64 random_;
+    int64_t alignment_;
+};
+
+/// Seconds that the call has taken so far, warm-up included.
+double spent_on(const ProfiledCall& call, bool has_device_time) {
+    double sampled = 0;
+    for (const TimedRun& run : call.runs) sampled += seconds_of(run, has_device_time);
+    const double mean = call.runs.empty() ? 0 : sampled / static_cast<double>(call.runs.size());
+    return sampled * static_cast<double>(call.batch) + mean * static_cast<double>(call.warmup);
+}
+
+}  // namespace
+
+Eviction::Eviction(int64_t cache_bytes)
+    : bytes_(static_cast<size_t>(kCacheRounds * static_cast<double>(cache_bytes))) {}
+
+void Eviction::operator()() {
+    constexpr size_t kLine = 64;
+    memory_.resize(bytes_);
+    for (size_t i = 0; i < memory_.size(); i += kLine) ++memory_[i];
+}
+
+ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context)
+    : options_(options), context_(context), chain_(*options.backend), eviction_(last_level_cache()) {}
+
+Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
+    auto clock = ProfileClock::start(context_, begin);
+    if (!clock.ok()) return clock.status();
+    clock_ = std::move(*clock);
+    return {};
+}
+
+Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) {
+    say(fmt::format("{} ({})", step.name, step.call.row->function));
+    if (call.function.empty()) {
+        if (Status s = describe(step, call); !s.ok()) return s;
+    }
+    if (pass == 0 && options_.unmeasured != nullptr) {
+        if (Status s = show(step); !s.ok()) return s;
+    }
+    return options_.schedule ? iterate(step, call, pass) : sample(step, call, pass);
+}
+
+/// One set of tensors for a hot call, several for a cold one.
+Result<ProfileSampler::Sets> ProfileSampler::place(const Step& step, const ProfiledCall& call, int64_t pass) {
+    Sets sets;
+    size_t wanted = 1;
+    if (options_.cold) {
+        const double all = kCacheRounds * static_cast<double>(last_level_cache());
+        wanted = static_cast<size_t>(std::clamp(std::ceil(all / std::max(call.bytes, 1.0)), 2.0, 1.0 * kMostSets));
+        sets.need_eviction = context_.device->is_host() && static_cast<double>(wanted) * call.bytes < all;
+    }
+    for (size_t i = 0; i < wanted; ++i) {
+        const auto seed = static_cast<uint64_t>(pass) * kMostSets + i;
+        const LayoutRule layout = RandomPlaces(seed, context_.device->is_host());
+        sets.placements.push_back(std::make_unique<Placement>(context_, nullptr, false, layout));
+        auto placed = PlacedCall::create(step, *sets.placements.back(), Poison::kFirst);
+        if (!placed.ok()) return placed.error();
+        sets.placed.push_back(std::move(*placed));
+    }
+    for (PlacedCall& placed : sets.placed) sets.calls.push_back(&placed.call());
+    return sets;
+}
+
+/// What the placed call tells, and the memory that one call takes.
+Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
+    Placement placement(context_, nullptr, false);
+    auto placed = PlacedCall::create(step, placement, Poison::kFirst);
+    if (!placed.ok()) return placed.status();
+    describe_call(placed->call(), call);
+    if (!options_.memory) return {};
+    for (const OutputSpec& output : step.outputs) {
+        call.allocated += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
+    }
+    MeteredDevice metered(*context_.device);
+    Context context(metered, context_.stream);
+    const Outcome outcome = chain_.run(placed->call(), context);
+    if (!outcome.ok()) return failed(outcome.message);
+    context.release();
+    call.allocated += metered.allocated();
+    call.freed += metered.freed();
+    return {};
+}
+
+/// One call for the tool that wants to see it.
+Status ProfileSampler::show(const Step& step) {
+    Placement placement(context_, nullptr, false);
+    auto placed = PlacedCall::create(step, placement, Poison::kFirst);
+    if (!placed.ok()) return placed.status();
+    Chain chain(*options_.backend);
+    chain.add(*options_.unmeasured);
+    const Outcome outcome = chain.run(placed->call(), context_);
+    context_.release();
+    return outcome.ok() ? Status() : failed(outcome.message);
+}
+
+Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass) {
+    TimingOptions timing = options_.timing;
+    const bool is_expensive = spent_on(call, has_device_time()) >= kMostOverrun * timing.max_seconds;
+    if (pass > 0 && is_expensive) return {};
+    auto sets = place(step, call, pass);
+    if (!sets.ok()) return sets.status();
+    const int passes = options_.passes;
+    timing.max_seconds /= passes;
+    timing.max_warmup_seconds /= passes;
+    timing.wanted_interval *= std::sqrt(passes);
+    timing.min_samples = (timing.min_samples + passes - 1) / passes;
+    timing.min_short_samples = (timing.min_short_samples + passes - 1) / passes;
+    if (sets->need_eviction) timing.evict = [this] { eviction_(); };
+    auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
+    if (!samples.ok()) return samples.status();
+    for (TimedRun& run : samples->runs) run.pass = pass;
+    call.runs.insert(call.runs.end(), samples->runs.begin(), samples->runs.end());
+    call.batch = samples->batch;
+    call.warmup += samples->warmup;
+    const bool converged = summary_of(call, has_device_time()).half_width() <= options_.timing.wanted_interval;
+    // A pass that converged or met a plateau leaves the whole where it is: the noise is between the passes.
+    const bool met_limit = samples->stop == Stop::kTimeLimit;
+    call.stop = name(converged ? Stop::kConverged : met_limit ? Stop::kTimeLimit : Stop::kPlateau);
+    return {};
+}
+
+Status ProfileSampler::iterate(const Step& step, ProfiledCall& call, int64_t iteration) {
+    auto sets = place(step, call, iteration);
+    if (!sets.ok()) return sets.status();
+    if (sets->need_eviction) eviction_();
+    EventTimer watch(chain_, sets->calls, context_, clock_);
+    if (Status s = watch.create(); !s.ok()) return s;
+    auto run = watch.measure(1);
+    if (!run.ok()) return run.status();
+    const Schedule::Action action = options_.schedule->action(iteration);
+    if (action == Schedule::Action::kWarmup) ++call.warmup;
+    if (action != Schedule::Action::kRecord) return {};
+    run->pass = iteration;
+    call.runs.push_back(*run);
+    return {};
+}
+
+}  // namespace diopi

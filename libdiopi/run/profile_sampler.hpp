@@ -1,0 +1,56 @@
+/// One pass over a call: memory of its own for every tensor, warm-up, samples. What a worker of a profile does.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "run/placed_call.hpp"
+#include "run/profile.hpp"
+
+namespace diopi {
+
+/// Reads and writes more than the caches hold.
+class Eviction {
+ public:
+    explicit Eviction(int64_t cache_bytes);
+    void operator()();
+
+ private:
+    size_t bytes_;
+    std::vector<unsigned char> memory_;
+};
+
+class ProfileSampler {
+ public:
+    ProfileSampler(const ProfileOptions& options, Context& context);
+
+    /// Samples tell their times since `begin`, which other processes share.
+    Status start(std::chrono::steady_clock::time_point begin);
+    [[nodiscard]] bool has_device_time() const { return clock_.has_device_time(); }
+
+    /// Adds what one pass shows to `call`, which holds what earlier passes showed.
+    Status pass(const Step& step, ProfiledCall& call, int64_t pass);
+
+ private:
+    struct Sets {
+        std::vector<std::unique_ptr<Placement>> placements;
+        std::vector<PlacedCall> placed;
+        std::vector<Call*> calls;
+        bool need_eviction = false;
+    };
+
+    Result<Sets> place(const Step& step, const ProfiledCall& call, int64_t pass);
+    Status describe(const Step& step, ProfiledCall& call);
+    Status show(const Step& step);
+    Status sample(const Step& step, ProfiledCall& call, int64_t pass);
+    Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
+
+    const ProfileOptions& options_;
+    Context& context_;
+    Chain chain_;
+    ProfileClock clock_;
+    Eviction eviction_;
+};
+
+}  // namespace diopi
