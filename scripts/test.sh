@@ -17,7 +17,7 @@ ctest --test-dir build/release --output-on-failure -j "$(nproc)"
 
 if [ $full -eq 1 ]; then
     scripts/build.sh asan unit_tests diopi
-    ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit: '
+    ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit:'
     scripts/fuzz.sh 5
     build/release/bin/diopi_mutation
     build/release/bin/diopi_bisect_score
