@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 
 namespace diopi {
@@ -33,12 +34,11 @@ void Dump::print_arguments(const Call& call, Context& context, bool after) {
         print_(fmt::format("    {} {}: {}", after ? "out" : "in ", arg.name, argument_text(call.args[i])));
     }
     if (level_ < DumpLevel::kValues) return;
-    for_each_tensor(call, [&](const PlacedTensor& tensor) {
-        const bool written = tensor.arg.is_output || tensor.arg.is_inout;
-        if (after ? !written : tensor.arg.is_output) return;
-        const auto host = to_host(*context.device, context.stream, *tensor.tensor);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!(after ? place.is_written() : place.is_read())) return;
+        const auto host = to_host(*context.device, context.stream, *tensor);
         const std::string values = host.ok() ? values_text(**host, kMostValues) : host.error().message;
-        print_(fmt::format("        {} = {}", tensor.place, values));
+        print_(fmt::format("        {} = {}", place.name(), values));
     });
 }
 

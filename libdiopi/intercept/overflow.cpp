@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "call/tensors.hpp"
 #include "check/oracle.hpp"
-#include "intercept/tensor_text.hpp"
 
 namespace diopi {
 
@@ -41,16 +41,15 @@ TensorFigures figures_of(const Tensor& host) {
 Outcome OverflowCheck::around(Call& call, Context& context, const Next& next) {
     Outcome outcome = next(call, context);
     if (!outcome.ok()) return outcome;
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        const bool written = placed.arg.is_output || placed.arg.is_inout;
-        const Dtype dtype = placed.tensor->dtype;
-        if (!written || !(is_floating(dtype) || is_complex(dtype)) || !outcome.ok()) return;
-        const auto host = to_host(*context.device, context.stream, *placed.tensor);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const Dtype dtype = tensor->dtype;
+        if (!place.is_written() || !(is_floating(dtype) || is_complex(dtype)) || !outcome.ok()) return;
+        const auto host = to_host(*context.device, context.stream, *tensor);
         if (!host.ok()) {
             outcome = {diopiErrorOccurred, "overflow check: " + host.error().message};
             return;
         }
-        sink_({call, placed.place, *placed.tensor, figures_of(**host)});
+        sink_({call, place.name(), *tensor, figures_of(**host)});
     });
     return outcome;
 }

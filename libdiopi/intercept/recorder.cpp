@@ -6,6 +6,7 @@
 #include <cmath>
 #include <new>
 
+#include "call/tensors.hpp"
 #include "check/oracle.hpp"
 #include "intercept/overflow.hpp"
 #include "intercept/tensor_text.hpp"
@@ -58,10 +59,10 @@ Recipe recipe_like(const Tensor& host) {
 
 std::vector<Recorder::Use> Recorder::uses_of(const Call& call) {
     std::vector<Use> uses;
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        const bool reads = !placed.arg.is_output, writes = placed.arg.is_output || placed.arg.is_inout;
-        if (!placed.tensor->is_sparse()) return uses.push_back({placed.tensor, placed.place, reads, writes});
-        for (const auto& part : {placed.tensor->crow_indices, placed.tensor->col_indices, placed.tensor->values}) {
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const bool reads = place.is_read(), writes = place.is_written();
+        if (!tensor->is_sparse()) return uses.push_back({tensor, place.name(), reads, writes});
+        for (const auto& part : {tensor->crow_indices, tensor->col_indices, tensor->values}) {
             if (part != nullptr) uses.push_back({part, "", reads, writes});
         }
     });
@@ -126,12 +127,9 @@ CapturedCall Recorder::described(const Call& call) {
 Call Recorder::copy_of(const Call& call) {
     Call copy = call;
     copy.origin = nullptr;
-    const auto replace = [&](TensorPtr& tensor) {
-        if (tensor != nullptr) tensor = capture_.tensors[tensor_of(tensor)].tensor;
-    };
+    for_each_tensor(copy,
+                    [&](const Place&, TensorPtr& tensor) { tensor = capture_.tensors[tensor_of(tensor)].tensor; });
     for (Value& value : copy.args) {
-        if (auto* tensor = std::get_if<TensorPtr>(&value)) replace(*tensor);
-        if (auto* list = std::get_if<TensorList>(&value)) std::ranges::for_each(*list, replace);
         if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value); generator != nullptr && *generator) {
             *generator = capture_.generators.emplace_back(std::make_shared<Generator>(**generator)).get();
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "call/tensors.hpp"
 #include "run/last_words.hpp"
 #include "run/recipe.hpp"
 
@@ -107,12 +108,8 @@ void CaptureReplay::place_tensors() {
 
 Call CaptureReplay::own(const Call& call) {
     Call owned = call;
-    const auto place = [&](TensorPtr& tensor) {
-        if (tensor != nullptr) tensor = placed_[capture_->position(*tensor)];
-    };
+    for_each_tensor(owned, [&](const Place&, TensorPtr& tensor) { tensor = placed_[capture_->position(*tensor)]; });
     for (Value& value : owned.args) {
-        if (auto* tensor = std::get_if<TensorPtr>(&value)) place(*tensor);
-        if (auto* list = std::get_if<TensorList>(&value)) std::ranges::for_each(*list, place);
         if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value)) {
             const Generator& recorded = **generator;
             *generator = generators_.emplace_back(std::make_unique<Generator>(recorded), recorded).first.get();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 #include "run/align.hpp"
 #include "run/case_run.hpp"
@@ -48,10 +49,10 @@ CompareRow row_of(const Call& call, const std::string& where) {
 
 /// The tensors and numbers that a call took, and the tensors that it gave.
 void describe(CompareRow& row, const Call& call) {
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        const std::string text = placed.place + ": " + seed_text(*placed.tensor);
-        if (!placed.arg.is_output) row.inputs.push_back(text);
-        if (placed.arg.is_output || placed.arg.is_inout) row.outputs.push_back(text);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const std::string text = place.name() + ": " + seed_text(*tensor);
+        if (place.is_read()) row.inputs.push_back(text);
+        if (place.is_written()) row.outputs.push_back(text);
     });
     for (size_t i = 0; i < call.args.size(); ++i) {
         const Value& value = call.args[i];
