@@ -25,7 +25,7 @@ bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &Compa
 Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
     ComparedCall compared{call, {}, freedom(*call.row)};
     if (compared.skipped.empty() && !against_->backend().implements(*call.row)) {
-        compared.skipped = std::string(against_->backend().name()) + " does not implement it";
+        compared.skipped = lacks(against_->backend(), "it").message;
     }
     if (!compared.skipped.empty()) {
         Outcome outcome = next(call, context);
