@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "call/call_name.hpp"
 #include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 
@@ -15,7 +16,7 @@ constexpr int64_t kMostValues = 16;
 }  // namespace
 
 Outcome Dump::around(Call& call, Context& context, const Next& next) {
-    print_(fmt::format("[dump {}] {} ({})", number_++, overload_of(call), call.row->function));
+    print_(fmt::format("[dump {}] {} ({})", number_++, name_of(call), call.row->function));
     if (level_ >= DumpLevel::kArguments) print_arguments(call, context, false);
     Outcome outcome = next(call, context);
     if (!outcome.ok()) {

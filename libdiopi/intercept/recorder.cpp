@@ -6,10 +6,10 @@
 #include <cmath>
 #include <new>
 
+#include "call/call_name.hpp"
 #include "call/tensors.hpp"
 #include "check/oracle.hpp"
 #include "intercept/overflow.hpp"
-#include "intercept/tensor_text.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -18,13 +18,6 @@ namespace {
 
 /// Whole numbers that a double holds, and the widest range that a recipe of integers draws from.
 constexpr double kMostInteger = 0x1p53, kMostIntegers = 0x1p32;
-
-/// The framework's name of a captured call, else the schema's.
-std::string full_name(const Call& call) {
-    if (call.origin != nullptr && !call.origin->overload.empty()) return call.origin->overload;
-    const Row& row = *call.row;
-    return row.overload.empty() ? std::string(row.op) : fmt::format("{}.{}", row.op, row.overload);
-}
 
 /// All elements of the tensor's storage, one dim; null where they are no whole number.
 TensorPtr whole_storage(const Tensor& tensor) {
@@ -109,7 +102,7 @@ Status Recorder::record_beginning(const Tensor& tensor, size_t storage, Context&
 CapturedCall Recorder::described(const Call& call) {
     CapturedCall captured;
     if (call.origin != nullptr) static_cast<CallOrigin&>(captured) = *call.origin;
-    captured.overload = full_name(call);
+    captured.overload = name_of(call);
     const bool is_backward = call.row->variant == Variant::backward;
     if (captured.phase.empty()) captured.phase = is_backward ? "backward" : "forward";
     if (call.origin != nullptr) return captured;

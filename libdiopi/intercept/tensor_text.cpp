@@ -86,8 +86,4 @@ std::string values_text(const Tensor& host, int64_t most) {
     return fmt::format("[{}{}]", fmt::join(texts, ", "), host.numel() > most ? ", ..." : "");
 }
 
-std::string overload_of(const Call& call) {
-    return call.origin != nullptr ? call.origin->overload : std::string(call.row->op);
-}
-
 }  // namespace diopi

@@ -17,7 +17,4 @@ namespace diopi {
 /// The first values of a host tensor: "[1, 2.5, ...]".
 [[nodiscard]] std::string values_text(const Tensor& host, int64_t most);
 
-/// "add.Tensor": the framework's name of a captured call, else the operator's.
-[[nodiscard]] std::string overload_of(const Call& call);
-
 }  // namespace diopi

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "call/call_name.hpp"
 #include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 #include "run/align.hpp"
@@ -38,7 +39,7 @@ std::string name_of(const std::string& overload, const ComparedTensor& tensor, b
 CompareRow row_of(const Call& call, const std::string& where) {
     CompareRow row;
     row.where = where;
-    row.overload = overload_of(call);
+    row.overload = name_of(call);
     row.function = call.row->function;
     row.name = row.overload;
     if (call.origin == nullptr) return row;
@@ -98,7 +99,7 @@ Status save(const std::string& folder, const std::string& where, const ComparedC
     if (!file.ok()) return file.status();
     Status s = file->write_attribute("/", "call", where);
     if (s.ok()) s = file->write_attribute("/", "function", compared.call.row->function);
-    if (s.ok()) s = file->write_attribute("/", "overload", overload_of(compared.call));
+    if (s.ok()) s = file->write_attribute("/", "overload", name_of(compared.call));
     for (const ComparedTensor& tensor : compared.tensors) {
         if (s.ok()) s = file->write_tensor("/actual", tensor.place, *tensor.actual);
         if (s.ok()) s = file->write_tensor("/expected", tensor.place, *tensor.expected);

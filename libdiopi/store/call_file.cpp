@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "call/call_name.hpp"
 #include "call/tensors.hpp"
 #include "core/strided.hpp"
 #include "runtime/device.hpp"
@@ -30,8 +31,7 @@ class OneCall {
     explicit OneCall(const Call& call) {
         CapturedCall& captured = capture_.calls.emplace_back();
         capture_.name = call.row->op;
-        captured.overload = call.row->op;
-        if (!call.row->overload.empty()) captured.overload += "." + std::string(call.row->overload);
+        captured.overload = full_name(*call.row);
         captured.call = call;
         for_each_tensor(*captured.call,
                         [&](const Place& place, TensorPtr& tensor) { tensor = added(tensor, place.name()); });
