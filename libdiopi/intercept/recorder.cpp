@@ -8,8 +8,8 @@
 
 #include "call/call_name.hpp"
 #include "call/tensors.hpp"
+#include "check/figures.hpp"
 #include "check/oracle.hpp"
-#include "intercept/overflow.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
