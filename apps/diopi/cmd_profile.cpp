@@ -131,22 +131,22 @@ void print_missing(const Profile& profile) {
     for (const auto& [name, calls] : missing) fmt::print("not implemented: {} ({} calls)\n", name, calls);
 }
 
-/// What the options say of cases and iterations.
-struct TargetedCases {
+/// What was made of the options before anything runs.
+struct ProfileSetup {
     Interceptor* recorder = nullptr;
-    std::vector<Dtype> filtered;
+    std::vector<Dtype> filtered;  ///< of cases that are left out
     std::optional<Schedule> schedule;
 };
 
-Result<Profile> profile_cases_of(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
+Result<Profile> profile_cases_of(const ProfileCommand& options, const Target& target, const ProfileSetup& setup,
                                  ProfileOutput& output) {
     ProfileOptions profiling;
-    profiling.schedule = wanted.schedule;
-    profiling.unmeasured = wanted.recorder;
+    profiling.schedule = setup.schedule;
+    profiling.unmeasured = setup.recorder;
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, wanted.filtered); });
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, setup.filtered); });
     output.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
     profiling.backend = &backend;
@@ -187,7 +187,7 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     return s;
 }
 
-Result<Profile> profile_replay(const ProfileCommand& options, const Target& target, const TargetedCases& wanted,
+Result<Profile> profile_replay(const ProfileCommand& options, const Target& target, const ProfileSetup& setup,
                                int& different) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
     if (!loaded.ok()) return loaded.error();
@@ -200,8 +200,8 @@ Result<Profile> profile_replay(const ProfileCommand& options, const Target& targ
     profiling.run_times = options.run_times;
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
-    profiling.schedule = wanted.schedule;
-    profiling.first_iteration = wanted.recorder;
+    profiling.schedule = setup.schedule;
+    profiling.first_iteration = setup.recorder;
     auto profile = profile_capture(*(*loaded)->replay, (*loaded)->capture, profiling);
     if (!profile.ok()) return bad_input((*loaded)->path + ": " + profile.error().message);
     profile->seed = options.common.seed;
@@ -245,29 +245,29 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
 int run_profile(const ProfileCommand& options) {
     auto target = Target::find(options.common.impl, options.sim);
     if (!target.ok()) return report_error(target.error());
-    TargetedCases wanted;
+    ProfileSetup setup;
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
-    wanted.filtered = std::move(*filtered);
+    setup.filtered = std::move(*filtered);
     if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
     std::vector<ProfileRow> none;
     if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
     if (!options.schedule.empty()) {
         auto schedule = Schedule::parse(options.schedule);
         if (!schedule.ok()) return report_error(schedule.error());
-        wanted.schedule = *schedule;
+        setup.schedule = *schedule;
     }
     auto baseline = read_baseline_of(options);
     if (!baseline.ok()) return report_error(baseline.error());
     auto recording = Recording::create(options.record, "diopi profile");
     if (!recording.ok()) return report_error(recording.error());
-    wanted.recorder = recording->tool();
+    setup.recorder = recording->tool();
     ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
                          options.memory,       options.common.quiet, 0};
     install_interrupt_handler();
     int different = 0;
-    auto profile = replays(options) ? profile_replay(options, *target, wanted, different)
-                                    : profile_cases_of(options, *target, wanted, output);
+    auto profile = replays(options) ? profile_replay(options, *target, setup, different)
+                                    : profile_cases_of(options, *target, setup, output);
     if (!profile.ok()) return report_error(profile.error());
     fmt::print(stderr, "{}", target->leaks("in the run"));
     const std::string unrecorded = recording->end_item(0);
