@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "call/call_name.hpp"
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "compare_text.hpp"
@@ -129,8 +130,7 @@ std::string overflow_line(const OverflowEvent& event) {
     return fmt::format(
         "[overflow] {} {} {}: inf_or_nan: {}, min: {:.6g}, max: {:.6g}, mean: {:.6g}, std: {:.6g}, "
         "norm: {:.6g}",
-        overload_of(event.call), event.place, short_text(event.tensor), f.inf_or_nan, f.min, f.max, f.mean, f.std,
-        f.norm);
+        name_of(event.call), event.place, short_text(event.tensor), f.inf_or_nan, f.min, f.max, f.mean, f.std, f.norm);
 }
 
 /// One comparison, from its options to its exit code.
@@ -273,7 +273,7 @@ class CompareCommand {
             const Row* function = find_row(row.function);
             if (function == nullptr) continue;
             known.emplace(function->op);
-            if (!function->overload.empty()) known.insert(fmt::format("{}.{}", function->op, function->overload));
+            known.insert(full_name(*function));
         }
         const std::vector<std::string> names(known.begin(), known.end());
         for (const std::string& op : tolerances_.option_operators()) {

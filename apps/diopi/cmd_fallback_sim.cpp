@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "call/call_name.hpp"
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"

@@ -133,27 +133,27 @@ void print_missing(const Profile& profile) {
     for (const auto& [name, calls] : missing) fmt::print("not implemented: {} ({} calls)\n", name, calls);
 }
 
-/// What the options say of cases and iterations.
-struct TargetedCases {
+/// What was made of the options before anything runs.
+struct ProfileSetup {
     Recording* recording = nullptr;
-    std::vector<Dtype> filtered;
+    std::vector<Dtype> filtered;  ///< of cases that are left out
     std::optional<Schedule> schedule;
 };
 
-Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
+Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                                  ProfileOutput& output) {
     ProfileOptions profiling;
-    profiling.schedule = wanted.schedule;
-    profiling.unmeasured = wanted.recording->tool();
+    profiling.schedule = setup.schedule;
+    profiling.unmeasured = setup.recording->tool();
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, wanted.filtered); });
+    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, setup.filtered); });
     output.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
     profiling.after_case = [&](size_t index) {
         fmt::print(stderr, "{}", target.leaks("in case " + (*cases)[index].id()));
-        const std::string unrecorded = wanted.recording->end_item(index);
+        const std::string unrecorded = setup.recording->end_item(index);
         return unrecorded.empty() ? Status() : failed(unrecorded);
     };
     profiling.timeout_s = options.timeout_s;
@@ -197,7 +197,7 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
 
 /// In the worker: a line with the number of tensors that --acc-check found different, and the profile; or "!" and a
 /// message.
-std::string replay_in_worker(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
+std::string replay_in_worker(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                              LoadedCapture& loaded) {
     int different = 0;
     if (options.acc_check) {
@@ -209,20 +209,20 @@ std::string replay_in_worker(const ProfileCommand& options, Target& target, cons
     profiling.run_times = options.run_times;
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
-    profiling.schedule = wanted.schedule;
-    profiling.first_iteration = wanted.recording->tool();
+    profiling.schedule = setup.schedule;
+    profiling.first_iteration = setup.recording->tool();
     auto profile = profile_capture(*loaded.replay, loaded.capture, profiling);
     if (!profile.ok()) return "!" + profile.error().message;
     profile->seed = options.common.seed;
     fmt::print(stderr, "{}", target.leaks("in the run"));
-    const std::string unrecorded = wanted.recording->end_item(0);
+    const std::string unrecorded = setup.recording->end_item(0);
     if (!unrecorded.empty()) return "!" + unrecorded;
     return fmt::format("{}\n{}", different, pack_profile(*profile));
 }
 
 /// In one worker, so that an operator that crashes or hangs is a message. Without calls when interrupted, or when
 /// `failures` says that there were some.
-Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const TargetedCases& wanted,
+Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                                int& failures) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
     if (!loaded.ok()) return loaded.error();
@@ -231,7 +231,7 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
     pool.memory_limit = 0;
     pool.echo_errors = true;
     Result<Profile> profile = Profile();
-    const auto work = [&](size_t) { return WorkAnswer{replay_in_worker(options, target, wanted, **loaded)}; };
+    const auto work = [&](size_t) { return WorkAnswer{replay_in_worker(options, target, setup, **loaded)}; };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
         const bool finished = outcome.end == WorkOutcome::End::kFinished;
         std::string_view answer = finished ? outcome.payload : outcome.reason;
@@ -286,29 +286,29 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
 int run_profile(const ProfileCommand& options) {
     auto target = Target::find(options.common.impl, options.sim);
     if (!target.ok()) return report_error(target.error());
-    TargetedCases wanted;
+    ProfileSetup setup;
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
-    wanted.filtered = std::move(*filtered);
+    setup.filtered = std::move(*filtered);
     if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
     std::vector<ProfileRow> none;
     if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
     if (!options.schedule.empty()) {
         auto schedule = Schedule::parse(options.schedule);
         if (!schedule.ok()) return report_error(schedule.error());
-        wanted.schedule = *schedule;
+        setup.schedule = *schedule;
     }
     auto baseline = read_baseline_of(options);
     if (!baseline.ok()) return report_error(baseline.error());
     auto recording = Recording::create(options.record, "diopi profile");
     if (!recording.ok()) return report_error(recording.error());
-    wanted.recording = &*recording;
+    setup.recording = &*recording;
     ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
                          options.memory,       options.common.quiet, 0};
     install_interrupt_handler();
     int failures = 0;
-    auto profile = replays(options) ? profile_replay(options, *target, wanted, failures)
-                                    : profile_cases_of(options, *target, wanted, output);
+    auto profile = replays(options) ? profile_replay(options, *target, setup, failures)
+                                    : profile_cases_of(options, *target, setup, output);
     if (!profile.ok()) return report_error(profile.error());
     if (failures > 0 && profile->calls.empty()) return static_cast<int>(Exit::kFailures);
     if (interrupted() && profile->calls.empty()) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "call/call_name.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
@@ -138,7 +139,7 @@ void print_calls(const BisectReport& report, const Capture& capture) {
 std::string seed_line(const FallbackEvent& event) {
     const auto is_input = [](const Arg& arg) { return !arg.is_output; };
     const auto is_output = [](const Arg& arg) { return arg.is_output || arg.is_inout; };
-    return fmt::format("OpFallbackHook: {:<50} input: {} output: {} cpu output: {}", names_of(event.call).back(),
+    return fmt::format("OpFallbackHook: {:<50} input: {} output: {} cpu output: {}", name_of(event.call),
                        described(event.call, is_input), described(event.call, is_output),
                        described(event.copy, is_output));
 }

@@ -22,6 +22,10 @@ std::string Backend::error_text(diopiError_t error) const {
     return theirs == nullptr || *theirs == '\0' ? text : text + ": " + theirs;
 }
 
+Error lacks(const Backend& backend, std::string_view what) {
+    return not_implemented(std::string(backend.name()) + " does not implement " + std::string(what));
+}
+
 std::string_view name(diopiError_t error) {
     switch (error) {
         case diopiSuccess:

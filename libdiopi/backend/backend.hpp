@@ -37,6 +37,9 @@ class Backend {
     LastError last_error_;
 };
 
+/// "cpu does not implement diopiSort": of a function or an operator.
+[[nodiscard]] Error lacks(const Backend& backend, std::string_view what);
+
 /// The name of an error code: "diopiDtypeNotSupported".
 [[nodiscard]] std::string_view name(diopiError_t error);
 

@@ -8,10 +8,7 @@ namespace {
 
 Outcome call_backend(const Backend& backend, Call& call, Context& context) {
     const AnyFunction function = backend.function(*call.row);
-    if (function == nullptr) {
-        return {diopiNoImplement,
-                std::string(backend.name()) + " does not implement " + std::string(call.row->function)};
-    }
+    if (function == nullptr) return {diopiNoImplement, lacks(backend, call.row->function).message};
     set_last_error({});
     const diopiError_t error = invoke(function, context, call);
     if (error == diopiSuccess) return {};

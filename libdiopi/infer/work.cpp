@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "call/tensors.hpp"
+
 namespace diopi {
 
 namespace {
@@ -15,26 +17,11 @@ using Flops = double (*)(const Call&);
 double count(const Tensor* tensor) { return tensor == nullptr ? 0 : static_cast<double>(tensor->numel()); }
 double count(const Call& call, std::string_view arg) { return call.has(arg) ? count(call.tensor(arg)) : 0; }
 
-/// Calls visit(tensor, arg) for each tensor that is there, those of lists too.
-template <class Visit>
-void for_each_tensor(const Call& call, Visit&& visit) {
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const Arg& arg = call.row->args()[i];
-        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) {
-            if (*tensor != nullptr) visit(**tensor, arg);
-        } else if (const auto* list = std::get_if<TensorList>(&call.args[i])) {
-            for (const TensorPtr& element : *list) {
-                if (element != nullptr) visit(*element, arg);
-            }
-        }
-    }
-}
-
 /// So many operations for each element of the largest tensor.
 template <int kOperations>
 double per_element(const Call& call) {
     double most = 0;
-    for_each_tensor(call, [&](const Tensor& tensor, const Arg&) { most = std::max(most, count(&tensor)); });
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { most = std::max(most, count(tensor.get())); });
     return kOperations * most;
 }
 
@@ -217,12 +204,14 @@ bool gathers(const Call& call, const Arg& arg) {
 double bytes_of(const Call& call) {
     double bytes = 0;
     std::set<const void*> read;
-    for_each_tensor(call, [&](const Tensor& tensor, const Arg& arg) {
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& operand) {
+        const Arg& arg = place.arg;
+        const Tensor& tensor = *operand;
         const double own = gathers(call, arg) ? count(call, "target") * static_cast<double>(size_of(tensor.dtype))
                                               : distinct_bytes(tensor);
-        const bool writes = (arg.is_output || arg.is_inout) && !is_listed(kUnwritten, call, arg);
+        const bool writes = place.is_written() && !is_listed(kUnwritten, call, arg);
         const bool is_new = tensor.data() == nullptr || read.insert(tensor.data()).second;
-        const bool reads = !arg.is_output && is_new && !is_listed(kUnread, call, arg);
+        const bool reads = place.is_read() && is_new && !is_listed(kUnread, call, arg);
         bytes += own * ((writes ? 1 : 0) + (reads ? 1 : 0));
     });
     return bytes;

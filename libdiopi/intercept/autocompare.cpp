@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "call/tensors.hpp"
 #include "check/compare.hpp"
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
-#include "intercept/tensor_text.hpp"
 
 namespace diopi {
 
@@ -25,7 +25,7 @@ bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &Compa
 Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
     ComparedCall compared{call, {}, freedom(*call.row)};
     if (compared.skipped.empty() && !against_->backend().implements(*call.row)) {
-        compared.skipped = std::string(against_->backend().name()) + " does not implement it";
+        compared.skipped = lacks(against_->backend(), "it").message;
     }
     if (!compared.skipped.empty()) {
         Outcome outcome = next(call, context);
@@ -59,10 +59,10 @@ std::optional<CallCopy> Autocompare::exact_answer(const Call& call, Context& con
 
 void Autocompare::add_exact(CallCopy& exact, ComparedCall& compared) {
     size_t at = 0;
-    for_each_tensor(exact.call(), [&](const PlacedTensor& placed) {
+    for_each_tensor(exact.call(), [&](const Place&, const TensorPtr& exactly) {
         if (at >= compared.tensors.size()) return;
         ComparedTensor& tensor = compared.tensors[at++];
-        auto wide = exact.wide_tensor(*placed.tensor);
+        auto wide = exact.wide_tensor(*exactly);
         if (wide.ok() && (*wide)->shape == tensor.actual->shape) tensor.exact = std::move(*wide);
     });
 }
@@ -71,21 +71,21 @@ Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& co
     Status status;
     std::array<size_t, 3> counts{};
     std::vector<TensorPtr> others;
-    for_each_tensor(copy.call(), [&](const PlacedTensor& placed) { others.push_back(placed.tensor); });
+    for_each_tensor(copy.call(), [&](const Place&, const TensorPtr& other) { others.push_back(other); });
     size_t at = 0;
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& own) {
         const size_t position = at++;
         if (!status.ok() || position >= others.size()) return;
-        auto actual = to_host(*context.device, context.stream, *placed.tensor);
+        auto actual = to_host(*context.device, context.stream, *own);
         auto expected = copy.host_tensor(*others[position]);
         if (!actual.ok() || !expected.ok()) {
             status = (actual.ok() ? expected : actual).status();
             return;
         }
-        ComparedTensor tensor = compare_tensors(call, **actual, **expected, placed.place, *tolerances_);
-        tensor.role = placed.arg.is_output  ? ComparedTensor::Role::kOutput
-                      : placed.arg.is_inout ? ComparedTensor::Role::kInout
-                                            : ComparedTensor::Role::kInput;
+        ComparedTensor tensor = compare_tensors(call, **actual, **expected, place.name(), *tolerances_);
+        tensor.role = place.arg.is_output  ? ComparedTensor::Role::kOutput
+                      : place.arg.is_inout ? ComparedTensor::Role::kInout
+                                           : ComparedTensor::Role::kInput;
         tensor.nth = counts[static_cast<size_t>(tensor.role)]++;
         tensor.actual = std::move(*actual);
         tensor.expected = std::move(*expected);

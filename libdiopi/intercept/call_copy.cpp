@@ -1,7 +1,6 @@
 #include "intercept/call_copy.hpp"
 
-#include <algorithm>
-
+#include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
 
@@ -66,12 +65,9 @@ Result<CallCopy> CallCopy::create(const Call& call, Context& from, Side& to) {
 }
 
 void CallCopy::find_inputs() {
-    const auto add = [&](const TensorPtr& tensor) { inputs_.insert(tensor.get()); };
-    for (size_t i = 0; i < call_.args.size(); ++i) {
-        if (call_.row->args()[i].is_output) continue;
-        if (const auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) add(*tensor);
-        if (const auto* list = std::get_if<TensorList>(&call_.args[i])) std::ranges::for_each(*list, add);
-    }
+    for_each_tensor(call_, [&](const Place& place, const TensorPtr& tensor) {
+        if (place.is_read()) inputs_.insert(tensor.get());
+    });
 }
 
 Status CallCopy::copy_arguments(Context& from) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "call/call_name.hpp"
+#include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 
 namespace diopi {
@@ -14,7 +16,7 @@ constexpr int64_t kMostValues = 16;
 }  // namespace
 
 Outcome Dump::around(Call& call, Context& context, const Next& next) {
-    print_(fmt::format("[dump {}] {} ({})", number_++, overload_of(call), call.row->function));
+    print_(fmt::format("[dump {}] {} ({})", number_++, name_of(call), call.row->function));
     if (level_ >= DumpLevel::kArguments) print_arguments(call, context, false);
     Outcome outcome = next(call, context);
     if (!outcome.ok()) {
@@ -33,12 +35,11 @@ void Dump::print_arguments(const Call& call, Context& context, bool after) {
         print_(fmt::format("    {} {}: {}", after ? "out" : "in ", arg.name, argument_text(call.args[i])));
     }
     if (level_ < DumpLevel::kValues) return;
-    for_each_tensor(call, [&](const PlacedTensor& tensor) {
-        const bool written = tensor.arg.is_output || tensor.arg.is_inout;
-        if (after ? !written : tensor.arg.is_output) return;
-        const auto host = to_host(*context.device, context.stream, *tensor.tensor);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!(after ? place.is_written() : place.is_read())) return;
+        const auto host = to_host(*context.device, context.stream, *tensor);
         const std::string values = host.ok() ? values_text(**host, kMostValues) : host.error().message;
-        print_(fmt::format("        {} = {}", tensor.place, values));
+        print_(fmt::format("        {} = {}", place.name(), values));
     });
 }
 

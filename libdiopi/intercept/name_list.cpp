@@ -7,6 +7,8 @@
 #include <regex>
 #include <utility>
 
+#include "call/call_name.hpp"
+
 namespace diopi {
 
 namespace {
@@ -23,10 +25,6 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-void add_name(std::vector<std::string>& names, std::string name) {
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-}
-
 }  // namespace
 
 struct NameList::State {
@@ -39,18 +37,6 @@ NameList::NameList() : state_(std::make_unique<State>()) {}
 NameList::~NameList() = default;
 NameList::NameList(NameList&&) noexcept = default;
 NameList& NameList::operator=(NameList&&) noexcept = default;
-
-std::vector<std::string> names_of(const Call& call) {
-    const Row& row = *call.row;
-    std::vector<std::string> names = {std::string(row.function)};
-    add_name(names, std::string(row.op));
-    if (!row.overload.empty()) add_name(names, fmt::format("{}.{}", row.op, row.overload));
-    if (call.origin == nullptr) return names;
-    const std::string& overload = call.origin->overload;
-    add_name(names, overload);
-    add_name(names, overload.substr(0, overload.find('.')));
-    return names;
-}
 
 Result<NameList> NameList::parse(std::string_view text) {
     NameList list;

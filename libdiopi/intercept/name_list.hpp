@@ -11,10 +11,6 @@
 
 namespace diopi {
 
-/// The names that a call answers to: its C function ("diopiAdd"), operator ("add") and overload ("add.Tensor"), and
-/// those that its framework gave it ("add_.Tensor", "add_").
-[[nodiscard]] std::vector<std::string> names_of(const Call& call);
-
 /// Compiled once; asked for every call.
 class NameList {
  public:

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <new>
 
+#include "call/call_name.hpp"
+#include "call/tensors.hpp"
+#include "check/figures.hpp"
 #include "check/oracle.hpp"
-#include "intercept/overflow.hpp"
-#include "intercept/tensor_text.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -17,13 +18,6 @@ namespace {
 
 /// Whole numbers that a double holds, and the widest range that a recipe of integers draws from.
 constexpr double kMostInteger = 0x1p53, kMostIntegers = 0x1p32;
-
-/// The framework's name of a captured call, else the schema's.
-std::string full_name(const Call& call) {
-    if (call.origin != nullptr && !call.origin->overload.empty()) return call.origin->overload;
-    const Row& row = *call.row;
-    return row.overload.empty() ? std::string(row.op) : fmt::format("{}.{}", row.op, row.overload);
-}
 
 /// All elements of the tensor's storage, one dim; null where they are no whole number.
 TensorPtr whole_storage(const Tensor& tensor) {
@@ -58,10 +52,10 @@ Recipe recipe_like(const Tensor& host) {
 
 std::vector<Recorder::Use> Recorder::uses_of(const Call& call) {
     std::vector<Use> uses;
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        const bool reads = !placed.arg.is_output, writes = placed.arg.is_output || placed.arg.is_inout;
-        if (!placed.tensor->is_sparse()) return uses.push_back({placed.tensor, placed.place, reads, writes});
-        for (const auto& part : {placed.tensor->crow_indices, placed.tensor->col_indices, placed.tensor->values}) {
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const bool reads = place.is_read(), writes = place.is_written();
+        if (!tensor->is_sparse()) return uses.push_back({tensor, place.name(), reads, writes});
+        for (const auto& part : {tensor->crow_indices, tensor->col_indices, tensor->values}) {
             if (part != nullptr) uses.push_back({part, "", reads, writes});
         }
     });
@@ -108,7 +102,7 @@ Status Recorder::record_beginning(const Tensor& tensor, size_t storage, Context&
 CapturedCall Recorder::described(const Call& call) {
     CapturedCall captured;
     if (call.origin != nullptr) static_cast<CallOrigin&>(captured) = *call.origin;
-    captured.overload = full_name(call);
+    captured.overload = name_of(call);
     const bool is_backward = call.row->variant == Variant::backward;
     if (captured.phase.empty()) captured.phase = is_backward ? "backward" : "forward";
     if (call.origin != nullptr) return captured;
@@ -126,12 +120,9 @@ CapturedCall Recorder::described(const Call& call) {
 Call Recorder::copy_of(const Call& call) {
     Call copy = call;
     copy.origin = nullptr;
-    const auto replace = [&](TensorPtr& tensor) {
-        if (tensor != nullptr) tensor = capture_.tensors[tensor_of(tensor)].tensor;
-    };
+    for_each_tensor(copy,
+                    [&](const Place&, TensorPtr& tensor) { tensor = capture_.tensors[tensor_of(tensor)].tensor; });
     for (Value& value : copy.args) {
-        if (auto* tensor = std::get_if<TensorPtr>(&value)) replace(*tensor);
-        if (auto* list = std::get_if<TensorList>(&value)) std::ranges::for_each(*list, replace);
         if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value); generator != nullptr && *generator) {
             *generator = capture_.generators.emplace_back(std::make_shared<Generator>(**generator)).get();
         }

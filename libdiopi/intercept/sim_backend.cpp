@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "call/tensors.hpp"
 #include "core/stopwatch.hpp"
 
 namespace diopi {
@@ -12,17 +13,11 @@ namespace {
 
 /// The first tensor of the call with another dtype than these.
 const Tensor* foreign_tensor(const Call& call, const std::vector<Dtype>& dtypes) {
-    const auto foreign = [&](const TensorPtr& tensor) {
-        return tensor != nullptr && std::ranges::find(dtypes, tensor->dtype) == dtypes.end();
-    };
-    for (const Value& value : call.args) {
-        if (const auto* tensor = std::get_if<TensorPtr>(&value); tensor && foreign(*tensor)) return tensor->get();
-        if (const auto* list = std::get_if<TensorList>(&value)) {
-            const auto found = std::ranges::find_if(*list, foreign);
-            if (found != list->end()) return found->get();
-        }
-    }
-    return nullptr;
+    const Tensor* found = nullptr;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
+        if (found == nullptr && std::ranges::find(dtypes, tensor->dtype) == dtypes.end()) found = tensor.get();
+    });
+    return found;
 }
 
 }  // namespace

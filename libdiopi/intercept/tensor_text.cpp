@@ -66,19 +66,6 @@ struct ArgumentWriter {
 
 }  // namespace
 
-void for_each_tensor(const Call& call, const std::function<void(const PlacedTensor&)>& visit) {
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const Arg& arg = call.row->args()[i];
-        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) {
-            if (*tensor != nullptr) visit({arg, std::string(arg.name), *tensor});
-        } else if (const auto* list = std::get_if<TensorList>(&call.args[i])) {
-            for (size_t k = 0; k < list->size(); ++k) {
-                if ((*list)[k] != nullptr) visit({arg, fmt::format("{}.{}", arg.name, k), (*list)[k]});
-            }
-        }
-    }
-}
-
 std::string seed_text(const Tensor& tensor) {
     const bool is_view = tensor.storage.nbytes != tensor.nbytes();
     return fmt::format("numel:{}, sizes:[{}], stride:[{}], is_view:{}, TensorOptions(dtype={}, device={}), data_ptr:{}",
@@ -97,10 +84,6 @@ std::string values_text(const Tensor& host, int64_t most) {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < std::min(host.numel(), most); ++i) texts.push_back(print_element(host, i));
     return fmt::format("[{}{}]", fmt::join(texts, ", "), host.numel() > most ? ", ..." : "");
-}
-
-std::string overload_of(const Call& call) {
-    return call.origin != nullptr ? call.origin->overload : std::string(call.row->op);
 }
 
 }  // namespace diopi

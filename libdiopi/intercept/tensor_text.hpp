@@ -1,22 +1,11 @@
 /// Tensors and arguments as the texts of dumps and comparisons.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "call/call.hpp"
 
 namespace diopi {
-
-/// A tensor of a call and where it stands in it.
-struct PlacedTensor {
-    const Arg& arg;
-    std::string place;  ///< "out", "tensors.2"
-    const TensorPtr& tensor;
-};
-
-/// Visits the tensors of a call that are there, in the order of its arguments.
-void for_each_tensor(const Call& call, const std::function<void(const PlacedTensor&)>& visit);
 
 /// "numel:100, sizes:[4, 5, 5], stride:[25, 5, 1], is_view:0, TensorOptions(dtype=float, device=cpu),
 /// data_ptr:0x9d1e480"
@@ -27,8 +16,5 @@ void for_each_tensor(const Call& call, const std::function<void(const PlacedTens
 [[nodiscard]] std::string argument_text(const Value& value);
 /// The first values of a host tensor: "[1, 2.5, ...]".
 [[nodiscard]] std::string values_text(const Tensor& host, int64_t most);
-
-/// "add.Tensor": the framework's name of a captured call, else the operator's.
-[[nodiscard]] std::string overload_of(const Call& call);
 
 }  // namespace diopi

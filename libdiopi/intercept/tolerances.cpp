@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "intercept/name_list.hpp"
+#include "call/call_name.hpp"
 
 namespace diopi {
 

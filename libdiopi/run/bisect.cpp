@@ -140,7 +140,7 @@ class Bisection {
 
     Result<TensorPtr> kept_result(size_t tensor) const {
         for (size_t c = capture_.calls.size(); c-- > 0;) {
-            for (const TensorUse& use : uses_of(capture_, capture_.calls[c])) {
+            for (const TensorUse& use : replay_.uses(c)) {
                 if (use.tensor == tensor && use.writes) return values_.result(c, use.place);
             }
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "call/tensors.hpp"
 #include "run/last_words.hpp"
 #include "run/recipe.hpp"
 
@@ -24,6 +25,11 @@ std::string title(size_t index, const CapturedCall& call) {
 
 }  // namespace
 
+CaptureReplay::CaptureReplay(const Capture& capture, const CaptureValues& values, uint64_t seed)
+    : capture_(&capture), values_(&values), seed_(seed) {
+    for (const CapturedCall& call : capture.calls) uses_.push_back(uses_of(capture, call));
+}
+
 Result<CaptureReplay> CaptureReplay::create(const Capture& capture, const CaptureValues& values, uint64_t seed) {
     CaptureReplay replay(capture, values, seed);
     replay.find_lives();
@@ -40,7 +46,7 @@ void CaptureReplay::find_lives() {
     ends_.resize(capture_->calls.size());
     for (size_t t = 0; t < capture_->tensors.size(); ++t) views_[capture_->tensors[t].storage].push_back(t);
     for (size_t c = 0; c < capture_->calls.size(); ++c) {
-        for (const TensorUse& use : uses_of(*capture_, capture_->calls[c])) {
+        for (const TensorUse& use : uses_[c]) {
             Life& life = lives_[capture_->tensors[use.tensor].storage];
             life.first = std::min(life.first, c);
             life.last = c;
@@ -52,7 +58,7 @@ void CaptureReplay::find_results() {
     std::vector<size_t> last_read(lives_.size(), SIZE_MAX);
     std::vector<size_t> last_write(capture_->tensors.size(), SIZE_MAX);
     for (size_t c = 0; c < capture_->calls.size(); ++c) {
-        for (const TensorUse& use : uses_of(*capture_, capture_->calls[c])) {
+        for (const TensorUse& use : uses_[c]) {
             if (use.reads) last_read[capture_->tensors[use.tensor].storage] = c;
             if (use.writes) last_write[use.tensor] = c;
         }
@@ -107,12 +113,8 @@ void CaptureReplay::place_tensors() {
 
 Call CaptureReplay::own(const Call& call) {
     Call owned = call;
-    const auto place = [&](TensorPtr& tensor) {
-        if (tensor != nullptr) tensor = placed_[capture_->position(*tensor)];
-    };
+    for_each_tensor(owned, [&](const Place&, TensorPtr& tensor) { tensor = placed_[capture_->position(*tensor)]; });
     for (Value& value : owned.args) {
-        if (auto* tensor = std::get_if<TensorPtr>(&value)) place(*tensor);
-        if (auto* list = std::get_if<TensorList>(&value)) std::ranges::for_each(*list, place);
         if (auto* generator = std::get_if<diopiGeneratorHandle_t>(&value)) {
             const Generator& recorded = **generator;
             *generator = generators_.emplace_back(std::make_unique<Generator>(recorded), recorded).first.get();
@@ -182,7 +184,7 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
 }
 
 Status CaptureReplay::make_up_outputs(size_t index, Context& context) {
-    for (const TensorUse& use : uses_of(*capture_, capture_->calls[index])) {
+    for (const TensorUse& use : uses_[index]) {
         if (!use.writes || use.reads) continue;
         const Recipe recipe = made_up(placed_[use.tensor]->dtype);
         if (Status s = make_up(index, use.tensor, use.place, recipe, context); !s.ok()) return s;

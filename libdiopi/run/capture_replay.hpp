@@ -36,6 +36,8 @@ class CaptureReplay {
 
     /// Positions of the tensors that were written last and not read after: what the capture is about.
     [[nodiscard]] const std::vector<size_t>& results() const { return results_; }
+    /// The tensors of a call, and what it does to them.
+    [[nodiscard]] const std::vector<TensorUse>& uses(size_t call) const { return uses_[call]; }
     /// Bytes of the storages that come into being with a call, and of those that end with it.
     [[nodiscard]] int64_t allocated(size_t call) const { return bytes_of(begins_[call]); }
     [[nodiscard]] int64_t freed(size_t call) const { return bytes_of(ends_[call]); }
@@ -49,8 +51,7 @@ class CaptureReplay {
         bool kept = false;                  ///< it holds a result
         TensorPtr beginning;                ///< host values, one dim; null for none
     };
-    CaptureReplay(const Capture& capture, const CaptureValues& values, uint64_t seed)
-        : capture_(&capture), values_(&values), seed_(seed) {}
+    CaptureReplay(const Capture& capture, const CaptureValues& values, uint64_t seed);
     [[nodiscard]] int64_t bytes_of(const std::vector<size_t>& storages) const;
     void find_lives();
     void find_results();
@@ -68,6 +69,7 @@ class CaptureReplay {
     const Capture* capture_;
     const CaptureValues* values_;
     uint64_t seed_;
+    std::vector<std::vector<TensorUse>> uses_;  ///< by call
     std::vector<Life> lives_;
     std::vector<std::vector<size_t>> begins_, ends_;  ///< storages, by call
     std::vector<std::vector<size_t>> views_;          ///< tensors, by storage

@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "call/call_name.hpp"
+#include "call/tensors.hpp"
 #include "intercept/tensor_text.hpp"
 #include "run/align.hpp"
 #include "run/case_run.hpp"
@@ -37,7 +39,7 @@ std::string name_of(const std::string& overload, const ComparedTensor& tensor, b
 CompareRow row_of(const Call& call, const std::string& where) {
     CompareRow row;
     row.where = where;
-    row.overload = overload_of(call);
+    row.overload = name_of(call);
     row.function = call.row->function;
     row.name = row.overload;
     if (call.origin == nullptr) return row;
@@ -48,10 +50,10 @@ CompareRow row_of(const Call& call, const std::string& where) {
 
 /// The tensors and numbers that a call took, and the tensors that it gave.
 void describe(CompareRow& row, const Call& call) {
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        const std::string text = placed.place + ": " + seed_text(*placed.tensor);
-        if (!placed.arg.is_output) row.inputs.push_back(text);
-        if (placed.arg.is_output || placed.arg.is_inout) row.outputs.push_back(text);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const std::string text = place.name() + ": " + seed_text(*tensor);
+        if (place.is_read()) row.inputs.push_back(text);
+        if (place.is_written()) row.outputs.push_back(text);
     });
     for (size_t i = 0; i < call.args.size(); ++i) {
         const Value& value = call.args[i];
@@ -97,7 +99,7 @@ Status save(const std::string& folder, const std::string& where, const ComparedC
     if (!file.ok()) return file.status();
     Status s = file->write_attribute("/", "call", where);
     if (s.ok()) s = file->write_attribute("/", "function", compared.call.row->function);
-    if (s.ok()) s = file->write_attribute("/", "overload", overload_of(compared.call));
+    if (s.ok()) s = file->write_attribute("/", "overload", name_of(compared.call));
     for (const ComparedTensor& tensor : compared.tensors) {
         if (s.ok()) s = file->write_tensor("/actual", tensor.place, *tensor.actual);
         if (s.ok()) s = file->write_tensor("/expected", tensor.place, *tensor.expected);

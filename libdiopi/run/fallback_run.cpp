@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "call/call_name.hpp"
 #include "core/stopwatch.hpp"
-#include "intercept/tensor_text.hpp"
 #include "run/capture_results.hpp"
 #include "run/timing_interceptor.hpp"
 
@@ -111,7 +111,7 @@ class Simulation {
     void on_fallback(const FallbackEvent& event) {
         other_seconds_ += event.seconds;
         if (!is_counting()) return;
-        FallbackRow& row = rows_[{overload_of(event.call), event.call.row}];
+        FallbackRow& row = rows_[{name_of(event.call), event.call.row}];
         row.reason = event.reason;
         ++row.calls;
         add(row.in, event.in);

@@ -43,11 +43,6 @@ int poison_byte(Dtype dtype, Poison poison) {
     return is_floating(dtype) || is_complex(dtype) ? row.floating : row.integer;
 }
 
-std::string Place::name() const {
-    const bool is_list = arg.is_tensor_list();
-    return std::string(arg.name) + (is_list ? "." + std::to_string(position) : "");
-}
-
 bool is_spread(const Tensor& tensor) { return tensor.storage.nbytes > 16 * tensor.nbytes() + (1 << 20); }
 
 void Placement::name_memory(const Tensor& tensor, const std::string& name) {

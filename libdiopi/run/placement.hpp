@@ -6,11 +6,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "call/tensors.hpp"
 #include "cases/layout.hpp"
 #include "core/status.hpp"
 #include "runtime/context.hpp"
 #include "runtime/guarded_device.hpp"
-#include "schema/schema.hpp"
 #include "store/checksum.hpp"
 
 namespace diopi {
@@ -21,15 +21,6 @@ enum class Poison { kFirst, kSecond };
 
 /// One byte of that pattern; every byte of the memory has this value.
 [[nodiscard]] int poison_byte(Dtype dtype, Poison poison);
-
-/// Which tensor of a call it is.
-struct Place {
-    const Arg& arg;
-    int64_t position = 0;  ///< in a list
-
-    /// "input", "tensors.2"
-    [[nodiscard]] std::string name() const;
-};
 
 /// The layout of a tensor in the device's memory; empty: its own.
 using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;

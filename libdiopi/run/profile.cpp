@@ -7,8 +7,8 @@
 #include <memory>
 #include <random>
 
+#include "call/tensors.hpp"
 #include "infer/work.hpp"
-#include "intercept/tensor_text.hpp"
 #include "run/profile_sampler.hpp"
 #include "run/roofs.hpp"
 #include "run/worker_pool.hpp"
@@ -55,8 +55,8 @@ class DrawnCase {
         int64_t bytes = 0;
         for (const auto& step : steps_) {
             if (!step) continue;
-            for_each_tensor(step->call, [&](const PlacedTensor& placed) {
-                bytes += static_cast<int64_t>(placed.tensor->nbytes());
+            for_each_tensor(step->call, [&](const Place&, const TensorPtr& tensor) {
+                bytes += static_cast<int64_t>(tensor->nbytes());
             });
         }
         return bytes;
@@ -271,10 +271,10 @@ void describe_call(const Call& call, ProfiledCall& profiled) {
     profiled.function = call.row->function;
     profiled.shapes.clear();
     bool is_first = true;
-    for_each_tensor(call, [&](const PlacedTensor& placed) {
-        if (placed.arg.is_output) return;
-        profiled.shapes.push_back(placed.tensor->shape);
-        if (is_first) profiled.dtype = placed.tensor->dtype;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read()) return;
+        profiled.shapes.push_back(tensor->shape);
+        if (is_first) profiled.dtype = tensor->dtype;
         is_first = false;
     });
     const CallWork work = work_of(call);

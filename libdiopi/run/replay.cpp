@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "run/guard_fault.hpp"
 #include "run/memory_limit.hpp"
@@ -57,12 +58,6 @@ bool is_wide(const Bundle& bundle) {
     });
 }
 
-void add_tensor(CaseResult& result, const std::string& name, const TensorPtr& tensor) {
-    if (tensor == nullptr) return;
-    result.tensors.push_back({name, std::string(diopi::name(tensor->dtype)), tensor->shape});
-    if (result.dtype.empty()) result.dtype = diopi::name(tensor->dtype);
-}
-
 /// The case as far as the bundle tells.
 CaseResult describe(const Bundle& bundle) {
     const Call& call = bundle.stored.call;
@@ -70,14 +65,10 @@ CaseResult describe(const Bundle& bundle) {
     result.case_id = bundle.case_id;
     result.suite = bundle.case_id.substr(0, bundle.case_id.find('/'));
     result.op = call.row->op;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const Arg& arg = call.row->args()[i];
-        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) add_tensor(result, Place{arg}.name(), *tensor);
-        const auto* list = std::get_if<TensorList>(&call.args[i]);
-        for (size_t k = 0; list != nullptr && k < list->size(); ++k) {
-            add_tensor(result, Place{arg, static_cast<int64_t>(k)}.name(), (*list)[k]);
-        }
-    }
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        result.tensors.push_back({place.name(), std::string(name(tensor->dtype)), tensor->shape});
+        if (result.dtype.empty()) result.dtype = name(tensor->dtype);
+    });
     return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "call/tensors.hpp"
 #include "run/printable.hpp"
 #include "store/atomic_file.hpp"
 
@@ -23,18 +24,10 @@ void add_layout(Capture& layouts, const Place& place, const TensorSpec& spec, co
 Capture layouts_of(const Step& step, const LayoutRule& rule) {
     Capture layouts;
     if (!rule) return layouts;
-    const auto add = [&](const TensorPtr& tensor, const Place& place) {
-        if (tensor == nullptr || tensor->is_sparse()) return;
+    for_each_tensor(step.call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read() || tensor->is_sparse()) return;
         add_layout(layouts, place, {tensor->shape, tensor->dtype, tensor->strides}, rule);
-    };
-    for (size_t i = 0; i < step.call.args.size(); ++i) {
-        const Arg& arg = step.call.row->args()[i];
-        if (arg.is_output) continue;
-        if (const auto* tensor = std::get_if<TensorPtr>(&step.call.args[i])) add(*tensor, {arg});
-        if (const auto* list = std::get_if<TensorList>(&step.call.args[i])) {
-            for (size_t k = 0; k < list->size(); ++k) add((*list)[k], {arg, static_cast<int64_t>(k)});
-        }
-    }
+    });
     for (const OutputSpec& output : step.outputs) {
         add_layout(layouts, {step.call.row->args()[output.arg]}, output.spec, rule);
     }

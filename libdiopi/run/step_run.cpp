@@ -112,10 +112,6 @@ void refuse_step(StepResult& result, const Error& error) {
     }
 }
 
-Error lacks(const Backend& backend, std::string_view what) {
-    return not_implemented(std::string(backend.name()) + " does not implement " + std::string(what));
-}
-
 StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& placement)
     : rules_(rules),
       expectations_(expectations),

@@ -44,9 +44,6 @@ Status with_placement(const StepRules& rules, LayoutRule layout, const std::func
 /// Not implemented, or failed, as the error says; `result` keeps its first failure.
 void refuse_step(StepResult& result, const Error& error);
 
-/// "cpu does not implement diopiSort": of a function or an operator.
-[[nodiscard]] Error lacks(const Backend& backend, std::string_view what);
-
 class StepRun {
  public:
     /// All of one case: `expectations` answers for its steps, `placement` holds its tensors.

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "call/call_name.hpp"
+#include "call/tensors.hpp"
 #include "core/strided.hpp"
 #include "runtime/device.hpp"
 #include "store/capture_json.hpp"
@@ -29,18 +31,10 @@ class OneCall {
     explicit OneCall(const Call& call) {
         CapturedCall& captured = capture_.calls.emplace_back();
         capture_.name = call.row->op;
-        captured.overload = call.row->op;
-        if (!call.row->overload.empty()) captured.overload += "." + std::string(call.row->overload);
+        captured.overload = full_name(*call.row);
         captured.call = call;
-        for (size_t i = 0; i < call.args.size(); ++i) {
-            const std::string place(call.row->args()[i].name);
-            Value& value = captured.call->args[i];
-            if (auto* tensor = std::get_if<TensorPtr>(&value)) *tensor = added(*tensor, place);
-            auto* list = std::get_if<TensorList>(&value);
-            for (size_t k = 0; list != nullptr && k < list->size(); ++k) {
-                (*list)[k] = added((*list)[k], fmt::format("{}.{}", place, k));
-            }
-        }
+        for_each_tensor(*captured.call,
+                        [&](const Place& place, TensorPtr& tensor) { tensor = added(tensor, place.name()); });
     }
     [[nodiscard]] const Capture& capture() const { return capture_; }
     /// In the order of the capture's tensors.
@@ -48,7 +42,6 @@ class OneCall {
 
  private:
     TensorPtr added(const TensorPtr& source, const std::string& place) {
-        if (source == nullptr) return nullptr;
         const auto [known, is_new] = tensors_.try_emplace(source.get(), sources_.size());
         if (is_new) {
             const TensorSpec spec{source->shape, source->dtype, source->strides};

@@ -1,5 +1,7 @@
 #include "store/capture.hpp"
 
+#include "call/tensors.hpp"
+
 namespace diopi {
 
 Call CapturedCall::with_origin() const {
@@ -25,19 +27,9 @@ std::vector<TensorUse> uses_of(const Capture& capture, const CapturedCall& call)
     for (const size_t tensor : call.reads) uses.push_back({tensor, capture.tensors[tensor].id, true, false});
     for (const auto& [tensor, recipe] : call.writes) uses.push_back({tensor, capture.tensors[tensor].id, false, true});
     if (!call.call) return uses;
-    for (size_t i = 0; i < call.call->args.size(); ++i) {
-        const Arg& arg = call.call->row->args()[i];
-        const auto add = [&](const TensorPtr& tensor, std::string place) {
-            if (tensor == nullptr) return;
-            uses.push_back(
-                {capture.position(*tensor), std::move(place), !arg.is_output, arg.is_output || arg.is_inout});
-        };
-        if (const auto* tensor = std::get_if<TensorPtr>(&call.call->args[i])) add(*tensor, std::string(arg.name));
-        const auto* list = std::get_if<TensorList>(&call.call->args[i]);
-        for (size_t k = 0; list != nullptr && k < list->size(); ++k) {
-            add((*list)[k], std::string(arg.name) + "." + std::to_string(k));
-        }
-    }
+    for_each_tensor(*call.call, [&](const Place& place, const TensorPtr& tensor) {
+        uses.push_back({capture.position(*tensor), place.name(), place.is_read(), place.is_written()});
+    });
     return uses;
 }
 

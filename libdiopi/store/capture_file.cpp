@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
+#include "call/tensors.hpp"
 #include "store/atomic_file.hpp"
 #include "store/capture_json.hpp"
 
@@ -50,20 +50,11 @@ Status check_identity(const Hdf5File& file, const Capture& capture) {
 
 /// The tensor of a list at "tensors.2", or of the argument "tensors"; null where the call has none there.
 const Tensor* tensor_at(const Call& call, std::string_view place) {
-    const size_t dot = place.rfind('.');
-    const int arg = call.row->find(place.substr(0, dot));
-    if (arg < 0) return nullptr;
-    const Value& value = call.args[static_cast<size_t>(arg)];
-    if (dot == std::string_view::npos) {
-        const auto* tensor = std::get_if<TensorPtr>(&value);
-        return tensor == nullptr ? nullptr : tensor->get();
-    }
-    size_t position = 0;
-    const char* const end = place.data() + place.size();
-    const auto [rest, error] = std::from_chars(place.data() + dot + 1, end, position);
-    const auto* list = std::get_if<TensorList>(&value);
-    if (list == nullptr || error != std::errc() || rest != end || position >= list->size()) return nullptr;
-    return (*list)[position].get();
+    const Tensor* found = nullptr;
+    for_each_tensor(call, [&](const Place& each, const TensorPtr& tensor) {
+        if (each.name() == place) found = tensor.get();
+    });
+    return found;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "call/tensors.hpp"
 #include "runtime/device.hpp"
 #include "store/capture_json.hpp"
 #include "store/json_reader.hpp"
@@ -94,17 +95,14 @@ void append(Capture& whole, Capture part, int64_t& forward) {
         whole.add_tensor(fmt::format("t{}", whole.tensors.size()), storages + captured.storage,
                          {tensor.shape, tensor.dtype, tensor.strides}, tensor.offset);
     }
-    const auto replace = [&](TensorPtr& tensor) {
-        if (tensor != nullptr) tensor = whole.tensors[tensors + part.position(*tensor)].tensor;
+    const auto replace = [&](const Place&, TensorPtr& tensor) {
+        tensor = whole.tensors[tensors + part.position(*tensor)].tensor;
     };
     for (CapturedCall& call : part.calls) {
         if (call.forward_id) forward = std::max(forward, (*call.forward_id += first) + 1);
         for (size_t& tensor : call.reads) tensor += tensors;
         for (auto& [tensor, recipe] : call.writes) tensor += tensors;
-        for (size_t i = 0; call.call && i < call.call->args.size(); ++i) {
-            if (auto* tensor = std::get_if<TensorPtr>(&call.call->args[i])) replace(*tensor);
-            if (auto* list = std::get_if<TensorList>(&call.call->args[i])) std::ranges::for_each(*list, replace);
-        }
+        if (call.call) for_each_tensor(*call.call, replace);
         whole.calls.push_back(std::move(call));
     }
     std::ranges::move(part.generators, std::back_inserter(whole.generators));

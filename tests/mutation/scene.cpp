@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
+#include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/strided.hpp"
 
@@ -15,14 +17,6 @@ Dtype part_of(Dtype dtype) {
     if (dtype == Dtype::complex32) return Dtype::float16;
     if (dtype == Dtype::complex64) return Dtype::float32;
     return dtype == Dtype::complex128 ? Dtype::float64 : dtype;
-}
-
-/// The tensors of an argument, one or a list.
-void add_tensors(const Value& value, std::vector<TensorPtr>& tensors) {
-    if (const auto* one = std::get_if<TensorPtr>(&value); one != nullptr && *one != nullptr) tensors.push_back(*one);
-    if (const auto* list = std::get_if<TensorList>(&value)) {
-        std::ranges::copy_if(*list, std::back_inserter(tensors), [](const TensorPtr& t) { return t != nullptr; });
-    }
 }
 
 }  // namespace
@@ -125,17 +119,15 @@ void Scene::fail(std::string message) {
 
 std::vector<TensorPtr> Scene::inputs() const {
     std::vector<TensorPtr> found;
-    for (size_t i = 0; i < call_->args.size(); ++i) {
-        const Arg& arg = call_->row->args()[i];
-        if (!arg.is_output && !arg.is_inout) add_tensors(call_->args[i], found);
-    }
-    std::erase_if(found, [](const TensorPtr& tensor) { return tensor->numel() == 0; });
+    for_each_tensor(std::as_const(*call_), [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_written() && tensor->numel() > 0) found.push_back(tensor);
+    });
     return found;
 }
 
 std::vector<TensorPtr> Scene::tensors() const {
     std::vector<TensorPtr> found;
-    for (const Value& value : call_->args) add_tensors(value, found);
+    for_each_tensor(std::as_const(*call_), [&](const Place&, const TensorPtr& tensor) { found.push_back(tensor); });
     return found;
 }
 
@@ -148,16 +140,7 @@ Generator* Scene::generator() const {
 
 Call Scene::with(const Exchange& exchange) const {
     Call changed = *call_;
-    for (size_t i = 0; i < changed.args.size(); ++i) {
-        const Arg& arg = changed.row->args()[i];
-        auto* one = std::get_if<TensorPtr>(&changed.args[i]);
-        if (one != nullptr && *one != nullptr) *one = exchange(*one, arg);
-        if (auto* list = std::get_if<TensorList>(&changed.args[i])) {
-            for (TensorPtr& tensor : *list) {
-                if (tensor != nullptr) tensor = exchange(tensor, arg);
-            }
-        }
-    }
+    for_each_tensor(changed, [&](const Place& place, TensorPtr& tensor) { tensor = exchange(tensor, place.arg); });
     return changed;
 }
 

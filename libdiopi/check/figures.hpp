@@ -1,0 +1,23 @@
+/// What the elements of a tensor are like.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor.hpp"
+
+namespace diopi {
+
+/// Of the finite elements of a floating or complex (its real parts) tensor; of integers all.
+struct TensorFigures {
+    int64_t numel = 0;
+    int64_t inf_or_nan = 0;
+    double min = 0, max = 0, mean = 0, std = 0, norm = 0;
+
+    /// Root mean square; 0 of nothing.
+    [[nodiscard]] double rms() const;
+};
+
+/// A host tensor, contiguous. `std` is that of a population, `norm` the square root of the sum of squares.
+[[nodiscard]] TensorFigures figures_of(const Tensor& host);
+
+}  // namespace diopi

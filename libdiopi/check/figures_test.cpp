@@ -1,0 +1,48 @@
+#include "check/figures.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "check/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TEST_CASE("figures count NaN and infinity, and describe the rest", "[check][figures]") {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+        INFO(name(dtype));
+        const TensorFigures figures = figures_of(rounded_to(dtype, {5}, {3, kNan, -1, kInf, 4}));
+        CHECK(figures.numel == 5);
+        CHECK(figures.inf_or_nan == 2);
+        CHECK(figures.min == -1);
+        CHECK(figures.max == 4);
+        CHECK(figures.mean == 2);
+        CHECK(figures.std == Approx(std::sqrt(14.0 / 3)));
+        CHECK(figures.norm == Approx(std::sqrt(26.0)));
+        CHECK(figures.rms() == Approx(std::sqrt(26.0 / 3)));
+    }
+}
+
+TEST_CASE("integers and the real parts of complex numbers have figures, too", "[check][figures]") {
+    CHECK(figures_of(tensor_of<int16_t>({3}, Dtype::int16, {-5, 1, 1})).mean == -1);
+    CHECK(figures_of(tensor_of<uint8_t>({4}, Dtype::boolean, {1, 0, 0, 1})).mean == 0.5);
+    const auto complex = tensor_of<std::complex<float>>({2}, Dtype::complex64, {{3, 9}, {5, -9}});
+    CHECK(figures_of(complex).mean == 4);
+    CHECK(figures_of(complex).max == 5);
+}
+
+TEST_CASE("nothing finite has no figures", "[check][figures]") {
+    for (const TensorFigures& figures : {figures_of(oracle_of({0}, {})), figures_of(oracle_of({2}, {kNan, -kInf}))}) {
+        CHECK(figures.inf_or_nan == figures.numel);
+        CHECK(figures.norm == 0);
+        CHECK(figures.rms() == 0);
+    }
+}
