@@ -28,11 +28,16 @@ constexpr int64_t kMuch = 64 << 10;
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
 
-void fail_step(StepResult& result, std::string reason) {
-    if (result.verdict == Verdict::kFailed) return;
+/// A step keeps its first failure.
+void fail_step(StepResult& result, Failure failure) {
+    if (failure.ok() || result.verdict == Verdict::kFailed) return;
     result.verdict = Verdict::kFailed;
-    result.reason = std::move(reason);
+    result.kind = failure.kind;
+    result.reason = std::move(failure.reason);
 }
+
+/// A call, or something around it, ended with this message.
+void fail_step(StepResult& result, std::string message) { fail_step(result, failure_of(failed(std::move(message)))); }
 
 void fail_step(StepResult& result, const Status& status) {
     if (!status.ok()) fail_step(result, status.message());
@@ -132,7 +137,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     auto expected = expectations_.expected(step);
     if (!expected.ok()) return refuse_step(result, expected.error());
     actual_.clear();
-    second_reason_.clear();
+    wrong_in_second_ = {};
     words_ = step.name + " (" + std::string(row.function) + ")";
     judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
@@ -187,15 +192,15 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
         actual_.push_back({value.arg, std::move(*actual)});
     }
     // The first run's own values are the better story.
-    if (!second_reason_.empty()) fail_step(result, second_reason_);
+    fail_step(result, wrong_in_second_);
 }
 
 void StepRun::judge_integrity(Trial& trial, StepResult& result) {
     auto damage = placement_.damage();
     if (!damage.ok()) return fail_step(result, damage.error().message);
-    if (!damage->empty()) fail_step(result, damage->front());
-    if (rules_.checks.guard != Guard::kNone) fail_step(result, trial.placed.gaps_untouched(*context_));
-    fail_step(result, trial.placed.inputs_unchanged(placement_));
+    if (!damage->empty()) fail_step(result, {FailureKind::kStrayWrite, damage->front()});
+    if (rules_.checks.guard != Guard::kNone) fail_step(result, trial.placed.check_gaps(*context_));
+    fail_step(result, trial.placed.check_inputs(placement_));
 }
 
 void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result) {
@@ -206,24 +211,26 @@ void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expecte
     judge_integrity(*second, result);
     const int64_t kept = bytes_kept(*second);
     compare_pair(step, first, *second, result);
-    second_reason_ = wrong_in_second(step, expected, *second);
+    wrong_in_second_ = wrong_in_second(step, expected, *second);
     if (rules_.random) judge_random(step, first, *second, result);
     if (rules_.checks.leaks) judge_leak(step, *second, kept, result);
 }
 
-/// What is wrong with a second run that may differ from the first; empty when it is right.
-std::string StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
-    if (step.call.row->repeat != Repeat::varying) return "";
+/// What is wrong with a second run that may differ from the first.
+Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
+    if (step.call.row->repeat != Repeat::varying) return {};
     for (const ArgTensor& value : expected) {
         const OutputSpec output = *step.result_at(value.arg);
         if (!output.has_meaning) continue;
         auto actual = second.placed.host_tensor(value.arg, *context_);
-        if (!actual.ok()) return actual.error().message;
+        if (!actual.ok()) return failure_of(actual.error());
         const Comparison comparison = compare_with_sums(step, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);
-        if (!comparison.passed) return "a second run is wrong: " + name + ": " + comparison.reason;
+        if (!comparison.passed) {
+            return {comparison.kind, "a second run is wrong: " + name + ": " + comparison.reason};
+        }
     }
-    return "";
+    return {};
 }
 
 void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepResult& result) {
@@ -251,7 +258,8 @@ void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResul
         const int64_t now = bytes_kept(trial);
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }
-    if (least > 0) fail_step(result, "keeps " + std::to_string(least) + " bytes of memory at each call");
+    if (least <= 0) return;
+    fail_step(result, {FailureKind::kKeepsMemory, "keeps " + std::to_string(least) + " bytes of memory at each call"});
 }
 
 void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result) {
@@ -266,8 +274,8 @@ void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepRe
         const Dtype dtype = output->spec.dtype;
         const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
         if ((*one)->shape != (*two)->shape || (*one)->dtype != (*two)->dtype) continue;  // the values' check says it
-        const std::string wrong = compare_runs(**one, **two, poison, may_differ);
-        if (!wrong.empty()) fail_step(result, std::string(step.call.row->args()[arg].name) + ": " + wrong);
+        const Failure wrong = compare_runs(**one, **two, poison, may_differ);
+        fail_step(result, {wrong.kind, std::string(step.call.row->args()[arg].name) + ": " + wrong.reason});
     }
 }
 
@@ -296,7 +304,7 @@ void StepRun::compare_one(const Step& step, const Tensor& actual, const ArgTenso
     const std::string name(step.call.row->args()[value.arg].name);
     Comparison comparison = compare_with_sums(step, actual, value, output);
     comparison.deviation.output = name;
-    if (!comparison.passed) fail_step(result, name + ": " + comparison.reason);
+    fail_step(result, {comparison.kind, name + ": " + comparison.reason});
     if (comparison.passed && !comparison.warning.empty()) warn(result, name + ": " + comparison.warning);
     result.deviations.push_back(std::move(comparison.deviation));
     const bool searched = is_floating(output.spec.dtype) && !step.call.row->traits.zeros &&
