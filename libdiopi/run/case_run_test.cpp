@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "cases/plan.hpp"
@@ -98,6 +100,13 @@ void count_the_calls(const Pair& p) {
 void keep_memory(const Pair&) {
     static std::vector<std::unique_ptr<char[]>> kept;
     kept.push_back(std::make_unique<char[]>(200));
+}
+
+/// Behind its first two calls, which are timed, and which take their time.
+void keep_memory_later(const Pair& p) {
+    static int calls = 0;
+    if (++calls > 2) return keep_memory(p);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
 /// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
@@ -207,6 +216,12 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
     CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
               .run(positive, *Checks::parse({"none"}))
               .verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a leak of a small call is found however long the machine lets the call wait") {
+    const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<keep_memory_later>)).run(relu_case());
+    CHECK(seen.verdict == Verdict::kFailed);
+    CHECK(seen.kind == FailureKind::kKeepsMemory);
 }
 
 TEST_CASE("a write past an edge is told with its distance") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "call/invoke.hpp"
+#include "call/tensors.hpp"
 #include "check/legacy.hpp"
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
@@ -19,7 +20,10 @@ namespace {
 /// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow.
+/// A call of few elements is always given them, however long it had to wait for its turn; so is a quick one, and a
+/// slower one when it kept much, or kept something and is not slow. For the sake of slow libraries they end in time.
+constexpr int64_t kFewElements = 4096;
+constexpr double kMostLeakCalls_s = 2;
 constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
@@ -61,6 +65,12 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
 /// Whether the function makes output tensors itself: they outlive the call by right.
 bool makes_tensors(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& a) { return a.kind == ArgKind::tensors && a.is_output; });
+}
+
+int64_t elements_of(const Call& call) {
+    int64_t elements = 0;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { elements += tensor->numel(); });
+    return elements;
 }
 
 /// Of a floating tensor with elements.
@@ -250,10 +260,13 @@ void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepRe
 }
 
 void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result) {
-    const bool worth_it = trial.seconds < kQuickCall_s || kept > kMuch || (kept > 0 && trial.seconds < kSlowCall_s);
+    const bool quick = trial.seconds < kQuickCall_s || (kept > 0 && trial.seconds < kSlowCall_s);
+    const bool worth_it = elements_of(trial.placed.call()) <= kFewElements || quick || kept > kMuch;
     if (!worth_it || makes_tensors(*step.call.row)) return;
+    const Stopwatch watch;
     int64_t least = INT64_MAX;
     for (int i = 0; i < kLeakCalls && least > 0; ++i) {
+        if (watch.seconds() > kMostLeakCalls_s) return;
         if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);
         const int64_t now = bytes_kept(trial);
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
