@@ -20,10 +20,11 @@ namespace {
 /// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// A call of few elements is always given them, however long it had to wait for its turn; so is a quick one, and a
-/// slower one when it kept much, or kept something and is not slow. For the sake of slow libraries they end in time.
+/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
+/// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
 constexpr int64_t kFewElements = 4096;
-constexpr double kMostLeakCalls_s = 2;
+constexpr int kTimedCalls = 3;
+constexpr double kPromptCall_s = 1e-3;
 constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
@@ -260,14 +261,15 @@ void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepRe
 }
 
 void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result) {
-    const bool quick = trial.seconds < kQuickCall_s || (kept > 0 && trial.seconds < kSlowCall_s);
-    const bool worth_it = elements_of(trial.placed.call()) <= kFewElements || quick || kept > kMuch;
-    if (!worth_it || makes_tensors(*step.call.row)) return;
-    const Stopwatch watch;
+    const bool worth_it = trial.seconds < kQuickCall_s || kept > kMuch || (kept > 0 && trial.seconds < kSlowCall_s);
+    const bool is_small = elements_of(trial.placed.call()) <= kFewElements;
+    if ((!worth_it && !is_small) || makes_tensors(*step.call.row)) return;
     int64_t least = INT64_MAX;
+    double fastest_s = trial.seconds;
     for (int i = 0; i < kLeakCalls && least > 0; ++i) {
-        if (watch.seconds() > kMostLeakCalls_s) return;
+        if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return;
         if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);
+        fastest_s = std::min(fastest_s, trial.seconds);
         const int64_t now = bytes_kept(trial);
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }
