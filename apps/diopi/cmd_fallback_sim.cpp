@@ -237,8 +237,8 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         fmt::print("{}\n", to_json(*report, loaded.capture));
     else
         print_bisect(*report, loaded.capture, repeat_command(options, report->functions));
-    if (report->calls.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
-    switch (report->operators.end) {
+    if (report->call_search.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
+    switch (report->function_search.end) {
         case Culprits::End::kNothingWrong:
             return static_cast<int>(Exit::kPassed);
         case Culprits::End::kInterrupted:

@@ -121,13 +121,13 @@ const char* sentence(Culprits::End end) {
 }
 
 void print_calls(const BisectReport& report, const Capture& capture) {
-    const Culprits::End end = report.calls.end;
+    const Culprits::End end = report.call_search.end;
     if (end == Culprits::End::kInterrupted) fmt::print("Interrupted while the calls were searched.\n");
-    if (end == Culprits::End::kTooMany && report.numbers.empty()) return;
+    if (end == Culprits::End::kTooMany && report.calls.empty()) return;
     if (end == Culprits::End::kTooMany)
         fmt::print("More calls are wrong than were looked for (--call-replays); the first:\n");
     if (end == Culprits::End::kNotMonotone) fmt::print("Of its calls, perhaps not the fewest:\n");
-    for (const size_t number : report.numbers) {
+    for (const size_t number : report.calls) {
         const CapturedCall& call = capture.calls[number];
         fmt::print("  call {}: {}{}{}\n", number, call.overload, call.layer.empty() ? "" : " in " + call.layer,
                    call.source.empty() ? "" : ", " + call.source);
@@ -233,14 +233,14 @@ void print_fallback(const FallbackAnswer& answer, std::string_view backend, std:
 }
 
 void print_bisect(const BisectReport& report, const Capture& capture, const std::string& repeat) {
-    const Culprits& operators = report.operators;
-    switch (operators.end) {
+    const Culprits& search = report.function_search;
+    switch (search.end) {
         case Culprits::End::kNothingWrong:
             fmt::print("Nothing is wrong: the capture passes without any fallback ({} replays).\n", report.replays());
             return;
         case Culprits::End::kElsewhere:
             fmt::print("No operator is to blame alone: it fails though every operator falls back: {}\n",
-                       operators.reason);
+                       search.reason);
             return;
         case Culprits::End::kInterrupted:
             fmt::print("Interrupted after {} replays.\n", report.replays());
@@ -252,7 +252,7 @@ void print_bisect(const BisectReport& report, const Capture& capture, const std:
         case Culprits::End::kFound:
             break;
     }
-    fmt::print("Without fallback: {}{}\n", operators.reason, operators.flaky ? " (not each time)" : "");
+    fmt::print("Without fallback: {}{}\n", search.reason, search.flaky ? " (not each time)" : "");
     fmt::print("To blame:\n");
     for (const BlamedFunction& function : report.functions) {
         fmt::print("  {} ({}), {}\n", function.row->function, fmt::join(function.overloads, ", "),
@@ -260,14 +260,14 @@ void print_bisect(const BisectReport& report, const Capture& capture, const std:
     }
     print_calls(report, capture);
     fmt::print("{} replays over {} and {}.\n", report.replays(),
-               counted(static_cast<int64_t>(report.operator_units), "function"),
+               counted(static_cast<int64_t>(report.function_units), "function"),
                counted(static_cast<int64_t>(report.call_units), "call"));
     fmt::print("Repeat with the fallback: {}\n", repeat);
 }
 
 std::string to_json(const BisectReport& report, const Capture& capture) {
     Json calls = Json::array();
-    for (const size_t number : report.numbers) {
+    for (const size_t number : report.calls) {
         const CapturedCall& call = capture.calls[number];
         calls.push_back({{"call", number},
                          {"overload", call.overload},
@@ -280,14 +280,14 @@ std::string to_json(const BisectReport& report, const Capture& capture) {
         functions.push_back(
             {{"function", function.row->function}, {"overloads", function.overloads}, {"calls", function.calls}});
     }
-    return Json{{"end", sentence(report.operators.end)},
-                {"reason", report.operators.reason},
-                {"flaky", report.operators.flaky},
+    return Json{{"end", sentence(report.function_search.end)},
+                {"reason", report.function_search.reason},
+                {"flaky", report.function_search.flaky},
                 {"functions", functions},
-                {"calls_end", report.call_units == 0 ? Json() : Json(sentence(report.calls.end))},
+                {"calls_end", report.call_units == 0 ? Json() : Json(sentence(report.call_search.end))},
                 {"calls", calls},
                 {"replays", report.replays()},
-                {"function_units", report.operator_units},
+                {"function_units", report.function_units},
                 {"call_units", report.call_units}}
         .dump(2, ' ', false, Json::error_handler_t::replace);
 }

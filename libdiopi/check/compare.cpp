@@ -12,6 +12,7 @@ namespace {
 
 Comparison refuse(Comparison comparison, std::string reason) {
     comparison.passed = false;
+    comparison.kind = FailureKind::kForm;
     comparison.reason = std::move(reason);
     return comparison;
 }

@@ -27,6 +27,7 @@ struct Bound {
 struct Comparison {
     Deviation deviation;
     bool passed = true;
+    FailureKind kind = FailureKind::kNone;  ///< kForm or kValues when it did not pass
     std::string reason;   ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
     std::string warning;  ///< class D between the warn and the fail bound
 };

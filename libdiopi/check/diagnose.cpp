@@ -200,6 +200,7 @@ void explain(const Diagnosis& diagnosis, const Tensor& actual, const Tensor& ora
     const std::string wanted = print_oracle(oracle, diagnosis.worst, actual.dtype);
     const std::string tally = std::to_string(d.mismatches) + " of " + std::to_string(d.numel) + " elements differ";
     comparison.passed = false;
+    comparison.kind = FailureKind::kValues;
     if (diagnosis.non_finite > 0) {
         comparison.reason = got + " at " + place + " where " + wanted + " is expected";
         if (diagnosis.non_finite > 1) {

@@ -45,6 +45,7 @@ Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const To
     deviation.numel = actual.numel();
     if (actual.numel() != expected.numel()) {
         comparison.passed = false;
+        comparison.kind = FailureKind::kForm;
         comparison.reason =
             std::to_string(actual.numel()) + " elements where " + std::to_string(expected.numel()) + " are wanted";
         return comparison;
@@ -72,7 +73,9 @@ Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const To
     explain(diagnose(operands, rule), values, oracle, comparison);
     const double allowed = tolerance.mismatch_ratio * static_cast<double>(actual.numel());
     comparison.passed = static_cast<double>(deviation.mismatches) <= allowed;
-    if (comparison.passed) comparison.reason.clear();
+    if (!comparison.passed) return comparison;
+    comparison.kind = FailureKind::kNone;
+    comparison.reason.clear();
     return comparison;
 }
 

@@ -103,14 +103,15 @@ std::string share(const std::vector<int64_t>& elements, const Tensor& tensor) {
 
 }  // namespace
 
-std::string compare_runs(const Tensor& first, const Tensor& second, PoisonBytes poison, bool may_differ) {
+Failure compare_runs(const Tensor& first, const Tensor& second, PoisonBytes poison, bool may_differ) {
     const Differences found = Comparer(first, second, poison).run();
     if (!found.unwritten.empty()) {
-        return share(found.unwritten, first) + " were never written; " + locate(first.shape, found.unwritten);
+        return {FailureKind::kUnwritten,
+                share(found.unwritten, first) + " were never written; " + locate(first.shape, found.unwritten)};
     }
-    if (may_differ || found.unequal.empty()) return "";
-    return "two runs on the same inputs differ in " + share(found.unequal, first) + "; " +
-           locate(first.shape, found.unequal);
+    if (may_differ || found.unequal.empty()) return {};
+    return {FailureKind::kNotRepeatable, "two runs on the same inputs differ in " + share(found.unequal, first) + "; " +
+                                             locate(first.shape, found.unequal)};
 }
 
 }  // namespace diopi

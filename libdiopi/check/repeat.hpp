@@ -1,8 +1,7 @@
 /// What two runs of one call on the same inputs say, when their outputs held different bytes before.
 #pragma once
 
-#include <string>
-
+#include "check/verdict.hpp"
 #include "core/tensor.hpp"
 
 namespace diopi {
@@ -13,8 +12,8 @@ struct PoisonBytes {
 };
 
 /// An element that still holds its byte in both runs was never written; one that differs otherwise is not repeatable.
-/// Both outputs in host memory, of one shape and dtype; NaN equals NaN whatever its payload. Empty when nothing is
-/// wrong: "3 of 132 elements were never written; last row". Runs that may differ are only searched for the former.
-[[nodiscard]] std::string compare_runs(const Tensor& first, const Tensor& second, PoisonBytes poison, bool may_differ);
+/// Both outputs in host memory, of one shape and dtype; NaN equals NaN whatever its payload: "3 of 132 elements were
+/// never written; last row". Runs that may differ are only searched for the former.
+[[nodiscard]] Failure compare_runs(const Tensor& first, const Tensor& second, PoisonBytes poison, bool may_differ);
 
 }  // namespace diopi

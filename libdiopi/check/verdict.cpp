@@ -1,6 +1,21 @@
 #include "check/verdict.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace diopi {
+
+namespace {
+
+/// In the order of FailureKind.
+constexpr std::array<std::string_view, 12> kFailureKinds = {
+    "none",           "values differ",  "elements were never written",
+    "a stray write",  "not repeatable", "an input was modified",
+    "shape or dtype", "keeps memory",   "distribution",
+    "printed",        "out of memory",  "an error"};
+static_assert(kFailureKinds.size() == static_cast<size_t>(FailureKind::kError) + 1);
+
+}  // namespace
 
 const char* name(Verdict verdict) {
     switch (verdict) {
@@ -18,6 +33,19 @@ const char* name(Verdict verdict) {
             return "not_implemented";
     }
     return "unknown";
+}
+
+std::string_view name(FailureKind kind) { return kFailureKinds[static_cast<size_t>(kind)]; }
+
+FailureKind failure_kind(std::string_view name) {
+    const auto found = std::ranges::find(kFailureKinds, name);
+    return found == kFailureKinds.end() ? FailureKind::kNone : static_cast<FailureKind>(found - kFailureKinds.begin());
+}
+
+bool tells_out_of_memory(std::string_view message) { return message.find("out of memory") != std::string_view::npos; }
+
+Failure failure_of(const Error& error) {
+    return {tells_out_of_memory(error.message) ? FailureKind::kOutOfMemory : FailureKind::kError, error.message};
 }
 
 }  // namespace diopi

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/status.hpp"
 
 namespace diopi {
 
@@ -26,6 +29,39 @@ enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImpleme
 
 /// "passed", "failed", "crashed", "timeout", "skipped", "not_implemented".
 [[nodiscard]] const char* name(Verdict verdict);
+
+/// What kind of failure it is, so that two can be told apart without comparing figures.
+enum class FailureKind {
+    kNone,        ///< nothing failed, or a journal of an older version does not tell
+    kValues,      ///< elements differ, or NaN and infinities stand elsewhere
+    kUnwritten,   ///< elements that nothing wrote
+    kStrayWrite,  ///< writes past an edge or between elements
+    kNotRepeatable,
+    kInputModified,
+    kForm,  ///< shape or dtype
+    kKeepsMemory,
+    kDistribution,  ///< of random numbers
+    kPrinted,       ///< output where none belongs
+    kOutOfMemory,
+    kError  ///< anything else: an error code of the library, or what the reference says of the case
+};
+
+/// "values differ", "an input was modified", ...: in reports, and as journals keep it.
+[[nodiscard]] std::string_view name(FailureKind kind);
+/// The kind of that name; kNone where no kind has it.
+[[nodiscard]] FailureKind failure_kind(std::string_view name);
+
+/// What is wrong; nothing where the kind is kNone.
+struct Failure {
+    FailureKind kind = FailureKind::kNone;
+    std::string reason;  ///< for people, one line
+    [[nodiscard]] bool ok() const { return kind == FailureKind::kNone; }
+};
+
+/// Whether memory ran out: a library has nothing but words to say so.
+[[nodiscard]] bool tells_out_of_memory(std::string_view message);
+/// kOutOfMemory or kError.
+[[nodiscard]] Failure failure_of(const Error& error);
 
 /// How far one output is from what was expected. Figures of mismatching and matching elements alike.
 struct Deviation {

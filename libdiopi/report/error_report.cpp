@@ -60,11 +60,12 @@ std::vector<Fault> faults_of(const CaseResult& result) {
         if (step.verdict == Verdict::kPassed) continue;
         const std::string& reason = step.reason.empty() ? result.reason : step.reason;
         faults.push_back({&result, step.function, step.step, step.verdict, one_line(reason), worst_of(step.deviations),
-                          step.bundle});
+                          step.bundle, step.kind});
         explained = explained || step.verdict == result.verdict;
     }
     if (!explained) {
-        faults.push_back({&result, result.op, "", result.verdict, one_line(result.reason), nullptr, result.bundle});
+        faults.push_back(
+            {&result, result.op, "", result.verdict, one_line(result.reason), nullptr, result.bundle, result.kind});
     }
     return faults;
 }

@@ -20,6 +20,7 @@ struct Fault {
     std::string reason;
     const Deviation* deviation = nullptr;  ///< the output that is furthest out; null when nothing was compared
     std::string bundle = {};               ///< the file that replays it; empty without one
+    FailureKind kind = FailureKind::kNone;
 };
 
 /// Failed, crashed or timed out: what makes a run fail.

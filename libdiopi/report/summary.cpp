@@ -136,6 +136,7 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                               {"reason", fault.reason},
                               {"repeat", repeat_command(id, figures.options)}});
         if (!fault.bundle.empty()) not_passed.back()["bundle"] = fault.bundle;
+        if (fault.kind != FailureKind::kNone) not_passed.back()["kind"] = name(fault.kind);
     }
     Json json = {{"counts", std::move(counted)},
                  {"not_passed", std::move(not_passed)},

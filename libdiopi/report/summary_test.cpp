@@ -13,6 +13,7 @@ CaseResult result_of(const std::string& op, Verdict verdict) {
     result.op = op;
     result.verdict = verdict;
     if (verdict != Verdict::kPassed) result.reason = "because";
+    if (verdict == Verdict::kFailed) result.kind = FailureKind::kForm;
     return result;
 }
 
@@ -56,6 +57,8 @@ TEST_CASE("the JSON summary lists what did not pass with the command that repeat
     const auto& first = json.at("not_passed").at(0);
     CHECK(first.at("case") == "ops/group.relu.0");
     CHECK(first.at("verdict") == "failed");
+    CHECK(first.at("kind") == "shape or dtype");
+    CHECK_FALSE(json.at("not_passed").at(1).contains("kind"));
     CHECK(first.at("reason") == "because");
     CHECK(first.at("repeat") == "diopi test --case ops/group.relu.0 --impl x.so");
 }

@@ -31,24 +31,24 @@ class Bisection {
     Result<BisectReport> run() {
         if (Status s = expect(); !s.ok()) return s.error();
         list_functions();
-        report_.operator_units = functions_.size();
+        report_.function_units = functions_.size();
         CulpritOptions options;
         options.repeats = options_.repeats;
         Status s = search(
-            functions_.size(), [&](size_t call) { return function_of_[call]; }, options, report_.operators);
+            functions_.size(), [&](size_t call) { return function_of_[call]; }, options, report_.function_search);
         if (!s.ok()) return s.error();
-        for (const size_t unit : report_.operators.set) report_.functions.push_back(functions_[unit]);
-        if (report_.operators.end != Culprits::End::kFound) return report_;
+        for (const size_t unit : report_.function_search.set) report_.functions.push_back(functions_[unit]);
+        if (report_.function_search.end != Culprits::End::kFound) return report_;
         list_calls();
         report_.call_units = calls_.size();
         // The first search was the control of this one.
         options.controlled = true;
-        options.repeats = report_.operators.repeats;
+        options.repeats = report_.function_search.repeats;
         options.most_replays = options_.call_replays > 0 ? options_.call_replays : call_replays() * options.repeats;
         s = search(
-            calls_.size(), [&](size_t call) { return unit_of_call(call); }, options, report_.calls);
+            calls_.size(), [&](size_t call) { return unit_of_call(call); }, options, report_.call_search);
         if (!s.ok()) return s.error();
-        for (const size_t unit : report_.calls.set) report_.numbers.push_back(calls_[unit]);
+        for (const size_t unit : report_.call_search.set) report_.calls.push_back(calls_[unit]);
         return report_;
     }
 
@@ -77,7 +77,7 @@ class Bisection {
 
     void list_calls() {
         for (size_t c = 0; c < capture_.calls.size(); ++c) {
-            if (std::ranges::count(report_.operators.set, function_of_[c]) > 0) calls_.push_back(c);
+            if (std::ranges::count(report_.function_search.set, function_of_[c]) > 0) calls_.push_back(c);
         }
     }
 

@@ -35,13 +35,13 @@ struct BlamedFunction {
 
 struct BisectReport {
     /// Over the functions of the capture, then over the calls of those that were found.
-    Culprits operators, calls;
+    Culprits function_search, call_search;
     std::vector<BlamedFunction> functions;  ///< that were found
-    std::vector<size_t> numbers;            ///< of the calls that were found, as positions in Capture::calls
-    size_t operator_units = 0, call_units = 0;
+    std::vector<size_t> calls;              ///< that were found, as positions in Capture::calls
+    size_t function_units = 0, call_units = 0;
     int reference_replays = 0;  ///< that told what is right
 
-    [[nodiscard]] int replays() const { return reference_replays + operators.replays + calls.replays; }
+    [[nodiscard]] int replays() const { return reference_replays + function_search.replays + call_search.replays; }
 };
 
 /// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the

@@ -91,10 +91,10 @@ TEST_CASE("the operator and the one call that are wrong are found", "[run][bisec
     wrong_input = 27.375f;  // of call 20
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(40), faulty.backend());
-    CHECK(report.operators.end == Culprits::End::kFound);
+    CHECK(report.function_search.end == Culprits::End::kFound);
     CHECK(names_in(report) == "diopiMul");
-    CHECK(report.numbers == std::vector<size_t>{20});
-    CHECK_THAT(report.operators.reason, Catch::Matchers::Contains("1 of 1 results differ, t39 by"));
+    CHECK(report.calls == std::vector<size_t>{20});
+    CHECK_THAT(report.function_search.reason, Catch::Matchers::Contains("1 of 1 results differ, t39 by"));
 }
 
 TEST_CASE("every call of an operator that is always wrong is found", "[run][bisect]") {
@@ -102,18 +102,18 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(12), faulty.backend());
     CHECK(names_in(report) == "diopiMul");
-    CHECK(report.numbers == std::vector<size_t>{0, 4, 8});
+    CHECK(report.calls == std::vector<size_t>{0, 4, 8});
 }
 
 TEST_CASE("where too many calls are wrong the first ones are found, and more replays find all", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(32), faulty.backend());
-    CHECK(report.calls.end == Culprits::End::kTooMany);
-    CHECK(report.calls.replays == 2 * 3 + 8);
-    CHECK(report.numbers.front() == 0);
+    CHECK(report.call_search.end == Culprits::End::kTooMany);
+    CHECK(report.call_search.replays == 2 * 3 + 8);
+    CHECK(report.calls.front() == 0);
     CHECK(report.functions[0].calls == 8);
-    CHECK(bisected(chain_of(32), faulty.backend(), 60, 300).numbers.size() == 8);
+    CHECK(bisected(chain_of(32), faulty.backend(), 60, 300).calls.size() == 8);
 }
 
 TEST_CASE("overloads that share a function are blamed together", "[run][bisect]") {
@@ -131,7 +131,7 @@ TEST_CASE("two operators that are both wrong are found together", "[run][bisect]
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}, {"diopiSub", any_function(&wrong_sub)}});
     const BisectReport report = bisected(chain_of(7), faulty.backend());
     CHECK(names_in(report) == "diopiMul diopiSub");
-    CHECK(report.numbers == std::vector<size_t>{0, 2, 6});
+    CHECK(report.calls == std::vector<size_t>{0, 2, 6});
 }
 
 TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run][bisect]") {
@@ -147,14 +147,14 @@ TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run]
         const FaultyBackend faulty({{"diopiSub", fault.function}});
         const BisectReport report = bisected(chain_of(4), faulty.backend(), 0.5);
         CHECK(names_in(report) == "diopiSub");
-        CHECK(report.numbers == std::vector<size_t>{2});
-        CHECK_THAT(report.operators.reason, Catch::Matchers::Contains(fault.reason));
+        CHECK(report.calls == std::vector<size_t>{2});
+        CHECK_THAT(report.function_search.reason, Catch::Matchers::Contains(fault.reason));
     }
 }
 
 TEST_CASE("a backend that is right has no culprit", "[run][bisect]") {
     const BisectReport report = bisected(chain_of(8), **find_backend("cpu"));
-    CHECK(report.operators.end == Culprits::End::kNothingWrong);
+    CHECK(report.function_search.end == Culprits::End::kNothingWrong);
     CHECK(report.functions.empty());
 }
 

@@ -65,6 +65,7 @@ void finish(CaseResult& result) {
     for (const StepResult& step : result.steps) {
         if (severity(step.verdict) <= severity(result.verdict)) continue;
         result.verdict = step.verdict;
+        result.kind = step.kind;
         result.reason = step.reason;
     }
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "cases/plan.hpp"
@@ -100,6 +102,13 @@ void keep_memory(const Pair&) {
     kept.push_back(std::make_unique<char[]>(200));
 }
 
+/// Behind its first two calls, which are timed, and which take their time.
+void keep_memory_later(const Pair& p) {
+    static int calls = 0;
+    if (++calls > 2) return keep_memory(p);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+}
+
 /// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
 template <int kSlip>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -153,6 +162,7 @@ TEST_CASE("an input that the function modifies fails the case") {
 TEST_CASE("an output of another shape fails the case") {
     const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_reshapes)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
+    CHECK(result.kind == FailureKind::kForm);
     CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
 }
 
@@ -160,20 +170,38 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
     struct Fault {
         AnyFunction relu;
         std::vector<std::string> check;
+        FailureKind kind;
         const char* reason;
     };
     const Fault faults[] = {
-        {testing::any_function(relu_and<write_past_the_end>), {"guards"}, " past the end of out"},
-        {testing::any_function(relu_and<write_before_the_start>), {"guards"}, " before the start of out"},
-        {testing::any_function(relu_and<write_past_the_input>), {"guards"}, "past the end of input"},
+        {testing::any_function(relu_and<write_past_the_end>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         " past the end of out"},
+        {testing::any_function(relu_and<write_before_the_start>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         " before the start of out"},
+        {testing::any_function(relu_and<write_past_the_input>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         "past the end of input"},
         {testing::any_function(relu_and<count_the_calls>),
          {"repeat"},
+         FailureKind::kNotRepeatable,
          "out: two runs on the same inputs differ in 1 of 132 elements"},
-        {testing::any_function(relu_and<keep_memory>), {"leaks"}, "bytes of memory at each call"},
+        {testing::any_function(relu_and<keep_memory>),
+         {"leaks"},
+         FailureKind::kKeepsMemory,
+         "bytes of memory at each call"},
         {testing::any_function(relu_without_last),
          {"poison"},
+         FailureKind::kUnwritten,
          "out: 1 of 132 elements were never written; last element"},
-        {testing::any_function(relu_that_writes_its_input), {"inputs"}, "input was modified"},
+        {testing::any_function(relu_that_writes_its_input),
+         {"inputs"},
+         FailureKind::kInputModified,
+         "input was modified"},
     };
     Case positive = relu_case();
     positive.tensors[0].fill.fn = Fill::kRand;
@@ -181,11 +209,19 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
         INFO(fault.reason);
         const CaseResult seen = Faulty("diopiRelu", fault.relu).run(positive, *Checks::parse(fault.check));
         CHECK(seen.verdict == Verdict::kFailed);
+        CHECK(seen.kind == fault.kind);
+        CHECK(seen.steps.at(0).kind == fault.kind);
         CHECK_THAT(seen.reason, Catch::Contains(fault.reason));
     }
     CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
               .run(positive, *Checks::parse({"none"}))
               .verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a leak of a small call is found however long the machine lets the call wait") {
+    const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<keep_memory_later>)).run(relu_case());
+    CHECK(seen.verdict == Verdict::kFailed);
+    CHECK(seen.kind == FailureKind::kKeepsMemory);
 }
 
 TEST_CASE("a write past an edge is told with its distance") {

@@ -22,8 +22,10 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
         reason = std::string("an exception came out of the call: ") + e.what();
     }
     CaseResult result = describe(c);
+    Failure failure = failure_of(failed(std::move(reason)));
     result.verdict = Verdict::kFailed;
-    result.reason = std::move(reason);
+    result.kind = failure.kind;
+    result.reason = std::move(failure.reason);
     return result;
 }
 

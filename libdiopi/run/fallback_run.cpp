@@ -1,8 +1,10 @@
 #include "run/fallback_run.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "call/call_name.hpp"
+#include "check/statistics.hpp"
 #include "core/stopwatch.hpp"
 #include "run/capture_results.hpp"
 #include "run/timing_interceptor.hpp"
@@ -34,21 +36,21 @@ class Simulation {
 
         auto clock = ProfileClock::start((*here)->context());
         if (!clock.ok()) return clock.error();
-        TimingInterceptor timer(*clock, capture_.calls.size());
+        timer_.emplace(*clock, capture_.calls.size());
         FallbackLists none;
         Kind without{&none}, with{&lists_};
-        // In turns, so that both see the same moods of the machine. The first one of each warms up.
+        // In turns, so that both see the same moods of the machine.
         for (int i = 0; i <= options_.run_times; ++i) {
+            purpose_ = i == 0 ? Purpose::kWarmUp : Purpose::kStepTime;
             for (Kind* kind : {&without, &with}) {
-                if (Status s = iterate(*kind, **here, **other, i > 0); !s.ok()) return s.error();
+                if (Status s = iterate(*kind, **here, **other); !s.ok()) return s.error();
             }
         }
         std::vector<TensorPtr> before, after;
-        counting_ = true;
-        timer_ = &timer;
-        if (Status s = count(without, **here, **other, before); !s.ok()) return s.error();
-        timer_ = nullptr;
-        if (Status s = count(with, **here, **other, after); !s.ok()) return s.error();
+        purpose_ = Purpose::kCallTimes;
+        if (Status s = iterate(without, **here, **other, &before); !s.ok()) return s.error();
+        purpose_ = Purpose::kCounts;
+        if (Status s = iterate(with, **here, **other, &after); !s.ok()) return s.error();
         report_.step_seconds = median(without.steps);
         report_.step_seconds_with = median(with.steps);
         report_.waited_seconds = median(without.waited);
@@ -59,28 +61,21 @@ class Simulation {
     }
 
  private:
+    /// What an iteration is for.
+    enum class Purpose {
+        kWarmUp,
+        kStepTime,
+        kCallTimes,  ///< of the device's calls, without forced fallback
+        kCounts      ///< of fallbacks, their copies, and calls that nobody implements
+    };
     /// Steps with one of the two lists.
     struct Kind {
         FallbackLists* lists;
         std::vector<double> steps = {}, waited = {};
     };
 
-    static double median(std::vector<double>& values) {
-        if (values.empty()) return 0;
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::ranges::nth_element(values, middle);
-        return *middle;
-    }
-
-    /// One more iteration, which counts calls and copies, and its results.
-    Status count(Kind& kind, Side& here, Side& other, std::vector<TensorPtr>& results) {
-        if (Status s = iterate(kind, here, other, false); !s.ok()) return s;
-        auto copied = results_of(replay_, here.context());
-        if (copied.ok()) results = std::move(*copied);
-        return copied.status();
-    }
-
-    Status iterate(Kind& kind, Side& here, Side& other, bool timed) {
+    /// With its results, where they are asked for.
+    Status iterate(Kind& kind, Side& here, Side& other, std::vector<TensorPtr>* results = nullptr) {
         if (Status s = replay_.begin(here.context()); !s.ok()) return s;
         other_seconds_ = 0;
         Fallback fallback(other, *kind.lists, [this](const FallbackEvent& event) { on_fallback(event); });
@@ -88,29 +83,40 @@ class Simulation {
         if (is_first_ && options_.first_iteration != nullptr) chain.add(*options_.first_iteration);
         is_first_ = false;
         chain.add(fallback);
-        if (timer_ != nullptr) chain.add(*timer_);
+        if (purpose_ == Purpose::kCallTimes) chain.add(*timer_);
         if (options_.sim != nullptr) chain.add(*options_.sim);
-        const double began = options_.sim == nullptr ? 0 : options_.sim->device().now();
+        const double began = device_now();
         const Stopwatch watch;
-        const Status s = replay_.run(chain, here.context(), [this](const ReplayedCall& call) { return on_call(call); });
-        const double real = watch.seconds();
-        if (timed) {
-            // On a simulated device what it counted and what the host did meanwhile follow each other.
-            const bool simulated = options_.sim != nullptr;
-            kind.steps.push_back(simulated ? options_.sim->device().now() - began + other_seconds_ : real);
-            if (simulated && options_.sim->device().model().waits) kind.waited.push_back(real);
+        const auto visit = [this](const ReplayedCall& call) { return on_call(call); };
+        if (Status s = replay_.run(chain, here.context(), visit); !s.ok()) return s;
+        if (purpose_ == Purpose::kStepTime) note_step(kind, watch.seconds(), device_now() - began);
+        if (purpose_ == Purpose::kCallTimes) {
+            if (Status s = note_times(); !s.ok()) return s;
         }
-        return s.ok() && timer_ != nullptr ? note_times() : s;
+        if (results == nullptr) return {};
+        auto copied = results_of(replay_, here.context());
+        if (copied.ok()) *results = std::move(*copied);
+        return copied.status();
+    }
+
+    [[nodiscard]] double device_now() const { return options_.sim == nullptr ? 0 : options_.sim->device().now(); }
+
+    /// What a step took by the clock on the wall, and by what a simulated device counted.
+    void note_step(Kind& kind, double real, double counted) const {
+        if (options_.sim == nullptr) return kind.steps.push_back(real);
+        // What the device counted and what the host did meanwhile follow each other.
+        kind.steps.push_back(counted + other_seconds_);
+        if (options_.sim->device().model().waits) kind.waited.push_back(real);
     }
 
     Status on_call(const ReplayedCall& call) {
-        if (is_counting() && call.outcome.is_declined()) ++report_.missing[call.captured.overload];
+        if (purpose_ == Purpose::kCounts && call.outcome.is_declined()) ++report_.missing[call.captured.overload];
         return {};
     }
 
     void on_fallback(const FallbackEvent& event) {
         other_seconds_ += event.seconds;
-        if (!is_counting()) return;
+        if (purpose_ != Purpose::kCounts) return;
         FallbackRow& row = rows_[{name_of(event.call), event.call.row}];
         row.reason = event.reason;
         ++row.calls;
@@ -119,9 +125,6 @@ class Simulation {
         row.other_seconds += event.seconds;
         if (options_.on_event) options_.on_event(event);
     }
-
-    /// Calls and copies count with the lists alone.
-    [[nodiscard]] bool is_counting() const { return counting_ && timer_ == nullptr; }
 
     /// What the timer saw.
     Status note_times() {
@@ -162,12 +165,12 @@ class Simulation {
     const Capture& capture_;
     FallbackLists& lists_;
     const FallbackRunOptions& options_;
-    TimingInterceptor* timer_ = nullptr;  ///< while the calls of the device are timed, without forced fallback
+    std::optional<TimingInterceptor> timer_;
     FallbackReport report_;
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
     bool is_first_ = true;
-    bool counting_ = false;  ///< in the last iteration of each kind
+    Purpose purpose_ = Purpose::kWarmUp;
     double other_seconds_ = 0;
 };
 

@@ -1,6 +1,7 @@
 /// fallback-sim: what a step of a model costs, and whether its results change, when some operators run elsewhere.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct FallbackRunOptions {
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
     std::function<void(const FallbackEvent&)> on_event = {};  ///< sees each fallback of one iteration
     Interceptor* first_iteration = nullptr;                   ///< a tool around the calls of the first step, outermost
-};                                                            // namespace diopi
+};
 
 /// What fell back, by the name that its framework gave it.
 struct FallbackRow {

@@ -17,6 +17,7 @@ void add_printed(CaseResult& result, const WorkOutcome& outcome) {
     if (!outcome.printed.empty()) {
         if (!bad) {
             result.verdict = Verdict::kFailed;
+            result.kind = FailureKind::kPrinted;
             result.reason = outcome.printed;
         } else {
             add_to_reason(result, "; " + outcome.printed);
@@ -38,7 +39,7 @@ void add_to_reason(CaseResult& result, const std::string& text) {
 }
 
 void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (limit == 0 || result.reason.find("out of memory") == std::string::npos) return;
+    if (limit == 0 || !tells_out_of_memory(result.reason)) return;
     add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
 }
 

@@ -100,25 +100,29 @@ Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
     return to_host(*context.device, context.stream, *tensor);
 }
 
-Status PlacedCall::inputs_unchanged(Placement& placement) {
+Failure PlacedCall::check_inputs(Placement& placement) {
     for (const TensorPtr& input : inputs_) {
-        if (Status s = placement.unchanged(input); !s.ok()) {
-            return failed(s.message() + ": it is const in " + std::string(call_.row->function));
+        Failure failure = placement.check_input(input);
+        if (failure.ok()) continue;
+        if (failure.kind == FailureKind::kInputModified) {
+            failure.reason += ": it is const in " + std::string(call_.row->function);
         }
+        return failure;
     }
     return {};
 }
 
-Status PlacedCall::gaps_untouched(Context& context) {
+Failure PlacedCall::check_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
         if (tensor.storage.nbytes == tensor.nbytes() || is_spread(tensor)) continue;
         auto storage = host_storage(tensor, context);
-        if (!storage.ok()) return storage.status();
+        if (!storage.ok()) return failure_of(storage.error());
         const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
         if (stray == 0) continue;
-        return failed("wrote " + std::to_string(stray) + " bytes between the elements of " +
-                      std::string(call_.row->args()[arg].name) + ": it has strides " + to_string(tensor.strides));
+        return {FailureKind::kStrayWrite, "wrote " + std::to_string(stray) + " bytes between the elements of " +
+                                              std::string(call_.row->args()[arg].name) + ": it has strides " +
+                                              to_string(tensor.strides)};
     }
     return {};
 }
@@ -126,7 +130,9 @@ Status PlacedCall::gaps_untouched(Context& context) {
 Status PlacedCall::give_up_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         auto& tensor = std::get<TensorPtr>(call_.args[arg]);
-        if (tensor->storage.nbytes < 2 * tensor->nbytes() || tensor->storage.nbytes < kMuchRoom) continue;
+        // An element's room behind each but the last is less than twice the elements.
+        const bool has_room = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
+        if (!has_room || tensor->storage.nbytes < kMuchRoom) continue;
         auto dense = to_host(*context.device, context.stream, *tensor);
         if (!dense.ok()) return dense.status();
         tensor = std::move(*dense);

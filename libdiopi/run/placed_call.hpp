@@ -26,9 +26,9 @@ class PlacedCall {
     /// After the call and its checks: what was placed with room between its elements goes on as a dense host tensor.
     [[nodiscard]] Status give_up_gaps(Context& context);
     /// Whether every const tensor still holds what it held before the call.
-    [[nodiscard]] Status inputs_unchanged(Placement& placement);
+    [[nodiscard]] Failure check_inputs(Placement& placement);
     /// Whether nothing was written between the elements of an output that is no dense tensor.
-    [[nodiscard]] Status gaps_untouched(Context& context);
+    [[nodiscard]] Failure check_gaps(Context& context);
 
  private:
     PlacedCall(const Call& call, Poison poison)

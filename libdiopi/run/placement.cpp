@@ -169,15 +169,15 @@ Result<TensorPtr> Placement::output(const TensorSpec& spec, const Place& place, 
     return output;
 }
 
-Status Placement::unchanged(const TensorPtr& host) {
+Failure Placement::check_input(const TensorPtr& host) {
     const auto found = inputs_.find(host.get());
     if (!watch_inputs_ || found == inputs_.end()) return {};
     auto now = checksum_of(*found->second.placed);
-    if (!now.ok()) return now.status();
+    if (!now.ok()) return failure_of(now.error());
     if (*now == found->second.checksum) return {};
     const std::string name = found->second.name;
     inputs_.erase(found);
-    return failed("input " + name + " was modified");
+    return {FailureKind::kInputModified, "input " + name + " was modified"};
 }
 
 Result<std::vector<std::string>> Placement::damage() {

@@ -8,6 +8,7 @@
 
 #include "call/tensors.hpp"
 #include "cases/layout.hpp"
+#include "check/verdict.hpp"
 #include "core/status.hpp"
 #include "runtime/context.hpp"
 #include "runtime/guarded_device.hpp"
@@ -44,7 +45,7 @@ class Placement {
     /// Memory for an output, filled with the pattern.
     [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
     /// Whether a watched input still holds what it held. One that does not is placed anew for the next call.
-    [[nodiscard]] Status unchanged(const TensorPtr& host);
+    [[nodiscard]] Failure check_input(const TensorPtr& host);
     /// What was written past the edges of any tensor, as GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
     /// Gives up the const inputs, which the next step may not need.

@@ -67,10 +67,10 @@ TEST_CASE("a write into a CSR input, or past the end of a part of it, is seen") 
         const TensorPtr host = drawn_csr();
         auto placed = placement.input(host, input_of_spmm());
         REQUIRE(placed.ok());
-        CHECK(placement.unchanged(host).ok());
+        CHECK(placement.check_input(host).ok());
         const Tensor& values = *(*placed)->values;
         values.data_as<float>()[0] += 1;
-        CHECK(placement.unchanged(host).message() == "input input was modified");
+        CHECK(placement.check_input(host).reason == "input input was modified");
         if (guard == Guard::kNone) continue;
         placed = placement.input(host, input_of_spmm());
         REQUIRE(placed.ok());

@@ -56,34 +56,39 @@ bool draws_into(const Row& row, std::string_view arg) {
     return law != nullptr && law->output == arg;
 }
 
-Status check_random(const Step& step, const RandomRuns& runs, Context& context) {
+Failure check_random(const Step& step, const RandomRuns& runs, Context& context) {
     const LawRow* row = find_law(*step.call.row);
-    if (row == nullptr) return failed("no law is known for " + std::string(step.call.row->function));
+    if (row == nullptr) {
+        return {FailureKind::kError, "no law is known for " + std::string(step.call.row->function)};
+    }
     const auto arg = static_cast<size_t>(step.call.row->find(row->output));
     const TensorSpec spec = step.result_at(arg)->spec;
     TensorPtr drawn[3];
     PlacedCall* const calls[] = {&runs.first, &runs.second, &runs.other_seed};
     for (size_t i = 0; i < std::size(calls); ++i) {
         auto numbers = calls[i]->host_tensor(arg, context);
-        if (!numbers.ok()) return numbers.error();
+        if (!numbers.ok()) return failure_of(numbers.error());
         if ((*numbers)->shape != spec.shape || (*numbers)->dtype != spec.dtype) {
-            return failed(std::string(row->output) + " changed its shape or dtype");
+            return {FailureKind::kForm, std::string(row->output) + " changed its shape or dtype"};
         }
         drawn[i] = *numbers;
     }
     if (!same_elements(*drawn[0], *drawn[1])) {
-        return failed("two runs from the same generator state gave different numbers");
+        return {FailureKind::kNotRepeatable, "two runs from the same generator state gave different numbers"};
     }
     const Distribution law{row->law, std::get<double>(step.call[row->a]), std::get<double>(step.call[row->b])};
     const DistributionCheck check = check_distribution(*drawn[0], law);
-    if (!check.passed) return failed(check.reason);
+    if (!check.passed) return {FailureKind::kDistribution, check.reason};
     // A few numbers of a coarse dtype may agree by chance, and a law of one value has no other.
     if (check.n < kLeastSample || check.deviation == 0) return {};
-    if (same_elements(*drawn[0], *drawn[2])) return failed("a generator with another seed gave the same numbers");
+    if (same_elements(*drawn[0], *drawn[2])) {
+        return {FailureKind::kError, "a generator with another seed gave the same numbers"};
+    }
     const Generator* before = state_before(step);
     const Generator* after = runs.second.generator();
     if (before != nullptr && after != nullptr && before->seed == after->seed && before->offset == after->offset) {
-        return failed("the generator's state did not advance: the next call would give the same numbers");
+        return {FailureKind::kError,
+                "the generator's state did not advance: the next call would give the same numbers"};
     }
     return {};
 }

@@ -18,6 +18,6 @@ struct RandomRuns {
     PlacedCall& other_seed;
 };
 
-[[nodiscard]] Status check_random(const Step& step, const RandomRuns& runs, Context& context);
+[[nodiscard]] Failure check_random(const Step& step, const RandomRuns& runs, Context& context);
 
 }  // namespace diopi

@@ -113,6 +113,7 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
         refuse_step(step_result, failed(std::string("an exception came out of the call: ") + e.what()));
     }
     result.verdict = step_result.verdict;
+    result.kind = step_result.kind;
     result.reason = step_result.reason;
     result.seconds = step_result.seconds;
     return result;
@@ -201,6 +202,7 @@ class Replaying {
         if (!bundle.ok()) {
             CaseResult result = replay_.result;
             result.verdict = Verdict::kFailed;
+            result.kind = FailureKind::kError;
             result.reason = bundle.error().message;
             return {to_json_line(result)};
         }

@@ -9,7 +9,7 @@
 #include "cases/plan.hpp"
 #include "cases/variant.hpp"
 #include "core/stopwatch.hpp"
-#include "run/failure_kind.hpp"
+#include "run/failure_signature.hpp"
 #include "run/reductions.hpp"
 
 namespace diopi {

@@ -13,7 +13,7 @@
 #include "cases/testing.hpp"
 #include "core/stopwatch.hpp"
 #include "core/strided.hpp"
-#include "run/failure_kind.hpp"
+#include "run/failure_signature.hpp"
 #include "run/faulty_testing.hpp"
 #include "run/reductions.hpp"
 
@@ -209,8 +209,8 @@ TEST_CASE("a failure of certain numbers is stated with them") {
 
 TEST_CASE("the cause stays the same: a smaller case that fails otherwise is none") {
     const Shrunk shrunk = shrunk_with(any_function(relu_and<write_or_differ>), relu_case());
-    CHECK(failure_kind(shrunk.before) == FailureKind::kValues);
-    CHECK(failure_kind(shrunk.after) == FailureKind::kValues);
+    CHECK(shrunk.before.kind == FailureKind::kValues);
+    CHECK(shrunk.after.kind == FailureKind::kValues);
     CHECK(numel_of(shrunk) == 20);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "call/invoke.hpp"
+#include "call/tensors.hpp"
 #include "check/legacy.hpp"
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
@@ -19,7 +20,11 @@ namespace {
 /// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow.
+/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
+/// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
+constexpr int64_t kFewElements = 4096;
+constexpr int kTimedCalls = 3;
+constexpr double kPromptCall_s = 1e-3;
 constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
@@ -28,11 +33,16 @@ constexpr int64_t kMuch = 64 << 10;
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
 
-void fail_step(StepResult& result, std::string reason) {
-    if (result.verdict == Verdict::kFailed) return;
+/// A step keeps its first failure.
+void fail_step(StepResult& result, Failure failure) {
+    if (failure.ok() || result.verdict == Verdict::kFailed) return;
     result.verdict = Verdict::kFailed;
-    result.reason = std::move(reason);
+    result.kind = failure.kind;
+    result.reason = std::move(failure.reason);
 }
+
+/// A call, or something around it, ended with this message.
+void fail_step(StepResult& result, std::string message) { fail_step(result, failure_of(failed(std::move(message)))); }
 
 void fail_step(StepResult& result, const Status& status) {
     if (!status.ok()) fail_step(result, status.message());
@@ -56,6 +66,12 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
 /// Whether the function makes output tensors itself: they outlive the call by right.
 bool makes_tensors(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& a) { return a.kind == ArgKind::tensors && a.is_output; });
+}
+
+int64_t elements_of(const Call& call) {
+    int64_t elements = 0;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { elements += tensor->numel(); });
+    return elements;
 }
 
 /// Of a floating tensor with elements.
@@ -132,7 +148,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     auto expected = expectations_.expected(step);
     if (!expected.ok()) return refuse_step(result, expected.error());
     actual_.clear();
-    second_reason_.clear();
+    wrong_in_second_ = {};
     words_ = step.name + " (" + std::string(row.function) + ")";
     judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
@@ -187,15 +203,15 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
         actual_.push_back({value.arg, std::move(*actual)});
     }
     // The first run's own values are the better story.
-    if (!second_reason_.empty()) fail_step(result, second_reason_);
+    fail_step(result, wrong_in_second_);
 }
 
 void StepRun::judge_integrity(Trial& trial, StepResult& result) {
     auto damage = placement_.damage();
     if (!damage.ok()) return fail_step(result, damage.error().message);
-    if (!damage->empty()) fail_step(result, damage->front());
-    if (rules_.checks.guard != Guard::kNone) fail_step(result, trial.placed.gaps_untouched(*context_));
-    fail_step(result, trial.placed.inputs_unchanged(placement_));
+    if (!damage->empty()) fail_step(result, {FailureKind::kStrayWrite, damage->front()});
+    if (rules_.checks.guard != Guard::kNone) fail_step(result, trial.placed.check_gaps(*context_));
+    fail_step(result, trial.placed.check_inputs(placement_));
 }
 
 void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result) {
@@ -206,24 +222,26 @@ void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expecte
     judge_integrity(*second, result);
     const int64_t kept = bytes_kept(*second);
     compare_pair(step, first, *second, result);
-    second_reason_ = wrong_in_second(step, expected, *second);
+    wrong_in_second_ = wrong_in_second(step, expected, *second);
     if (rules_.random) judge_random(step, first, *second, result);
     if (rules_.checks.leaks) judge_leak(step, *second, kept, result);
 }
 
-/// What is wrong with a second run that may differ from the first; empty when it is right.
-std::string StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
-    if (step.call.row->repeat != Repeat::varying) return "";
+/// What is wrong with a second run that may differ from the first.
+Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
+    if (step.call.row->repeat != Repeat::varying) return {};
     for (const ArgTensor& value : expected) {
         const OutputSpec output = *step.result_at(value.arg);
         if (!output.has_meaning) continue;
         auto actual = second.placed.host_tensor(value.arg, *context_);
-        if (!actual.ok()) return actual.error().message;
+        if (!actual.ok()) return failure_of(actual.error());
         const Comparison comparison = compare_with_sums(step, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);
-        if (!comparison.passed) return "a second run is wrong: " + name + ": " + comparison.reason;
+        if (!comparison.passed) {
+            return {comparison.kind, "a second run is wrong: " + name + ": " + comparison.reason};
+        }
     }
-    return "";
+    return {};
 }
 
 void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepResult& result) {
@@ -244,14 +262,19 @@ void StepRun::judge_random(const Step& step, Trial& first, Trial& second, StepRe
 
 void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result) {
     const bool worth_it = trial.seconds < kQuickCall_s || kept > kMuch || (kept > 0 && trial.seconds < kSlowCall_s);
-    if (!worth_it || makes_tensors(*step.call.row)) return;
+    const bool is_small = elements_of(trial.placed.call()) <= kFewElements;
+    if ((!worth_it && !is_small) || makes_tensors(*step.call.row)) return;
     int64_t least = INT64_MAX;
+    double fastest_s = trial.seconds;
     for (int i = 0; i < kLeakCalls && least > 0; ++i) {
+        if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return;
         if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);
+        fastest_s = std::min(fastest_s, trial.seconds);
         const int64_t now = bytes_kept(trial);
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }
-    if (least > 0) fail_step(result, "keeps " + std::to_string(least) + " bytes of memory at each call");
+    if (least <= 0) return;
+    fail_step(result, {FailureKind::kKeepsMemory, "keeps " + std::to_string(least) + " bytes of memory at each call"});
 }
 
 void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result) {
@@ -266,8 +289,8 @@ void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepRe
         const Dtype dtype = output->spec.dtype;
         const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
         if ((*one)->shape != (*two)->shape || (*one)->dtype != (*two)->dtype) continue;  // the values' check says it
-        const std::string wrong = compare_runs(**one, **two, poison, may_differ);
-        if (!wrong.empty()) fail_step(result, std::string(step.call.row->args()[arg].name) + ": " + wrong);
+        const Failure wrong = compare_runs(**one, **two, poison, may_differ);
+        fail_step(result, {wrong.kind, std::string(step.call.row->args()[arg].name) + ": " + wrong.reason});
     }
 }
 
@@ -296,7 +319,7 @@ void StepRun::compare_one(const Step& step, const Tensor& actual, const ArgTenso
     const std::string name(step.call.row->args()[value.arg].name);
     Comparison comparison = compare_with_sums(step, actual, value, output);
     comparison.deviation.output = name;
-    if (!comparison.passed) fail_step(result, name + ": " + comparison.reason);
+    fail_step(result, {comparison.kind, name + ": " + comparison.reason});
     if (comparison.passed && !comparison.warning.empty()) warn(result, name + ": " + comparison.warning);
     result.deviations.push_back(std::move(comparison.deviation));
     const bool searched = is_floating(output.spec.dtype) && !step.call.row->traits.zeros &&

@@ -68,7 +68,7 @@ class StepRun {
     void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
-    [[nodiscard]] std::string wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
+    [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
@@ -84,8 +84,8 @@ class StepRun {
     Context* context_;
     Chain first_chain_, chain_;  ///< of a step's first run, and of the others
     std::vector<ArgTensor> actual_;
-    std::string second_reason_;  ///< what is wrong with the second run alone
-    std::string words_;          ///< what the worker does, should it die
+    Failure wrong_in_second_;  ///< alone
+    std::string words_;        ///< what the worker does, should it die
 };
 
 }  // namespace diopi

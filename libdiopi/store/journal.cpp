@@ -73,6 +73,7 @@ Json encode(const StepResult& step) {
                  {"seconds", encode(step.seconds)},
                  {"deviations", std::move(deviations)}};
     if (!step.bundle.empty()) json["bundle"] = step.bundle;
+    if (step.kind != FailureKind::kNone) json["kind"] = name(step.kind);
     return json;
 }
 
@@ -132,6 +133,7 @@ StepResult decode_step(const Json& json) {
     step.seconds = decode(json.at("seconds"));
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
     step.bundle = json.value("bundle", "");
+    step.kind = failure_kind(json.value("kind", ""));
     return step;
 }
 
@@ -151,6 +153,7 @@ CaseResult decode_result(const Json& json) {
     }
     for (const Json& step : json.at("steps")) result.steps.push_back(decode_step(step));
     result.bundle = json.value("bundle", "");
+    result.kind = failure_kind(json.value("kind", ""));
     return result;
 }
 
@@ -230,6 +233,7 @@ std::string to_json_line(const CaseResult& result) {
                  {"steps", std::move(steps)}};
     if (!result.notes.empty()) line["notes"] = result.notes;
     if (!result.bundle.empty()) line["bundle"] = result.bundle;
+    if (result.kind != FailureKind::kNone) line["kind"] = name(result.kind);
     return dump(line);
 }
 

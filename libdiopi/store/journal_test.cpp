@@ -71,6 +71,20 @@ TEST_CASE("a line names bundles where there are any, and older lines are read wi
     CHECK(back->steps[0].bundle == result.steps[0].bundle);
 }
 
+TEST_CASE("a line tells the kind of a failure, and older lines are read without it", "[store][journal]") {
+    CaseResult result = sample("ops/a.b.1");
+    const std::string older = to_json_line(result);
+    CHECK_THAT(older, !Contains("kind"));
+    CHECK(from_json_line(older)->kind == FailureKind::kNone);
+    CHECK(from_json_line(older)->steps[0].kind == FailureKind::kNone);
+    result.kind = FailureKind::kPrinted;
+    result.steps[0].kind = FailureKind::kStrayWrite;
+    const std::string line = to_json_line(result);
+    CHECK_THAT(line, Contains("\"kind\":\"a stray write\""));
+    CHECK(from_json_line(line)->kind == FailureKind::kPrinted);
+    CHECK(from_json_line(line)->steps[0].kind == FailureKind::kStrayWrite);
+}
+
 TEST_CASE("a journal gives back what was written", "[store][journal]") {
     const TestFolder folder;
     {

@@ -23,9 +23,10 @@ struct StepResult {
     Verdict verdict = Verdict::kPassed;
     std::string reason;  ///< one line; empty when passed
     std::vector<Deviation> deviations;
-    double seconds = 0;        ///< time of the operator's call alone
-    std::string warning = {};  ///< class D between the warn and the fail bound; empty otherwise
-    std::string bundle = {};   ///< the file that replays a failure; empty without one
+    double seconds = 0;                     ///< time of the operator's call alone
+    std::string warning = {};               ///< class D between the warn and the fail bound; empty otherwise
+    std::string bundle = {};                ///< the file that replays a failure; empty without one
+    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -39,6 +40,7 @@ struct CaseResult {
     double seconds = 0;       ///< everything: inputs, reference, calls and checks
     std::string notes = {};   ///< lines for standard error, such as a memory checker's
     std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
+    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed: that of the step which the reason is of
 };
 
 }  // namespace diopi

@@ -164,8 +164,8 @@ class Score {
         for (const BlamedFunction& function : report.functions) found.push_back(function.row);
         std::ranges::sort(wanted);
         std::ranges::sort(found);
-        if (wanted != found || report.operators.end != Culprits::End::kFound || report.numbers.empty()) return false;
-        return experiment.call == SIZE_MAX || report.numbers == std::vector<size_t>{experiment.call};
+        if (wanted != found || report.function_search.end != Culprits::End::kFound || report.calls.empty()) return false;
+        return experiment.call == SIZE_MAX || report.calls == std::vector<size_t>{experiment.call};
     }
 
     static std::string title(const Experiment& experiment) {
@@ -177,9 +177,9 @@ class Score {
     }
 
     static std::string blamed(const BisectReport& report) {
-        std::string text = report.operators.reason + ":";
+        std::string text = report.function_search.reason + ":";
         for (const BlamedFunction& function : report.functions) text += " " + std::string(function.row->function);
-        return text + fmt::format("; calls {}", fmt::join(report.numbers, " "));
+        return text + fmt::format("; calls {}", fmt::join(report.calls, " "));
     }
 
     const Capture& capture_;

@@ -80,7 +80,7 @@ class FormatTest(CompareTest):
         run = self.compare("--cases", "mine.json", "--ulp")
         self.assertRegex(run.out, r"^Operator +Calls +Tensors +Differ +Cosine +Max abs diff +Max rel diff +Closer")
         # out, input, other; in place input and other: of two dtypes.
-        self.assertRegex(run.out, r"\nadd +4 +10 +0 +1\.000000 ")
+        self.assertRegex(run.out, r"\nadd\.Tensor +4 +10 +0 +1\.000000 ")
         self.assertIn("4 calls on cpu and reference: 0 of 10 tensors differ.\n", run.out)
         self.assertRegex(run.out, r"\nulp of all outputs +<=0\.5 ")
         self.assertRegex(run.out, r"\nreference +100\.00% ")

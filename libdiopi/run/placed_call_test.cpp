@@ -1,0 +1,63 @@
+#include "run/placed_call.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "cases/layout.hpp"
+#include "cases/testing.hpp"
+#include "run/case_run.hpp"
+#include "run/metered_device.hpp"
+
+namespace diopi {
+
+namespace {
+
+using testing::case_tensor;
+using testing::make_case;
+
+/// How much of the device's memory is held when each call begins.
+class HeldAtCalls final : public Interceptor {
+ public:
+    explicit HeldAtCalls(const MeteredDevice& device) : device_(&device) {}
+    Outcome around(Call& call, Context& context, const Next& next) override {
+        held.push_back(device_->allocated() - device_->freed());
+        return next(call, context);
+    }
+    std::vector<int64_t> held;
+
+ private:
+    const MeteredDevice* device_;
+};
+
+/// Gives the case an index under which the output lies with one element's room behind each of its elements.
+void slice_output(Case& c, const TensorSpec& out) {
+    const Row& row = *find_row("diopiLogSoftmax");
+    const auto is_sliced = [&] {
+        const Layout layout = layout_of(row.args()[0], out, layout_salt(c, "out", 0), c.layout);
+        return layout.extent == 2 * numel(out.shape) - 1;
+    };
+    while (!is_sliced()) ++c.index;
+}
+
+}  // namespace
+
+TEST_CASE("a second run does not hold the room between the elements of the first one's output", "[run]") {
+    const TensorSpec spec{{1025, 4096}, Dtype::float64, {}};
+    const int64_t nbytes = numel(spec.shape) * 8;
+    Case c = make_case("log_softmax", {case_tensor("input", spec.shape, spec.dtype)}, {{"dim", Param{int64_t{1}}}});
+    c.layout.strided = true;
+    slice_output(c, spec);
+    MeteredDevice device(cpu_device());
+    HeldAtCalls tool(device);
+    const Backend backend = (*find_backend("cpu"))->on(device);
+    CaseOptions options;
+    options.backend = &backend;
+    options.interceptors = {&tool};
+    const CaseResult result = run_case(c, options);
+    INFO(result.reason);
+    REQUIRE(result.verdict == Verdict::kPassed);
+    REQUIRE(tool.held.size() >= 2);
+    CHECK(tool.held[0] > 3 * nbytes);  // the output alone takes two
+    CHECK(tool.held[1] < tool.held[0] + nbytes / 2);
+}
+
+}  // namespace diopi
