@@ -968,7 +968,140 @@ def added_scaled(book, op):
                      ["input"])
 
 
+# ---- lookups, masks and triangles ----
+
+def embedding(book):
+    """padding_idx: -1 is none. Every row of a table is named by some index, and one of them often."""
+    rows = [([7, 5], [9], -1, False, None), ([4, 3], [2, 3], 2, True, None), ([3, 17], [], -1, False, None),
+            ([5, 4], [0], 1, True, None), ([6, 0], [3], -1, False, None), ([1, 1], [4], 0, False, None),
+            ([3, 33], [2, 2, 5], 0, True, None), ([4, 6], [7], -1, True, gapped)]
+    for dtype, (table, shape, padding, frequency, layout) in itertools.product(FLOATS, rows):
+        for index in (I64, I32):
+            name = f"{tag(dtype)}_{tag(index)}_{label(table)}_at_{label(shape)}" + ("_gapped" if layout else "")
+            where = {"weight": layout} if layout else None
+            args = {"padding_idx": padding, "scale_grad_byfreq": frequency, "sparse": False}
+            at = integers(shape, index, 0, table[0] - 1)
+            book.add("diopiEmbedding", name, lambda t: F.embedding(t["indices"], t["weight"]),
+                     {"weight": normal(table, dtype), "indices": at}, args, ["out"], where)
+            book.add("diopiEmbeddingBackward", name, lambda t: aten.embedding_dense_backward(
+                t["grad"], t["indices"], table[0], padding, frequency),
+                {"grad": normal([*shape, table[1]], dtype), "indices": at}, {**args, "num_weights": table[0]},
+                ["out"], {"grad": layout} if layout else None)
+    for dtype in [BOOL, *INTS, C64]:
+        book.add("diopiEmbedding", tag(dtype), lambda t: F.embedding(t["indices"], t["weight"]),
+                 {"weight": natural([4, 3], dtype), "indices": integers([5], I64, 0, 3)},
+                 {"padding_idx": -1, "scale_grad_byfreq": False, "sparse": False}, ["out"])
+
+
+LAYER_NORM = {  # shape, dims that are normalised, weight, bias, eps, layout
+    "last": ([3, 17], 1, True, True, 1e-5, None), "rows": ([2, 3, 8], 1, True, True, 1e-12, None),
+    "two_dims": ([2, 3, 4, 5], 2, True, True, 1e-3, None), "all": ([33], 1, True, True, 1e-5, None),
+    "all_of_three": ([2, 3, 4], 3, True, True, 2.0, None), "plain": ([4, 9], 1, False, False, 1e-5, None),
+    "weight_only": ([4, 6], 1, True, False, 0.0, None), "one": ([3, 1], 1, True, True, 0.5, None),
+    "no_rows": ([0, 5], 1, True, True, 1e-5, None), "wide": ([2, 70], 1, True, True, 1e-5, None),
+    "column_major": ([5, 6], 1, True, True, 1e-5, column_major),
+}
+
+
+def layer_norm(book):
+    def statistics(t, dims, eps, which):
+        return aten.native_layer_norm(t["input"], t["input"].shape[-dims:], None, None, eps)[which]
+
+    kinds = [(d, d) for d in FLOATS]
+    for (dtype, stats), (case, (shape, dims, weight, bias, eps, layout)) in itertools.product(
+            kinds, LAYER_NORM.items()):
+        stats = F32 if dtype in HALVES else stats
+        name, last = f"{tag(dtype)}_{case}", shape[-dims:]
+        leading = shape[:-dims]
+        tensors = {"input": normal(shape, dtype), "weight": normal(last, dtype) if weight else None,
+                   "bias": normal(last, dtype) if bias else None}
+        layout = {"input": layout} if layout else None
+
+        def forward(t):
+            out, mean, invstd = aten.native_layer_norm(t["input"], last, t["weight"], t["bias"], eps)
+            return out, mean.reshape(leading), invstd.reshape(leading)
+
+        def backward(t):
+            wanted = [True, weight, bias]
+            # PyTorch's kernel takes the statistics in the dtype of input, with the normalised dims.
+            mean, rstd = (t[n].reshape(leading + [1] * dims).to(t["input"].dtype) for n in ("mean", "rstd"))
+            grads = aten.native_layer_norm_backward(t["grad_output"], t["input"], last, mean, rstd, t["weight"],
+                                                    t["bias"], wanted)
+            return [g if on else None for g, on in zip(grads, wanted)]
+
+        book.add("diopiLayerNorm", name, forward, tensors, {"normalized_shape": last, "eps": eps},
+                 ["out", "save_mean", "save_invstd"], layout, {"save_mean": stats, "save_invstd": stats})
+        if 0 in shape:
+            continue
+        tensors |= {"grad_output": normal(shape, dtype)}
+        for index, saved in enumerate(["mean", "rstd"], 1):
+            tensors[saved] = derived(lambda t, i=index: statistics(t, dims, eps, i).reshape(leading), stats)
+        book.add("diopiLayerNormBackward", name, backward, tensors, {"normalized_shape": last},
+                 ["grad_input", "grad_weight", "grad_bias"], layout)
+
+
+def masked_fill(book):
+    numbers = {"float": [-100, 0.5, -INF, NAN, True], "int": [3, -2.75, True, 0], "bool": [0.25, 0, True]}
+    shapes = [([9], [9], None), ([4, 5], [5], None), ([4, 5], [4, 1], column_major), ([], [], None), ([0], [1], None),
+              ([3], [2, 3], None), ([2, 1, 4], [3, 1], None)]
+    for dtype in ALL:
+        group = "bool" if dtype == BOOL else "int" if dtype in INTS else "float"
+        for (shape, mask, layout), value in itertools.product(shapes, numbers[group]):
+            if shape != [9] and value != numbers[group][1]:
+                continue
+            name = f"{tag(dtype)}_{label(shape)}_by_{label(mask)}_{value}"
+            kind = F64 if isinstance(value, float) else BOOL if isinstance(value, bool) else I64
+            if dtype == U8 and value == -2.75:
+                continue
+            tensors = {"input": natural(shape, dtype), "mask": integers(mask, BOOL, 0, 1)}
+            with_tensor = tensors | {"value": values(value, kind)}
+            layout_of = {"input": layout} if layout else None
+            in_place = torch.broadcast_shapes(shape, mask) == torch.Size(shape)
+            for suffix in ["", "Inp"] if in_place else [""]:
+                out, method = ["input" if suffix else "out"], "masked_fill" + ("_" if suffix else "")
+                book.add(f"diopiMaskedFill{suffix}Scalar", name,
+                         lambda t: getattr(t["input"], method)(t["mask"], value), tensors, {"value": scalar(value)},
+                         out, layout_of)
+                if dtype.is_complex or dtype in INTS + [BOOL] and kind == F64:
+                    continue  # PyTorch refuses the value's dtype
+                book.add(f"diopiMaskedFill{suffix}", name,
+                         lambda t: getattr(t["input"], method)(t["mask"], t["value"]), with_tensor, {}, out, layout_of)
+
+
+def triangle(book, op):
+    """triu and tril."""
+    shapes = [([4, 5], None), ([5, 3], None), ([2, 3, 3], None), ([0, 3], None), ([3, 0], None), ([1, 1], None),
+              ([4, 6], column_major)]
+    diagonals = [0, 1, -2, 9, -9]
+    for dtype, (shape, layout), diagonal in itertools.product(ALL, shapes, diagonals):
+        if shape not in ([4, 5], [5, 3]) and diagonal != 1:
+            continue
+        name = f"{tag(dtype)}_{label(shape)}_{diagonal}"
+        tensors, layout = {"input": natural(shape, dtype)}, {"input": layout} if layout else None
+        book.add(f"diopi{op.capitalize()}", name, lambda t: getattr(torch, op)(t["input"], diagonal), tensors,
+                 {"diagonal": diagonal}, ["out"], layout)
+        if op == "triu":
+            book.add("diopiTriuInp", name, lambda t: t["input"].triu_(diagonal), tensors, {"diagonal": diagonal},
+                     ["input"], layout)
+
+
 # ---- copies and constants ----
+
+def arange(book):
+    """Floating numbers in float64, rounded once: PyTorch adds up rounded steps in its vectors."""
+    rows = [(0, 91, 13), (5, -7, -2), (0, 0, 1), (-4, 5, 1), (3, 4, 100), (True, 9, 2)]
+    for dtype, (start, end, step) in itertools.product([I8, U8, I16, I32, I64, *FLOATS], rows):
+        if dtype == U8 and min(start, end) < 0:
+            continue
+        book.add("diopiArange", f"{tag(dtype)}_{start}_{end}_{step}",
+                 lambda t: torch.arange(start, end, step, dtype=F64).to(dtype), {},
+                 {"start": scalar(start), "end": scalar(end), "step": scalar(step)}, ["out"])
+    for dtype, (start, end, step) in itertools.product(FLOATS, [(0.1, 0.5, 0.1), (2.3, 2.3, 0.5), (90, -90, -5.625),
+                                                               (-0.001, 1, 0.03125), (10, 10.5, 1)]):
+        book.add("diopiArange", f"{tag(dtype)}_{start}_{end}_{step}",
+                 lambda t: torch.arange(start, end, step, dtype=F64).to(dtype), {},
+                 {"start": scalar(start), "end": scalar(end), "step": scalar(step)}, ["out"])
+
 
 def copies(book, op):
     """copy_ into a tensor of another dtype, shape and layout; cast_dtype, which has one shape."""
@@ -1045,6 +1178,8 @@ OPERATORS = {
     **{op: lambda book, op=op: adam(book, op) for op in ("adam", "adamw")},
     "pow": pow_,
     **{f.__name__: f for f in (gelu, threshold, where, expand)},
+    **{op: lambda book, op=op: triangle(book, op) for op in ("triu", "tril")},
+    **{f.__name__: f for f in (embedding, layer_norm, masked_fill, arange)},
     **{op: lambda book, op=op: binary(book, op) for op in ("add", "sub", "mul", "div")},
     **{op: lambda book, op=op: softmax_family(book, op) for op in ("softmax", "log_softmax")},
     **{op: lambda book, op=op: reduction(book, op) for op in ("mean", "sum")},

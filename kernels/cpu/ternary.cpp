@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
 
@@ -134,15 +135,19 @@ diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return negate(ctx, "diopiNegInp", input, input);
 }
 
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    const View y = view(out);
-    const std::array ins = {view(condition), view(input), view(other)};
-    const Dtype compute = compute_dtype(promote(ins[1].dtype, ins[2].dtype), {&y, 1}, ins);
+diopiError_t choose(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& condition,
+                    const View& chosen, const View& other) {
+    const std::array ins = {condition, chosen, other};
+    const Dtype compute = compute_dtype(promote(chosen.dtype, other.dtype), {&out, 1}, ins);
     return with_wrapping_type(compute, [&]<class T>() {
         Choose<T> f;
-        return for_each_tile(ctx, "diopiWhere", {&y, 1}, ins, ternary<T>(compute, f));
+        return for_each_tile(ctx, op, {&out, 1}, ins, ternary<T>(compute, f));
     });
+}
+
+diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
+                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    return choose(ctx, "diopiWhere", view(out), view(condition), view(input), view(other));
 }
 
 }  // namespace diopi::cpu

@@ -51,6 +51,20 @@ diopiError_t kernel(Body&& body) {
 enum class Kind { kBool, kInteger, kFloating, kComplex };
 [[nodiscard]] Kind kind_of(Dtype dtype);
 
+/// Runs body(T()) with the compute type of the dtype.
+template <class Body>
+void in_kind(Dtype dtype, Body&& body) {
+    switch (kind_of(dtype)) {
+        case Kind::kComplex:
+            return body(Complex());
+        case Kind::kFloating:
+            return body(double());
+        case Kind::kInteger:
+        case Kind::kBool:
+            return body(int64_t());
+    }
+}
+
 /// What the runtime says about a tensor.
 struct View {
     ShapeView shape;

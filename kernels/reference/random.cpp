@@ -23,6 +23,38 @@ void normal(Output<double>& y, double mean, double std, uint64_t seed, uint64_t 
     }
 }
 
+/// out[i] = u_i < p(i), with u_i the i-th uniform float of the generator, which moves on by a number for each element.
+template <class Probability>
+void bernoulli(Output<double>& y, diopiGeneratorHandle_t generator, const Probability& p) {
+    if (generator == nullptr) refuse("generator is null, wanted one");
+    uint64_t seed = 0;
+    uint64_t offset = 0;
+    diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
+    for (int64_t i = 0; i < y.numel(); ++i) {
+        if (p(i) >= 0.0 && p(i) <= 1.0) continue;
+        refuse("a probability is " + std::to_string(p(i)) + ", wanted 0 to 1");
+    }
+    std::vector<float> numbers(static_cast<size_t>(y.numel()));
+    uniform_block(seed, offset, 0, std::span(numbers));
+    for (int64_t i = 0; i < y.numel(); ++i) {
+        y[i] = static_cast<double>(numbers[static_cast<size_t>(i)]) < p(i) ? 1.0 : 0.0;
+    }
+    diopiGeneratorSetSeedAndOffset(generator, seed, offset + (static_cast<uint64_t>(y.numel()) + 3) / 4 * 4);
+}
+
+/// out may be input.
+diopiError_t bernoulli_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
+    return kernel([&] {
+        const Dtype dtype = view_of(input).dtype;
+        if (kind_of(dtype) != Kind::kFloating) refuse_dtype("input", dtype, "a floating dtype");
+        const Operand<double> p(input, "input");
+        Output<double> y(out, "out");
+        require_shape("out", y.shape(), p.shape());
+        bernoulli(y, generator, [&](int64_t i) { return p[i]; });
+        y.store();
+    });
+}
+
 }  // namespace
 
 /// The offset advances by the number of elements rounded up to a multiple of 4, the words of a Philox block.
@@ -44,6 +76,25 @@ diopiError_t diopiNormalInp(diopiContextHandle_t, diopiTensorHandle_t inout, dou
         }
         y.store();
         diopiGeneratorSetSeedAndOffset(generator, seed, offset + (static_cast<uint64_t>(y.numel()) + 3) / 4 * 4);
+    });
+}
+
+diopiError_t diopiBernoulli(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiGeneratorHandle_t generator) {
+    return bernoulli_of(out, input, generator);
+}
+
+diopiError_t diopiBernoulliInp(diopiContextHandle_t, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
+    return bernoulli_of(inout, inout, generator);
+}
+
+diopiError_t diopiBernoulliScalar(diopiContextHandle_t, diopiTensorHandle_t out, double p,
+                                  diopiGeneratorHandle_t generator) {
+    return kernel([&] {
+        Output<double> y(out, "out");
+        if (!(p >= 0.0 && p <= 1.0)) refuse("p is " + std::to_string(p) + ", wanted 0 to 1");
+        bernoulli(y, generator, [=](int64_t) { return p; });
+        y.store();
     });
 }
 

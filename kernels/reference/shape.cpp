@@ -10,20 +10,6 @@ namespace diopi::reference {
 
 namespace {
 
-/// Runs body(T()) with the compute type of the dtype.
-template <class Body>
-void in_kind(Dtype dtype, Body&& body) {
-    switch (kind_of(dtype)) {
-        case Kind::kComplex:
-            return body(Complex());
-        case Kind::kFloating:
-            return body(double());
-        case Kind::kInteger:
-        case Kind::kBool:
-            return body(int64_t());
-    }
-}
-
 /// A 1-dim tensor without elements has no say in shape, whatever the others are; it is how lists were begun once.
 bool is_skipped(ShapeView shape) { return shape.size() == 1 && shape[0] == 0; }
 

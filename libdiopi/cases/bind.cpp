@@ -13,8 +13,12 @@ namespace {
 /// Parameters of a case that say something about the result, or choose the function, and are no C argument.
 constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
 
-/// Sizes that only the output tensor tells a C function.
-bool is_size_of_result(const Row& row, std::string_view param) { return row.op == "expand" && param == "size"; }
+/// What no C argument takes: sizes that only the output tensor tells, and the norm that a framework scales the rows of
+/// an embedding to by another function, diopiEmbeddingRenorm_, before it looks them up.
+bool is_beside_arguments(const Row& row, std::string_view param) {
+    return (row.op == "expand" && param == "size") ||
+           (row.op == "embedding" && (param == "max_norm" || param == "norm_type"));
+}
 
 bool is_null(const Param& param) { return std::holds_alternative<std::monostate>(param.value); }
 
@@ -38,11 +42,22 @@ bool takes_tensor(const Row& row, const CaseTensor& tensor) {
     return tensor.is_list ? arg->is_tensor_list() : arg->is_tensor();
 }
 
+/// Whether another function of the operator takes the parameter.
+bool has_partner_for(const Row& row, std::string_view param) {
+    return std::ranges::any_of(rows_of(row.op), [&](const Row* other) {
+        const Arg* arg = arg_for(*other, param);
+        return arg != nullptr && !arg->is_output;
+    });
+}
+
+/// null stands for an argument that is left out: the functions without it are meant.
 bool takes_param(const Row& row, const std::string& name, const Param& param) {
     const Arg* arg = arg_for(row, name);
-    if (arg == nullptr) return is_hint(name) || is_size_of_result(row, name);
-    if (arg->is_tensor() || arg->is_tensor_list()) return is_null(param) && arg->optional;
-    return true;
+    if (arg == nullptr) {
+        return is_hint(name) || is_beside_arguments(row, name) || (is_null(param) && has_partner_for(row, name));
+    }
+    if (is_null(param)) return arg->optional || arg->has_default;
+    return !arg->is_tensor() && !arg->is_tensor_list();
 }
 
 /// Whether only the case can give the argument: no default, no null, no count, nothing that the host fills in.
@@ -162,6 +177,21 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
     return arg.name == "output" ? forward.find("out") : -1;
 }
 
+/// A case counts it as frameworks do, from the back where it is negative; to the C function that means none.
+void count_padding_from_front(Call& call, const Case& c) {
+    const Param* given = c.param("padding_idx");
+    const Tensor* weight = call.tensor("weight");
+    if (given == nullptr || is_null(*given) || weight == nullptr || weight->rank() == 0) return;
+    auto& index = std::get<int64_t>(call["padding_idx"]);
+    if (index < 0) index += weight->shape[0];
+}
+
+/// "grad_input" of the tensor that the output is the gradient of, whatever the C function calls it; else empty.
+std::string_view gradient_word(const Arg& arg) {
+    if (!arg.is_output) return {};
+    return arg.name.starts_with("grad_") ? arg.name : arg.alias.starts_with("grad_") ? arg.alias : std::string_view();
+}
+
 }  // namespace
 
 bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
@@ -208,6 +238,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
             call.args[i] = std::move(*value);
         }
     }
+    if (row.op == "embedding" && row.variant == Variant::forward) count_padding_from_front(call, c);
     return call;
 }
 
@@ -247,6 +278,10 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward, c
             if (const Tensor* bias = forward.tensor("bias")) call.args[i] = bias->shape;
             continue;
         }
+        if (arg.name == "num_weights") {
+            call.args[i] = forward.tensor("weight")->shape[0];
+            continue;
+        }
         const int from = forward_position(*forward.row, arg, c);
         if (from >= 0) {
             call.args[i] = forward.args[static_cast<size_t>(from)];
@@ -267,8 +302,9 @@ std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, co
     std::vector<OutputSpec> specs;
     const auto args = backward.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
-        if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
-        const int of = forward.row->find(args[i].name.substr(5));
+        const std::string_view gradient = gradient_word(args[i]);
+        if (gradient.empty()) continue;
+        const int of = forward.row->find(gradient.substr(5));
         if (of < 0) continue;
         const Arg& source = forward.row->args()[static_cast<size_t>(of)];
         const Tensor* tensor = forward.tensor(source.name);

@@ -248,6 +248,31 @@ void check_bernoulli(const Sample& sample, double p, DistributionCheck& check) {
     check_share(ones, sample.n, p, "ones", check);
 }
 
+/// How many ones came beyond those that were to be expected.
+struct Excess {
+    int64_t n = 0;
+    double ones = 0, expected = 0, variance = 0;
+
+    void add(double x, double p) {
+        ++n;
+        ones += x;
+        expected += p;
+        variance += p * (1 - p);
+    }
+
+    /// Bernstein's bound, which holds for every n and any probabilities: P <= 2 exp(-d^2 / 2 / (variance + d / 3)).
+    void judge(const std::string& what, DistributionCheck& check) const {
+        if (n < kLeastSample || !check.passed) return;
+        const double distance = std::fabs(ones - expected);
+        const double bound =
+            distance == 0 ? 1 : std::min(1.0, 2 * std::exp(-distance * distance / 2 / (variance + distance / 3)));
+        check.p_value = std::min(check.p_value, bound);
+        if (bound >= kLeastPValue) return;
+        fail(check, print(ones) + " " + what + " where " + print(expected) + " are expected (" + std::to_string(n) +
+                        " values)");
+    }
+};
+
 /// Laws of a single value: standard deviation 0, or an empty interval.
 void check_constant(const Sample& sample, double value, DistributionCheck& check) {
     check_range(sample, sample.rounded(value), sample.rounded(value), false, check);
@@ -306,6 +331,31 @@ DistributionCheck check_distribution(const Tensor& actual, const Distribution& e
             check_law(sample, expected, check);
             break;
     }
+    return check;
+}
+
+DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilities) {
+    DistributionCheck check;
+    check.n = actual.numel();
+    if (actual.shape != probabilities.shape) {
+        fail(check, "shape " + to_string(actual.shape) + " where " + to_string(probabilities.shape) + " is wanted");
+    }
+    if (!check.passed || check.n == 0) return check;
+    const Sample drawn(actual);
+    const Sample share(probabilities);
+    measure(drawn, check);
+    check_range(drawn, 0, 1, true, check);
+    Excess unlikely, likely;
+    for (int64_t i = 0; i < check.n && check.passed; ++i) {
+        const double p = share.values[i];
+        if ((p <= 0 && drawn.values[i] != 0) || (p >= 1 && drawn.values[i] != 1)) {
+            fail(check,
+                 print(drawn.values[i]) + " at element " + std::to_string(i) + " where 1 has probability " + print(p));
+        }
+        (p < 0.5 ? unlikely : likely).add(drawn.values[i], p);
+    }
+    unlikely.judge("ones among elements of probability below 0.5", check);
+    likely.judge("ones among elements of probability 0.5 and above", check);
     return check;
 }
 

@@ -41,6 +41,11 @@ inline constexpr int64_t kLeastSample = 20;
 /// over the interval that rounds to it, always in the same way, so that ties and coarse steps do not count as misfit.
 [[nodiscard]] DistributionCheck check_distribution(const Tensor& actual, const Distribution& expected);
 
+/// Draws of 1 with a probability of its own for each element, else 0: `probabilities` has the shape of `actual`, any
+/// floating dtype and host memory. The sum, and the sums of the likely and of the unlikely elements alone, agree with
+/// their probabilities; what is certain comes so.
+[[nodiscard]] DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilities);
+
 /// Dropout in training: each element of `output` is 0, or input / (1 - p) to two ulp, and the share of zeros agrees
 /// with `p`. Both tensors of one shape and floating dtype, host memory, any strides.
 [[nodiscard]] DistributionCheck check_dropout(const Tensor& output, const Tensor& input, double p);

@@ -29,8 +29,10 @@ namespace infer_rules {
 
 namespace {
 
-/// Arguments that are broadcast to the result; all but the condition, which comes last, have a say in its dtype.
-constexpr std::string_view kBroadcast[] = {"input", "other", "exponent", "tensor1", "tensor2", "condition"};
+/// Arguments that are broadcast to the result; all but what only chooses, which comes last, have a say in its dtype.
+constexpr std::string_view kBroadcast[] = {"input", "other", "exponent", "tensor1", "tensor2", "condition", "mask"};
+
+bool only_chooses(std::string_view arg) { return arg == "condition" || arg == "mask"; }
 
 /// A tensor that stands for a result so far.
 Tensor described(TensorSpec spec) {
@@ -41,14 +43,14 @@ Tensor described(TensorSpec spec) {
 }
 
 /// Broadcasts the spec with one more tensor; false when that is not possible.
-bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, bool is_condition) {
+bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, bool chooses) {
     if (!spec) {
         spec = TensorSpec{tensor.shape, tensor.dtype, {}};
         return true;
     }
     std::optional<Shape> shape = broadcast_shapes(spec->shape, tensor.shape);
     if (!shape) return false;
-    const Dtype dtype = is_condition ? spec->dtype : result_type(described(*spec), tensor);
+    const Dtype dtype = chooses ? spec->dtype : result_type(described(*spec), tensor);
     spec = TensorSpec{std::move(*shape), dtype, {}};
     return true;
 }
@@ -63,7 +65,7 @@ Result<TensorSpec> combined(const Call& call) {
         const Tensor* tensor = call.tensor(arg);
         if (tensor == nullptr) continue;
         const std::string so_far = spec ? to_string(spec->shape) : "";
-        if (join(spec, *tensor, arg == "condition")) continue;
+        if (join(spec, *tensor, only_chooses(arg))) continue;
         return contradiction(call, "input " + so_far + " and " + std::string(arg) + " " + to_string(tensor->shape) +
                                        " do not broadcast");
     }

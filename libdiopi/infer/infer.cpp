@@ -56,6 +56,8 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
             return convolution(call, hints);
         case ShapeRule::batch_norm:
             return batch_norm(call, hints);
+        case ShapeRule::layer_norm:
+            return layer_norm(call, hints);
         case ShapeRule::max_pool:
             return max_pool(call, hints);
         case ShapeRule::adaptive_pool:
@@ -84,6 +86,10 @@ Specs apply_rule(Call& call, const ResultHints& hints) {
             return expand(call, hints);
         case ShapeRule::copy:
             return copy(call, hints);
+        case ShapeRule::arange:
+            return arange(call, hints);
+        case ShapeRule::embedding:
+            return embedding(call, hints);
     }
     return internal_error("a shape rule without a function");
 }

@@ -17,6 +17,7 @@ Specs broadcast_div(Call& call, const ResultHints& hints);
 Specs convolution(Call& call, const ResultHints& hints);
 // norm.cpp
 Specs batch_norm(Call& call, const ResultHints& hints);
+Specs layer_norm(Call& call, const ResultHints& hints);
 // pool.cpp
 Specs max_pool(Call& call, const ResultHints& hints);
 Specs adaptive_pool(Call& call, const ResultHints& hints);
@@ -36,6 +37,9 @@ Specs cat(Call& call, const ResultHints& hints);
 Specs sized(Call& call, const ResultHints& hints);
 Specs expand(Call& call, const ResultHints& hints);
 Specs copy(Call& call, const ResultHints& hints);
+Specs arange(Call& call, const ResultHints& hints);
+// index.cpp
+Specs embedding(Call& call, const ResultHints& hints);
 // gradients.cpp
 Specs gradients(Call& call, const ResultHints& hints);
 

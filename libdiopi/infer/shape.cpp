@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "infer/rules.hpp"
 
@@ -70,6 +71,48 @@ Specs expand(Call& call, const ResultHints& hints) {
         return contradiction(call, "input " + to_string(input.shape) + " cannot be expanded to " + to_string(shape));
     }
     return one(call, "out", {std::move(shape), input.dtype, {}});
+}
+
+namespace {
+
+/// Without its fraction.
+int64_t whole(const Scalar& number) {
+    return is_floating(number.dtype) ? static_cast<int64_t>(std::clamp(number.real, -0x1p62, 0x1p62)) : number.integer;
+}
+
+/// ceil((end - start) / step) of whole numbers; nothing when step leads away from end or the count is beyond any
+/// tensor.
+std::optional<int64_t> whole_steps(int64_t start, int64_t end, int64_t step) {
+    int64_t span = 0;
+    if (step == 0 || step == INT64_MIN || __builtin_sub_overflow(end, start, &span) || span == INT64_MIN) return {};
+    if (span != 0 && (span < 0) != (step < 0)) return {};
+    return span / step + (span % step != 0 ? 1 : 0);
+}
+
+std::optional<int64_t> steps(double start, double end, double step) {
+    const double count = std::ceil((end - start) / step);
+    if (!(count >= 0 && count < 0x1p62)) return {};
+    return static_cast<int64_t>(count);
+}
+
+}  // namespace
+
+/// As many elements as it takes to get from start to end. Source: torch.arange; one floating number makes the result
+/// float32 unless the case wants another dtype, and whole ones lose their fraction first for an integer result.
+Specs arange(Call& call, const ResultHints& hints) {
+    const auto& start = std::get<Scalar>(call["start"]);
+    const auto& end = std::get<Scalar>(call["end"]);
+    const auto& step = std::get<Scalar>(call["step"]);
+    const bool floating = is_floating(start.dtype) || is_floating(end.dtype) || is_floating(step.dtype);
+    const Dtype dtype = hints.dtype.value_or(floating ? Dtype::float32 : Dtype::int64);
+    const auto count = is_floating(dtype) ? steps(start.as_double(), end.as_double(), step.as_double())
+                                          : whole_steps(whole(start), whole(end), whole(step));
+    if (!count) {
+        return contradiction(call, "step " + std::to_string(step.as_double()) + " does not lead from start " +
+                                       std::to_string(start.as_double()) + " to end " +
+                                       std::to_string(end.as_double()));
+    }
+    return one(call, "out", {{*count}, dtype, {}});
 }
 
 /// The source broadcasts to the tensor that it is written into.

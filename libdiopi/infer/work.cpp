@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -163,6 +164,7 @@ struct Untouched {
 constexpr Untouched kUnread[] = {
     {"diopiFill", "input", ""},
     {"diopiNormalInp", "inout", ""},
+    {"diopiBernoulliScalar", "out", ""},
     {"diopiMaxPool2dBackward", "input", ""},
     {"diopiAdaptiveAvgPool2dBackward", "input", ""},
     {"diopiConvolution2dBackward", "input", "grad_weight"},
@@ -195,10 +197,28 @@ double distinct_bytes(const Tensor& tensor) {
     return elements * static_cast<double>(size_of(tensor.dtype));
 }
 
-/// A lookup by target: of the input, one element for each of them is read.
-bool gathers(const Call& call, const Arg& arg) {
-    const bool is_nll = call.row->op == "nll_loss" || call.row->op == "nll_loss_v2";
-    return is_nll && call.row->variant == Variant::forward && arg.name == "input";
+/// Elements of the last two dims of a tensor that lie in one triangle with the diagonal.
+double triangle_of(const Tensor& tensor, bool upper, int64_t diagonal) {
+    const int64_t rows = tensor.rank() < 2 ? 0 : tensor.shape[tensor.shape.size() - 2], columns = last_size(tensor);
+    double kept = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+        const int64_t edge = std::clamp(row + std::clamp(diagonal, -rows, columns), int64_t{-1}, columns);
+        kept += static_cast<double>(upper ? columns - std::max<int64_t>(edge, 0) : std::min(edge + 1, columns));
+    }
+    return rows == 0 || columns == 0 ? 0 : kept * count(&tensor) / static_cast<double>(rows * columns);
+}
+
+/// Elements of an input that have to be read where these are not all: a lookup reads one for each target, or a row for
+/// each index, and of a triangle only what stays.
+std::optional<double> elements_read(const Call& call, const Arg& arg, const Tensor& tensor) {
+    const std::string_view op = call.row->op;
+    const bool forward = call.row->variant == Variant::forward;
+    if ((op == "nll_loss" || op == "nll_loss_v2") && forward && arg.name == "input") return count(call, "target");
+    if (op == "embedding" && forward && arg.name == "weight") return std::min(count(call, "out"), count(&tensor));
+    if ((op == "triu" || op == "tril") && forward && arg.name == "input") {
+        return triangle_of(tensor, op == "triu", call.integer("diagonal"));
+    }
+    return std::nullopt;
 }
 
 double bytes_of(const Call& call) {
@@ -207,8 +227,8 @@ double bytes_of(const Call& call) {
     for_each_tensor(call, [&](const Place& place, const TensorPtr& operand) {
         const Arg& arg = place.arg;
         const Tensor& tensor = *operand;
-        const double own = gathers(call, arg) ? count(call, "target") * static_cast<double>(size_of(tensor.dtype))
-                                              : distinct_bytes(tensor);
+        const std::optional<double> part = elements_read(call, arg, tensor);
+        const double own = part ? *part * static_cast<double>(size_of(tensor.dtype)) : distinct_bytes(tensor);
         const bool writes = place.is_written() && !is_listed(kUnwritten, call, arg);
         const bool is_new = tensor.data() == nullptr || read.insert(tensor.data()).second;
         const bool reads = place.is_read() && is_new && !is_listed(kUnread, call, arg);

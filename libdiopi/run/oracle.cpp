@@ -11,8 +11,17 @@ namespace diopi {
 
 namespace {
 
-/// Numbers act in the dtype of the operation: a float32 or half operation has rounded them to float32 first.
+bool takes_tensors(const Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (!call.row->args()[i].is_output && std::holds_alternative<TensorPtr>(call.args[i])) return true;
+    }
+    return false;
+}
+
+/// Numbers act in the dtype of the operation: a float32 or half operation on tensors has rounded them to float32 first.
+/// What is made of numbers alone (arange) is rounded in the end only.
 bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& outputs) {
+    if (!takes_tensors(call)) return false;
     bool any = false;
     const auto look = [&](Dtype dtype) {
         if (dtype == Dtype::float64 || dtype == Dtype::complex128) return false;

@@ -1,6 +1,7 @@
 #include "run/random_check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "check/distribution.hpp"
@@ -10,17 +11,20 @@ namespace diopi {
 
 namespace {
 
-/// The law of a function's result and the arguments that are its parameters. The result is written and not read, even
-/// where it is an in-out argument.
+/// The law of a function's result and the arguments that are its parameters: numbers, or a tensor with one for each
+/// element.
 struct LawRow {
     std::string_view function;
     std::string_view output;
     Law law;
-    std::string_view a, b;
+    std::string_view a, b;  ///< b may be empty
 };
 
 constexpr LawRow kLaws[] = {
     {"diopiNormalInp", "inout", Law::kNormal, "mean", "std"},
+    {"diopiBernoulli", "out", Law::kBernoulli, "input", ""},
+    {"diopiBernoulliInp", "inout", Law::kBernoulli, "inout", ""},
+    {"diopiBernoulliScalar", "out", Law::kBernoulli, "p", ""},
 };
 
 const LawRow* find_law(const Row& row) {
@@ -41,6 +45,20 @@ bool same_elements(const Tensor& a, const Tensor& b) {
     return same;
 }
 
+/// Whether the sample follows the law whose parameters stand in the call, as it was before it ran.
+DistributionCheck check_against(const LawRow& row, const Call& call, const Tensor& drawn) {
+    if (const Tensor* each = call.tensor(row.a)) return check_bernoulli(drawn, *each);
+    const double b = row.b.empty() ? 0 : std::get<double>(call[row.b]);
+    return check_distribution(drawn, {row.law, std::get<double>(call[row.a]), b});
+}
+
+/// Whether two samples of numbers of which there are but two may well be equal.
+bool may_agree(const LawRow& row, const DistributionCheck& check) {
+    if (row.law != Law::kBernoulli) return false;
+    const double each = std::max(0.0, 1 - 2 * check.deviation * check.deviation);
+    return std::pow(each, static_cast<double>(check.n)) > kLeastPValue * kLeastPValue;
+}
+
 /// What the step's generator held before any call.
 const Generator* state_before(const Step& step) {
     for (const Value& value : step.call.args) {
@@ -53,7 +71,7 @@ const Generator* state_before(const Step& step) {
 
 bool draws_into(const Row& row, std::string_view arg) {
     const LawRow* law = find_law(row);
-    return law != nullptr && law->output == arg;
+    return law != nullptr && law->output == arg && law->a != arg;
 }
 
 Failure check_random(const Step& step, const RandomRuns& runs, Context& context) {
@@ -76,12 +94,11 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     if (!same_elements(*drawn[0], *drawn[1])) {
         return {FailureKind::kNotRepeatable, "two runs from the same generator state gave different numbers"};
     }
-    const Distribution law{row->law, std::get<double>(step.call[row->a]), std::get<double>(step.call[row->b])};
-    const DistributionCheck check = check_distribution(*drawn[0], law);
+    const DistributionCheck check = check_against(*row, step.call, *drawn[0]);
     if (!check.passed) return {FailureKind::kDistribution, check.reason};
     // A few numbers of a coarse dtype may agree by chance, and a law of one value has no other.
     if (check.n < kLeastSample || check.deviation == 0) return {};
-    if (same_elements(*drawn[0], *drawn[2])) {
+    if (!may_agree(*row, check) && same_elements(*drawn[0], *drawn[2])) {
         return {FailureKind::kError, "a generator with another seed gave the same numbers"};
     }
     const Generator* before = state_before(step);

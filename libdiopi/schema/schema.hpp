@@ -70,6 +70,7 @@ enum class ShapeRule {
     broadcast_div,
     convolution,
     batch_norm,
+    layer_norm,
     max_pool,
     adaptive_pool,
     linear,
@@ -83,7 +84,9 @@ enum class ShapeRule {
     cat,
     sized,
     expand,
-    copy
+    copy,
+    arange,
+    embedding
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.

@@ -1,0 +1,251 @@
+/// Normalisation of rows. Sums over a row in vectors of the compute type, joined in double; sums over the rows, which
+/// the gradients of weight and bias are, in double for blocks of columns.
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/gemm_vector.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
+#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/operators.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// Columns that one thread sums up together.
+constexpr int64_t kColumnBlock = 128;
+
+/// A tensor as `count` rows of `size` elements.
+struct RowShape {
+    int64_t count = 1, size = 1;
+    [[nodiscard]] int64_t numel() const { return count * size; }
+};
+
+diopiError_t read_shape(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
+    if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
+    const bool fits = !normalized.empty() && normalized.size() <= x.shape.size();
+    if (!fits || !std::ranges::equal(x.shape.last(normalized.size()), normalized)) {
+        return wrong_shape(op, "input", x.shape, "one that ends in normalized_shape " + to_string(normalized));
+    }
+    rows = {numel(x.shape.first(x.shape.size() - normalized.size())), numel(normalized)};
+    return diopiSuccess;
+}
+
+/// A parameter or its gradient has the normalised shape; null is allowed.
+diopiError_t check_affine(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
+                          ShapeView normalized) {
+    if (tensor == nullptr || std::ranges::equal(view(tensor).shape, normalized)) return diopiSuccess;
+    return wrong_shape(op, argument, view(tensor).shape, to_string(normalized));
+}
+
+/// A statistic has one number for each row.
+diopiError_t check_per_row(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
+                           const RowShape& rows) {
+    if (tensor == nullptr || view(tensor).numel == rows.count) return diopiSuccess;
+    return wrong_shape(op, argument, view(tensor).shape, std::to_string(rows.count) + " elements, one for each row");
+}
+
+template <class T>
+struct Statistics {
+    T mean, scale, shift;  ///< (x - mean) * scale + shift: what rounding the mean took away is added behind
+    double exact_mean, invstd;
+};
+
+template <class T>
+Statistics<T> statistics(const T* x, int64_t n, double eps) {
+    const auto count = static_cast<double>(n);
+    const double exact = sum_of<T>(n, [=](int64_t i, int64_t m) { return load_up_to(x + i, m); }) / count;
+    const T mean = static_cast<T>(exact);
+    const Vector<T> centre = spread(mean);
+    const double squares = sum_of<T>(n, [=](int64_t i, int64_t m) {
+        const Vector<T> d = load_up_to(x + i, m, mean) - centre;
+        return d * d;
+    });
+    const double invstd = 1 / std::sqrt(squares / count + eps);
+    const double rest = (static_cast<double>(mean) - exact) * invstd;
+    return {mean, static_cast<T>(invstd), static_cast<T>(std::isfinite(rest) ? rest : 0), exact, invstd};
+}
+
+/// `values`, or `n` times a number where there are none.
+template <class T>
+const T* values_or(const T* values, T* room, int64_t n, T number) {
+    if (values != nullptr) return values;
+    std::fill_n(room, n, number);
+    return room;
+}
+
+struct Forward {
+    RowShape rows;
+    diopiConstTensorHandle_t weight, bias;
+    double eps;
+};
+
+template <class T>
+diopiError_t forward(diopiContextHandle_t ctx, const Forward& a, const View& input, const View& out,
+                     diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd) {
+    const int64_t n = a.rows.size;
+    Staging staging(ctx);
+    const auto* x = staging.in<T>(input);
+    const auto* given_weight = staging.in<T>(a.weight);
+    const auto* given_bias = staging.in<T>(a.bias);
+    auto* y = staging.out<T>(out);
+    auto* mean = staging.out<double>(save_mean);
+    auto* invstd = staging.out<double>(save_invstd);
+    auto* room = staging.buffer<T>(2 * n);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const T* weight = values_or(given_weight, room, n, T{1});
+    const T* bias = values_or(given_bias, room + n, n, T{0});
+    parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) {
+            const T* from = x + r * n;
+            T* to = y + r * n;
+            const Statistics<T> s = statistics(from, n, a.eps);
+            for (int64_t i = 0; i < n; ++i) to[i] = ((from[i] - s.mean) * s.scale + s.shift) * weight[i] + bias[i];
+            if (mean != nullptr) mean[r] = s.exact_mean;
+            if (invstd != nullptr) invstd[r] = s.invstd;
+        }
+    });
+    return staging.finish();
+}
+
+/// What a row's gradient is made of.
+template <class T>
+struct RowGradient {
+    const T* g;
+    const T* x;
+    const T* weight;
+    int64_t n;
+    T mean, rstd;
+
+    /// grad = rstd * (h - average(h) - xhat * average(h * xhat)), h = g * weight.
+    void run(T* grad) const {
+        const auto count = static_cast<double>(n);
+        const Vector<T> centre = spread(mean), scale = spread(rstd);
+        const auto h = [&](int64_t i, int64_t m) { return load_up_to(g + i, m) * load_up_to(weight + i, m); };
+        const double sum = sum_of<T>(n, h);
+        const double product = sum_of<T>(
+            n, [&](int64_t i, int64_t m) { return h(i, m) * ((load_up_to(x + i, m, mean) - centre) * scale); });
+        const T average = static_cast<T>(sum / count), slope = static_cast<T>(product / count);
+        for (int64_t i = 0; i < n; ++i) {
+            grad[i] = rstd * (g[i] * weight[i] - average - (x[i] - mean) * rstd * slope);
+        }
+    }
+};
+
+/// The sums over the rows of g * xhat and of g, for `width` columns from `column` on; each may be null.
+template <class T>
+void column_sums(const RowShape& rows, int64_t column, int64_t width, const T* g, const T* x, const double* mean,
+                 const double* rstd, double* products, double* sums) {
+    if (products != nullptr) std::fill_n(products + column, width, 0.0);
+    if (sums != nullptr) std::fill_n(sums + column, width, 0.0);
+    for (int64_t r = 0; r < rows.count; ++r) {
+        const T *gr = g + r * rows.size, *xr = x + r * rows.size;
+        const double m = mean[r], scale = rstd[r];
+        for (int64_t c = column; products != nullptr && c < column + width; ++c) {
+            products[c] += static_cast<double>(gr[c]) * ((static_cast<double>(xr[c]) - m) * scale);
+        }
+        for (int64_t c = column; sums != nullptr && c < column + width; ++c) sums[c] += static_cast<double>(gr[c]);
+    }
+}
+
+struct Backward {
+    RowShape rows;
+    diopiTensorHandle_t grad_input, grad_weight, grad_bias;
+    diopiConstTensorHandle_t weight, mean, rstd;
+};
+
+template <class T>
+diopiError_t backward(diopiContextHandle_t ctx, const Backward& a, const View& grad_output, const View& input) {
+    const int64_t n = a.rows.size;
+    Staging staging(ctx);
+    const auto* g = staging.in<T>(grad_output);
+    const auto* x = staging.in<T>(input);
+    const auto* given_weight = staging.in<T>(a.weight);
+    const auto* mean = staging.in<double>(a.mean);
+    const auto* rstd = staging.in<double>(a.rstd);
+    auto* gx = staging.out<T>(a.grad_input);
+    auto* gw = staging.out<double>(a.grad_weight);
+    auto* gb = staging.out<double>(a.grad_bias);
+    auto* room = staging.buffer<T>(n);
+    if (staging.error() != diopiSuccess) return staging.error();
+    if (gx != nullptr) {
+        const T* weight = values_or(given_weight, room, n, T{1});
+        parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
+            for (int64_t r = first; r < last; ++r) {
+                const RowGradient<T> row{
+                    g + r * n, x + r * n, weight, n, static_cast<T>(mean[r]), static_cast<T>(rstd[r])};
+                row.run(gx + r * n);
+            }
+        });
+    }
+    if (gw != nullptr || gb != nullptr) {
+        const int64_t blocks = (n + kColumnBlock - 1) / kColumnBlock;
+        parallel_for(blocks, 4 * a.rows.count * kColumnBlock, [&](int64_t first, int64_t last) {
+            for (int64_t at = first * kColumnBlock; at < std::min(n, last * kColumnBlock); at += kColumnBlock) {
+                column_sums(a.rows, at, std::min(kColumnBlock, n - at), g, x, mean, rstd, gw, gb);
+            }
+        });
+    }
+    return staging.finish();
+}
+
+/// The number of a call without elements; null is allowed.
+diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors, double value) {
+    for (const diopiTensorHandle_t tensor : tensors) {
+        if (tensor == nullptr) continue;
+        if (const diopiError_t error = fill(ctx, view(tensor), value); error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
+ShapeView list_of(diopiSize_t size) { return {size.data, static_cast<size_t>(size.len)}; }
+
+}  // namespace
+
+diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                            diopiSize_t normalized_shape, double eps) {
+    constexpr std::string_view kOp = "diopiLayerNorm";
+    const View x = view(input), y = view(out);
+    const ShapeView normalized = list_of(normalized_shape);
+    Forward a{{}, weight, bias, eps};
+    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
+    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(kOp, "out", y.shape, to_string(x.shape));
+    for (const diopiError_t error :
+         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "bias", bias, normalized),
+          check_per_row(kOp, "save_mean", save_mean, a.rows), check_per_row(kOp, "save_invstd", save_invstd, a.rows)}) {
+        if (error != diopiSuccess) return error;
+    }
+    if (x.numel == 0) return fill_all(ctx, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
+    const auto run = x.dtype == Dtype::float64 ? forward<double> : forward<float>;
+    return run(ctx, a, x, y, save_mean, save_invstd);
+}
+
+diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
+                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
+                                    diopiSize_t normalized_shape) {
+    constexpr std::string_view kOp = "diopiLayerNormBackward";
+    const View x = view(input), g = view(grad_output);
+    const ShapeView normalized = list_of(normalized_shape);
+    Backward a{{}, grad_input, grad_weight, grad_bias, weight, mean, rstd};
+    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
+    if (!std::ranges::equal(g.shape, x.shape)) return wrong_shape(kOp, "grad_output", g.shape, to_string(x.shape));
+    if (grad_input != nullptr && !std::ranges::equal(view(grad_input).shape, x.shape)) {
+        return wrong_shape(kOp, "grad_input", view(grad_input).shape, to_string(x.shape));
+    }
+    for (const diopiError_t error :
+         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "grad_weight", grad_weight, normalized),
+          check_affine(kOp, "grad_bias", grad_bias, normalized), check_per_row(kOp, "mean", mean, a.rows),
+          check_per_row(kOp, "rstd", rstd, a.rows)}) {
+        if (error != diopiSuccess) return error;
+    }
+    if (x.numel == 0) return fill_all(ctx, {grad_weight, grad_bias}, 0);
+    const auto run = x.dtype == Dtype::float64 ? backward<double> : backward<float>;
+    return run(ctx, a, g, x);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,58 @@
+/// One value where a mask says so: where with a number in the dtype of input.
+#include "kernels/cpu/choose.hpp"
+#include "kernels/cpu/operators.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// A 0-dim view of one element.
+View element(void* data, Dtype dtype) {
+    View v;
+    v.data = static_cast<std::byte*>(data);
+    v.dtype = dtype;
+    v.numel = 1;
+    return v;
+}
+
+diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, const View& value) {
+    const View x = view(input), is = view(mask);
+    if (is.dtype != Dtype::boolean) return unsupported(op, "mask", is.dtype, "bool");
+    if (value.rank() != 0) return wrong_shape(op, "value", value.shape, "(): one number");
+    alignas(16) std::byte bytes[16]{};
+    const View converted = element(bytes, x.dtype);
+    copy(value, converted);
+    return choose(ctx, op, view(out), is, converted, x);
+}
+
+diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, diopiScalar_t value) {
+    const bool floating = is_floating(from_c(value.stype));
+    const View number = floating ? element(&value.fval, Dtype::float64) : element(&value.ival, Dtype::int64);
+    return fill_masked(ctx, op, out, input, mask, number);
+}
+
+}  // namespace
+
+diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t mask, diopiConstTensorHandle_t value) {
+    return fill_masked(ctx, "diopiMaskedFill", out, input, mask, view(value));
+}
+
+diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t mask,
+                                diopiConstTensorHandle_t value) {
+    return fill_masked(ctx, "diopiMaskedFillInp", input, input, mask, view(value));
+}
+
+diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
+    return fill_masked(ctx, "diopiMaskedFillScalar", out, input, mask, *value);
+}
+
+diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                      diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
+    return fill_masked(ctx, "diopiMaskedFillInpScalar", input, input, mask, *value);
+}
+
+}  // namespace diopi::cpu

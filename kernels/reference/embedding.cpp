@@ -1,0 +1,80 @@
+/// Rows of a table by their numbers.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/reference/operand.hpp"
+#include "kernels/reference/operators.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// Numbers of rows, none of which lies outside a table of `count` rows.
+Operand<int64_t> row_numbers(diopiConstTensorHandle_t indices, int64_t count) {
+    const Dtype dtype = view_of(indices).dtype;
+    if (dtype != Dtype::int64 && dtype != Dtype::int32) refuse_dtype("indices", dtype, "int32 or int64");
+    Operand<int64_t> rows(indices, "indices");
+    for (int64_t i = 0; i < rows.numel(); ++i) {
+        if (rows[i] >= 0 && rows[i] < count) continue;
+        refuse("indices holds " + std::to_string(rows[i]) + ", wanted 0 to " + std::to_string(count - 1) +
+               ": there are " + std::to_string(count) + " rows");
+    }
+    return rows;
+}
+
+/// The shape of indices with the rows' size behind it.
+Shape shape_of_rows(const Operand<int64_t>& rows, int64_t size) {
+    Shape shape(rows.shape().begin(), rows.shape().end());
+    shape.push_back(size);
+    return shape;
+}
+
+template <class T>
+void look_up(diopiTensorHandle_t out, diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices) {
+    const Operand<T> table(weight, "weight");
+    if (table.rank() != 2) refuse("weight has shape " + to_string(table.shape()) + ", wanted 2 dimensions");
+    const Operand<int64_t> rows = row_numbers(indices, table.size(0));
+    const int64_t size = table.size(1);
+    Output<T> y(out, "out");
+    require_shape("out", y.shape(), shape_of_rows(rows, size));
+    for (int64_t i = 0; i < rows.numel(); ++i) std::copy_n(table.data() + rows[i] * size, size, y.data() + i * size);
+    y.store();
+}
+
+}  // namespace
+
+/// out[i] = weight[indices[i]]; what concerns the gradient only is not looked at.
+diopiError_t diopiEmbedding(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
+                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
+    return kernel([&] { in_kind(view_of(weight).dtype, [&](auto t) { look_up<decltype(t)>(out, weight, indices); }); });
+}
+
+/// out[r] = sum of grad[i] over all i with indices[i] = r, by the frequency of r divided by their number; 0 for rows
+/// that indices does not name and for padding_idx.
+diopiError_t diopiEmbeddingBackward(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
+                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
+                                    bool scale_grad_byfreq, bool sparse) {
+    return kernel([&] {
+        if (sparse) refuse("sparse is true, wanted false: out is a dense tensor");
+        const Operand<int64_t> rows = row_numbers(indices, num_weights);
+        const Operand<double> g(grad, "grad");
+        Output<double> gw(out, "out", Output<double>::Start::kZero);
+        if (gw.rank() != 2) refuse("out has shape " + to_string(gw.shape()) + ", wanted (num_weights, dim)");
+        const int64_t size = gw.size(1);
+        require_shape("out", gw.shape(), Shape{num_weights, size});
+        require_shape("grad", g.shape(), shape_of_rows(rows, size));
+        std::vector<int64_t> times(static_cast<size_t>(num_weights), 0);
+        for (int64_t i = 0; i < rows.numel(); ++i) {
+            if (rows[i] == padding_idx) continue;
+            ++times[static_cast<size_t>(rows[i])];
+            for (int64_t k = 0; k < size; ++k) gw[rows[i] * size + k] += g[i * size + k];
+        }
+        for (int64_t r = 0; scale_grad_byfreq && r < num_weights; ++r) {
+            const auto count = static_cast<double>(std::max<int64_t>(times[static_cast<size_t>(r)], 1));
+            for (int64_t k = 0; k < size; ++k) gw[r * size + k] /= count;
+        }
+        gw.store();
+    });
+}
+
+}  // namespace diopi::reference

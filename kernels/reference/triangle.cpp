@@ -1,0 +1,46 @@
+/// Upper and lower triangles of matrices.
+#include "kernels/reference/operand.hpp"
+#include "kernels/reference/operators.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// out = input where keeps(column - row), else 0, for every matrix of the last two dimensions.
+template <class T, class Keeps>
+void mask_matrices(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Keeps& keeps) {
+    const Operand<T> x(input, "input");
+    if (x.rank() < 2) refuse("input has shape " + to_string(x.shape()) + ", wanted 2 dimensions or more");
+    Output<T> y(out, "out");
+    require_shape("out", y.shape(), x.shape());
+    const int64_t rows = x.size(x.rank() - 2), columns = x.size(x.rank() - 1);
+    for (int64_t at = 0; at < x.numel(); ++at) {
+        const int64_t column = at % columns, row = at / columns % rows;
+        y[at] = keeps(column - row) ? x[at] : T(0);
+    }
+    y.store();
+}
+
+template <class Keeps>
+diopiError_t triangle(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Keeps& keeps) {
+    return kernel(
+        [&] { in_kind(view_of(input).dtype, [&](auto t) { mask_matrices<decltype(t)>(out, input, keeps); }); });
+}
+
+}  // namespace
+
+diopiError_t diopiTriu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       int64_t diagonal) {
+    return triangle(out, input, [=](int64_t above) { return above >= diagonal; });
+}
+
+diopiError_t diopiTriuInp(diopiContextHandle_t, diopiTensorHandle_t input, int64_t diagonal) {
+    return triangle(input, input, [=](int64_t above) { return above >= diagonal; });
+}
+
+diopiError_t diopiTril(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       int64_t diagonal) {
+    return triangle(out, input, [=](int64_t above) { return above <= diagonal; });
+}
+
+}  // namespace diopi::reference
