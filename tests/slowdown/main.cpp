@@ -158,6 +158,9 @@ Result<std::vector<Case>> choose(int count) {
     return chosen;
 }
 
+/// So many runs are held to one baseline, then comes another.
+constexpr int kRunsOfBaseline = 5;
+
 class Score {
  public:
     explicit Score(const Options& options) : options_(options), random_(options.seed) {}
@@ -187,19 +190,18 @@ class Score {
     Status find_planted() {
         auto cases = choose(options_.planted_calls);
         if (!cases.ok()) return cases.status();
-        g_plan = {};
-        auto base = measure(*cases, options_.planted_seconds);
-        if (!base.ok()) return base.status();
+        std::optional<Profile> base;
         for (int i = 0; i < options_.runs && !interrupted(); ++i) {
+            if (i % kRunsOfBaseline == 0) {
+                auto made = measure(*cases, options_.planted_seconds);
+                if (!made.ok()) return made.status();
+                base = std::move(*made);
+            }
             const size_t target = plant(*base);
-            auto now = measure(*cases, options_.planted_seconds);
+            const auto now = measure(*cases, options_.planted_seconds);
             g_plan = {};
             if (!now.ok()) return now.status();
             if (Status s = judge(*base, *now, target); !s.ok()) return s;
-            // The next run is held to one that nobody made slower.
-            if (i + 1 == options_.runs) break;
-            base = measure(*cases, options_.planted_seconds);
-            if (!base.ok()) return base.status();
         }
         return {};
     }
