@@ -33,7 +33,7 @@ namespace {
 struct CompareFlags {
     CommonOptions common;
     SimFlags sim;
-    std::string against = "reference";
+    std::string against = "reference", against_dtype;
     std::string capture, with;
     std::vector<std::string> tolerances;
     std::string format = "table";
@@ -114,11 +114,19 @@ Status check_outputs(const CompareFlags& flags) {
                                  error ? error.message() : "permission denied"));
 }
 
+/// The floating dtypes of tensors that a library computes in.
+const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32", "float64"};
+
 /// Options that say nothing about what is compared would be taken for ones that do.
 Status check_combination(const CompareFlags& flags) {
     const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty();
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
         return bad_input("a capture is compared whole; leave out --fname and --filter-dtype, which choose cases");
+    }
+    if (!flags.with.empty() && !flags.against_dtype.empty()) {
+        return bad_input(
+            "--against-dtype is what --against computes in, and --with runs nothing; leave it out: kept "
+            "values of two floating dtypes are cast to the wider one by themselves");
     }
     const std::string_view calls = flags.ulp ? "--ulp" : flags.dump > 0 ? "--dump" : flags.overflow ? "--overflow" : "";
     if (flags.with.empty() || calls.empty()) return {};
@@ -176,6 +184,7 @@ class CompareCommand {
         options.backend = &target_.backend();
         options.sim = target_.sim();
         options.against = &against_;
+        options.against_dtype = parse_dtype(flags_.against_dtype);
         options.tolerances = &tolerances_;
         options.ulp = flags_.ulp;
         options.save_folder = flags_.save_failures;
@@ -295,15 +304,14 @@ class CompareCommand {
             fmt::print("{}", compare_csv(rows));
         } else if (flags_.format == "seed") {
             for (const CompareRow& row : rows) {
-                if (!flags_.common.quiet || !row.skipped.empty() || !row.allclose) fmt::print("{}", seed_lines(row));
+                if (!flags_.common.quiet || !row.skipped.empty() || row.differs()) fmt::print("{}", seed_lines(row));
             }
         } else {
             print_compare(rows, backend_, against_name_, flags_.common.quiet);
             if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend_);
         }
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
-        const bool differ =
-            std::ranges::any_of(rows, [](const CompareRow& row) { return row.skipped.empty() && !row.allclose; });
+        const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
         return static_cast<int>(differ || troubles_ > 0 ? Exit::kFailures : Exit::kPassed);
     }
 
@@ -344,6 +352,12 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("op", flags->common.fname, "operator, as --fname");
     add_common_options(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
+    command
+        ->add_option("--against-dtype", flags->against_dtype,
+                     "floating dtype that the other library computes in; answers are compared in the wider dtype, "
+                     "with the tolerance of the narrower")
+        ->check(CLI::IsMember(kFloatingNames))
+        ->type_name("DTYPE");
     command->add_option("--capture", flags->capture,
                         "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--with", flags->with,
@@ -372,6 +386,7 @@ void add_compare_command(CLI::App& app, int& code) {
         "  diopi compare conv2d --ulp\n"
         "  diopi compare --model resnet18 --impl cpu --csv resnet18.csv\n"
         "  diopi compare --capture a.json --with b.json\n"
+        "  diopi compare softmax --against-dtype float32\n"
         "  diopi compare add --format seed --tolerance float16=1e-3,1e-3");
     command->callback([flags, &code] { code = run_compare(*flags); });
 }

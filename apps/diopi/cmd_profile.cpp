@@ -82,6 +82,7 @@ ProfileGrouping grouping_of(const ProfileCommand& options) {
     if (options.group_by == "name") return ProfileGrouping::kName;
     if (options.group_by == "shape") return ProfileGrouping::kShape;
     if (options.group_by == "call") return ProfileGrouping::kCall;
+    if (options.group_by == "layer") return ProfileGrouping::kLayer;
     const CommonOptions& common = options.common;
     const bool is_single = common.model.empty() && (!common.fname.empty() || !common.case_id.empty());
     return is_single ? ProfileGrouping::kCall : ProfileGrouping::kName;
@@ -290,6 +291,9 @@ int run_profile(const ProfileCommand& options) {
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
     setup.filtered = std::move(*filtered);
+    if (options.group_by == "layer" && !replays(options)) {
+        return report_error(bad_input("--group-by layer: cases have no layers; give --capture FILE"));
+    }
     if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
     std::vector<ProfileRow> none;
     if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
@@ -386,9 +390,10 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
 
 void add_showing_options(CLI::App& command, ProfileCommand& options) {
     const char* group = "What is shown";
-    auto* by = command.add_option("--group-by", options.group_by, "one row per name, shape or call")
-                   ->check(CLI::IsMember({"name", "shape", "call"}))
-                   ->group(group);
+    auto* by =
+        command.add_option("--group-by", options.group_by, "one row per name, shape, call, or layer of a capture")
+            ->check(CLI::IsMember({"name", "shape", "call", "layer"}))
+            ->group(group);
     command.add_flag("--group-by-input-shape", options.group_by_input_shape, "the same as --group-by shape")
         ->excludes(by)
         ->group(group);

@@ -40,17 +40,26 @@ void take_smaller(double& smallest, double x) {
     if (std::isnan(x) || x < smallest) smallest = x;
 }
 
-bool differs(const CompareRow& row) { return row.skipped.empty() && !row.allclose; }
-
 /// "1 call", "2 calls".
 std::string counted(int64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+/// What was cast before a tensor was compared, and why it differs.
+std::string note_of(const CompareRow& row) {
+    if (row.cast.empty()) return row.error;
+    return fmt::format("compared {}{}{}", row.cast, row.error.empty() ? "" : ": ", row.error);
+}
+
+/// "a", or "a and b" where two captures name the layer otherwise.
+std::string layers_of(const CompareRow& row) {
+    return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
+}
 
 /// In the order in which the operators come.
 std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
     std::vector<std::pair<std::string, OperatorSummary>> summaries;
     std::map<std::string, size_t> known;
     for (const CompareRow& row : rows) {
-        if (!row.skipped.empty()) continue;
+        if (!row.compared()) continue;
         const auto [at, is_new] = known.try_emplace(row.overload, summaries.size());
         if (is_new) summaries.emplace_back(row.overload, OperatorSummary());
         OperatorSummary& summary = summaries[at->second].second;
@@ -120,10 +129,10 @@ void print_different(const std::vector<CompareRow>& rows) {
     Table table(columns);
     size_t different = 0;
     for (const CompareRow& row : rows) {
-        if (!differs(row) || ++different > kMostShown) continue;
+        if (!row.compared() || !row.differs() || ++different > kMostShown) continue;
         std::vector<std::string> cells = {row.where, row.name};
-        if (has_layers) cells.push_back(row.layer);
-        cells.insert(cells.end(), {row.tensor, figure(row.max_abs), figure(row.atol), figure(row.rtol), row.error});
+        if (has_layers) cells.push_back(layers_of(row));
+        cells.insert(cells.end(), {row.tensor, figure(row.max_abs), figure(row.atol), figure(row.rtol), note_of(row)});
         table.add_row(cells);
     }
     if (!table.empty()) {
@@ -131,6 +140,73 @@ void print_different(const std::vector<CompareRow>& rows) {
         table.print(stdout);
     }
     if (different > kMostShown) fmt::print("... and {} more (--csv FILE, --json)\n", different - kMostShown);
+}
+
+/// Calls behind each other that stand in one capture alone, or out of order.
+struct Break {
+    const CompareRow* first;
+    std::string where;  ///< "call 3 of A", "call 3 of A to call 5 of A"
+    int64_t calls = 0;
+    std::vector<std::string> names;
+};
+
+/// Where the alignment of two captures breaks.
+std::vector<Break> breaks_in(const std::vector<CompareRow>& rows) {
+    std::vector<Break> breaks;
+    const CompareRow* last = nullptr;
+    for (const CompareRow& row : rows) {
+        if (row.only_in.empty() && !row.out_of_order) continue;
+        const bool is_tensor_of_last = last != nullptr && row.out_of_order && row.where == last->where;
+        if (is_tensor_of_last) continue;
+        const bool goes_on = last != nullptr && row.only_in == last->only_in && row.after == last->after &&
+                             row.before == last->before && !row.out_of_order;
+        if (!goes_on) breaks.push_back({&row, row.where, 0, {}});
+        Break& current = breaks.back();
+        if (goes_on) current.where = fmt::format("{} to {}", current.first->where, row.where);
+        ++current.calls;
+        current.names.push_back(row.layer.empty() ? row.overload : fmt::format("{} ({})", row.overload, row.layer));
+        last = &row;
+    }
+    return breaks;
+}
+
+/// Each break with its neighbours on both sides.
+void print_breaks(const std::vector<CompareRow>& rows) {
+    constexpr size_t kMostNames = 3;
+    Table table({{"Alignment breaks"},
+                 {"Calls", Align::kRight},
+                 {"What", Align::kLeft, 60},
+                 {"Behind", Align::kLeft, 50},
+                 {"Before", Align::kLeft, 50}});
+    const std::vector<Break> breaks = breaks_in(rows);
+    for (size_t b = 0; b < std::min(breaks.size(), kMostShown); ++b) {
+        const Break& at = breaks[b];
+        const size_t shown = std::min(at.names.size(), kMostNames);
+        std::string what = fmt::format("{}", fmt::join(at.names.begin(), at.names.begin() + shown, ", "));
+        if (shown < at.names.size()) what += ", ...";
+        what += at.first->only_in.empty() ? ": out of order" : ": only in " + at.first->only_in;
+        const auto end = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
+        table.add_row({at.where, fmt::format("{}", at.calls), what, end(at.first->after), end(at.first->before)});
+    }
+    if (breaks.empty()) return;
+    fmt::print("\n");
+    table.print(stdout);
+    if (breaks.size() > kMostShown) fmt::print("... and {} more (--csv FILE, --json)\n", breaks.size() - kMostShown);
+}
+
+/// How many calls have another layer's name in the second capture.
+void print_renamed(const std::vector<CompareRow>& rows) {
+    std::set<std::string> calls;
+    const CompareRow* first = nullptr;
+    for (const CompareRow& row : rows) {
+        if (row.other_layer.empty()) continue;
+        if (first == nullptr) first = &row;
+        calls.insert(row.where);
+    }
+    if (first == nullptr) return;
+    fmt::print("layers of other names: {}, the first {}: {} and {}\n",
+               counted(static_cast<int64_t>(calls.size()), "call"), first->where,
+               first->layer.empty() ? "none" : first->layer, first->other_layer);
 }
 
 /// Calls that were not compared for one reason.
@@ -163,9 +239,27 @@ void print_skipped(const std::vector<CompareRow>& rows) {
     }
 }
 
+/// A line per pair of dtypes that was brought into one.
+void print_casts(const std::vector<CompareRow>& rows) {
+    std::map<std::string, int64_t> tensors;
+    for (const CompareRow& row : rows) {
+        if (!row.cast.empty()) ++tensors[row.cast];
+    }
+    for (const auto& [cast, count] : tensors) {
+        fmt::print("compared {}, with the tolerance of the narrower: {}\n", cast, counted(count, "tensor"));
+    }
+}
+
+/// ", 2 calls stand in one alone": of two captures.
+std::string alone_text(const std::vector<CompareRow>& rows) {
+    const int64_t alone = std::ranges::count_if(rows, [](const CompareRow& row) { return !row.only_in.empty(); });
+    if (alone == 0) return "";
+    return alone == 1 ? ", 1 call stands in one alone" : fmt::format(", {} calls stand in one alone", alone);
+}
+
 /// ", the first at call 3, relu (layer1.0.relu)".
 std::string first_difference(const std::vector<CompareRow>& rows) {
-    const auto first = std::ranges::find_if(rows, differs);
+    const auto first = std::ranges::find_if(rows, &CompareRow::differs);
     if (first == rows.end()) return "";
     const bool is_captured = !first->layer.empty();
     return fmt::format(", the first at {}, {}{}", first->where, first->name,
@@ -176,10 +270,12 @@ std::string first_difference(const std::vector<CompareRow>& rows) {
 
 std::string seed_lines(const CompareRow& row) {
     if (!row.skipped.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.skipped);
+    if (!row.only_in.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.error);
     std::string text = fmt::format("OpAutoCompareHook: {:<50} allclose: {}    max_diff: {:>20.9f}\n", row.name,
                                    row.allclose ? "True" : "False", row.max_abs);
-    text += fmt::format("autocompare:    {} {}:\n\t{}\n\t{}\n", row.overload, row.place, row.seed,
-                        row.allclose ? "allclose" : "not_close, " + row.error);
+    const std::string note = note_of(row);
+    text += fmt::format("autocompare:    {} {}:\n\t{}\n\t{}{}{}\n", row.overload, row.place, row.seed,
+                        row.allclose ? "allclose" : "not_close", note.empty() ? "" : ", ", note);
     for (const std::string& input : row.inputs)
         text += fmt::format("OpAutoCompareHook: {} input: {}\n", row.name, input);
     for (const std::string& output : row.outputs) {
@@ -193,13 +289,17 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
                                 "max_relative_diff", "atol", "rtol", "error_info"});
     for (const CompareRow& row : rows) {
         const std::string id = row.forward_id ? fmt::format("{}", *row.forward_id) : "";
+        if (!row.only_in.empty()) {
+            text += csv_row({id, row.name, "False", "", "", "", "", "", row.error});
+            continue;
+        }
         if (!row.skipped.empty()) {
             text += csv_row({id, row.name, "", "", "", "", "", "", "not compared: " + row.skipped});
             continue;
         }
         text += csv_row({id, row.name, row.allclose ? "True" : "False", fmt::format("{:.9g}", row.cosine),
                          fmt::format("{:.9g}", row.max_abs), fmt::format("{:.9g}", row.max_rel),
-                         fmt::format("{}", row.atol), fmt::format("{}", row.rtol), row.error});
+                         fmt::format("{}", row.atol), fmt::format("{}", row.rtol), note_of(row)});
     }
     return text;
 }
@@ -223,21 +323,26 @@ void print_compare(const std::vector<CompareRow>& rows, std::string_view backend
         print_histogram("all outputs", one, other, backend, against);
     }
     print_different(rows);
-    fmt::print("{} on {} and {}: {} of {} differ{}.\n", counted(static_cast<int64_t>(calls.size()), "call"), backend,
-               against, different, counted(tensors, "tensor"), first_difference(rows));
+    print_breaks(rows);
+    fmt::print("{} on {} and {}: {} of {} differ{}{}.\n", counted(static_cast<int64_t>(calls.size()), "call"), backend,
+               against, different, counted(tensors, "tensor"), alone_text(rows), first_difference(rows));
+    print_renamed(rows);
+    print_casts(rows);
     print_skipped(rows);
 }
 
 std::string compare_json(const std::vector<CompareRow>& rows, std::string_view backend, std::string_view against) {
     Json list = Json::array();
-    int64_t different = 0, skipped = 0;
+    int64_t different = 0, skipped = 0, alone = 0;
     for (const CompareRow& row : rows) {
         list.push_back(Json::parse(to_json_line(row)));
         skipped += row.skipped.empty() ? 0 : 1;
-        different += differs(row) ? 1 : 0;
+        alone += row.only_in.empty() ? 0 : 1;
+        different += row.compared() && row.differs() ? 1 : 0;
     }
-    return Json{{"backend", backend},     {"against", against},      {"ulp_bins", UlpHistogram::kTitles},
-                {"different", different}, {"not_compared", skipped}, {"tensors", list}}
+    return Json{{"backend", backend},     {"against", against}, {"ulp_bins", UlpHistogram::kTitles},
+                {"different", different}, {"alone", alone},     {"not_compared", skipped},
+                {"tensors", list}}
         .dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

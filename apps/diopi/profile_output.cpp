@@ -81,6 +81,22 @@ Json json_of(const Roofs& roofs) {
     return {{"copy", copies}, {"matmul_flops_per_s", matmul}, {"empty_call_s", roofs.empty_call}};
 }
 
+/// Layers as a list, each behind the one around it.
+Json layers_json(const Profile& profile) {
+    Json layers = Json::array();
+    for (const ProfileRow& row : profile_rows(profile, ProfileGrouping::kLayer)) {
+        Json& layer = layers.emplace_back(Json{{"name", row.name},
+                                               {"depth", row.depth},
+                                               {"calls", row.calls},
+                                               {"self_cpu_s", row.self_cpu},
+                                               {"total_cpu_s", row.total_cpu}});
+        if (!profile.has_device_time) continue;
+        layer["self_device_s"] = row.self_device;
+        layer["total_device_s"] = row.total_device;
+    }
+    return layers;
+}
+
 std::string comparison_text(const ProfileComparison& comparison) {
     std::string text =
         fmt::format("Against the baseline: {} calls: {} SLOWER, {} FASTER, {} SAME, {} AMBIGUOUS", comparison.compared,
@@ -105,7 +121,7 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     ProfileTableOptions table;
     table.memory = output.memory;
     table.row_limit = output.row_limit;
-    table.shapes = output.grouping != ProfileGrouping::kName;
+    table.shapes = output.grouping == ProfileGrouping::kShape || output.grouping == ProfileGrouping::kCall;
     table.cases = output.grouping == ProfileGrouping::kCall;
     const int width = std::clamp(terminal_width(stdout), kNarrowest, kWidest);
     if (!output.quiet) fmt::print("{}\n", profile_table(profile, rows, table, width, use_colour(stdout)));
@@ -130,6 +146,7 @@ void print_profile_json(const Profile& profile, const std::optional<ProfileCompa
     Json json = {
         {"backend", profile.backend},      {"mode", profile.mode}, {"seed", profile.seed},
         {"roofs", json_of(profile.roofs)}, {"calls", calls},       {"not_implemented", output.not_implemented}};
+    if (output.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {
         json["baseline"] = {{"compared", comparison->compared},   {"slower", comparison->slower},
                             {"faster", comparison->faster},       {"same", comparison->same},

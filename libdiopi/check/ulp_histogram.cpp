@@ -38,7 +38,7 @@ double UlpHistogram::mean() const {
     return sum / static_cast<double>(total());
 }
 
-UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact) {
+UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact, Dtype unit) {
     UlpHistogram histogram;
     Operands operands;
     operands.actual = actual.data();
@@ -46,7 +46,9 @@ UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact) {
     operands.expected = exact.data_as<double>();
     operands.parts = is_complex(actual.dtype) ? 2 : 1;
     operands.count = actual.numel() * operands.parts;
-    const Format format = format_of(operands.component);
+    Format format = format_of(component_of(unit));
+    // What is too large is decided by the dtype that holds the values.
+    format.overflow = format_of(operands.component).overflow;
     Block block;
     for (int64_t begin = 0; begin < operands.count; begin += kBlock) {
         load_block(operands, begin, false, block);

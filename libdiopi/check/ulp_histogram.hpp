@@ -25,7 +25,10 @@ struct UlpHistogram {
 };
 
 /// Both contiguous host tensors of one shape; `exact` is float64 or complex128, `actual` floating or complex. Real and
-/// imaginary parts count as elements.
-[[nodiscard]] UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact);
+/// imaginary parts count as elements. Errors are counted in ulp of `unit`, a dtype like that of `actual`.
+[[nodiscard]] UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact, Dtype unit);
+[[nodiscard]] inline UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact) {
+    return ulp_histogram(actual, exact, actual.dtype);
+}
 
 }  // namespace diopi

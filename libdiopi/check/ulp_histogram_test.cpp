@@ -10,12 +10,13 @@ namespace diopi {
 
 namespace {
 
-UlpHistogram histogram_of(const std::vector<float>& actual, const std::vector<double>& exact) {
+UlpHistogram histogram_of(const std::vector<float>& actual, const std::vector<double>& exact,
+                          Dtype unit = Dtype::float32) {
     const auto count = static_cast<int64_t>(actual.size());
     const Tensor a = make_host_tensor({count}, Dtype::float32), e = make_host_tensor({count}, Dtype::float64);
     std::copy(actual.begin(), actual.end(), a.data_as<float>());
     std::copy(exact.begin(), exact.end(), e.data_as<double>());
-    return ulp_histogram(a, e);
+    return ulp_histogram(a, e, unit);
 }
 
 }  // namespace
@@ -42,6 +43,14 @@ TEST_CASE("histograms add up, and the closer one has the smaller mean", "[check]
     close.add(far);
     CHECK(close.total() == 4);
     CHECK(close.counts[0] == 3);
+}
+
+TEST_CASE("errors can be counted in ulp of another dtype", "[check][ulp_histogram]") {
+    const double u = 0x1p-10;  // one ulp of float16 at 1
+    const UlpHistogram histogram = histogram_of({1, 1, 70000}, {1 + 0.4 * u, 1 + 3 * u, 70000}, Dtype::float16);
+    CHECK(histogram.counts[0] == 2);
+    CHECK(histogram.counts[3] == 1);
+    CHECK(histogram.total() == 3);
 }
 
 }  // namespace diopi

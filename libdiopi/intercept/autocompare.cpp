@@ -1,16 +1,57 @@
 #include "intercept/autocompare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "call/tensors.hpp"
 #include "check/compare.hpp"
+#include "check/judge.hpp"
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
 
 namespace diopi {
 
 namespace {
+
+/// The dtype that two floating or two complex ones are compared in; nullopt where such tensors are not comparable.
+std::optional<Dtype> common_dtype(Dtype a, Dtype b) {
+    const bool alike = (is_floating(a) && is_floating(b)) || (is_complex(a) && is_complex(b));
+    if (a == b || alike) return promote(a, b);
+    return std::nullopt;
+}
+
+/// Both sides of a comparison in one dtype.
+struct CommonForm {
+    Tensor actual, expected;
+    Dtype narrower;  ///< the tolerance is that of this dtype
+    std::string cast;
+};
+
+Result<CommonForm> common_form(const Tensor& actual, const Tensor& expected) {
+    CommonForm form{actual, expected, actual.dtype, ""};
+    const auto common = common_dtype(actual.dtype, expected.dtype);
+    if (actual.dtype == expected.dtype || !common || actual.shape != expected.shape) return form;
+    if (significand_bits(expected.dtype) < significand_bits(actual.dtype)) form.narrower = expected.dtype;
+    form.cast = fmt::format("{} and {} as {}", name(actual.dtype), name(expected.dtype), name(*common));
+    for (Tensor* side : {&form.actual, &form.expected}) {
+        if (side->dtype == *common) continue;
+        auto made = cast(*side, *common);
+        if (!made.ok()) return made.error();
+        *side = **made;
+    }
+    return form;
+}
+
+/// A value of a half dtype is rounded by half an ulp (docs/compare.md): so is one that was cast from it.
+AbsRel with_rounding(AbsRel tolerance, Dtype dtype) {
+    if (!is_half(component_of(dtype))) return tolerance;
+    const Format format = format_of(component_of(dtype));
+    return {tolerance.atol + std::ldexp(0.5, format.min_exponent - format.significand + 1),
+            tolerance.rtol + std::ldexp(1.0, -format.significand)};
+}
 
 /// Why two right answers of this function may differ; empty where they may not.
 std::string freedom(const Row& row) {
@@ -40,6 +81,8 @@ Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
         compared.skipped = copy.error().message;
     } else if (const Outcome other = copy->run(); !other.ok()) {
         compared.skipped = std::string(against_->backend().name()) + ": " + other.message;
+        const bool may_cast = other.error == diopiDtypeNotSupported && !against_->casts();
+        if (may_cast) compared.skipped += "; --against-dtype float32 asks it in another dtype";
     } else if (Status s = compare_all(call, context, *copy, compared); !s.ok()) {
         compared.skipped = s.message();
     } else if (exact) {
@@ -67,6 +110,14 @@ void Autocompare::add_exact(CallCopy& exact, ComparedCall& compared) {
     });
 }
 
+Result<TensorPtr> Autocompare::answer_of(CallCopy& copy, const Tensor& tensor, Dtype dtype) const {
+    auto answer = copy.host_tensor(tensor);
+    const Dtype wanted = against_->dtype_for(dtype);
+    // A tensor that the reference made itself is a wide one.
+    const bool is_wide = answer.ok() && against_->is_wide() && (*answer)->dtype == wide_dtype(wanted);
+    return is_wide && (*answer)->dtype != wanted ? cast(**answer, wanted) : answer;
+}
+
 Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& copy, ComparedCall& compared) {
     Status status;
     std::array<size_t, 3> counts{};
@@ -77,7 +128,7 @@ Status Autocompare::compare_all(const Call& call, Context& context, CallCopy& co
         const size_t position = at++;
         if (!status.ok() || position >= others.size()) return;
         auto actual = to_host(*context.device, context.stream, *own);
-        auto expected = copy.host_tensor(*others[position]);
+        auto expected = answer_of(copy, *others[position], own->dtype);
         if (!actual.ok() || !expected.ok()) {
             status = (actual.ok() ? expected : actual).status();
             return;
@@ -98,15 +149,22 @@ ComparedTensor compare_tensors(const Call& call, const Tensor& actual, const Ten
                                const ToleranceTable& tolerances) {
     ComparedTensor compared;
     compared.place = std::move(place);
-    const AbsRel tolerance = tolerances.find(call, actual.dtype);
+    auto form = common_form(actual, expected);
+    if (!form.ok()) {
+        compared.error = form.error().message;
+        return compared;
+    }
+    compared.cast = std::move(form->cast);
+    const AbsRel tolerance = tolerances.find(call, form->narrower);
+    const AbsRel held_to = compared.cast.empty() ? tolerance : with_rounding(tolerance, form->narrower);
     compared.atol = tolerance.atol;
     compared.rtol = tolerance.rtol;
     Bound bound;
     bound.accuracy = AccuracyClass::E;
-    bound.tolerance.atol = tolerance.atol;
-    bound.tolerance.rtol = tolerance.rtol;
-    const Tensor oracle = to_oracle(expected, wide_dtype(actual.dtype));
-    Comparison comparison = compare(actual, oracle, {expected.shape, expected.dtype}, bound, nullptr);
+    bound.tolerance.atol = held_to.atol;
+    bound.tolerance.rtol = held_to.rtol;
+    const Tensor oracle = to_oracle(form->expected, wide_dtype(form->actual.dtype));
+    Comparison comparison = compare(form->actual, oracle, {expected.shape, form->expected.dtype}, bound, nullptr);
     compared.allclose = comparison.passed;
     compared.error = std::move(comparison.reason);
     compared.deviation = std::move(comparison.deviation);

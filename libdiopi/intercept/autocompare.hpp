@@ -20,6 +20,9 @@ struct ComparedTensor {
     std::string place;  ///< "out", "tensors.2"
     bool allclose = false;
     double atol = 0, rtol = 0;
+    /// "float16 and float32 as float32": both sides' floating dtypes and the common one that they were compared in,
+    /// where they differ. The tolerance is that of the narrower one.
+    std::string cast;
     Deviation deviation;
     std::string error;             ///< why it is not allclose: shape, dtype, NaN positions, values
     TensorPtr actual, expected{};  ///< on the host
@@ -33,7 +36,8 @@ struct ComparedCall {
     [[nodiscard]] bool allclose() const;
 };
 
-/// Two host tensors, contiguous, at one place of a call; without the tensors themselves and their role.
+/// Two host tensors, contiguous, at one place of a call; without the tensors themselves and their role. Floating ones
+/// of two dtypes are cast to the wider common one; every other pair of dtypes differs.
 [[nodiscard]] ComparedTensor compare_tensors(const Call& call, const Tensor& actual, const Tensor& expected,
                                              std::string place, const ToleranceTable& tolerances);
 
@@ -52,6 +56,8 @@ class Autocompare final : public Interceptor {
 
  private:
     [[nodiscard]] Status compare_all(const Call& call, Context& context, CallCopy& copy, ComparedCall& compared);
+    /// What the other side gave where the call has a tensor of `dtype`, on the host.
+    [[nodiscard]] Result<TensorPtr> answer_of(CallCopy& copy, const Tensor& tensor, Dtype dtype) const;
     /// The reference's answer to what the copy is about to answer; nothing where it has none.
     [[nodiscard]] std::optional<CallCopy> exact_answer(const Call& call, Context& context);
     static void add_exact(CallCopy& exact, ComparedCall& compared);

@@ -48,8 +48,9 @@ struct Seen {
     Outcome outcome;
 };
 
-Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact = false) {
-    auto other = Side::create(against), reference = Side::create(reference_backend());
+Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact = false,
+              std::optional<Dtype> against_dtype = std::nullopt) {
+    auto other = Side::create(against, against_dtype), reference = Side::create(reference_backend());
     REQUIRE((other.ok() && reference.ok()));
     const ToleranceTable tolerances;
     Seen seen;
@@ -62,6 +63,20 @@ Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact
     chain.add(autocompare);
     seen.outcome = chain.run(call, chip.side->context());
     return seen;
+}
+
+/// Values of one dim in a dtype, as an output of add.
+TensorPtr values_of(const std::vector<float>& values, Dtype dtype) {
+    auto made = cast(*floats_on(cpu_device(), values), dtype);
+    REQUIRE(made.ok());
+    return *made;
+}
+
+ComparedTensor compared_in(const std::vector<float>& actual, Dtype actual_dtype, const std::vector<float>& expected,
+                           Dtype expected_dtype, const ToleranceTable& tolerances = {}) {
+    const Call call(*find_row("diopiAdd"));
+    return compare_tensors(call, *values_of(actual, actual_dtype), *values_of(expected, expected_dtype), "out",
+                           tolerances);
 }
 
 Call add_on(Device& device) {
@@ -138,6 +153,81 @@ TEST_CASE("random numbers are not compared", "[intercept][autocompare]") {
     const Seen seen = compared(chip, call);
     CHECK(seen.outcome.ok());
     CHECK_THAT(seen.skipped, Contains("random"));
+}
+
+TEST_CASE("floating tensors of two dtypes are compared in the wider one, to the narrower one's tolerance",
+          "[intercept][autocompare]") {
+    struct Pair {
+        Dtype one, other;
+        const char* cast;
+        double atol;
+    };
+    for (const Pair& pair :
+         {Pair{Dtype::float16, Dtype::float32, "float16 and float32 as float32", 1e-2},
+          Pair{Dtype::float32, Dtype::float16, "float32 and float16 as float32", 1e-2},
+          Pair{Dtype::bfloat16, Dtype::float16, "bfloat16 and float16 as float32", 1e-2},
+          Pair{Dtype::float64, Dtype::float32, "float64 and float32 as float64", 1e-4},
+          Pair{Dtype::complex64, Dtype::complex128, "complex64 and complex128 as complex128", 1e-4}}) {
+        CAPTURE(pair.cast);
+        const ComparedTensor same = compared_in({1, 2, 3}, pair.one, {1, 2, 3}, pair.other);
+        CHECK(same.allclose);
+        CHECK(same.error.empty());
+        CHECK(same.cast == pair.cast);
+        CHECK(same.atol == pair.atol);
+        CHECK(same.deviation.cosine == Approx(1));
+        const ComparedTensor different = compared_in({1, 2, 3}, pair.one, {1, 2, 4}, pair.other);
+        CHECK_FALSE(different.allclose);
+        CHECK(different.deviation.max_abs == 1);
+    }
+    CHECK(compared_in({1}, Dtype::float16, {1}, Dtype::float16).cast.empty());
+}
+
+TEST_CASE("the tolerance of a cast is asked for under the narrower dtype", "[intercept][autocompare]") {
+    ToleranceTable tolerances;
+    REQUIRE(tolerances.add_option("bfloat16=0.5,0").ok());
+    REQUIRE(tolerances.add_option("float16=0.25,0").ok());
+    CHECK(compared_in({1.4f}, Dtype::float16, {1}, Dtype::bfloat16, tolerances).allclose);
+    CHECK_FALSE(compared_in({1.4f}, Dtype::float16, {1}, Dtype::float32, tolerances).allclose);
+    CHECK_FALSE(compared_in({1.4f}, Dtype::float32, {1}, Dtype::float16, tolerances).allclose);
+    // The rounding to half is no difference, more than that is.
+    REQUIRE(tolerances.add_option("float16=0").ok());
+    CHECK(compared_in({0.1f, 1e-7f}, Dtype::float16, {0.1f, 1e-7f}, Dtype::float32, tolerances).allclose);
+    CHECK(compared_in({0.1f, 1e-7f}, Dtype::float32, {0.1f, 1e-7f}, Dtype::float16, tolerances).allclose);
+    CHECK_FALSE(compared_in({0.1f}, Dtype::float16, {0.1001f}, Dtype::float32, tolerances).allclose);
+}
+
+TEST_CASE("what overflows in the narrower dtype alone is a difference", "[intercept][autocompare]") {
+    const ComparedTensor overflow = compared_in({1, 70000}, Dtype::float16, {1, 70000}, Dtype::float32);
+    CHECK_FALSE(overflow.allclose);
+    CHECK_THAT(overflow.error, Contains("inf at (1,) where 70000 is expected"));
+}
+
+TEST_CASE("a floating dtype against an integer one or bool is a mismatch with both names", "[intercept][autocompare]") {
+    for (const Dtype dtype : {Dtype::int32, Dtype::int64, Dtype::boolean}) {
+        const std::string its(name(dtype));
+        const ComparedTensor one = compared_in({1, 0}, dtype, {1, 0}, Dtype::float32);
+        CHECK_FALSE(one.allclose);
+        CHECK(one.error == "dtype " + its + " where float32 is wanted");
+        CHECK(one.cast.empty());
+        CHECK(compared_in({1, 0}, Dtype::float16, {1, 0}, dtype).error == "dtype float16 where " + its + " is wanted");
+    }
+    CHECK(compared_in({1}, Dtype::int32, {1}, Dtype::int64).error == "dtype int32 where int64 is wanted");
+    CHECK(compared_in({1}, Dtype::complex64, {1}, Dtype::float32).error == "dtype complex64 where float32 is wanted");
+}
+
+TEST_CASE("the other side can be asked in another floating dtype", "[intercept][autocompare]") {
+    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device);
+    for (const Backend* against : {&cpu(), &reference_backend()}) {
+        const Seen seen = compared(chip, call, *against, true, Dtype::bfloat16);
+        REQUIRE(seen.tensors.size() == 3);
+        CHECK(seen.tensors[0].cast == "float32 and bfloat16 as float32");
+        CHECK(seen.tensors[0].actual->dtype == Dtype::float32);
+        CHECK(seen.tensors[0].expected->dtype == Dtype::bfloat16);
+        CHECK(seen.tensors[0].allclose);
+        CHECK(seen.tensors[0].exact->data_as<double>()[2] == 33);
+        CHECK(seen.tensors[1].cast == "float32 and bfloat16 as float32");
+    }
 }
 
 }  // namespace diopi

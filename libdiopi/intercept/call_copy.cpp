@@ -39,18 +39,22 @@ class CopyTimer {
     std::unique_ptr<Event> start_, end_;
 };
 
-Result<TensorPtr> widened(const Tensor& tensor, const TensorSpec& spec) {
-    auto wide = make_tensor(cpu_device(), spec);
-    if (wide.ok() && tensor.numel() > 0) widen(tensor, **wide);
-    return wide;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Side>> Side::create(const Backend& backend) {
+Result<TensorPtr> cast(const Tensor& host, Dtype dtype) {
+    auto wide = make_tensor(cpu_device(), {host.shape, wide_dtype(dtype)});
+    if (!wide.ok()) return wide;
+    widen(host, **wide);
+    if ((*wide)->dtype == dtype) return wide;
+    auto narrowed = make_tensor(cpu_device(), {host.shape, dtype});
+    if (narrowed.ok()) narrow(**wide, **narrowed);
+    return narrowed;
+}
+
+Result<std::unique_ptr<Side>> Side::create(const Backend& backend, std::optional<Dtype> floating) {
     auto stream = backend.device().create_stream();
     if (!stream.ok()) return stream.error();
-    return std::unique_ptr<Side>(new Side(backend, *stream));
+    return std::unique_ptr<Side>(new Side(backend, *stream, floating));
 }
 
 Side::~Side() {
@@ -94,15 +98,15 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
     TensorPtr& known = copies_[tensor.get()];
     if (known == nullptr) {
         Device& device = side_->backend().device();
-        const Dtype dtype = side_->is_wide() ? wide_dtype(tensor->dtype) : tensor->dtype;
+        const Dtype own = side_->dtype_for(tensor->dtype), dtype = side_->is_wide() ? wide_dtype(own) : own;
         const TensorSpec spec{tensor->shape, dtype};
         const bool is_read = inputs_.contains(tensor.get());
         CopyTimer timer(from);
         auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
+        if (made.ok() && is_read && (*made)->dtype != dtype) made = cast(**made, dtype);
         if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
-        if (made.ok() && (*made)->dtype != dtype) made = widened(**made, spec);
         if (!made.ok()) return made.status();
-        if (dtype != tensor->dtype) dtypes_.emplace(made->get(), tensor->dtype);
+        if (dtype != own) dtypes_.emplace(made->get(), own);
         if (is_read) timer.add_to(in_, *tensor);
         known = std::move(*made);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,7 +19,9 @@ namespace diopi {
 /// A backend with a stream and a context of its own. The reference takes and gives wide dtypes only.
 class Side {
  public:
-    [[nodiscard]] static Result<std::unique_ptr<Side>> create(const Backend& backend);
+    /// `floating`: what it is given instead of every other floating dtype; nullopt: what the call has.
+    [[nodiscard]] static Result<std::unique_ptr<Side>> create(const Backend& backend,
+                                                              std::optional<Dtype> floating = std::nullopt);
     ~Side();
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
@@ -26,13 +29,21 @@ class Side {
     [[nodiscard]] const Backend& backend() const { return *backend_; }
     [[nodiscard]] Context& context() { return context_; }
     [[nodiscard]] bool is_wide() const { return backend_ == &reference_backend(); }
+    [[nodiscard]] bool casts() const { return floating_.has_value(); }
+    /// The dtype in which it answers for a tensor of `dtype`.
+    [[nodiscard]] Dtype dtype_for(Dtype dtype) const { return is_floating(dtype) ? floating_.value_or(dtype) : dtype; }
 
  private:
-    Side(const Backend& backend, diopiStreamHandle_t stream) : backend_(&backend), context_(backend.device(), stream) {}
+    Side(const Backend& backend, diopiStreamHandle_t stream, std::optional<Dtype> floating)
+        : backend_(&backend), context_(backend.device(), stream), floating_(floating) {}
 
     const Backend* backend_;
     Context context_;
+    std::optional<Dtype> floating_;
 };
+
+/// `host`, a tensor in host memory, as a contiguous one of another dtype; floating values are rounded once.
+[[nodiscard]] Result<TensorPtr> cast(const Tensor& host, Dtype dtype);
 
 /// Copies between devices.
 struct Transfers {
@@ -51,7 +62,7 @@ class CallCopy {
     /// Calls the backend; returns when it is done.
     [[nodiscard]] Outcome run();
     [[nodiscard]] const Call& call() const { return call_; }
-    /// A tensor of the copy in host memory, contiguous, in the dtype of the tensor that it is a copy of.
+    /// A tensor of the copy in host memory, contiguous, in the side's dtype for the tensor that it is a copy of.
     [[nodiscard]] Result<TensorPtr> host_tensor(const Tensor& tensor);
     /// The same as the backend gave it: in a wide dtype where the side is wide.
     [[nodiscard]] Result<TensorPtr> wide_tensor(const Tensor& tensor);
@@ -74,7 +85,7 @@ class CallCopy {
     Side* side_;
     std::unordered_set<const Tensor*> inputs_;  ///< of the original call
     std::unordered_map<const Tensor*, TensorPtr> copies_;
-    std::unordered_map<const Tensor*, Dtype> dtypes_;  ///< by copy, of a wide side: those of the originals
+    std::unordered_map<const Tensor*, Dtype> dtypes_;  ///< by copy, of a wide side: what the answer is rounded to
     std::vector<std::unique_ptr<Generator>> generators_;
     Transfers in_, out_;
     double seconds_ = 0;

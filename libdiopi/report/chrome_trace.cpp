@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "report/profile_rows.hpp"
+#include "report/trace_slices.hpp"
 #include "store/atomic_file.hpp"
 
 namespace diopi {
@@ -21,53 +24,42 @@ std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// A stretch of time in whole nanoseconds, so that neighbours never overlap by rounding.
-struct Stretch {
-    int64_t begin = 0, end = 0;
-
-    Stretch(double start, double seconds)
-        : begin(std::llround(start * 1e9)), end(std::llround((start + seconds) * 1e9)) {}
-};
-
 std::string microseconds(int64_t nanoseconds) {
     return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
 
 class TraceWriter {
  public:
-    explicit TraceWriter(PendingFile file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+    TraceWriter(PendingFile file, std::string path, const Profile& profile)
+        : file_(std::move(file)), path_(std::move(path)), profile_(profile), arguments_(profile.calls.size()) {}
 
-    Status begin(const Profile& profile) {
+    void begin() {
         text_ = fmt::format(
-            "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"backend\": {}, \"mode\": {}}},\n"
+            "{{\"displayTimeUnit\": \"ms\", \"otherData\": {{\"backend\": {}, \"mode\": {}}},\n"
             "\"traceEvents\": [\n",
-            quoted(profile.backend), quoted(profile.mode));
-        metadata("process_name", kHostProcess, "host");
-        metadata("thread_name", kHostProcess, "calls on " + profile.backend);
-        if (!profile.has_device_time) return {};
-        metadata("process_name", kDeviceProcess, profile.device_kind.empty() ? "device" : profile.device_kind);
-        metadata("thread_name", kDeviceProcess, "stream");
-        return {};
+            quoted(profile_.backend), quoted(profile_.mode));
+        name_track(kHostProcess, "host", "calls on " + profile_.backend);
+        if (!profile_.has_device_time) return;
+        name_track(kDeviceProcess, profile_.device_kind.empty() ? "device" : profile_.device_kind, "stream");
     }
 
-    Status call(const ProfiledCall& call, bool has_device_time) {
-        const std::string name = quoted(call.name);
-        const std::string args = arguments(call);
-        for (const TimedRun& run : call.runs) {
-            const auto batch = static_cast<double>(call.batch);
-            const Stretch host(run.start, run.cpu * batch);
-            slice(name, kHostProcess, host, args, run.pass);
-            if (has_device_time) {
-                const Stretch device(run.device_start, run.device * batch);
-                slice(name, kDeviceProcess, device, args, run.pass);
-                flow("s", kHostProcess, host.begin);
-                flow("f", kDeviceProcess, device.begin);
-                ++flows_;
-            }
+    Status slices(const std::vector<TraceSlice>& slices) {
+        for (const TraceSlice& slice : slices) {
+            if (slice.kind == TraceSlice::Kind::kCall)
+                call(slice);
+            else
+                enclosure(slice);
             if (text_.size() < kPiece) continue;
             if (Status s = flush(); !s.ok()) return s;
         }
         return {};
+    }
+
+    void flows(const std::vector<std::pair<size_t, size_t>>& flows, const std::vector<TraceSlice>& slices) {
+        for (const auto& [from, to] : flows) {
+            flow("forward to backward", kHostProcess, middle(slices[from].stretch), kHostProcess,
+                 middle(slices[to].stretch));
+        }
     }
 
     Status finish() {
@@ -86,7 +78,38 @@ class TraceWriter {
         for (const auto& [key, value] : more) {
             if (!value->empty()) text += fmt::format(", \"{}\": {}", key, quoted(*value));
         }
+        if (call.forward_id) text += fmt::format(", \"forward_id\": {}", *call.forward_id);
         return text;
+    }
+
+    /// Inside a slice even where another one begins with it.
+    static int64_t middle(const Stretch& stretch) { return stretch.begin + (stretch.end - stretch.begin) / 2; }
+
+    void call(const TraceSlice& slice) {
+        const ProfiledCall& call = profile_.calls[slice.call];
+        const TimedRun& run = call.runs[slice.run];
+        std::string& args = arguments_[slice.call];
+        if (args.empty()) args = arguments(call);
+        const std::string name = quoted(call.name);
+        const std::string category = quoted(call.phase.empty() ? "call" : "call," + call.phase);
+        const std::string all = fmt::format("{}, \"pass\": {}", args, slice.pass);
+        this->slice(name, category, kHostProcess, slice.stretch, all);
+        // A row that only encloses others ran nothing on the device itself.
+        if (!profile_.has_device_time || (call.function.empty() && run.device <= 0)) return;
+        const Stretch device(run.device_start, run.device * static_cast<double>(call.batch));
+        this->slice(name, category, kDeviceProcess, device, all);
+        // The clock of a simulated device stands still while nothing runs on it: no arrow points back in time.
+        if (device.begin < slice.stretch.begin) return;
+        flow("launch", kHostProcess, std::min(middle(slice.stretch), device.begin), kDeviceProcess, device.begin);
+    }
+
+    /// A layer has the last part of its name, which is legible in a narrow slice among those around it.
+    void enclosure(const TraceSlice& slice) {
+        const bool is_layer = slice.kind == TraceSlice::Kind::kLayer;
+        const std::string name = is_layer ? slice.name.substr(slice.name.rfind('.') + 1) : slice.name;
+        this->slice(
+            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", kHostProcess, slice.stretch,
+            fmt::format("\"{}\": {}, \"pass\": {}", is_layer ? "layer" : "phase", quoted(slice.name), slice.pass));
     }
 
     void separate() {
@@ -94,29 +117,42 @@ class TraceWriter {
         is_first_ = false;
     }
 
-    void metadata(const char* what, int process, const std::string& name) {
-        separate();
-        fmt::format_to(std::back_inserter(text_),
-                       R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "args": {{"name": {}}}}})", what, process,
-                       kTrack, quoted(name));
+    /// Processes stand in the order of their numbers.
+    void name_track(int process, const std::string& its_name, const std::string& track) {
+        metadata("process_name", process, "name", quoted(its_name));
+        metadata("process_sort_index", process, "sort_index", std::to_string(process));
+        metadata("thread_name", process, "name", quoted(track));
     }
 
-    void slice(const std::string& name, int process, const Stretch& stretch, const std::string& args, int64_t pass) {
+    void metadata(const char* what, int process, const char* key, const std::string& value) {
         separate();
-        fmt::format_to(std::back_inserter(text_), R"({{"ph": "X", "name": {}, "cat": "call", "pid": {}, "tid": {}, )",
-                       name, process, kTrack);
-        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}, "pass": {}}}}})",
-                       microseconds(stretch.begin), microseconds(stretch.end - stretch.begin), args, pass);
+        fmt::format_to(std::back_inserter(text_),
+                       R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "args": {{"{}": {}}}}})", what, process,
+                       kTrack, key, value);
+    }
+
+    void slice(const std::string& name, const std::string& category, int process, const Stretch& stretch,
+               const std::string& args) {
+        separate();
+        fmt::format_to(std::back_inserter(text_), R"({{"ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, )", name,
+                       category, process, kTrack);
+        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})",
+                       microseconds(stretch.begin), microseconds(stretch.end - stretch.begin), args);
     }
 
     /// Ends bind to the slice that encloses them.
-    void flow(const char* phase, int process, int64_t nanoseconds) {
+    void flow(const char* what, int from_process, int64_t from, int to_process, int64_t to) {
+        flow_end('s', what, from_process, from);
+        flow_end('f', what, to_process, to);
+        ++flows_;
+    }
+
+    void flow_end(char phase, const char* what, int process, int64_t nanoseconds) {
         separate();
-        const char* binding = *phase == 'f' ? R"(, "bp": "e")" : "";
         fmt::format_to(
             std::back_inserter(text_),
-            R"({{"ph": "{}", "name": "launch", "cat": "launch", "id": {}, "pid": {}, "tid": {}, "ts": {}{}}})", phase,
-            flows_, process, kTrack, microseconds(nanoseconds), binding);
+            R"({{"ph": "{0}", "name": "{1}", "cat": "{1}", "id": {2}, "pid": {3}, "tid": {4}, "ts": {5}{6}}})", phase,
+            what, flows_, process, kTrack, microseconds(nanoseconds), phase == 'f' ? R"(, "bp": "e")" : "");
     }
 
     Status flush() {
@@ -127,6 +163,8 @@ class TraceWriter {
 
     PendingFile file_;
     std::string path_;
+    const Profile& profile_;
+    std::vector<std::string> arguments_;  ///< by call; empty: not yet made
     std::string text_;
     bool is_first_ = true;
     int64_t flows_ = 0;
@@ -138,11 +176,11 @@ Status write_chrome_trace(const std::string& path, const Profile& profile) {
     if (Status s = make_parent_folder(path); !s.ok()) return s;
     auto file = PendingFile::create(path);
     if (!file.ok()) return file.status();
-    TraceWriter writer(std::move(*file), path);
-    if (Status s = writer.begin(profile); !s.ok()) return s;
-    for (const ProfiledCall& call : profile.calls) {
-        if (Status s = writer.call(call, profile.has_device_time); !s.ok()) return s;
-    }
+    TraceWriter writer(std::move(*file), path, profile);
+    writer.begin();
+    const std::vector<TraceSlice> slices = trace_slices(profile);
+    if (Status s = writer.slices(slices); !s.ok()) return s;
+    writer.flows(backward_flows(profile, slices), slices);
     return writer.finish();
 }
 

@@ -1,5 +1,6 @@
 #include "report/chrome_trace.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,9 @@ std::string faults_of(const Json& trace) {
         if (!event["pid"].is_number_integer() || !event["tid"].is_number_integer()) return "a track that is no number";
         const Track track{event["pid"], event["tid"]};
         if (phase == "M") {
-            if (!event["args"]["name"].is_string()) return "metadata without a name";
+            const bool is_order = event["name"] == "process_sort_index";
+            if (!is_order && !event["args"]["name"].is_string()) return "metadata without a name";
+            if (is_order && !event["args"]["sort_index"].is_number()) return "metadata without an order";
             metadata.insert(event["name"]);
             continue;
         }
@@ -70,7 +73,9 @@ std::string faults_of(const Json& trace) {
             open.push_back(slice.end);
         }
     }
-    return metadata == std::set<std::string>{"process_name", "thread_name"} ? "" : "no names of processes and threads";
+    return metadata == std::set<std::string>{"process_name", "process_sort_index", "thread_name"}
+               ? ""
+               : "no names of processes and threads";
 }
 
 Profile two_calls() {
@@ -85,6 +90,41 @@ Profile two_calls() {
     inner.batch = 4;
     inner.runs = {{0.0011, 0.0002, 0.0001, 0, 0.00151}};
     return profile;
+}
+
+/// Two steps of a capture: a call without a layer, two in a.b, one of the backward pass in a.
+Profile two_steps() {
+    Profile profile;
+    profile.backend = "cpu";
+    profile.calls.resize(5);
+    profile.calls[0].name = "model step";
+    const char* layers[] = {"", "", "a.b", "a.b", "a"};
+    for (size_t i = 1; i < 5; ++i) {
+        ProfiledCall& call = profile.calls[i];
+        call.name = "call " + std::to_string(i);
+        call.function = "diopiAdd";
+        call.layer = layers[i];
+        call.phase = i == 4 ? "backward" : "forward";
+        call.parent = 0;
+    }
+    profile.calls[2].forward_id = profile.calls[4].forward_id = 7;
+    for (int pass = 0; pass < 2; ++pass) {
+        const double start = pass;
+        profile.calls[0].runs.push_back({start, 0.5, 0, pass, 0});
+        for (size_t i = 1; i < 5; ++i) {
+            const double begin = start + 0.1 * static_cast<double>(i);
+            profile.calls[i].runs.push_back({begin, 0.1, 0.05, pass, begin + 0.02});
+        }
+    }
+    return profile;
+}
+
+std::vector<std::string> names_of(const Json& trace, const char* phase) {
+    std::vector<std::string> names;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] == phase) names.push_back(event["name"]);
+    }
+    return names;
 }
 
 Json written(const Profile& profile) {
@@ -104,28 +144,29 @@ TEST_CASE("a trace follows the format's rules, also with names that need quoting
     Profile profile = two_calls();
     const Json host = written(profile);
     CHECK(faults_of(host) == "");
-    CHECK(host["traceEvents"].size() == 2 + 3);
+    CHECK(host["traceEvents"].size() == 3 + 3);
     profile.has_device_time = true;
     profile.device_kind = "CUDA";
     const Json both = written(profile);
     CHECK(faults_of(both) == "");
-    CHECK(both["traceEvents"].size() == 4 + 3 * 4);
+    CHECK(both["traceEvents"].size() == 6 + 3 * 4);
 }
 
 TEST_CASE("a trace's events say when, how long and what") {
     const Json events = written(two_calls())["traceEvents"];
-    const Json& inner = events.back();
+    const Json& inner = events[4];
     CHECK(inner["name"] == "add");
     CHECK(inner["ts"] == 1100);
     CHECK(inner["dur"] == 800);
     CHECK(inner["args"]["batch"] == 4);
-    CHECK(events[2]["name"] == "layer \"1\"\n");
+    CHECK(events[3]["name"] == "layer \"1\"\n");
+    CHECK(events[5]["ts"] == 100000);
 }
 
 TEST_CASE("the check of a trace finds what the format forbids") {
     const Json sound = written(two_calls());
     Json late = sound;
-    late["traceEvents"].back()["dur"] = 1e7;
+    late["traceEvents"][4]["dur"] = 1e7;
     CHECK(faults_of(late) == "slices that overlap");
     Json timeless = sound;
     timeless["traceEvents"].back().erase("ts");
@@ -142,7 +183,52 @@ TEST_CASE("a profile of many samples is written in pieces") {
     for (int i = 2; i < 5000; ++i) profile.calls[0].runs.push_back({0.1 * i, 0.001, 0, i, 0});
     const Json trace = written(profile);
     CHECK(faults_of(trace) == "");
-    CHECK(trace["traceEvents"].size() == 5002);
+    CHECK(trace["traceEvents"].size() == 5003);
     const testing::TestFolder folder;
     CHECK_FALSE(write_chrome_trace(folder.path(), profile).ok());
+}
+
+TEST_CASE("phases and layers of a step are slices around its calls") {
+    const Json trace = written(two_steps());
+    CHECK(faults_of(trace) == "");
+    const std::vector<std::string> step = {"model step", "forward", "call 1",   "a", "b",
+                                           "call 2",     "call 3",  "backward", "a", "call 4"};
+    std::vector<std::string> both = step;
+    both.insert(both.end(), step.begin(), step.end());
+    CHECK(names_of(trace, "X") == both);
+    const Json& layer = trace["traceEvents"][3 + 4];
+    CHECK(layer["args"]["layer"] == "a.b");
+    CHECK(layer["cat"] == "layer");
+    CHECK(layer["ts"] == 200000);
+    CHECK(layer["dur"] == 200000);
+    CHECK(trace["traceEvents"][3 + 7]["dur"] == 100000);
+    CHECK(trace["traceEvents"][3 + 9]["cat"] == "call,backward");
+}
+
+TEST_CASE("a flow leads from a call to its backward pass, in each step") {
+    const Json trace = written(two_steps());
+    CHECK(names_of(trace, "s") == std::vector<std::string>{"forward to backward", "forward to backward"});
+    const Json& events = trace["traceEvents"];
+    const Json &from = events[3 + 20], &to = events[3 + 21];
+    CHECK(from["id"] == to["id"]);
+    CHECK(from["ts"] == 250000);
+    CHECK(to["ts"] == 450000);
+    CHECK(events[3 + 22]["ts"] == 1250000);
+}
+
+TEST_CASE("the device's track has the calls alone, and no arrow back in time") {
+    Profile profile = two_steps();
+    profile.has_device_time = true;
+    profile.device_kind = "CUDA";
+    const Json trace = written(profile);
+    CHECK(faults_of(trace) == "");
+    CHECK(std::ranges::count(names_of(trace, "s"), "launch") == 8);
+    const auto on_device = [](const Json& event) { return event["ph"] == "X" && event["pid"] == 2; };
+    CHECK(std::ranges::count_if(trace["traceEvents"], on_device) == 8);
+    for (ProfiledCall& call : profile.calls) {
+        for (TimedRun& run : call.runs) run.device_start -= 0.06;
+    }
+    const Json early = written(profile);
+    CHECK(faults_of(early) == "");
+    CHECK(std::ranges::count(names_of(early, "s"), "launch") == 0);
 }

@@ -4,47 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "core/suggest.hpp"
-#include "store/profile_figures.hpp"
+#include "report/row_sum.hpp"
 
 namespace diopi {
 
 namespace {
-
-/// One call by itself: times with and without the calls inside.
-struct CallFigures {
-    Summary cpu, counted;  ///< the host's time, and the time that counts
-    double device = 0;
-    double inner_cpu = 0, inner_device = 0;
-    int64_t inner_memory = 0;
-};
-
-double device_median(const ProfiledCall& call) {
-    std::vector<double> seconds;
-    for (const TimedRun& run : call.runs) seconds.push_back(run.device);
-    return median(std::move(seconds));
-}
-
-std::vector<CallFigures> figures_of(const Profile& profile) {
-    std::vector<CallFigures> figures(profile.calls.size());
-    for (size_t i = 0; i < profile.calls.size(); ++i) {
-        const ProfiledCall& call = profile.calls[i];
-        figures[i].cpu = summary_of(call, false);
-        figures[i].counted = profile.has_device_time ? summary_of(call, true) : figures[i].cpu;
-        figures[i].device = profile.has_device_time ? device_median(call) : 0;
-        if (call.parent < 0) continue;
-        CallFigures& outer = figures[static_cast<size_t>(call.parent)];
-        outer.inner_cpu += figures[i].cpu.median;
-        outer.inner_device += figures[i].device;
-        outer.inner_memory += call.allocated - call.freed;
-    }
-    return figures;
-}
 
 std::string key_of(const ProfiledCall& call, size_t position, ProfileGrouping grouping) {
     switch (grouping) {
@@ -53,6 +23,7 @@ std::string key_of(const ProfiledCall& call, size_t position, ProfileGrouping gr
         case ProfileGrouping::kShape:
             return fmt::format("{} {} {}", call.name, name(call.dtype), shapes_text(call));
         case ProfileGrouping::kCall:
+        case ProfileGrouping::kLayer:
             break;
     }
     return std::to_string(position);
@@ -65,33 +36,6 @@ bool is_inside_its_row(const Profile& profile, size_t position, const std::vecto
         if (keys[static_cast<size_t>(outer)] == keys[position]) return true;
     }
     return false;
-}
-
-/// The row's shapes and dtype are those of its calls, as far as they agree.
-void describe(ProfileRow& row, const ProfiledCall& call) {
-    const auto agree = [&](std::string& text, std::string other) {
-        if (row.calls == 0) {
-            text = std::move(other);
-        } else if (text != other) {
-            text.clear();
-        }
-    };
-    row.name = call.name;
-    agree(row.phase, call.phase);
-    agree(row.dtype, std::string(name(call.dtype)));
-    agree(row.shapes, shapes_text(call));
-    agree(row.case_id, call.case_id);
-}
-
-/// SLOWER before FASTER before AMBIGUOUS before SAME; of two alike, the larger change.
-bool is_worse(const SpeedComparison& a, const SpeedComparison& b) {
-    const auto rank = [](SpeedVerdict verdict) {
-        constexpr SpeedVerdict kOrder[] = {SpeedVerdict::kSame, SpeedVerdict::kAmbiguous, SpeedVerdict::kFaster,
-                                           SpeedVerdict::kSlower};
-        return std::ranges::find(kOrder, verdict) - std::begin(kOrder);
-    };
-    if (a.verdict != b.verdict) return rank(a.verdict) > rank(b.verdict);
-    return std::abs(std::log(a.ratio.value)) > std::abs(std::log(b.ratio.value));
 }
 
 using Figure = std::function<double(const ProfileRow&)>;
@@ -117,6 +61,41 @@ const std::vector<std::pair<std::string, Figure>>& sort_figures() {
     return all;
 }
 
+using Before = std::function<bool(const ProfileRow&, const ProfileRow&)>;
+
+/// Rows [first, end) of a tree: those of its least depth are sorted, each with what is inside it, then that.
+void sort_tree(std::vector<ProfileRow>& rows, size_t first, size_t end, const Before& before) {
+    struct Branch {
+        size_t first, end;
+    };
+    std::vector<Branch> branches;
+    for (size_t i = first; i < end; ++i) {
+        if (rows[i].depth == rows[first].depth) branches.push_back({i, i});
+        branches.back().end = i + 1;
+    }
+    std::ranges::stable_sort(branches,
+                             [&](const Branch& a, const Branch& b) { return before(rows[a.first], rows[b.first]); });
+    std::vector<ProfileRow> sorted;
+    for (const Branch& branch : branches) {
+        for (size_t i = branch.first; i < branch.end; ++i) sorted.push_back(rows[i]);
+    }
+    std::ranges::move(sorted, rows.begin() + static_cast<ptrdiff_t>(first));
+    for (size_t at = first; const Branch& branch : branches) {
+        const size_t size = branch.end - branch.first;
+        if (size > 1) sort_tree(rows, at + 1, at + size, before);
+        at += size;
+    }
+}
+
+/// Also gives each row its rank among all.
+void sort_rows(std::vector<ProfileRow>& rows, const Before& before) {
+    sort_tree(rows, 0, rows.size(), before);
+    std::vector<ProfileRow*> by_key;
+    for (ProfileRow& row : rows) by_key.push_back(&row);
+    std::ranges::stable_sort(by_key, [&](const ProfileRow* a, const ProfileRow* b) { return before(*a, *b); });
+    for (size_t rank = 0; rank < by_key.size(); ++rank) by_key[rank]->rank = rank;
+}
+
 }  // namespace
 
 std::string shapes_text(const ProfiledCall& call) {
@@ -128,51 +107,28 @@ std::string shapes_text(const ProfiledCall& call) {
 
 std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping grouping,
                                      const std::vector<std::optional<SpeedComparison>>& comparisons) {
+    if (grouping == ProfileGrouping::kLayer) return layer_rows(profile, comparisons);
     const std::vector<CallFigures> figures = figures_of(profile);
     std::vector<std::string> keys;
     for (size_t i = 0; i < profile.calls.size(); ++i) keys.push_back(key_of(profile.calls[i], i, grouping));
-    std::vector<ProfileRow> rows;
-    std::vector<std::vector<double>> medians;
+    std::vector<RowSum> sums;
     std::map<std::string, size_t> places;
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
-        const CallFigures& own = figures[i];
         if (!call.trouble.empty() || call.runs.empty()) continue;
-        const auto [place, is_new] = places.try_emplace(keys[i], rows.size());
-        if (is_new) {
-            rows.emplace_back();
-            medians.emplace_back();
-        }
-        ProfileRow& row = rows[place->second];
-        describe(row, call);
-        ++row.calls;
-        row.self_cpu += std::max(0.0, own.cpu.median - own.inner_cpu);
-        row.self_device += std::max(0.0, own.device - own.inner_device);
-        row.self_memory += call.allocated - call.freed - own.inner_memory;
-        if (!is_inside_its_row(profile, i, keys)) {
-            row.total_cpu += own.cpu.median;
-            row.total_device += own.device;
-            row.total_memory += call.allocated - call.freed;
-        }
-        row.allocated += call.allocated;
-        row.freed += call.freed;
-        const double roof = roof_seconds(profile.roofs, call);
-        row.time += own.counted.median;
-        row.roof += roof;
-        row.flops += call.flops;
-        row.bytes += call.bytes;
-        row.uncertainty += std::pow(own.counted.half_width() * own.counted.median, 2);
-        row.invalid = row.invalid || roof > kMostOfRoof * own.counted.median;
-        medians[place->second].push_back(own.counted.median);
-        if (i >= comparisons.size() || !comparisons[i]) continue;
-        if (row.comparison == nullptr || is_worse(*comparisons[i], *row.comparison)) row.comparison = &*comparisons[i];
+        const auto [place, is_new] = places.try_emplace(keys[i], sums.size());
+        if (is_new) sums.emplace_back();
+        RowSum& sum = sums[place->second];
+        sum.describe(call);
+        sum.add_self(call, figures[i]);
+        if (!is_inside_its_row(profile, i, keys)) sum.add_total(call, figures[i]);
+        sum.add_time(figures[i]);
+        sum.add_call(call, figures[i], profile.roofs, comparison_of(comparisons, i));
     }
-    for (size_t r = 0; r < rows.size(); ++r) {
-        ProfileRow& row = rows[r];
-        row.median = median(medians[r]);
-        row.uncertainty = row.time > 0 ? std::sqrt(row.uncertainty) / row.time : 0;
-        const double roof_each = row.roof / static_cast<double>(row.calls);
-        row.launch_bound = row.roof > 0 && roof_each < profile.roofs.empty_call;
+    std::vector<ProfileRow> rows;
+    for (const RowSum& sum : sums) {
+        rows.push_back(sum.finish(profile.roofs));
+        rows.back().rank = rows.size() - 1;
     }
     return rows;
 }
@@ -185,12 +141,12 @@ std::vector<std::string> profile_sort_keys() {
 
 Status sort_profile_rows(std::vector<ProfileRow>& rows, std::string_view key) {
     if (key == "name") {
-        std::ranges::stable_sort(rows, {}, &ProfileRow::name);
+        sort_rows(rows, [](const ProfileRow& a, const ProfileRow& b) { return a.name < b.name; });
         return {};
     }
     for (const auto& [known, figure] : sort_figures()) {
         if (key != known) continue;
-        std::ranges::stable_sort(rows, std::greater(), figure);
+        sort_rows(rows, [&](const ProfileRow& a, const ProfileRow& b) { return figure(a) > figure(b); });
         return {};
     }
     return bad_input(fmt::format("--sort-by: there is no key '{}'{}; there are: {}", key,

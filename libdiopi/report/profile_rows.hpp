@@ -12,12 +12,14 @@
 
 namespace diopi {
 
-/// What makes one row: a name, a name with input shapes and dtype, or a single call.
-enum class ProfileGrouping { kName, kShape, kCall };
+/// What makes one row: a name, a name with input shapes and dtype, a single call, or a layer with those inside it.
+enum class ProfileGrouping { kName, kShape, kCall, kLayer };
 
 /// All times are seconds of one pass: the sum of the calls' medians.
 struct ProfileRow {
     std::string name, phase, dtype, shapes, case_id;
+    int depth = 0;    ///< of a layer: how many layers are around it; its row stands behind theirs
+    size_t rank = 0;  ///< by the key that rows are sorted by; 0: the largest
     int64_t calls = 0;
     double self_cpu = 0, total_cpu = 0;         ///< without and with the calls inside
     double self_device = 0, total_device = 0;   ///< 0 without a device's time
@@ -36,17 +38,18 @@ struct ProfileRow {
     [[nodiscard]] double share_of_roof() const { return time > 0 ? roof / time : 0; }
 };
 
-/// In the order of the first call of each. Calls with a trouble and calls without samples are left out. `comparisons`
-/// is empty or has one element per call of the profile, null where the baseline has no such call; it must outlive the
-/// rows.
+/// In the order of the first call of each; layers as a tree, each behind the one around it, whose calls and times are
+/// those of the calls in it and in the layers inside: `self_` alone of the calls of no layer inside. Calls with a
+/// trouble and calls without samples are left out. `comparisons` is empty or has one element per call of the profile,
+/// null where the baseline has no such call; it must outlive the rows.
 [[nodiscard]] std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping grouping,
                                                    const std::vector<std::optional<SpeedComparison>>& comparisons = {});
 
 /// "[[2, 3], []]"
 [[nodiscard]] std::string shapes_text(const ProfiledCall& call);
 
-/// Sorts by a key that `profile_sort_keys` lists, the largest first, names alphabetically; another key is refused with
-/// suggestions.
+/// Sorts by a key that `profile_sort_keys` lists, the largest first, names alphabetically, layers among those of one
+/// layer around them; another key is refused with suggestions.
 Status sort_profile_rows(std::vector<ProfileRow>& rows, std::string_view key);
 [[nodiscard]] std::vector<std::string> profile_sort_keys();
 

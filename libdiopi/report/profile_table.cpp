@@ -100,7 +100,8 @@ std::vector<TableColumn> columns_for(const Profile& profile, const std::vector<P
     }
     const auto any = [&](auto&& has) { return std::ranges::any_of(rows, has); };
     std::vector<TableColumn> columns = {
-        {"Name", 0, [](const ProfileRow& r) { return r.name; }, kNameWidth},
+        {"Name", 0, [](const ProfileRow& r) { return std::string(2 * static_cast<size_t>(r.depth), ' ') + r.name; },
+         kNameWidth},
         {"Self CPU %", 6, [=](const ProfileRow& r) { return percent(r.self_cpu, totals.self_cpu); }},
         {"Self CPU", 11, [](const ProfileRow& r) { return time_text(r.self_cpu); }},
         {"CPU total %", 15, [=](const ProfileRow& r) { return percent(r.total_cpu, totals.self_cpu); }},
@@ -219,10 +220,11 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
     Table table(std::move(titles));
     const size_t shown =
         options.row_limit > 0 ? std::min(rows.size(), static_cast<size_t>(options.row_limit)) : rows.size();
-    for (size_t r = 0; r < shown; ++r) {
+    for (const ProfileRow& row : rows) {
+        if (row.rank >= shown) continue;
         std::vector<std::string> cells;
-        for (const TableColumn& column : columns) cells.push_back(column.cell(rows[r]));
-        table.add_row(std::move(cells), style_of(rows[r]));
+        for (const TableColumn& column : columns) cells.push_back(column.cell(row));
+        table.add_row(std::move(cells), style_of(row));
     }
     const std::string body = table.render(width, colour);
     // The rule below the titles also opens and closes the table.

@@ -33,6 +33,29 @@ Profile nested() {
     return profile;
 }
 
+/// A step of 20 ms: a.b with 4 and 3 ms, a with 2 ms, c.b with 6 ms, and a call of 1 ms in no layer.
+Profile layered() {
+    Profile profile;
+    profile.backend = "cpu";
+    profile.calls = {call_of("model step", 0.020)};
+    const std::pair<const char*, double> calls[] = {
+        {"a.b", 0.004}, {"a", 0.002}, {"c.b", 0.006}, {"", 0.001}, {"a.b", 0.003}};
+    for (const auto& [layer, seconds] : calls) {
+        profile.calls.push_back(call_of("add", seconds, 0));
+        profile.calls.back().function = "diopiAdd";
+        profile.calls.back().layer = layer;
+        profile.calls.back().allocated = 10;
+    }
+    return profile;
+}
+
+/// "0 model step, 1 a, 2 a.b"
+std::string outline(const std::vector<ProfileRow>& rows) {
+    std::string text;
+    for (const ProfileRow& row : rows) text += (text.empty() ? "" : ", ") + std::to_string(row.depth) + " " + row.name;
+    return text;
+}
+
 const ProfileRow& row_of(const std::vector<ProfileRow>& rows, const std::string& name) {
     const auto found = std::ranges::find(rows, name, &ProfileRow::name);
     REQUIRE(found != rows.end());
@@ -175,4 +198,72 @@ TEST_CASE("the worst verdict of a row's calls is the row's") {
     CHECK(text.find("SLOWER") != std::string::npos);
     CHECK(text.find("1.200..1.400") != std::string::npos);
     CHECK(text.find("new") != std::string::npos);
+}
+
+TEST_CASE("layers are a tree of rows whose own times add up to the whole") {
+    const auto rows = profile_rows(layered(), ProfileGrouping::kLayer);
+    CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 c, 2 c.b, 1 (no layer)");
+    CHECK(row_of(rows, "model step").total_cpu == Approx(0.020));
+    CHECK(row_of(rows, "model step").self_cpu == Approx(0.004));
+    CHECK(row_of(rows, "model step").calls == 5);
+    CHECK(row_of(rows, "a").total_cpu == Approx(0.009));
+    CHECK(row_of(rows, "a").self_cpu == Approx(0.002));
+    CHECK(row_of(rows, "a").calls == 3);
+    CHECK(row_of(rows, "a.b").total_cpu == Approx(0.007));
+    CHECK(row_of(rows, "a.b").self_cpu == Approx(0.007));
+    CHECK(row_of(rows, "c").self_cpu == 0);
+    CHECK(row_of(rows, "c").total_cpu == Approx(0.006));
+    CHECK(row_of(rows, "(no layer)").total_cpu == Approx(0.001));
+    CHECK(row_of(rows, "a").allocated == 30);
+    CHECK(row_of(rows, "a").total_memory == 30);
+    CHECK(row_of(rows, "a").self_memory == 10);
+    double whole = 0;
+    for (const ProfileRow& row : rows) whole += row.self_cpu;
+    CHECK(whole == Approx(0.020));
+}
+
+TEST_CASE("device time of layers counts once, and shares are those of all calls inside") {
+    Profile profile = layered();
+    profile.has_device_time = true;
+    for (TimedRun& run : profile.calls[0].runs) run.device = 0;
+    profile.roofs.copies = {{1000, 1e9}, {10'000'000, 1e9}};
+    for (size_t i = 1; i < profile.calls.size(); ++i) profile.calls[i].bytes = 1e5;
+    const auto rows = profile_rows(profile, ProfileGrouping::kLayer);
+    double whole = 0;
+    for (const ProfileRow& row : rows) whole += row.self_device;
+    CHECK(whole == Approx(0.008));
+    CHECK(row_of(rows, "a").total_device == Approx(0.0045));
+    CHECK(row_of(rows, "a").self_device == Approx(0.001));
+    CHECK(row_of(rows, "a").bytes == 3e5);
+    CHECK(row_of(rows, "a").share_of_roof() == Approx(3e-4 / 0.0045));
+}
+
+TEST_CASE("layers are sorted among those of one layer, and the limit keeps the largest") {
+    Profile profile = layered();
+    auto rows = profile_rows(profile, ProfileGrouping::kLayer);
+    REQUIRE(sort_profile_rows(rows, "self_cpu_time_total").ok());
+    CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 (no layer), 1 c, 2 c.b");
+    REQUIRE(sort_profile_rows(rows, "cpu_time_total").ok());
+    CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 c, 2 c.b, 1 (no layer)");
+    ProfileTableOptions options;
+    options.row_limit = 4;
+    const std::string text = profile_table(profile, rows, options, 200, false);
+    CHECK(text.find("\nmodel step ") != std::string::npos);
+    CHECK(text.find("\n  a ") != std::string::npos);
+    CHECK(text.find("\n    a.b ") != std::string::npos);
+    CHECK(text.find("\n  c ") != std::string::npos);
+    CHECK(text.find("c.b") == std::string::npos);
+    CHECK(text.find("2 more rows") != std::string::npos);
+}
+
+TEST_CASE("a layer's verdict is the worst of the calls inside, a call that failed is in none") {
+    Profile profile = layered();
+    std::vector<std::optional<SpeedComparison>> comparisons(6);
+    comparisons[1] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
+    comparisons[2] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    profile.calls[3].trouble = "refused";
+    const auto rows = profile_rows(profile, ProfileGrouping::kLayer, comparisons);
+    CHECK(row_of(rows, "a").comparison->verdict == SpeedVerdict::kSlower);
+    CHECK(row_of(rows, "(no layer)").comparison == nullptr);
+    CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 (no layer)");
 }

@@ -1,7 +1,6 @@
 #include "run/align.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace diopi {
 
@@ -9,25 +8,27 @@ namespace {
 
 constexpr size_t kMostCells = size_t{1} << 26;
 
-/// Pairs of [first, end) in both by the longest common subsequence.
-void align_middle(const std::vector<std::string>& one, const std::vector<std::string>& other, size_t first,
-                  size_t one_end, size_t other_end, std::vector<Aligned>& steps) {
+/// Pairs of [first, end) in both with the largest sum of evidence.
+void align_middle(const Evidence& evidence, size_t first, size_t one_end, size_t other_end,
+                  std::vector<Aligned>& steps) {
     const size_t rows = one_end - first, columns = other_end - first;
     const bool fits = rows == 0 || columns <= kMostCells / rows;
-    // lengths[i][j]: of the longest common subsequence of what follows.
-    std::vector<uint32_t> lengths(fits ? (rows + 1) * (columns + 1) : 0, 0);
-    const auto length = [&](size_t i, size_t j) -> uint32_t& { return lengths[i * (columns + 1) + j]; };
+    // sums[i][j]: the largest sum of what follows.
+    std::vector<uint32_t> sums(fits ? (rows + 1) * (columns + 1) : 0, 0);
+    const auto sum = [&](size_t i, size_t j) -> uint32_t& { return sums[i * (columns + 1) + j]; };
     for (size_t i = rows; fits && i-- > 0;) {
         for (size_t j = columns; j-- > 0;) {
-            const bool same = one[first + i] == other[first + j];
-            length(i, j) = same ? length(i + 1, j + 1) + 1 : std::max(length(i + 1, j), length(i, j + 1));
+            const uint32_t own = evidence(first + i, first + j);
+            const uint32_t paired = own > 0 ? sum(i + 1, j + 1) + own : 0;
+            sum(i, j) = std::max({paired, sum(i + 1, j), sum(i, j + 1)});
         }
     }
     size_t i = 0, j = 0;
     while (fits && i < rows && j < columns) {
-        if (one[first + i] == other[first + j])
+        const uint32_t own = evidence(first + i, first + j);
+        if (own > 0 && sum(i, j) == sum(i + 1, j + 1) + own)
             steps.push_back({first + i++, first + j++});
-        else if (length(i + 1, j) >= length(i, j + 1))
+        else if (sum(i, j) == sum(i + 1, j))
             steps.push_back({first + i++, std::nullopt});
         else
             steps.push_back({std::nullopt, first + j++});
@@ -38,19 +39,19 @@ void align_middle(const std::vector<std::string>& one, const std::vector<std::st
 
 }  // namespace
 
-std::vector<Aligned> align(const std::vector<std::string>& one, const std::vector<std::string>& other) {
+std::vector<Aligned> align(size_t ones, size_t others, const Evidence& evidence) {
     std::vector<Aligned> steps;
-    size_t first = 0, one_end = one.size(), other_end = other.size();
-    while (first < one_end && first < other_end && one[first] == other[first]) {
+    size_t first = 0, one_end = ones, other_end = others;
+    while (first < one_end && first < other_end && evidence(first, first) == kCertain) {
         steps.push_back({first, first});
         ++first;
     }
-    while (one_end > first && other_end > first && one[one_end - 1] == other[other_end - 1]) {
+    while (one_end > first && other_end > first && evidence(one_end - 1, other_end - 1) == kCertain) {
         --one_end;
         --other_end;
     }
-    align_middle(one, other, first, one_end, other_end, steps);
-    for (size_t i = 0; one_end + i < one.size(); ++i) steps.push_back({one_end + i, other_end + i});
+    align_middle(evidence, first, one_end, other_end, steps);
+    for (size_t i = 0; one_end + i < ones; ++i) steps.push_back({one_end + i, other_end + i});
     return steps;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace diopi {
@@ -14,9 +15,13 @@ struct Aligned {
     bool operator==(const Aligned&) const = default;
 };
 
-/// With the most pairs of equal keys that keep both orders. Time and memory grow with the product of what is left
-/// between the common beginning and the common end; beyond 2^26 of them these are paired as they stand until the first
-/// difference, and the rest is not.
-[[nodiscard]] std::vector<Aligned> align(const std::vector<std::string>& one, const std::vector<std::string>& other);
+/// How much speaks for it that two elements correspond: 0 for nothing, kCertain at most.
+using Evidence = std::function<uint32_t(size_t one, size_t other)>;
+constexpr uint32_t kCertain = 1000;
+
+/// The pairs with the largest sum of evidence that keep both orders; a pair needs some. Time and memory grow with the
+/// product of what is left between the certain pairs at the beginning and at the end; where that is beyond 2^26 these
+/// are all that is paired.
+[[nodiscard]] std::vector<Aligned> align(size_t ones, size_t others, const Evidence& evidence);
 
 }  // namespace diopi

@@ -1,43 +1,65 @@
 #include "run/align.hpp"
 
 #include <catch2/catch.hpp>
+#include <cctype>
+#include <string>
+#include <utility>
 
 namespace diopi {
 
 namespace {
 
-std::vector<std::string> letters(const std::string& text) {
-    std::vector<std::string> keys;
-    for (const char c : text) keys.emplace_back(1, c);
-    return keys;
-}
-
-/// "ab-" over "a-c": pairs as letters, gaps as dashes.
+/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond for certain, those that differ in
+/// their case alone perhaps.
 std::pair<std::string, std::string> drawn(const std::string& one, const std::string& other) {
+    const auto evidence = [&](size_t i, size_t j) -> uint32_t {
+        if (one[i] == other[j]) return kCertain;
+        return std::tolower(one[i]) == std::tolower(other[j]) ? 1 : 0;
+    };
     std::pair<std::string, std::string> lines;
-    for (const Aligned& step : align(letters(one), letters(other))) {
+    for (const Aligned& step : align(one.size(), other.size(), evidence)) {
         lines.first += step.one ? one[*step.one] : '-';
         lines.second += step.other ? other[*step.other] : '-';
     }
     return lines;
 }
 
+using Lines = std::pair<std::string, std::string>;
+
 }  // namespace
 
 TEST_CASE("equal sequences correspond element by element", "[run][align]") {
-    CHECK(drawn("abc", "abc") == std::pair<std::string, std::string>("abc", "abc"));
-    CHECK(align({}, {}).empty());
+    CHECK(drawn("abc", "abc") == Lines("abc", "abc"));
+    CHECK(drawn("", "") == Lines("", ""));
 }
 
 TEST_CASE("what stands in one sequence alone stands alone in the alignment", "[run][align]") {
-    CHECK(drawn("abcd", "abd") == std::pair<std::string, std::string>("abcd", "ab-d"));
-    CHECK(drawn("abd", "abxyd") == std::pair<std::string, std::string>("ab--d", "abxyd"));
-    CHECK(drawn("", "ab") == std::pair<std::string, std::string>("--", "ab"));
-    CHECK(drawn("aXbYc", "abc") == std::pair<std::string, std::string>("aXbYc", "a-b-c"));
+    CHECK(drawn("abcd", "abd") == Lines("abcd", "ab-d"));
+    CHECK(drawn("abd", "abxyd") == Lines("ab--d", "abxyd"));
+    CHECK(drawn("", "ab") == Lines("--", "ab"));
+    CHECK(drawn("aXbYc", "abc") == Lines("aXbYc", "a-b-c"));
 }
 
 TEST_CASE("sequences that differ throughout have no pair", "[run][align]") {
-    CHECK(drawn("ab", "xy") == std::pair<std::string, std::string>("ab--", "--xy"));
+    CHECK(drawn("ab", "xy") == Lines("ab--", "--xy"));
+}
+
+TEST_CASE("weak evidence pairs what nothing better claims", "[run][align]") {
+    CHECK(drawn("aBc", "abc") == Lines("aBc", "abc"));
+    CHECK(drawn("abc", "aBbc") == Lines("a-bc", "aBbc"));
+    CHECK(drawn("abc", "abBc") == Lines("ab-c", "abBc"));
+    // One certain pair outweighs many doubtful ones.
+    CHECK(drawn("xAAA", "aaax") == Lines("---xAAA", "aaax---"));
+}
+
+TEST_CASE("beyond the limit only what is certain at both ends is paired", "[run][align]") {
+    const std::string many(9000, 'm'), more(9000, 'M');
+    const auto [one, other] = drawn("a" + many + "z", "a" + more + "z");
+    CHECK(one.size() == 2 + 18000);
+    CHECK(one.front() == 'a');
+    CHECK(other.back() == 'z');
+    CHECK(one[1] == 'm');
+    CHECK(other[1] == '-');
 }
 
 }  // namespace diopi

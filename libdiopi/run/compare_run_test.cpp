@@ -8,7 +8,6 @@
 #include "cases/testing.hpp"
 #include "intercept/testing.hpp"
 #include "run/faulty_testing.hpp"
-#include "store/test_folder.hpp"
 
 namespace diopi {
 
@@ -28,7 +27,7 @@ struct Compared {
         return names;
     }
     [[nodiscard]] int64_t different() const {
-        return std::ranges::count_if(rows, [](const CompareRow& row) { return row.skipped.empty() && !row.allclose; });
+        return std::ranges::count_if(rows, [](const CompareRow& row) { return row.compared() && row.differs(); });
     }
 };
 
@@ -88,41 +87,12 @@ CompareRow some_row() {
     row.error = "1 at (0,) where NaN is expected; \"first\"\n";
     row.inputs = {"input: numel:2", "alpha: 1"};
     row.outputs = {"out: numel:2"};
+    row.cast = "float16 and float32 as float32";
+    row.other_layer = "module.layer1.0";
+    row.out_of_order = true;
+    row.after = "call 2, mm";
     row.ulp.emplace().counts[3] = 2;
     return row;
-}
-
-/// A capture of calls of relu, each on the output of the one before it, with what each call left.
-struct Kept {
-    Kept(const TestFolder& folder, const std::string& name, const std::vector<std::string>& layers, float last = 1) {
-        capture.name = name;
-        capture.values = name + ".h5";
-        size_t input = add_floats(capture, "in", 3, Recipe{Recipe::Kind::kConstant, Dtype::float32, 1, 0});
-        auto writer = CaptureValuesWriter::create(folder / capture.values);
-        REQUIRE(writer.ok());
-        for (size_t i = 0; i < layers.size(); ++i) {
-            const size_t out = add_floats(capture, std::to_string(i), 3);
-            add_call(capture, "relu", "diopiRelu", {{"out", out}, {"input", input}}, [](Call&) {});
-            capture.calls.back().layer = layers[i];
-            const float value = i + 1 == layers.size() ? last : 1;
-            REQUIRE(writer->result(i, "out", *floats_on(cpu_device(), {1, 1, value})).ok());
-            input = out;
-        }
-        REQUIRE(writer->finish(capture).ok());
-        auto opened = CaptureValues::open(folder / (name + ".json"), capture);
-        REQUIRE(opened.ok());
-        values = std::move(*opened);
-    }
-
-    Capture capture;
-    CaptureValues values;
-};
-
-Compared compared_captures(const Kept& one, const Kept& other) {
-    Compared compared;
-    const CompareOptions options = options_for(compared, **find_backend("cpu"));
-    compared.status = compare_captures(one.capture, one.values, other.capture, other.values, options);
-    return compared;
 }
 
 }  // namespace
@@ -142,6 +112,11 @@ TEST_CASE("a compared row survives its JSON line, NaN and infinities included", 
     CHECK(again->outputs == row.outputs);
     CHECK(again->forward_id == row.forward_id);
     CHECK(again->layer == row.layer);
+    CHECK(again->cast == row.cast);
+    CHECK(again->other_layer == row.other_layer);
+    CHECK(again->out_of_order);
+    CHECK(again->after == row.after);
+    CHECK(again->differs());
     CHECK(again->ulp == row.ulp);
     CHECK_FALSE(again->other_ulp);
     CHECK(to_json_line(*again) == line);
@@ -154,6 +129,16 @@ TEST_CASE("a row that was not compared says why, and a foreign line is no row", 
     REQUIRE(again);
     CHECK(again->skipped == "random");
     CHECK(again->place.empty());
+    CHECK_FALSE(again->differs());
+    CompareRow alone = some_row();
+    alone.only_in = "more";
+    alone.allclose = true;
+    const auto same = compare_row_from_json(to_json_line(alone));
+    REQUIRE(same);
+    CHECK(same->only_in == "more");
+    CHECK(same->error == alone.error);
+    CHECK(same->differs());
+    CHECK_FALSE(same->compared());
     for (const char* line : {"", "{}", "[dump 0] add", "{\"where\": 1}"}) CHECK_FALSE(compare_row_from_json(line));
 }
 
@@ -181,55 +166,6 @@ TEST_CASE("a call that fails is an error, one that is declined a row", "[run][co
     CHECK(declined.status.ok());
     REQUIRE(declined.rows.size() == 1);
     CHECK_THAT(declined.rows[0].skipped, Contains("diopiDtypeNotSupported"));
-}
-
-TEST_CASE("an extra call of one capture stands alone, and the calls behind it are compared", "[run][compare]") {
-    const TestFolder folder;
-    const Kept one(folder, "one", {"a", "b", "c"});
-    const Kept more(folder, "more", {"a", "x", "b", "c"}, 2);
-    const Compared compared = compared_captures(one, more);
-    REQUIRE(compared.status.ok());
-    REQUIRE(compared.rows.size() == 4);
-    CHECK(compared.rows[1].where == "call 1");
-    CHECK(compared.rows[1].layer == "x");
-    CHECK(compared.rows[1].skipped == "only more has this call");
-    CHECK(compared.rows[2].where == "call 1 and 2");
-    CHECK(compared.rows[2].allclose);
-    CHECK(compared.rows[3].where == "call 2 and 3");
-    CHECK_FALSE(compared.rows[3].allclose);
-    CHECK(compared.rows[3].max_abs == 1);
-    CHECK(compared.rows[3].inputs.size() == 1);
-    CHECK(compared.rows[3].outputs.size() == 1);
-    CHECK(compared.different() == 1);
-
-    const Compared reversed = compared_captures(more, one);
-    CHECK(reversed.rows[1].skipped == "only more has this call");
-    CHECK(reversed.rows[3].where == "call 3 and 2");
-}
-
-TEST_CASE("what stands between two extra calls is compared", "[run][compare]") {
-    const TestFolder folder;
-    const Kept one(folder, "one", {"a", "b", "c"}), more(folder, "more", {"a", "x", "b", "y", "c"});
-    const Compared compared = compared_captures(one, more);
-    REQUIRE(compared.status.ok());
-    REQUIRE(compared.rows.size() == 5);
-    CHECK(compared.rows[2].where == "call 1 and 2");
-    CHECK(compared.rows[2].skipped.empty());
-    CHECK(compared.rows[3].layer == "y");
-    CHECK(compared.rows[4].where == "call 2 and 4");
-}
-
-TEST_CASE("NaN against a number is a difference without a size", "[run][compare]") {
-    const TestFolder folder;
-    const Kept one(folder, "one", {"a"}), other(folder, "other", {"a"}, std::numeric_limits<float>::quiet_NaN());
-    const Compared compared = compared_captures(one, other);
-    REQUIRE(compared.rows.size() == 1);
-    CHECK_FALSE(compared.rows[0].allclose);
-    CHECK(std::isnan(compared.rows[0].max_abs));
-    CHECK(std::isnan(compared.rows[0].cosine));
-    const Compared same = compared_captures(other, other);
-    CHECK(same.rows[0].allclose);
-    CHECK(same.rows[0].max_abs == 0);
 }
 
 }  // namespace diopi

@@ -153,6 +153,28 @@ class FormatTest(CompareTest):
         numbers = [int(re.search(r"\.(\d+) forward", row["where"])[1]) for row in rows]
         self.assertEqual(numbers, [i for i in range(40) for _ in range(3)])
 
+    def test_the_other_library_in_another_dtype(self):
+        self.write("mine.json", case_file({"group": "mine", "ops": ["linear"], "dtypes": ["float16", "int64"],
+                                           "tensors": [{"name": "input", "shapes": [[16, 256]]},
+                                                       {"name": "weight", "shapes": [[8, 256]]}]}))
+        args = ["--cases", "mine.json", "--filter-dtype", "int64", "--against", "cpu", "--against-dtype", "float32"]
+        rows = self.compare(*args, "--ulp", "--json").json["tensors"]
+        self.assertEqual({(row["cast"], row["tensor"][:7], row["atol"]) for row in rows},
+                         {("float16 and float32 as float32", "float16", 1e-2)})
+        out = next(row for row in rows if row["place"] == "out")
+        self.assertGreater(out["max_abs_diff"], 0)
+        # Both in ulp of float16: what float32 gives is exact there.
+        self.assertEqual(out["other_ulp"][0], 128)
+        text = self.compare(*args, out="\ncompared float16 and float32 as float32, with the tolerance of the narrower: "
+                                       "3 tensors\n")
+        self.assertNotIn("First differences", text.out)
+        printed = self.compare(*args, "--format", "csv").out
+        self.assertTrue(all(row[-1] == "compared float16 and float32 as float32"
+                            for row in list(csv.reader(io.StringIO(printed)))[1:]), printed)
+        seed = self.compare(*args, "--format", "seed").out
+        self.assertIn("\n\tallclose, compared float16 and float32 as float32\n", seed)
+        self.assertNotIn("cast", self.compare("--cases", "mine.json", "--filter-dtype", "int64", "--json").out)
+
     def test_histograms_in_json(self):
         self.write("mine.json", case_file({"group": "mine", "ops": ["linear"], "dtypes": ["float32"],
                                            "tensors": [{"name": "input", "shapes": [[16, 256]]},
@@ -287,7 +309,8 @@ class ToleranceTest(CompareTest):
 @needs_h5py
 class CapturesTest(CompareTest):
     def rows(self, run):
-        return [(row["where"], row["name"], row.get("skipped") or row["allclose"]) for row in run.json["tensors"]]
+        return [(row["where"], row["name"], row.get("skipped") or row.get("only_in") or row["allclose"])
+                for row in run.json["tensors"]]
 
     def test_the_first_divergence_comes_first(self):
         self.kept("one")
@@ -304,10 +327,60 @@ class CapturesTest(CompareTest):
         self.kept("one")
         self.kept("more", [*MODEL[:1], relu("t9", "t2", "extra"), *MODEL[1:]], {3: [1, 2, 3, 5]})
         run = self.compare("--capture", "one.json", "--with", "more.json", "--json", code=1)
-        self.assertEqual(self.rows(run), [("call 0", "add.Tensor", True), ("call 1", "relu", "only more has this call"),
+        self.assertEqual(self.rows(run), [("call 0", "add.Tensor", True), ("call 1 of more", "relu", "more"),
                                           ("call 1 and 2", "relu", True), ("call 2 and 3", "add.Tensor", False)])
-        text = self.compare("--capture", "more.json", "--with", "one.json", code=1)
-        self.assertIn("not compared, only more has this call: 1 call, the first call 1: relu\n", text.out)
+        self.assertEqual((run.json["different"], run.json["alone"], run.json["not_compared"]), (1, 1, 0))
+
+    def test_a_call_that_stands_in_one_alone_is_a_difference_in_every_format(self):
+        self.kept("one")
+        self.kept("more", [*MODEL[:1], relu("t9", "t2", "extra"), relu("t8", "t9", "extra"), *MODEL[1:]])
+        args = ["--capture", "more.json", "--with", "one.json"]
+        text = self.compare(*args, code=1).out
+        self.assertRegex(text, r"\nAlignment breaks +Calls +What +Behind +Before\n")
+        self.assertRegex(text, r"\ncall 1 of more to call 2 of more +2 +relu \(extra\), relu \(extra\): only in more +"
+                               r"call 0, add\.Tensor \(sum\) +call 3 and 1, relu \(act\)\n")
+        self.assertIn("3 calls on more.json and one.json: 0 of 3 tensors differ, 2 calls stand in one alone, the first "
+                      "at call 1 of more, relu (extra).\n", text)
+        between = "only more has this call, between call 0, add.Tensor (sum), and call 3 and 1, relu (act)"
+        rows = list(csv.reader(io.StringIO(self.compare(*args, "--format", "csv", code=1).out)))
+        self.assertEqual(rows[2], ["9", "relu", "False", "", "", "", "", "", between])
+        row = self.compare(*args, "--json", code=1).json["tensors"][1]
+        self.assertEqual([row["only_in"], row["allclose"], row["error_info"], row["after"], row["before"]],
+                         ["more", False, between, "call 0, add.Tensor (sum)", "call 3 and 1, relu (act)"])
+        seed = self.compare(*args, "--format", "seed", "--quiet", code=1).out
+        self.assertEqual(seed.splitlines(), [f"skip OpAutoCompareHook on relu: {between}"] * 2)
+
+    def test_renamed_layers_and_calls_that_changed_places(self):
+        self.kept("one")
+        self.kept("two", [relu("t3", "t2", "act"), add("t2"), add("t4", "t3", "t0", "model.head")])
+        run = self.compare("--capture", "one.json", "--with", "two.json")
+        self.assertRegex(run.out, r"\ncall 0 and 1 +1 +add\.Tensor \(sum\): out of order +- +call 1 and 0, relu")
+        self.assertIn("\nlayers of other names: 1 call, the first call 2: head and model.head\n", run.out)
+        rows = self.compare("--capture", "one.json", "--with", "two.json", "--json").json["tensors"]
+        self.assertEqual([row.get("out_of_order") for row in rows], [True, None, None])
+        self.assertEqual(rows[2]["other_layer"], "model.head")
+
+    def test_kept_values_of_two_floating_dtypes(self):
+        self.kept("one", values={1: [1, 2, 3, 1.001]})
+        self.kept("half")
+        text = (self.folder / "half.json").read_text()
+        self.write("half.json", text.replace('"t3": {"storage": "s3", "dtype": "float32"',
+                                             '"t3": {"storage": "s3", "dtype": "float16"'))
+        with h5py.File(self.folder / "half.h5", "r+") as file:
+            del file["calls/1/out"]
+            file["calls/1/out"] = np.array([1, 2, 3, 1.002], np.float16)
+        args = ["--capture", "one.json", "--with", "half.json"]
+        row = self.compare(*args, "--json").json["tensors"][1]
+        self.assertEqual([row["cast"], row["atol"]], ["float32 and float16 as float32", 1e-2])
+        self.compare(*args, out="\ncompared float32 and float16 as float32, with the tolerance of the narrower: 1 tensor\n")
+        self.compare(*args, "--tolerance", "float16=1e-4", code=1,
+                     out="compared float32 and float16 as float32: 1 of 4 elements differ: max 1.38 times the tolerance")
+        with h5py.File(self.folder / "half.h5", "r+") as file:
+            del file["calls/1/out"]
+            file["calls/1/out"] = np.array([1, 2, 3, 4], np.int32)
+        self.write("half.json", text.replace('"t3": {"storage": "s3", "dtype": "float32"',
+                                             '"t3": {"storage": "s3", "dtype": "int32"'))
+        self.compare(*args, code=1, out="dtype float32 where int32 is wanted")
 
     def test_captures_of_one_name_are_told_apart(self):
         self.kept("one")
@@ -315,8 +388,8 @@ class CapturesTest(CompareTest):
         with h5py.File(self.folder / "same.h5", "r+") as file:
             file.attrs["name"] = "one"
         self.write("same.json", (self.folder / "same.json").read_text().replace('"name": "same"', '"name": "one"'))
-        run = self.compare("--capture", "one.json", "--with", "same.json", "--json")
-        self.assertIn(("call 2", "add.Tensor", "only the first capture has this call"), self.rows(run))
+        run = self.compare("--capture", "one.json", "--with", "same.json", "--json", code=1)
+        self.assertIn(("call 2 of the first capture", "add.Tensor", "the first capture"), self.rows(run))
 
     def test_nan_is_a_difference_without_a_size(self):
         self.kept("one")
@@ -350,6 +423,8 @@ class CapturesTest(CompareTest):
         for option in (["--ulp"], ["--dump", "1"], ["--overflow"]):
             self.compare("--capture", "one.json", "--with", "one.json", *option, code=2,
                          err=f"{option[0]} watches calls that run, and --with runs none")
+        self.compare("--capture", "one.json", "--with", "one.json", "--against-dtype", "float32", code=2,
+                     err="--against-dtype is what --against computes in, and --with runs nothing; leave it out")
 
 
 class RefusalTest(CompareTest):
@@ -363,6 +438,7 @@ class RefusalTest(CompareTest):
             (["--with", "model.json"], "--capture FILE"),
             (["add", "--format", "xml"], "--format: xml not in {table,csv,seed}"),
             (["add", "--dump", "4"], "--dump: Value 4 not in range 0 to 3"),
+            (["add", "--against-dtype", "int8"], "--against-dtype: int8 not in {float16,bfloat16,float32,float64}"),
             (["add", "--timeout", "0"], "no number of seconds above 0"),
             (["add", "--capture", "model.json"], "a capture is compared whole"),
             (["--filter-dtype", "float16", "--capture", "model.json"], "a capture is compared whole"),

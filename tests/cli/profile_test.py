@@ -5,7 +5,7 @@ import signal
 import sys
 import unittest
 
-from program import ProgramTest, allocated, case_file, group
+from program import SOURCE, ProgramTest, allocated, case_file, group
 
 try:
     import h5py
@@ -181,6 +181,31 @@ class ProfileTest(ProgramTest):
             self.assertGreaterEqual(event["ts"], 0)
             self.assertGreater(event["dur"], 0)
         self.profile("--trace", ".", code=2, err="is a folder")
+
+    def test_layers_of_a_capture_are_rows_and_slices(self):
+        capture = SOURCE / "cases/captures/resnet18.json"
+        args = ["profile", "--capture", capture, "--run-times", "1", "--no-roofs", "--group-by", "layer"]
+        run = self.expect(0, *args, "--json", "--trace", "trace.json").json
+        layers = {layer["name"]: layer for layer in run["layers"]}
+        calls = [call for call in run["calls"] if "function" in call]
+        self.assertEqual([layers["layer1"]["depth"], layers["layer1.0.conv1"]["depth"]], [1, 3])
+        self.assertEqual(layers["layer1"]["calls"], sum(call.get("layer", "").startswith("layer1.") for call in calls))
+        whole = next(call["median_s"] for call in run["calls"] if "function" not in call)
+        self.assertAlmostEqual(sum(layer["self_cpu_s"] for layer in run["layers"]), whole)
+        self.assertAlmostEqual(layers["layer1"]["total_cpu_s"], sum(
+            layer["self_cpu_s"] for name, layer in layers.items() if f"{name}.".startswith("layer1.")))
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        slices = [event for event in events if event["ph"] == "X"]
+        self.assertEqual([event["name"] for event in slices if event["cat"] == "phase"],
+                         ["forward", "backward", "optimizer"])
+        self.assertLessEqual({layer for layer in layers if layer.startswith("layer")},
+                             {event["args"].get("layer") for event in slices if event["cat"] == "layer"})
+        self.assertEqual(sum(event["cat"].startswith("call") for event in slices), len(calls) + 1)
+        self.assertGreater(sum(event["name"] == "forward to backward" for event in events if event["ph"] == "s"), 50)
+        table = self.expect(0, *args, "--row-limit", "8").out.splitlines()
+        self.assertTrue(table[3].startswith("resnet18 step "), table[3])
+        self.assertTrue(table[4].startswith("  layer"), table[4])
+        self.profile("--group-by", "layer", code=2, err="cases have no layers; give --capture FILE")
 
     def test_a_call_of_the_command_line(self):
         call = self.expect(0, "profile", "add", "--shape", "32x64", "64", "--dtype", "float16", *QUICK, "--json").json

@@ -1,0 +1,53 @@
+/// How calls of a profile add up to a row of a table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "report/profile_rows.hpp"
+#include "store/profile_figures.hpp"
+
+namespace diopi {
+
+/// One call by itself: times with and without the calls inside.
+struct CallFigures {
+    Summary cpu, counted;  ///< the host's time, and the time that counts
+    double device = 0;
+    double inner_cpu = 0, inner_device = 0;
+    int64_t inner_memory = 0;
+};
+
+/// One for each call.
+[[nodiscard]] std::vector<CallFigures> figures_of(const Profile& profile);
+
+/// A row while its calls are added.
+class RowSum {
+ public:
+    /// What the call itself did, without the calls inside.
+    void add_self(const ProfiledCall& call, const CallFigures& own);
+    /// What the call and those inside it took: once, whatever of them the row holds.
+    void add_total(const ProfiledCall& call, const CallFigures& own);
+    /// Counts its time as that of the row's calls: what shares and rates are taken of.
+    void add_time(const CallFigures& own);
+    /// Counts the call, with its memory, operations and bytes.
+    void add_call(const ProfiledCall& call, const CallFigures& own, const Roofs& roofs,
+                  const SpeedComparison* comparison);
+    /// Text members are those of the calls, as far as they agree.
+    void describe(const ProfiledCall& call);
+    [[nodiscard]] ProfileRow finish(const Roofs& roofs) const;
+
+    ProfileRow row;
+
+ private:
+    std::vector<double> medians_;
+};
+
+/// Null where there is none for the call.
+[[nodiscard]] const SpeedComparison* comparison_of(const std::vector<std::optional<SpeedComparison>>& comparisons,
+                                                   size_t call);
+
+/// Rows of layers (ProfileGrouping::kLayer).
+[[nodiscard]] std::vector<ProfileRow> layer_rows(const Profile& profile,
+                                                 const std::vector<std::optional<SpeedComparison>>& comparisons);
+
+}  // namespace diopi

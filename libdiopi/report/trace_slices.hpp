@@ -1,0 +1,41 @@
+/// What lies on the tracks of a trace: the samples of a profile, and the phases and layers around them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/profile_record.hpp"
+
+namespace diopi {
+
+/// A stretch of time in whole nanoseconds, so that neighbours never overlap by rounding.
+struct Stretch {
+    Stretch(double start, double seconds);
+    int64_t begin = 0, end = 0;
+};
+
+/// A slice of the host's track.
+struct TraceSlice {
+    enum class Kind { kCall, kPhase, kLayer };
+    Kind kind = Kind::kCall;
+    Stretch stretch;
+    int depth = 0;  ///< how many slices are around it
+    /// Of a call: its place in the profile, and which of its runs it is.
+    size_t call = 0, run = 0;
+    std::string name{};  ///< of a phase or a layer: "backward", "layer1.0.conv1"
+    int64_t pass = 0;
+};
+
+/// All slices by their beginning, those that enclose others first. Calls inside a row that encloses them (the step of
+/// a capture) have their phase and their layers around them, as long as the next call is in them.
+[[nodiscard]] std::vector<TraceSlice> trace_slices(const Profile& profile);
+
+/// Positions in trace_slices of a call of the forward pass and the first one, in the same pass of the profile, of its
+/// backward pass: they have one forward id.
+[[nodiscard]] std::vector<std::pair<size_t, size_t>> backward_flows(const Profile& profile,
+                                                                    const std::vector<TraceSlice>& slices);
+
+}  // namespace diopi
