@@ -14,8 +14,10 @@ namespace diopi {
 /// How far a result is from what it should be.
 struct ResultDistance {
     double max_abs = 0, max_rel = 0;
-    bool same = true;    ///< bit by bit
-    bool within = true;  ///< every element, within tolerance * (root mean square + |expected|); NaN where NaN is wanted
+    bool same = true;  ///< bit by bit
+    /// Every element, within tolerance * (root mean square + |expected|); NaN where NaN is wanted. The two parts of a
+    /// complex number count as two.
+    bool within = true;
 };
 
 /// Both contiguous host tensors of one shape and dtype.

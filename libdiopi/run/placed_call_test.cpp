@@ -5,6 +5,7 @@
 #include "cases/layout.hpp"
 #include "cases/testing.hpp"
 #include "run/case_run.hpp"
+#include "run/faulty_testing.hpp"
 #include "run/metered_device.hpp"
 
 namespace diopi {
@@ -38,21 +39,39 @@ void slice_output(Case& c, const TensorSpec& out) {
     while (!is_sliced()) ++c.index;
 }
 
+Case sliced_log_softmax(const TensorSpec& spec) {
+    Case c = make_case("log_softmax", {case_tensor("input", spec.shape, spec.dtype)}, {{"dim", Param{int64_t{1}}}});
+    c.layout.strided = true;
+    slice_output(c, spec);
+    return c;
+}
+
+diopiError_t write_between(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t, int64_t) {
+    out->data_as<float>()[1] = 7;
+    return diopiSuccess;
+}
+
 }  // namespace
+
+TEST_CASE("a write between the elements of an output is a stray one", "[run]") {
+    const testing::FaultyBackend faulty({{"diopiLogSoftmax", testing::any_function(write_between)}});
+    CaseOptions options;
+    options.backend = &faulty.backend();
+    const CaseResult result = run_case(sliced_log_softmax({{3, 5}, Dtype::float32, {}}), options);
+    CHECK(result.kind == FailureKind::kStrayWrite);
+    CHECK(result.reason == "wrote 4 bytes between the elements of out: it has strides (10, 2)");
+}
 
 TEST_CASE("a second run does not hold the room between the elements of the first one's output", "[run]") {
     const TensorSpec spec{{1025, 4096}, Dtype::float64, {}};
     const int64_t nbytes = numel(spec.shape) * 8;
-    Case c = make_case("log_softmax", {case_tensor("input", spec.shape, spec.dtype)}, {{"dim", Param{int64_t{1}}}});
-    c.layout.strided = true;
-    slice_output(c, spec);
     MeteredDevice device(cpu_device());
     HeldAtCalls tool(device);
     const Backend backend = (*find_backend("cpu"))->on(device);
     CaseOptions options;
     options.backend = &backend;
     options.interceptors = {&tool};
-    const CaseResult result = run_case(c, options);
+    const CaseResult result = run_case(sliced_log_softmax(spec), options);
     INFO(result.reason);
     REQUIRE(result.verdict == Verdict::kPassed);
     REQUIRE(tool.held.size() >= 2);

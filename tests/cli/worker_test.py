@@ -81,6 +81,7 @@ class WorkerTest(ProgramTest):
     def test_stray_output(self):
         run = self.run_with("print")
         self.expect_only_sick(run, "failed", 'wrote 15 bytes to standard output: "hello, \\x1bworker\\n"', whole=True)
+        self.assertEqual(run.json["not_passed"][0]["kind"], "printed")
         run = self.run_with("printf")
         self.expect_only_sick(run, "failed", 'wrote 16 bytes to standard output: "kept in a buffer"', whole=True)
 
