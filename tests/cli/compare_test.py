@@ -291,6 +291,11 @@ class ToleranceTest(CompareTest):
         options.append("relu:float32=0.125,0")
         self.assertEqual(self.holds(False, *options, **env), 0.125)
 
+    def test_a_tolerance_of_zero(self):
+        self.model()
+        run = self.faulty("--capture", "model.json", "--tolerance", "0", "--format", "seed")
+        self.assertIn("not_close, 1 of 4 elements differ: difference 1 where the tolerance is 0, at (3,): got ", run.out)
+
     def test_of_other_operators_and_dtypes(self):
         self.assertEqual(self.holds(False, "add=7,0", "float16=7,0", ADD_AUTOCOMPARE_ERROR_TOLERANCE="7,0"), 1e-4)
 
@@ -301,6 +306,9 @@ class ToleranceTest(CompareTest):
             self.compare("--capture", "model.json", f"--tolerance={text}", code=2, err=["--tolerance: ", message])
         self.compare("--capture", "model.json", code=2, env={"AUTOCOMPARE_ERROR_TOLERANCE": "x"},
                      err="AUTOCOMPARE_ERROR_TOLERANCE: 'x' is no tolerance")
+        for variable in ("AUTOCOMPARE_ERROR_TOLERANCE_FLOAT3", "RELU_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT3"):
+            self.compare("--capture", "model.json", code=2, env={variable: "1"},
+                         err=f"{variable}: 'float3' is no dtype (did you mean 'float32', ")
         self.compare("--capture", "model.json", "--tolerance", "relo=1",
                      err="no call of 'relo' was compared (did you mean 'relu'?)")
         self.assertEqual(self.compare("--capture", "model.json", "--tolerance", "relu=1", "add.Tensor=1").err, "")
