@@ -95,7 +95,13 @@ Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
     for (const TolerancePreset& preset : read_environment().tolerances) {
         auto tolerance = parse_tolerance(preset.value);
         if (!tolerance.ok()) return bad_input(preset.variable + ": " + tolerance.error().message);
-        table.add(ToleranceTable::Source::kEnvironment, preset.op, preset.dtype, *tolerance);
+        std::optional<Dtype> dtype;
+        if (preset.dtype) {
+            const auto named = parse_tolerance_dtype(*preset.dtype);
+            if (!named.ok()) return bad_input(preset.variable + ": " + named.error().message);
+            dtype = *named;
+        }
+        table.add(ToleranceTable::Source::kEnvironment, preset.op, dtype, *tolerance);
     }
     for (const std::string& text : flags.tolerances) {
         if (Status s = table.add_option(text); !s.ok()) return bad_input("--tolerance: " + s.message());

@@ -132,8 +132,8 @@ std::vector<TolerancePreset> tolerance_presets() {
         TolerancePreset preset{std::string(text.substr(0, equals)), "", std::nullopt,
                                std::string(text.substr(equals + 1))};
         if (!before.empty()) preset.op = lower_case(std::string(before.substr(0, before.size() - 1)));
-        if (!after.empty()) preset.dtype = parse_dtype(lower_case(std::string(after.substr(1))));
-        if (after.empty() || preset.dtype) presets.push_back(std::move(preset));
+        if (!after.empty()) preset.dtype = lower_case(std::string(after.substr(1)));
+        presets.push_back(std::move(preset));
     }
     return presets;
 }

@@ -30,8 +30,8 @@ namespace diopi {
 /// out together with their underscore.
 struct TolerancePreset {
     std::string variable, op;
-    std::optional<Dtype> dtype;
-    std::string value;  ///< "1e-3,1e-4": atol and rtol
+    std::optional<std::string> dtype;  ///< as it was written, in small letters
+    std::string value;                 ///< "1e-3,1e-4": atol and rtol
 };
 
 /// A flag is on with any value but the empty one and 0.

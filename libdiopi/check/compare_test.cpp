@@ -341,6 +341,14 @@ TEST_CASE("class E allows its tolerance at every element, and half an ulp more w
     CHECK_FALSE(result.passed);
     CHECK(result.deviation.budget_used == Approx(3).epsilon(1e-4));
     CHECK_THAT(result.reason, StartsWith("1 of 2 elements differ: max 3 times the tolerance at (0,): got 100.3"));
+    const Comparison none = check(rounded_to(Dtype::float32, {2}, {100.5, 2}), oracle, tolerance_of(0, 0));
+    CHECK_THAT(none.reason,
+               StartsWith("2 of 2 elements differ: difference 2 where the tolerance is 0, at (1,): got 2"));
+    // The second element has a tolerance, the first is worse: it has none.
+    const Comparison zero =
+        check(rounded_to(Dtype::float32, {2}, {1, 101}), oracle_of({2}, {0, 50}), tolerance_of(0, 0.1));
+    CHECK_THAT(zero.reason,
+               StartsWith("2 of 2 elements differ: difference 1 where the tolerance is 0, at (0,): got 1"));
     CHECK(check(rounded_to(Dtype::float16, {1}, {100.04}), oracle_of({1}, {100.04}), tolerance_of(0, 1e-6)).passed);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "check/locate.hpp"
@@ -31,8 +32,11 @@ class Collector {
             if (result_.non_finite++ == 0) result_.worst = element;
             last_non_finite_ = element;
         }
-        if (result_.non_finite == 0 && j.share > worst_share_) {
+        // Where nothing is allowed all shares are alike.
+        const bool is_worse = j.share > worst_share_ || (j.share == worst_share_ && j.abs_error > worst_error_);
+        if (result_.non_finite == 0 && is_worse) {
             worst_share_ = j.share;
+            worst_error_ = j.abs_error;
             result_.worst = element;
         }
     }
@@ -51,7 +55,7 @@ class Collector {
     std::vector<float> ulps_;
     int64_t every_ = 1;
     int64_t last_non_finite_ = -1;
-    double worst_share_ = -1;
+    double worst_share_ = -1, worst_error_ = 0;
 };
 
 /// Calls visit(const U* words) with the unsigned type of the same width.
@@ -121,13 +125,23 @@ std::string print_figure(double x) {
     return text.data();
 }
 
+/// How many times a bound was used; where it is 0, how large the difference is.
+std::string times(const Deviation& d, const char* bound) {
+    if (d.budget_used < std::numeric_limits<double>::max()) {
+        return "max " + print_figure(d.budget_used) + " times the " + bound;
+    }
+    // That of a complex number may be in its imaginary part, which `worst_` leaves out.
+    const double real = std::fabs(d.worst_actual - d.worst_expected);
+    return "difference " + print_figure(real > 0 ? real : d.max_abs) + " where the " + bound + " is 0,";
+}
+
 std::string how_far(const Deviation& d, Dtype dtype) {
     if (is_integer(dtype) || dtype == Dtype::boolean) return "max difference " + print_figure(d.max_abs);
     switch (d.accuracy_class) {
         case 'D':
-            return "max " + print_figure(d.budget_used) + " times the bound";
+            return times(d, "bound");
         case 'E':
-            return "max " + print_figure(d.budget_used) + " times the tolerance";
+            return times(d, "tolerance");
         default:
             return "max " + print_figure(d.max_ulp) + " ulp";
     }

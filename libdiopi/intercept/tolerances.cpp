@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "call/call_name.hpp"
+#include "core/suggest.hpp"
 
 namespace diopi {
 
@@ -36,15 +37,25 @@ Result<AbsRel> parse_tolerance(std::string_view text) {
     return bad_input(fmt::format("'{}' is no tolerance; write ATOL,RTOL, such as 1e-3,1e-4", text));
 }
 
+Result<Dtype> parse_tolerance_dtype(std::string_view text) {
+    if (const auto dtype = parse_dtype(text)) return *dtype;
+    std::vector<std::string> known;
+    for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
+    return bad_input(
+        fmt::format("'{}' is no dtype{}; there are: {}", text, did_you_mean(text, known), fmt::join(known, ", ")));
+}
+
 Status ToleranceTable::add_option(const std::string& text) {
     const size_t equals = text.rfind('=');
     auto tolerance = parse_tolerance(equals == std::string::npos ? text : text.substr(equals + 1));
     if (!tolerance.ok()) return tolerance.status();
     const std::string key = equals == std::string::npos ? "" : text.substr(0, equals);
     const size_t colon = key.find(':');
-    std::optional<Dtype> dtype = parse_dtype(colon == std::string::npos ? key : key.substr(colon + 1));
-    if (colon != std::string::npos && !dtype) {
-        return bad_input(fmt::format("'{}' is no dtype; write OP:DTYPE=ATOL,RTOL", key.substr(colon + 1)));
+    std::optional<Dtype> dtype = parse_dtype(key);
+    if (colon != std::string::npos) {
+        const auto named = parse_tolerance_dtype(key.substr(colon + 1));
+        if (!named.ok()) return bad_input(named.error().message + "; write OP:DTYPE=ATOL,RTOL");
+        dtype = *named;
     }
     const std::string op = colon != std::string::npos ? key.substr(0, colon) : dtype ? "" : key;
     add(Source::kOption, op, dtype, *tolerance);

@@ -19,6 +19,9 @@ struct AbsRel {
 /// "1e-3,1e-4": atol and rtol; one number stands for both.
 [[nodiscard]] Result<AbsRel> parse_tolerance(std::string_view text);
 
+/// Of an option or a variable; the error names the known ones.
+[[nodiscard]] Result<Dtype> parse_tolerance_dtype(std::string_view text);
+
 /// What holds for one call and dtype is the first of these that is there: options for operator and dtype, for the
 /// operator, for the dtype, for all; the environment's in the same order; the default of the dtype.
 class ToleranceTable {

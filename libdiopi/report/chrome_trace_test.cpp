@@ -216,6 +216,15 @@ TEST_CASE("a flow leads from a call to its backward pass, in each step") {
     CHECK(events[3 + 22]["ts"] == 1250000);
 }
 
+TEST_CASE("of several calls of one backward pass the first has the arrow") {
+    Profile profile = two_steps();
+    profile.calls[3].phase = "backward";
+    profile.calls[3].forward_id = 7;
+    const Json trace = written(profile);
+    CHECK(names_of(trace, "s").size() == 2);
+    CHECK(trace["traceEvents"].back()["ts"] == 1350000);
+}
+
 TEST_CASE("the device's track has the calls alone, and no arrow back in time") {
     Profile profile = two_steps();
     profile.has_device_time = true;

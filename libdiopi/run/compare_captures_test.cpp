@@ -125,6 +125,8 @@ TEST_CASE("a call of another shape is the same in its layer alone", "[run][compa
     const Made small{"relu", "b", {1, 2}}, renamed{"relu", "x", {1, 2}};
     CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, small}) == "0-0 1-1");
     CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, renamed}) == "0-0 1-_ _-1");
+    CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, {"relu", "module.b", {1, 2}}}) == "0-0 1-1");
+    CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, {"relu", "moduleb", {1, 2}}}) == "0-0 1-_ _-1");
 
     const TestFolder folder;
     const auto rows = compared({folder, "one", relus({"a", "b"})}, {folder, "two", {{"relu", "a"}, small}});

@@ -291,6 +291,12 @@ class ToleranceTest(CompareTest):
         options.append("relu:float32=0.125,0")
         self.assertEqual(self.holds(False, *options, **env), 0.125)
 
+    def test_a_tolerance_of_zero(self):
+        self.model()
+        run = self.faulty("--capture", "model.json", "--tolerance", "0", "--format", "seed")
+        self.assertIn("not_close, 1 of 4 elements differ: difference 1 where the tolerance is 0, at (3,): got ",
+                      run.out)
+
     def test_of_other_operators_and_dtypes(self):
         self.assertEqual(self.holds(False, "add=7,0", "float16=7,0", ADD_AUTOCOMPARE_ERROR_TOLERANCE="7,0"), 1e-4)
 
@@ -301,6 +307,9 @@ class ToleranceTest(CompareTest):
             self.compare("--capture", "model.json", f"--tolerance={text}", code=2, err=["--tolerance: ", message])
         self.compare("--capture", "model.json", code=2, env={"AUTOCOMPARE_ERROR_TOLERANCE": "x"},
                      err="AUTOCOMPARE_ERROR_TOLERANCE: 'x' is no tolerance")
+        for variable in ("AUTOCOMPARE_ERROR_TOLERANCE_FLOAT3", "RELU_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT3"):
+            self.compare("--capture", "model.json", code=2, env={variable: "1"},
+                         err=f"{variable}: 'float3' is no dtype (did you mean 'float32', ")
         self.compare("--capture", "model.json", "--tolerance", "relo=1",
                      err="no call of 'relo' was compared (did you mean 'relu'?)")
         self.assertEqual(self.compare("--capture", "model.json", "--tolerance", "relu=1", "add.Tensor=1").err, "")
@@ -372,9 +381,10 @@ class CapturesTest(CompareTest):
         args = ["--capture", "one.json", "--with", "half.json"]
         row = self.compare(*args, "--json").json["tensors"][1]
         self.assertEqual([row["cast"], row["atol"]], ["float32 and float16 as float32", 1e-2])
-        self.compare(*args, out="\ncompared float32 and float16 as float32, with the tolerance of the narrower: 1 tensor\n")
+        self.compare(*args, out="\ncompared float32 and float16 as float32, with the tolerance of the narrower: "
+                                "1 tensor\n")
         self.compare(*args, "--tolerance", "float16=1e-4", code=1,
-                     out="compared float32 and float16 as float32: 1 of 4 elements differ: max 1.38 times the tolerance")
+                     out="compared float32 and float16 as float32: 1 of 4 elements differ: max 1.38 times the ")
         with h5py.File(self.folder / "half.h5", "r+") as file:
             del file["calls/1/out"]
             file["calls/1/out"] = np.array([1, 2, 3, 4], np.int32)
