@@ -12,18 +12,20 @@ namespace {
 
 /// Operators that every backend of ours has in full.
 constexpr std::string_view kComplete[] = {
-    "add",           "sub",     "mul",         "div",        "fill_",
-    "relu",          "conv2d",  "batch_norm",  "max_pool2d", "adaptive_avg_pool2d",
-    "linear",        "mm",      "bmm",         "matmul",     "addmm",
-    "baddbmm",       "softmax", "log_softmax", "nll_loss",   "nll_loss_v2",
-    "cross_entropy", "mean",    "sum",         "argmax",     "cat",
-    "flip",          "normal_", "sgd",         "adam",       "adamw",
-    "threshold",     "sigmoid", "silu",        "gelu",       "tanh",
-    "exp",           "expm1",   "log",         "log2",       "log10",
-    "log1p",         "sqrt",    "rsqrt",       "reciprocal", "sin",
-    "cos",           "erf",     "neg",         "pow",        "maximum",
-    "minimum",       "addcmul", "addcdiv",     "where",      "copy_",
-    "cast_dtype",    "expand",  "zeros",       "ones",       "zero_"};
+    "add",           "sub",      "mul",         "div",        "fill_",
+    "relu",          "conv2d",   "batch_norm",  "max_pool2d", "adaptive_avg_pool2d",
+    "linear",        "mm",       "bmm",         "matmul",     "addmm",
+    "baddbmm",       "softmax",  "log_softmax", "nll_loss",   "nll_loss_v2",
+    "cross_entropy", "mean",     "sum",         "argmax",     "cat",
+    "flip",          "normal_",  "sgd",         "adam",       "adamw",
+    "threshold",     "sigmoid",  "silu",        "gelu",       "tanh",
+    "exp",           "expm1",    "log",         "log2",       "log10",
+    "log1p",         "sqrt",     "rsqrt",       "reciprocal", "sin",
+    "cos",           "erf",      "neg",         "pow",        "maximum",
+    "minimum",       "addcmul",  "addcdiv",     "where",      "copy_",
+    "cast_dtype",    "expand",   "zeros",       "ones",       "zero_",
+    "embedding",     "triu",     "layer_norm",  "tril",       "masked_fill",
+    "arange",        "bernoulli"};
 
 const Backend& backend(std::string_view name) {
     const auto found = find_backend(name);
