@@ -52,7 +52,7 @@ TEST_CASE("bernoulli gives 1 where the generator's uniform number is below the p
     uniform_block(42, 8, 0, std::span(numbers));
     Values wanted;
     for (const float u : numbers) wanted.push_back(static_cast<double>(u) < 0.3 ? 1 : 0);
-    const TensorPtr x = make({1001}, Dtype::int16, {2});
+    const TensorPtr x = make({1001}, Dtype::int8, {2});
     REQUIRE(reference::diopiBernoulliScalar(context(), x.get(), 0.3, &generator) == diopiSuccess);
     CHECK(values_of(x) == wanted);
     CHECK(generator.seed == 42);

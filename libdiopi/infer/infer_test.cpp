@@ -208,7 +208,7 @@ TEST_CASE("layer norm keeps two numbers for each row, which mean nothing without
     CHECK(specs->at(1).spec == TensorSpec{{2, 3}, Dtype::float32, {}});
     CHECK(specs->at(2).has_meaning);
     call["weight"] = meta({3});
-    CHECK_THAT(refusal(call), Catch::Contains("weight (3,) must have normalized_shape [4]"));
+    CHECK_THAT(refusal(call), Catch::Contains("weight (3,) must have normalized_shape (4,)"));
     call["weight"] = {};
     call["normalized_shape"] = IntList{3};
     CHECK_THAT(refusal(call), Catch::Contains("does not end in normalized_shape"));
