@@ -61,3 +61,49 @@ TEST_CASE("normal_ with std 0, of no elements, and its refusals", "[cpu][random]
     CHECK(cpu::diopiNormalInp(&context, t.get(), 0, 1, nullptr) == diopiErrorOccurred);
     CHECK(cpu::diopiNormalInp(&context, blank(Dtype::int32, {5}).get(), 0, 1, &generator) == diopiDtypeNotSupported);
 }
+
+TEST_CASE("bernoulli compares the generator's numbers with p, in every dtype and stride", "[cpu][random]") {
+    const Dtype dtype = GENERATE(Dtype::boolean, Dtype::int8, Dtype::int64, Dtype::float16, Dtype::bfloat16,
+                                 Dtype::float32, Dtype::float64);
+    const int64_t n = GENERATE(0, 1, 5000, 70000), stride = GENERATE(1, 2);
+    const double p = GENERATE(0.0, 0.3, 0.9, 1.0);
+    std::vector<float> numbers(static_cast<size_t>(n));
+    uniform_block(77, 8, 0, std::span<float>(numbers));
+    Values below;
+    for (const float u : numbers) below.push_back(double(u) < p);
+    diopiGenerator generator{77, 8};
+    const auto t = blank(dtype, {n}, {stride});
+    REQUIRE(cpu::diopiBernoulliScalar(&context, t.get(), p, &generator) == diopiSuccess);
+    CHECK(same(values(t), below));
+    CHECK(generator.offset == 8 + static_cast<uint64_t>((n + 3) / 4 * 4));
+}
+
+TEST_CASE("bernoulli takes a probability for each element, in place too", "[cpu][random]") {
+    const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
+    const int64_t n = 5000, stride = GENERATE(1, 2);
+    std::vector<float> numbers(static_cast<size_t>(n));
+    uniform_block(5, 0, 0, std::span<float>(numbers));
+    const auto p = generate(dtype, {n}, [](int64_t i) { return double(i % 9) / 8; }, {stride});
+    Values below;
+    for (size_t i = 0; i < numbers.size(); ++i) below.push_back(double(numbers[i]) < double(i % 9) / 8);
+    diopiGenerator generator{5, 0};
+    const auto y = blank(Dtype::uint8, {n}, {stride});
+    REQUIRE(cpu::diopiBernoulli(&context, y.get(), p.get(), &generator) == diopiSuccess);
+    CHECK(same(values(y), below));
+    generator = {5, 0};
+    REQUIRE(cpu::diopiBernoulliInp(&context, p.get(), &generator) == diopiSuccess);
+    CHECK(same(values(p), below));
+}
+
+TEST_CASE("bernoulli refuses what is no probability", "[cpu][random]") {
+    diopiGenerator generator{1, 4};
+    const auto t = tensor(Dtype::float32, {2}, {0.5, 1.25});
+    CHECK(cpu::diopiBernoulliInp(&context, t.get(), &generator) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiBernoulliInp: a probability is outside 0 to 1");
+    CHECK(cpu::diopiBernoulliInp(&context, tensor(Dtype::float64, {1}, {NAN}).get(), &generator) == diopiErrorOccurred);
+    CHECK(cpu::diopiBernoulliScalar(&context, t.get(), -0.5, &generator) == diopiErrorOccurred);
+    CHECK(cpu::diopiBernoulliScalar(&context, t.get(), 0.5, nullptr) == diopiErrorOccurred);
+    CHECK(cpu::diopiBernoulliInp(&context, blank(Dtype::int32, {5}).get(), &generator) == diopiDtypeNotSupported);
+    CHECK(cpu::diopiBernoulli(&context, blank(Dtype::int32, {5}).get(), t.get(), &generator) == diopiErrorOccurred);
+    CHECK(generator.offset == 4);
+}

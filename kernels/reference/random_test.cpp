@@ -45,3 +45,38 @@ TEST_CASE("normal_ refuses a negative std and integers", "[reference][normal_]")
           diopiDtypeNotSupported);
     CHECK(reference::diopiNormalInp(context(), make({2}).get(), 0.0, 1.0, nullptr) == diopiErrorOccurred);
 }
+
+TEST_CASE("bernoulli gives 1 where the generator's uniform number is below the probability", "[reference][bernoulli]") {
+    Generator generator{42, 8};
+    std::vector<float> numbers(1001);
+    uniform_block(42, 8, 0, std::span(numbers));
+    Values wanted;
+    for (const float u : numbers) wanted.push_back(static_cast<double>(u) < 0.3 ? 1 : 0);
+    const TensorPtr x = make({1001}, Dtype::int8, {2});
+    REQUIRE(reference::diopiBernoulliScalar(context(), x.get(), 0.3, &generator) == diopiSuccess);
+    CHECK(values_of(x) == wanted);
+    CHECK(generator.seed == 42);
+    CHECK(generator.offset == 8 + 1004);
+
+    Generator same{42, 8};
+    const TensorPtr p = tensor({1001}, Values(1001, 0.3)), y = make({1001}, Dtype::boolean);
+    REQUIRE(reference::diopiBernoulli(context(), y.get(), p.get(), &same) == diopiSuccess);
+    CHECK(values_of(y) == wanted);
+    same = {42, 8};
+    REQUIRE(reference::diopiBernoulliInp(context(), p.get(), &same) == diopiSuccess);
+    CHECK(values_of(p) == wanted);
+}
+
+TEST_CASE("bernoulli is certain of 0 and 1, and refuses what is no probability", "[reference][bernoulli]") {
+    Generator generator{1, 0};
+    const TensorPtr p = tensor({4}, {0, 1, 0, 1});
+    REQUIRE(reference::diopiBernoulliInp(context(), p.get(), &generator) == diopiSuccess);
+    CHECK(values_of(p) == Values{0, 1, 0, 1});
+    const uint64_t offset = generator.offset;
+    CHECK(reference::diopiBernoulliInp(context(), tensor({2}, {0, 1.5}).get(), &generator) == diopiErrorOccurred);
+    CHECK(reference::diopiBernoulliInp(context(), tensor({1}, {kNaN}).get(), &generator) == diopiErrorOccurred);
+    CHECK(reference::diopiBernoulliScalar(context(), p.get(), -0.1, &generator) == diopiErrorOccurred);
+    CHECK(reference::diopiBernoulliScalar(context(), p.get(), 0.5, nullptr) == diopiErrorOccurred);
+    CHECK(reference::diopiBernoulliInp(context(), make({1}, Dtype::int32).get(), &generator) == diopiDtypeNotSupported);
+    CHECK(generator.offset == offset);
+}

@@ -241,11 +241,40 @@ void check_permutation(const Sample& sample, DistributionCheck& check) {
     if (sorted && sample.n >= kLeastSample) fail(check, "the numbers are in order");
 }
 
+/// So many bits of chance in a row make a repetition one that does not happen.
+constexpr double kRunBits = 96;
+
+/// Whether a sequence of zeros and ones comes again, as check_repetition does. The hash of a run is a polynomial in an
+/// odd number, so that the next one follows from it.
+void check_repeated_flags(const Sample& sample, double p, DistributionCheck& check) {
+    const double bits = -std::log2(p * p + (1 - p) * (1 - p));
+    const double wanted = std::ceil(kRunBits / bits);
+    if (!(wanted * 2 <= static_cast<double>(sample.n))) return;
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+    const auto length = static_cast<int64_t>(wanted);
+    uint64_t oldest = 1, hash = 0;
+    for (int64_t i = 1; i < length; ++i) oldest *= kFactor;
+    const auto flag = [&](int64_t i) { return static_cast<uint64_t>(sample.values[i]) + 1; };
+    const auto one_in = static_cast<uint64_t>(sample.n / kRuns + 1);
+    std::vector<uint64_t> runs;
+    for (int64_t i = 0; i < sample.n; ++i) {
+        if (i >= length) hash -= flag(i - length) * oldest;
+        hash = hash * kFactor + flag(i);
+        const uint64_t mixed = (hash ^ hash >> 32) * kFactor;
+        if (i >= length - 1 && (mixed >> 20) % one_in == 0) runs.push_back(mixed);
+    }
+    std::ranges::sort(runs);
+    if (std::ranges::adjacent_find(runs) == runs.end()) return;
+    fail(check,
+         std::to_string(length) + " zeros and ones in a row come a second time: parts of the sample repeat others");
+}
+
 void check_bernoulli(const Sample& sample, double p, DistributionCheck& check) {
     check_range(sample, 0, 1, true, check);
     if (!check.passed || sample.n < kLeastSample) return;
     const auto ones = std::count(sample.values, sample.values + sample.n, 1.0);
     check_share(ones, sample.n, p, "ones", check);
+    if (check.passed) check_repeated_flags(sample, p, check);
 }
 
 /// How many ones came beyond those that were to be expected.

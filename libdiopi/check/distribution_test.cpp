@@ -131,6 +131,56 @@ TEST_CASE("Bernoulli shares") {
     CHECK_FALSE(follows(uniform(Dtype::float32, 10, 0, 1), Law::kBernoulli, 0.5));
 }
 
+TEST_CASE("zeros and ones that come again are refused, the sample as a whole or in parts") {
+    for (const double p : {0.5, 0.1, 0.9}) {
+        for (const int64_t n : {3000, 200'000}) {
+            Tensor actual = draw(Dtype::float32, n, std::bernoulli_distribution(p));
+            CHECK(follows(actual, Law::kBernoulli, p));
+            auto* values = actual.data_as<float>();
+            std::copy_n(values, n / 2, values + n / 2);
+            CHECK_THAT(check_distribution(actual, {Law::kBernoulli, p, 0}).reason, Contains("come a second time"));
+        }
+    }
+    const Tensor constant = draw(Dtype::float32, 5000, [](auto&) { return 1; });
+    CHECK(follows(constant, Law::kBernoulli, 1));
+}
+
+TEST_CASE("draws with a probability of their own follow it, likely and unlikely elements alike") {
+    const int64_t n = 10'000;
+    for (const Dtype dtype : kFloats) {
+        const Tensor share = rounded_to(dtype, {n}, [&] {
+            std::vector<double> p(static_cast<size_t>(n));
+            for (size_t i = 0; i < p.size(); ++i) p[i] = static_cast<double>(i % 9) / 8;
+            return p;
+        }());
+        const auto drawn = [&](double scale, double middle) {
+            std::mt19937_64 bits(5);
+            std::vector<double> flags(static_cast<size_t>(n));
+            for (size_t i = 0; i < flags.size(); ++i) {
+                const double p = static_cast<double>(i % 9) / 8;
+                flags[i] = std::bernoulli_distribution(std::clamp(middle + (p - middle) * scale, 0.0, 1.0))(bits);
+            }
+            return rounded_to(Dtype::float32, {n}, flags);
+        };
+        CHECK(check_bernoulli(drawn(1, 0.5), share).passed);
+        // The same number of ones, at the wrong elements: the certain ones are found first.
+        CHECK_THAT(check_bernoulli(drawn(0.5, 0.5), share).reason, Contains("where 1 has probability"));
+        const Tensor even = rounded_to(dtype, {n}, std::vector<double>(static_cast<size_t>(n), 0.25));
+        CHECK_FALSE(check_bernoulli(drawn(1, 0.5), even).passed);
+        const Tensor flags = drawn(1, 0.5);
+        store(flags, 7, 2);
+        CHECK_FALSE(check_bernoulli(flags, share).passed);
+    }
+    const Tensor skewed = rounded_to(Dtype::float32, {n}, [&] {
+        std::vector<double> p(static_cast<size_t>(n), 0.25);
+        std::fill(p.begin() + n / 2, p.end(), 0.75);
+        return p;
+    }());
+    CHECK_THAT(check_bernoulli(draw(Dtype::float32, n, std::bernoulli_distribution(0.5)), skewed).reason,
+               Contains("among elements of probability below 0.5"));
+    CHECK(check_bernoulli(make_host_tensor({0}, Dtype::float32), make_host_tensor({0}, Dtype::float32)).passed);
+}
+
 TEST_CASE("permutations hold each number once, and not in order") {
     std::vector<int64_t> order(100);
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);

@@ -155,3 +155,81 @@ TEST_CASE("a tensor expands to sizes of which -1 keeps its own") {
     hints.size = {-1, 3, 1};
     CHECK_FALSE(infer(call, hints).ok());
 }
+
+TEST_CASE("arange has as many elements as steps lead to its end, whole ones where all numbers are") {
+    const auto made = [](Scalar start, Scalar end, Scalar step, std::optional<Dtype> dtype = {}) {
+        Call call = call_of("diopiArange");
+        call["start"] = start;
+        call["end"] = end;
+        call["step"] = step;
+        ResultHints hints;
+        hints.dtype = dtype;
+        return infer(call, hints);
+    };
+    const auto whole = [](int64_t x) { return Scalar::of(x); };
+    CHECK(made(whole(0), whole(91), whole(13))->front().spec == TensorSpec{{7}, Dtype::int64, {}});
+    CHECK(made(whole(90), whole(-90), Scalar::of(-5.6))->front().spec == TensorSpec{{33}, Dtype::float32, {}});
+    CHECK(made(whole(3), whole(3), whole(-1))->front().spec.shape == Shape{0});
+    CHECK(made(whole(0), Scalar::of(7.9), Scalar::of(2.5), Dtype::int32)->front().spec ==
+          TensorSpec{{4}, Dtype::int32, {}});
+    CHECK(made(whole(INT64_MAX - 3), whole(INT64_MAX), whole(2))->front().spec.shape == Shape{2});
+    for (const auto& bad : {made(whole(0), whole(3), whole(0)), made(whole(0), whole(3), whole(-1)),
+                            made(whole(INT64_MIN), whole(INT64_MAX), whole(1)),
+                            made(Scalar::of(0.0), Scalar::of(1e300), Scalar::of(1e-10)),
+                            made(Scalar::of(0.0), Scalar::of(NAN), whole(1))}) {
+        REQUIRE_FALSE(bad.ok());
+        CHECK_THAT(bad.error().message, Catch::Contains("does not lead from start"));
+    }
+}
+
+TEST_CASE("an embedding gives a row for each index, and the gradient of its table") {
+    Call call = call_of("diopiEmbedding");
+    call["weight"] = meta({10, 3});
+    call["indices"] = meta({2, 4});
+    CHECK(infer(call, {})->front().spec == TensorSpec{{2, 4, 3}, Dtype::float32, {}});
+    call["weight"] = meta({10});
+    CHECK_THAT(refusal(call), Catch::Contains("weight (10,) must be (rows, size)"));
+    Call back = call_of("diopiEmbeddingBackward");
+    back["grad"] = meta({2, 4, 3});
+    back["indices"] = meta({2, 4});
+    back["num_weights"] = int64_t{10};
+    CHECK(infer(back, {})->front().spec.shape == Shape{10, 3});
+}
+
+TEST_CASE("layer norm keeps two numbers for each row, which mean nothing without elements") {
+    Call call = call_of("diopiLayerNorm");
+    auto half = std::make_shared<Tensor>(*meta({2, 3, 4}));
+    half->dtype = Dtype::float16;
+    call["input"] = TensorPtr(half);
+    call["normalized_shape"] = IntList{4};
+    auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->at(0).spec == TensorSpec{{2, 3, 4}, Dtype::float16, {}});
+    CHECK(specs->at(1).spec == TensorSpec{{2, 3}, Dtype::float32, {}});
+    CHECK(specs->at(2).has_meaning);
+    call["weight"] = meta({3});
+    CHECK_THAT(refusal(call), Catch::Contains("weight (3,) must have normalized_shape (4,)"));
+    call["weight"] = {};
+    call["normalized_shape"] = IntList{3};
+    CHECK_THAT(refusal(call), Catch::Contains("does not end in normalized_shape"));
+    call["input"] = meta({2, 0});
+    call["normalized_shape"] = IntList{0};
+    specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK_FALSE(specs->at(1).has_meaning);
+}
+
+TEST_CASE("a mask broadcasts and has no say in the dtype") {
+    Call call = call_of("diopiMaskedFillScalar");
+    auto mask = std::make_shared<Tensor>(*meta({3, 1, 4}));
+    mask->dtype = Dtype::boolean;
+    auto whole = std::make_shared<Tensor>(*meta({2, 4}));
+    whole->dtype = Dtype::int8;
+    call["input"] = TensorPtr(whole);
+    call["mask"] = TensorPtr(mask);
+    call["value"] = Scalar::of(0.5);
+    CHECK(infer(call, {})->front().spec == TensorSpec{{3, 2, 4}, Dtype::int8, {}});
+    Call in_place = call_of("diopiMaskedFillInpScalar");
+    in_place.args = {call["input"], call["mask"], call["value"]};
+    CHECK_THAT(refusal(in_place), Catch::Contains("does not fit into input (2, 4) in place"));
+}

@@ -127,6 +127,30 @@ TEST_CASE("what is only written is not read, and a lookup reads one element each
     CHECK(work_of(step).bytes == 400 * 3);
 }
 
+TEST_CASE("a lookup of rows reads those, a triangle what stays of it") {
+    Call rows(*find_row("diopiEmbedding"));
+    rows["weight"] = meta({1000, 16});
+    rows["indices"] = meta({3}, Dtype::int64);
+    rows["out"] = meta({3, 16});
+    CHECK(work_of(rows).bytes == 2 * 3 * 16 * 4 + 3 * 8);
+    CHECK(work_of(rows).flops == 0);
+    Call triangle(*find_row("diopiTriu"));
+    triangle["input"] = meta({2, 3, 4});
+    triangle["out"] = meta({2, 3, 4});
+    triangle["diagonal"] = int64_t{0};
+    CHECK(work_of(triangle).bytes == 4 * (2 * (4 + 3 + 2) + 24));
+    triangle["diagonal"] = INT64_MAX;
+    CHECK(work_of(triangle).bytes == 4 * 24);
+    triangle["diagonal"] = INT64_MIN;
+    CHECK(work_of(triangle).bytes == 4 * 48);
+    Call lower(*find_row("diopiTril"));
+    lower.args = {triangle["out"], triangle["input"], int64_t{1}};
+    CHECK(work_of(lower).bytes == 4 * (2 * (2 + 3 + 4) + 24));
+    Call draw(*find_row("diopiBernoulliScalar"));
+    draw["out"] = meta({100});
+    CHECK(work_of(draw).bytes == 400);
+}
+
 TEST_CASE("a function without a formula has none") {
     const Row& row = *find_row("diopiCholesky");
     CHECK_FALSE(has_work_formula(row));

@@ -58,6 +58,14 @@ TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
           std::vector<double>{1 + alpha * 4, -2 - alpha * 5, 3 - alpha * 6});
 }
 
+TEST_CASE("the oracle rounds no number of a call that has no tensor to act on") {
+    Call call(*find_row("diopiArange"));
+    call["start"] = Scalar::of(0.1);
+    call["end"] = Scalar::of(0.4);
+    call["step"] = Scalar::of(0.2);
+    CHECK(values_of(Oracle().run(call, {{0, {{2}, Dtype::float32, {}}}})) == std::vector<double>{0.1, 0.1 + 0.2});
+}
+
 TEST_CASE("the oracle takes a CSR input, and says what the reference does not have") {
     CaseTensor argument = testing::case_tensor("input", {6, 5});
     argument.sparse_csr = true;

@@ -19,6 +19,7 @@ KINDS = {
 OVERWRITTEN = {
     ("diopiFill", "input"), ("diopiCastDtype", "out"), ("diopiZeroInp", "self"), ("diopiCopyInp", "dest"),
     ("diopiUniformInp", "inout"), ("diopiNormalInp", "inout"), ("diopiRandomInp", "inout"),
+    ("diopiBernoulliScalar", "out"),
 }
 
 DECLARATION = re.compile(r"DIOPI_API diopiError_t (\w+)\(diopiContextHandle_t ctx(?:, (.*?))?\);")
