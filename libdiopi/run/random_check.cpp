@@ -90,7 +90,7 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
             return {FailureKind::kForm, std::string(row->output) + " changed its shape or dtype"};
         }
         auto packed = dense(*numbers);
-        if (!packed.ok()) return packed.error();
+        if (!packed.ok()) return failure_of(packed.error());
         drawn[i] = *packed;
     }
     if (!same_elements(*drawn[0], *drawn[1])) {
