@@ -1,5 +1,7 @@
 /// Normalisation of rows. Sums over a row in vectors of the compute type, joined in double; sums over the rows, which
 /// the gradients of weight and bias are, in double for blocks of columns.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -108,44 +110,54 @@ diopiError_t forward(diopiContextHandle_t ctx, const Forward& a, const View& inp
     return staging.finish();
 }
 
-/// What a row's gradient is made of.
+/// grad = rstd * (h - average(h) - xhat * average(h * xhat)), h = g * weight, of one row.
 template <class T>
-struct RowGradient {
-    const T* g;
-    const T* x;
-    const T* weight;
-    int64_t n;
-    T mean, rstd;
-
-    /// grad = rstd * (h - average(h) - xhat * average(h * xhat)), h = g * weight.
-    void run(T* grad) const {
-        const auto count = static_cast<double>(n);
-        const Vector<T> centre = spread(mean), scale = spread(rstd);
-        const auto h = [&](int64_t i, int64_t m) { return load_up_to(g + i, m) * load_up_to(weight + i, m); };
-        const double sum = sum_of<T>(n, h);
-        const double product = sum_of<T>(
-            n, [&](int64_t i, int64_t m) { return h(i, m) * ((load_up_to(x + i, m, mean) - centre) * scale); });
-        const T average = static_cast<T>(sum / count), slope = static_cast<T>(product / count);
-        for (int64_t i = 0; i < n; ++i) {
-            grad[i] = rstd * (g[i] * weight[i] - average - (x[i] - mean) * rstd * slope);
-        }
+void row_gradient(const T* g, const T* x, const T* weight, int64_t n, T mean, T rstd, T* __restrict grad) {
+    const auto count = static_cast<double>(n);
+    const Vector<T> centre = spread(mean), scale = spread(rstd);
+    const auto h = [=](int64_t i, int64_t m) { return load_up_to(g + i, m) * load_up_to(weight + i, m); };
+    const double sum = sum_of<T>(n, h);
+    const double product =
+        sum_of<T>(n, [=](int64_t i, int64_t m) { return h(i, m) * ((load_up_to(x + i, m, mean) - centre) * scale); });
+    const T average = static_cast<T>(sum / count), slope = static_cast<T>(product / count);
+    for (int64_t i = 0; i < n; ++i) {
+        grad[i] = rstd * (g[i] * weight[i] - average - (x[i] - mean) * rstd * slope);
     }
-};
+}
+
+/// Adds kRows rows of g * xhat and of g to sums of `width` columns.
+template <class T, int64_t kRows>
+void add_rows(const T* g, const T* x, int64_t pitch, const double* mean, const double* rstd, int64_t width,
+              double* products, double* sums) {
+#pragma GCC ivdep
+    for (int64_t c = 0; c < width; ++c) {
+        double product = 0, sum = 0;
+        for (int64_t k = 0; k < kRows; ++k) {
+            const auto slope = static_cast<double>(g[k * pitch + c]);
+            product += slope * ((static_cast<double>(x[k * pitch + c]) - mean[k]) * rstd[k]);
+            sum += slope;
+        }
+        products[c] += product;
+        sums[c] += sum;
+    }
+}
 
 /// The sums over the rows of g * xhat and of g, for `width` columns from `column` on; each may be null.
 template <class T>
 void column_sums(const RowShape& rows, int64_t column, int64_t width, const T* g, const T* x, const double* mean,
                  const double* rstd, double* products, double* sums) {
-    if (products != nullptr) std::fill_n(products + column, width, 0.0);
-    if (sums != nullptr) std::fill_n(sums + column, width, 0.0);
-    for (int64_t r = 0; r < rows.count; ++r) {
-        const T *gr = g + r * rows.size, *xr = x + r * rows.size;
-        const double m = mean[r], scale = rstd[r];
-        for (int64_t c = column; products != nullptr && c < column + width; ++c) {
-            products[c] += static_cast<double>(gr[c]) * ((static_cast<double>(xr[c]) - m) * scale);
-        }
-        for (int64_t c = column; sums != nullptr && c < column + width; ++c) sums[c] += static_cast<double>(gr[c]);
-    }
+    constexpr int64_t kTogether = 4;
+    std::array<double, kColumnBlock> product{}, sum{};
+    int64_t r = 0;
+    const auto add = [&]<int64_t kRows>() {
+        const int64_t at = r * rows.size + column;
+        add_rows<T, kRows>(g + at, x + at, rows.size, mean + r, rstd + r, width, product.data(), sum.data());
+        r += kRows;
+    };
+    while (r + kTogether <= rows.count) add.template operator()<kTogether>();
+    while (r < rows.count) add.template operator()<1>();
+    if (products != nullptr) std::copy_n(product.begin(), width, products + column);
+    if (sums != nullptr) std::copy_n(sum.begin(), width, sums + column);
 }
 
 struct Backward {
@@ -172,9 +184,8 @@ diopiError_t backward(diopiContextHandle_t ctx, const Backward& a, const View& g
         const T* weight = values_or(given_weight, room, n, T{1});
         parallel_for(a.rows.count, 4 * n, [&](int64_t first, int64_t last) {
             for (int64_t r = first; r < last; ++r) {
-                const RowGradient<T> row{
-                    g + r * n, x + r * n, weight, n, static_cast<T>(mean[r]), static_cast<T>(rstd[r])};
-                row.run(gx + r * n);
+                row_gradient(g + r * n, x + r * n, weight, n, static_cast<T>(mean[r]), static_cast<T>(rstd[r]),
+                             gx + r * n);
             }
         });
     }

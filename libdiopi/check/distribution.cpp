@@ -249,7 +249,7 @@ constexpr double kRunBits = 96;
 void check_repeated_flags(const Sample& sample, double p, DistributionCheck& check) {
     const double bits = -std::log2(p * p + (1 - p) * (1 - p));
     const double wanted = std::ceil(kRunBits / bits);
-    if (!(wanted * 2 <= static_cast<double>(sample.n))) return;
+    if (!(bits > 0) || wanted * 2 > static_cast<double>(sample.n)) return;
     constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
     const auto length = static_cast<int64_t>(wanted);
     uint64_t oldest = 1, hash = 0;

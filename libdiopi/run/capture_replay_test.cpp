@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "intercept/testing.hpp"
+#include "run/faulty_testing.hpp"
 #include "run/recipe.hpp"
 #include "runtime/async_device.hpp"
 
@@ -109,6 +110,33 @@ TEST_CASE("a call without a function leaves drawn values, and says so", "[run][c
     CHECK(outcomes[0].is_declined());
     CHECK_THAT(outcomes[0].message, Contains("erfinv"));
     CHECK(outcomes[1].ok());
+}
+
+TEST_CASE("numbers that a library cannot draw are made up", "[run][capture]") {
+    Capture capture;
+    capture.name = "draws";
+    const size_t x = add_floats(capture, "x", 100);
+    Generator generator;
+    add_call(capture, "bernoulli_.float", "diopiBernoulliScalar", {{"out", x}}, [&](Call& call) {
+        call["p"] = 0.5;
+        call["generator"] = &generator;
+    });
+    Replaying replaying(capture);
+    const FaultyBackend none({{"diopiBernoulliScalar", nullptr}});
+    std::vector<Outcome> outcomes;
+    REQUIRE(replaying
+                .run(none.backend(),
+                     [&](const ReplayedCall& call) {
+                         outcomes.push_back(call.outcome);
+                         return Status();
+                     })
+                .ok());
+    CHECK(outcomes.front().is_declined());
+    const std::vector<float> made = replaying.floats(x);
+    const auto between = [](float v) { return v != 0 && v != 1 && std::fabs(v) < 6; };
+    CHECK(std::ranges::count_if(made, between) == 100);
+    REQUIRE(replaying.run().ok());
+    CHECK(std::ranges::none_of(replaying.floats(x), between));
 }
 
 TEST_CASE("a call that fails ends the iteration, with its number and name", "[run][capture]") {

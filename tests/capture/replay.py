@@ -150,11 +150,11 @@ class Replay:
         for i, call in enumerate(self.capture["calls"]):
             parameters = standard.functions()[call["function"]]
             values = {p.name: self.value(p, call["args"][p.name]) for p in parameters}
-            outputs = [p for p in parameters if p.writes and not p.reads and p.kind == "tensor"
-                       and (call["function"], p.name) not in standard.OVERWRITTEN]
+            outputs = [p for p in parameters if p.writes and not p.reads and p.kind == "tensor"]
             if any(p.kind == "generator" for p in parameters):
                 results = [self.recorded(i, p.name) for p in outputs]
             else:
+                outputs = [p for p in outputs if (call["function"], p.name) not in standard.OVERWRITTEN]
                 results = self.compute(call["function"], values, outputs)
             for parameter, result in zip(outputs, results):
                 if values[parameter.name] is not None:
