@@ -111,4 +111,9 @@ TEST_CASE("a profile comes through a pipe as it was sent, or is refused") {
     for (const size_t size : {size_t{0}, size_t{5}, size_t{20}, bytes.size() - 1}) {
         CHECK_FALSE(unpack_profile(std::string_view(bytes).substr(0, size)).ok());
     }
+    Profile other;
+    for (int length = 0; length < 256; ++length) {
+        other.backend.push_back('x');
+        CHECK(pack_profile(other).front() == 'p');
+    }
 }

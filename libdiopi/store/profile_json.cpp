@@ -12,6 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// With which packed profiles begin: what begins otherwise is none.
+constexpr std::string_view kMark = "profile ";
+
 Json to_json(const Roofs& roofs) {
     Json copies = Json::array(), matmul = Json::array();
     for (const Roofs::Copy& copy : roofs.copies) copies.push_back({{"bytes", copy.bytes}, {"rate", copy.rate}});
@@ -110,12 +113,13 @@ Profile profile_from_text(std::string_view text, SamplePlaces& places) {
     return profile;
 }
 
-/// The length of the text, the text, the samples.
+/// The mark, the length of the text, the text, the samples.
 std::string pack_profile(const Profile& profile) {
     static_assert(std::is_trivially_copyable_v<TimedRun>);
     const std::string text = profile_text(profile);
     const uint64_t length = text.size();
-    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+    std::string bytes(kMark);
+    bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
     bytes += text;
     for (const ProfiledCall& call : profile.calls) {
         bytes.append(reinterpret_cast<const char*>(call.runs.data()), call.runs.size() * sizeof(TimedRun));
@@ -126,7 +130,8 @@ std::string pack_profile(const Profile& profile) {
 Result<Profile> unpack_profile(std::string_view bytes) {
     uint64_t length = 0;
     const auto cut = [] { return internal_error("a message with a profile was cut short"); };
-    if (bytes.size() < sizeof length) return cut();
+    if (bytes.size() < kMark.size() + sizeof length || !bytes.starts_with(kMark)) return cut();
+    bytes.remove_prefix(kMark.size());
     std::memcpy(&length, bytes.data(), sizeof length);
     bytes.remove_prefix(sizeof length);
     if (bytes.size() < length) return cut();

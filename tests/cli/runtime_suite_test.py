@@ -126,9 +126,9 @@ class MemoryCheckTest(ProgramTest):
         blocks = [line.split(" block ")[1].split()[0] for line in run.err.splitlines() if " block " in line]
         self.assertEqual(len(blocks), len(set(blocks)), run.err)
 
-    def test_profile_reports_at_its_end(self):
+    def test_profile_reports_behind_each_case(self):
         run = self.leaky(self.CHECK, "profile", "--case", "ops/relu.relu.3", "--max-time", "0.05")
-        self.assertRegex(run.err, r"leaked \d+ blocks, \d+ bytes in the run\n")
+        self.assertRegex(run.err, r"leaked \d+ blocks, \d+ bytes in case ops/relu\.relu\.3\n")
         self.assertRegex(run.err, r"and \d+ more\n$")
 
     def test_the_checks_of_a_run_see_it_without_the_variable(self):
