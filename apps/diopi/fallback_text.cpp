@@ -239,8 +239,7 @@ void print_bisect(const BisectReport& report, const Capture& capture, const std:
             fmt::print("Nothing is wrong: the capture passes without any fallback ({} replays).\n", report.replays());
             return;
         case Culprits::End::kElsewhere:
-            fmt::print("No operator is to blame alone: it fails though every operator falls back: {}\n",
-                       search.reason);
+            fmt::print("No operator is to blame alone: it fails though every operator falls back: {}\n", search.reason);
             return;
         case Culprits::End::kInterrupted:
             fmt::print("Interrupted after {} replays.\n", report.replays());

@@ -128,7 +128,9 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     fmt::print("{}", profile_footer(profile, rows));
     const auto measured =
         std::ranges::count_if(profile.calls, [](const ProfiledCall& call) { return !call.runs.empty(); });
-    fmt::print("{} calls on {}, {}, {} passes\n", measured, profile.backend, profile.mode, profile.pace.size());
+    const size_t passes = profile.pace.size();
+    fmt::print("{} call{} on {}, {}, {} pass{}\n", measured, measured == 1 ? "" : "s", profile.backend, profile.mode,
+               passes, passes == 1 ? "" : "es");
     if (output.not_implemented > 0) {
         fmt::print("{} cases not implemented by {}\n", output.not_implemented, profile.backend);
     }
