@@ -26,8 +26,12 @@ constexpr size_t kManyCalls = 10;
 constexpr int kPooledFreedom = 20;
 /// Of so many ratios the spread tells the noise between runs.
 constexpr size_t kManyRatios = 20;
-/// One pass in so many is cut off at either end: the machine did something else for the length of a pass.
-constexpr size_t kCutOff = 6;
+/// One pass in so many is cut off at either end, for the machine did something else for the length of a pass. Few
+/// passes have none to spare.
+constexpr size_t kCutOff = 4;
+constexpr size_t kFewPasses = 8;
+/// What disturbs a sample makes it longer: of a pass the lower quartile counts.
+constexpr double kPassQuantile = 0.25;
 
 /// The passes that have samples, each as evenly spaced quantiles.
 Passes condensed(const Passes& passes) {
@@ -49,15 +53,15 @@ Passes condensed(const Passes& passes) {
 
 /// Where the passes of a call lie, as logarithms of seconds, and how well that is known.
 struct Location {
-    double centre = 0;  ///< trimmed mean of the passes' medians
+    double centre = 0;  ///< trimmed mean of the passes' lower quartiles
     double noise = 0;   ///< its standard error, of the winsorized variance
     int freedom = 0;
 };
 
-/// Of logarithms of medians, one per pass, not none (Yuen, 1974). One wild pass in kCutOff moves it little.
+/// Of logarithms, one per pass, not none (Yuen, 1974). One wild pass in kCutOff moves it little.
 Location location_of(std::vector<double> logs) {
     std::ranges::sort(logs);
-    const size_t n = logs.size(), cut = n / kCutOff, left = n - 2 * cut;
+    const size_t n = logs.size(), cut = n < kFewPasses ? 0 : n / kCutOff, left = n - 2 * cut;
     const auto kept = std::span(logs).subspan(cut, left);
     Location made;
     made.centre = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(left);
@@ -70,10 +74,13 @@ Location location_of(std::vector<double> logs) {
     return made;
 }
 
-std::vector<double> log_medians(const Passes& passes) {
+std::vector<double> log_quartiles(const Passes& passes) {
     std::vector<double> logs;
     for (const auto& pass : passes) {
-        if (!pass.empty()) logs.push_back(std::log(std::max(median(pass), 1e-12)));
+        if (pass.empty()) continue;
+        std::vector<double> sorted = pass;
+        std::ranges::sort(sorted);
+        logs.push_back(std::log(std::max(quantile(sorted, kPassQuantile), 1e-12)));
     }
     return logs;
 }
@@ -86,9 +93,10 @@ double resampled_centre(const Passes& passes, std::mt19937_64& random) {
         const auto& pass = passes[below(passes.size())];
         drawn.clear();
         for (size_t k = 0; k < pass.size(); ++k) drawn.push_back(pass[below(pass.size())]);
-        const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
-        std::ranges::nth_element(drawn, middle);
-        logs.push_back(std::log(std::max(*middle, 1e-12)));
+        const auto quartile =
+            drawn.begin() + static_cast<std::ptrdiff_t>(kPassQuantile * static_cast<double>(drawn.size()));
+        std::ranges::nth_element(drawn, quartile);
+        logs.push_back(std::log(std::max(*quartile, 1e-12)));
     }
     return location_of(std::move(logs)).centre;
 }
@@ -209,7 +217,7 @@ bool PlateauWatch::stalled(size_t samples, double half_width) {
     return stalls_ >= kStalls;
 }
 
-Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed) {
+Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed) {
     const Passes old_passes = condensed(base), new_passes = condensed(now);
     if (old_passes.empty() || new_passes.empty()) return {1, 1, 1};
     std::mt19937_64 random(seed);
@@ -219,12 +227,12 @@ Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed) {
         ratio = std::exp(resampled_centre(new_passes, random) - before);
     }
     std::ranges::sort(ratios);
-    const double value = std::exp(location_of(log_medians(now)).centre - location_of(log_medians(base)).centre);
+    const double value = std::exp(location_of(log_quartiles(now)).centre - location_of(log_quartiles(base)).centre);
     return {value, quantile(ratios, 0.025), quantile(ratios, 0.975)};
 }
 
 double pass_noise(const Passes& passes) {
-    const std::vector<double> logs = log_medians(passes);
+    const std::vector<double> logs = log_quartiles(passes);
     return logs.empty() ? 0 : location_of(logs).noise;
 }
 
@@ -273,7 +281,7 @@ std::string_view name(SpeedVerdict verdict) {
 std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options) {
     std::vector<std::optional<Located>> located;
     for (const SpeedPair& pair : pairs) {
-        std::vector<double> before = log_medians(pair.base), after = log_medians(pair.now);
+        std::vector<double> before = log_quartiles(pair.base), after = log_quartiles(pair.now);
         const bool known = !before.empty() && !after.empty();
         located.push_back(known ? std::optional(Located{location_of(std::move(before)), location_of(std::move(after))})
                                 : std::nullopt);
@@ -282,7 +290,7 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     std::vector<SpeedComparison> comparisons;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons.emplace_back();
-        made.ratio = median_ratio(pairs[i].base, pairs[i].now, i + 1);
+        made.ratio = speed_ratio(pairs[i].base, pairs[i].now, i + 1);
         for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
         if (!located[i]) continue;
         const auto& [base, now] = *located[i];

@@ -50,12 +50,13 @@ struct Interval {
 /// passes are independent.
 using Passes = std::vector<std::vector<double>>;
 
-/// Ratio of the passes' medians (their trimmed means), now / base, with the bootstrap interval (percentiles): passes
-/// are resampled, then the samples in them. The same seed gives the same interval. 1 where a side has no samples.
-[[nodiscard]] Interval median_ratio(const Passes& base, const Passes& now, uint64_t seed);
+/// Ratio of the trimmed means of the passes' lower quartiles, now / base, with the bootstrap interval (percentiles):
+/// passes are resampled, then the samples in them. The same seed gives the same interval. 1 where a side has no
+/// samples.
+[[nodiscard]] Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed);
 
-/// Standard error of the trimmed mean of the logarithms of the passes' medians: how well the passes say where the call
-/// lies. 0 below two passes.
+/// Standard error of the trimmed mean of the logarithms of the passes' lower quartiles: how well the passes say where
+/// the call lies. 0 below two passes.
 [[nodiscard]] double pass_noise(const Passes& passes);
 
 /// Which hypotheses fall while at most `rate` of those that fall do so wrongly (Benjamini and Hochberg, 1995).

@@ -27,7 +27,7 @@ struct ProfileOptions {
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
-    int passes = 12;
+    int passes = 20;
     double timeout_s = 600;  ///< for one case in one pass
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;

@@ -22,6 +22,9 @@ constexpr int kMostSets = 256;
 /// included, further passes leave it out.
 constexpr double kMostOverrun = 2;
 
+/// With fewer samples a pass says little about itself.
+constexpr int kLeastPerPass = 10;
+
 /// Memory of its own for every tensor, inputs too, each at a random place of its page. How tensors lie to each other
 /// changes the time of some calls by several percent: what stays the same through a run would look like a property of
 /// the call, and differ in the next run.
@@ -147,8 +150,8 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.max_seconds /= passes;
     timing.max_warmup_seconds /= passes;
     timing.wanted_interval *= std::sqrt(passes);
-    timing.min_samples = (timing.min_samples + passes - 1) / passes;
-    timing.min_short_samples = (timing.min_short_samples + passes - 1) / passes;
+    timing.min_samples = std::max((timing.min_samples + passes - 1) / passes, kLeastPerPass);
+    timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
     if (sets->need_eviction) timing.evict = [this] { eviction_(); };
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();

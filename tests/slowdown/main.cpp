@@ -23,7 +23,7 @@ namespace {
 struct Options {
     int calls = 200, same = 3, runs = 100, planted_calls = 40;
     double seconds = 24;         ///< for all calls of an A/A run
-    double planted_seconds = 5;  ///< for all calls of a run with a slowdown
+    double planted_seconds = 8;  ///< for all calls of a run with a slowdown
     double percent = 5;
     uint64_t seed = 0;
 };
@@ -235,7 +235,8 @@ class Score {
                        other.dtype == call.dtype;
             };
             const bool is_alone = std::ranges::count_if(base.calls, same) == 1;
-            if (!is_alone || summary_of(call, false).median < kShortest) continue;
+            const bool can_plant = std::ranges::find(entries(), call.function, &Entry::function) != entries().end();
+            if (!can_plant || !is_alone || summary_of(call, false).median < kShortest) continue;
             g_plan = {call.function, call.shapes[0], call.dtype, options_.percent / 100};
             return target;
         }
