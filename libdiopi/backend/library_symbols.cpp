@@ -79,9 +79,16 @@ std::string_view function_in(std::string_view signature) {
     return scope == std::string_view::npos ? name : name.substr(scope + 2);
 }
 
+/// Whether it may be of the standard; to demangle all the symbols of a large library takes long.
+bool is_candidate(std::string_view symbol) {
+    constexpr std::array<std::string_view, 4> kParts = {"diopi", "device_", "Library", "buildGenerator"};
+    return symbol.starts_with("_Z") &&
+           std::ranges::any_of(kParts, [&](auto part) { return symbol.find(part) != std::string_view::npos; });
+}
+
 /// A vendor may well keep its own in a namespace, and give the C name to the same: only what has none is a slip.
 void note_mangled(const std::string& symbol, const Names& defined, LibrarySymbols& found) {
-    if (!symbol.starts_with("_Z")) return;
+    if (!is_candidate(symbol)) return;
     const std::string signature = demangled(symbol);
     const std::string_view name = function_in(signature);
     if (!is_of_standard(name) || defined.contains(name)) return;

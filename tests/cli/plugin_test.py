@@ -2,8 +2,10 @@
 import csv
 import os
 import pathlib
+import re
 import shutil
 import struct
+import subprocess
 import unittest
 
 import program
@@ -11,6 +13,7 @@ from program import ProgramTest
 
 PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", program.SOURCE / "build/release/lib/plugin"))
 
+IMPL = os.environ.get("DIOPI_IMPL", str(PLUGINS.parent / "libdiopi_impl.so"))
 
 # relu of a float32 vector, forward and in place.
 SMALL = "ops/relu.relu.9"
@@ -159,6 +162,44 @@ class FaultTest(PluginTest):
                 run = self.diopi("report", "--audit", name)
                 self.assertEqual(run.code, code, str(run))
         self.expect(1, "report", "--audit", "arm.so", out="wrong architecture: built for AArch64")
+
+
+class OutTest(PluginTest):
+    """The cpu backend as libdiopi_impl.so."""
+
+    def test_it_shows_the_standard_alone_and_stands_alone(self):
+        audit = self.expect(0, "report", "--audit", IMPL, "--json").json
+        self.assertEqual(audit["unknown"] + audit["own_runtime_functions"] + audit["mangled"], [])
+        self.assertEqual(len(audit["queries"]), 3)
+        self.assertEqual(len(audit["device_functions"]), 10)
+        table = subprocess.run(["nm", "-D", IMPL], capture_output=True, text=True, check=True).stdout
+        symbols = [line.split()[-2:] for line in table.splitlines()]
+        shown = {name for kind, name in symbols if kind in "TDBW"}
+        self.assertEqual(shown, {*audit["implemented"], *audit["queries"], *audit["device_functions"]})
+        wanted = {name for kind, name in symbols if kind in "Uw" and "diopi" in name}
+        self.assertTrue(wanted <= {"diopiGetTensorDataConst", "diopiGetTensorData", "diopiGetTensorShape",
+                                   "diopiGetTensorStride", "diopiGetTensorDtype", "diopiGetTensorNumel",
+                                   "diopiRequireTensor", "diopiGeneratorGetSeedAndOffset",
+                                   "diopiGeneratorSetSeedAndOffset"}, wanted)
+
+    def test_the_same_functions_as_the_linked_backend(self):
+        audit = self.expect(0, "report", "--audit", IMPL, "--json").json
+        linked = subprocess.run(["nm", "-C", "--defined-only", program.BINARY], capture_output=True, text=True,
+                                check=True).stdout
+        functions = set(re.findall(r" [TW] diopi::cpu::(diopi\w+)\(", linked))
+        self.assertGreater(len(functions), 100)
+        self.assertEqual(set(audit["implemented"]), functions)
+
+    def test_verdicts_of_the_linked_backend(self):
+        for op in ("add", "linear", "batch_norm", "max_pool2d", "sort", "cross_entropy", "randperm"):
+            with self.subTest(op=op):
+                verdicts = []
+                for impl in ("cpu", IMPL):
+                    self.diopi("test", "--fname", op, "--impl", impl, "--quiet")
+                    verdicts.append({(r["case"], r["verdict"], tuple((s["step"], s["verdict"]) for s in r["steps"]))
+                                     for r in self.journal()[1]})
+                self.assertTrue(verdicts[0])
+                self.assertEqual(verdicts[0] ^ verdicts[1], set())
 
 
 class AuditTest(PluginTest):
