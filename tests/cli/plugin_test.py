@@ -219,6 +219,10 @@ class AuditTest(PluginTest):
         self.assertIn("libc.so.6", audit["needed"])
         self.expect(0, "report", "--audit", plugin("good"), out=["3 of 538 functions", "usable: diopi test --impl"])
 
+    def test_every_function(self):
+        audit = self.audit(0, "all")
+        self.assertEqual((len(audit["implemented"]), audit["missing"], audit["unknown"]), (538, [], []))
+
     def test_nothing_of_it_runs(self):
         for name in ("crash", "exit", "print", "init_hang"):
             with self.subTest(name=name):
