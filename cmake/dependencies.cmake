@@ -14,5 +14,12 @@ pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 add_library(diopi_hdf5 INTERFACE)
 target_link_libraries(diopi_hdf5 INTERFACE PkgConfig::HDF5)
 
+pkg_check_modules(LIBELF IMPORTED_TARGET libelf)
+if(NOT LIBELF_FOUND)
+    message(FATAL_ERROR "libelf is missing: apt-get install libelf-dev, or run scripts/install_dependencies.sh")
+endif()
+add_library(diopi_elf INTERFACE)
+target_link_libraries(diopi_elf INTERFACE PkgConfig::LIBELF)
+
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 find_package(benchmark QUIET)

@@ -40,7 +40,7 @@ struct FallbackSimOptions {
 /// Everything that a run needs.
 struct Subject {
     Target target;
-    const Backend* other;
+    Implementation other;
     std::unique_ptr<LoadedCapture> loaded;
     FallbackLists lists;
 };
@@ -87,15 +87,15 @@ Status check_options(const FallbackSimOptions& options) {
 }
 
 Result<Subject> subject_of(const FallbackSimOptions& options) {
-    auto target = Target::find(options.common.impl, options.sim);
+    auto target = Target::find(options.common.impl, options.sim, options.common.library);
     if (!target.ok()) return target.error();
-    auto other = find_backend(options.other);
+    auto other = Implementation::find(options.other, options.common.library);
     if (!other.ok()) return other.error();
     auto lists = lists_of(options);
     if (!lists.ok()) return lists.error();
     auto loaded = load_capture(options.capture, options.common);
     if (!loaded.ok()) return loaded.error();
-    return Subject{std::move(*target), *other, std::move(*loaded), std::move(*lists)};
+    return Subject{std::move(*target), std::move(*other), std::move(*loaded), std::move(*lists)};
 }
 
 /// The names that the calls of a capture answer to.
@@ -117,7 +117,7 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options, Record
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
     run.sim = subject.target.sim();
-    run.other = subject.other;
+    run.other = &*subject.other;
     run.run_times = options.run_times;
     run.tolerance = options.tolerance;
     run.first_iteration = recording.tool();
@@ -206,6 +206,8 @@ std::string repeat_command(const FallbackSimOptions& options, const std::vector<
     text += " --ops ";
     for (size_t i = 0; i < functions.size(); ++i) text += (i == 0 ? "" : ",") + std::string(functions[i].row->function);
     if (options.common.impl != "sim") text += " --impl " + options.common.impl;
+    if (const std::string library = repeat_library_options(options.common.library); !library.empty())
+        text += " " + library;
     if (options.other != "cpu") text += " --to " + options.other;
     if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;
     if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
@@ -216,7 +218,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
     BisectOptions bisection;
     bisection.backend = &subject.target.backend();
     bisection.sim = subject.target.sim();
-    bisection.other = subject.other;
+    bisection.other = &*subject.other;
     bisection.tolerance = options.tolerance;
     bisection.timeout_s = options.timeout_s;
     bisection.repeats = options.repeats;

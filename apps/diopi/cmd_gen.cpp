@@ -211,7 +211,8 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
 }
 
 int run_gen(const GenOptions& options) {
-    if (auto backend = find_backend(options.common.impl); !backend.ok()) return report_error(backend.error());
+    if (auto backend = Implementation::find(options.common.impl, options.common.library); !backend.ok())
+        return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
     if (options.list_models) return list(list_models(cases_folder(options.common)), options.common.json);

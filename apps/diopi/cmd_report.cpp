@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "audit_command.hpp"
 #include "commands.hpp"
 #include "options.hpp"
 #include "report_output.hpp"
@@ -14,9 +15,11 @@ namespace {
 struct ReportOptions {
     std::string run_folder = "diopi_run";
     ReportOutput output;
+    std::string audit;  ///< --audit
 };
 
 int run_report(const ReportOptions& options) {
+    if (!options.audit.empty()) return run_audit_command({options.audit, options.output.json, options.output.quiet});
     const std::string path = journal_path(options.run_folder);
     if (!std::filesystem::exists(path)) {
         return report_error(
@@ -35,10 +38,16 @@ void add_report_command(CLI::App& app, int& code) {
     CLI::App* command = app.add_subcommand("report", "what the last run found; writes error_report.csv");
     command->add_option("--run", options->run_folder, "folder of the run's journal")->capture_default_str();
     add_report_output_options(*command, options->output);
+    command
+        ->add_option("--audit", options->audit,
+                     "what a vendor's library has, lacks and gets wrong, without loading it (docs/plugins.md)")
+        ->type_name("PATH")
+        ->excludes(command->get_option("--run"));
     command->footer(
         "Examples:\n"
         "  diopi report\n"
         "  diopi report --run nightly --junit report.xml\n"
+        "  diopi report --audit ./libdiopi_impl.so\n"
         "  diopi report merge nightly/shard_* --into nightly/whole\n");
     const CLI::App* merge = add_report_merge_command(*command, code);
     command->callback([options, merge, &code] {

@@ -204,8 +204,9 @@ CLI::Validator known_suite() {
 
 /// --replay with what belongs to it, and the first option that does not.
 ReplayCommand replay_of(const TestOptions& options) {
-    constexpr std::array kFitting = {"--replay",       "--impl", "--checks", "--timeout",
-                                     "--memory-limit", "--json", "--quiet",  "--debug-level"};
+    constexpr std::array kFitting = {"--replay", "--impl",       "--impl-runtime", "--impl-timeout",
+                                     "--checks", "--timeout",    "--memory-limit", "--json",
+                                     "--quiet",  "--debug-level"};
     ReplayCommand replay{options.common, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
     for (const std::string& name : options.given) {
         if (name == "--checks") replay.checks = options.checks;
@@ -287,7 +288,7 @@ class TestRun {
 
     /// What the options say without a look at the cases.
     Status read_options() {
-        auto backend = CheckedBackend::find(options_.common.impl);
+        auto backend = CheckedBackend::find(options_.common.impl, options_.common.library);
         if (!backend.ok()) return backend.status();
         backend_ = std::move(*backend);
         auto filtered = parse_dtypes(options_.common.filter_dtype);

@@ -11,15 +11,15 @@ constexpr size_t kMostBlocks = 20;
 
 }  // namespace
 
-Result<CheckedBackend> CheckedBackend::find(std::string_view name) {
-    auto plain = find_backend(name);
+Result<CheckedBackend> CheckedBackend::find(const std::string& name, const LibraryFlags& flags) {
+    auto plain = Implementation::find(name, flags);
     if (!plain.ok()) return plain.error();
     CheckedBackend found;
-    found.plain_ = *plain;
+    found.plain_ = std::move(*plain);
     const Environment environment = read_environment();
     if (environment.memory_check) {
-        found.checker_ = std::make_unique<MemoryChecker>(found.plain_->device(), environment.memory_check_backtrace);
-        found.watched_ = std::make_unique<Backend>(found.plain_->on(*found.checker_));
+        found.checker_ = std::make_unique<MemoryChecker>((*found.plain_)->device(), environment.memory_check_backtrace);
+        found.watched_ = std::make_unique<Backend>((*found.plain_)->on(*found.checker_));
     }
     return found;
 }

@@ -61,9 +61,10 @@ CLI::Validator seconds_above_zero() {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
-    command.add_option("--impl", options.impl, "operator library: cpu or reference")
+    command.add_option("--impl", options.impl, "operator library: cpu, reference, or a path (docs/plugins.md)")
         ->group(group)
         ->capture_default_str();
+    add_library_options(command, options.library);
     command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")
         ->group(group)
         ->check(not_empty());
@@ -92,9 +93,10 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 
 void add_replay_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
-    command.add_option("--impl", options.impl, "operator library: sim, cpu or reference")
+    command.add_option("--impl", options.impl, "operator library: sim, cpu, reference, or a path")
         ->group(group)
         ->capture_default_str();
+    add_library_options(command, options.library);
     command.add_option("--model", options.model, "a capture that comes with the program, such as resnet18")
         ->group(group)
         ->check(not_empty());
@@ -191,6 +193,7 @@ std::string repeat_options(const CommonOptions& options) {
     std::string text;
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
     if (options.impl != "cpu") append("--impl " + shell_quoted(options.impl));
+    if (const std::string library = repeat_library_options(options.library); !library.empty()) append(library);
     if (options.seed != 0) append(fmt::format("--seed {}", options.seed));
     if (options.data != CommonOptions().data) append("--data " + shell_quoted(options.data));
     if (!options.cases_folder.empty()) append("--cases-dir " + shell_quoted(options.cases_folder));

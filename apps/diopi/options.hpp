@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "cases/catalogue.hpp"
 #include "core/status.hpp"
+#include "implementation.hpp"
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3
 
 struct CommonOptions {
     std::string impl = "cpu";
+    LibraryFlags library;
     std::string fname;
     std::string model;
     std::string case_id;
@@ -42,7 +44,8 @@ struct CommonOptions {
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
-/// Adds those of them that a replay of a capture knows: --impl, --model, --cases-dir, --seed, --json, --quiet.
+/// Adds those of them that a replay of a capture knows: --impl and how it is opened, --model, --cases-dir, --seed,
+/// --json, --quiet.
 void add_replay_options(CLI::App& command, CommonOptions& options);
 
 /// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.

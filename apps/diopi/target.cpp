@@ -13,14 +13,17 @@ void add_sim_options(CLI::App& command, SimFlags& flags) {
     command.add_flag("--wait", flags.waits, "--impl sim really waits for what it costs");
 }
 
-Result<Target> Target::find(const std::string& impl, const SimFlags& flags) {
+Result<Target> Target::find(const std::string& impl, const SimFlags& flags, const LibraryFlags& library) {
     Target target;
     if (impl != "sim") {
         if (!flags.config.empty() || flags.waits) {
             return bad_input("--sim-config and --wait describe the device of --impl sim");
         }
-        auto found = CheckedBackend::find(impl);
-        if (!found.ok()) return Error{found.error().code, found.error().message + ", and sim"};
+        auto found = CheckedBackend::find(impl, library);
+        if (!found.ok() && !is_library_path(impl)) {
+            return Error{found.error().code, found.error().message + ", and sim"};
+        }
+        if (!found.ok()) return found.error();
         target.checked_.emplace(std::move(*found));
         return target;
     }

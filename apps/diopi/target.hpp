@@ -22,7 +22,8 @@ void add_sim_options(CLI::App& command, SimFlags& flags);
 class Target {
  public:
     /// "sim", or as CheckedBackend::find.
-    [[nodiscard]] static Result<Target> find(const std::string& impl, const SimFlags& flags);
+    [[nodiscard]] static Result<Target> find(const std::string& impl, const SimFlags& flags,
+                                             const LibraryFlags& library);
 
     [[nodiscard]] const Backend& backend() const { return sim_ == nullptr ? **checked_ : sim_->backend(); }
     /// As CheckedBackend::leaks.

@@ -11,20 +11,44 @@
 
 namespace diopi {
 
+/// A library that is opened at run time: in each process that uses it, at its first use there.
+class Plugin {
+ public:
+    virtual ~Plugin() = default;
+    /// Opens the library in this process, and puts the addresses of its functions into the backend's table.
+    virtual Status open() = 0;
+    [[nodiscard]] bool is_open() const { return is_open_; }
+    /// What the library says about its last failure; null without words.
+    [[nodiscard]] virtual const char* last_error() const = 0;
+    [[nodiscard]] virtual const std::string& file() const = 0;
+
+ protected:
+    bool is_open_ = false;
+};
+
 class Backend {
  public:
     using LastError = const char* (*)();
 
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
+    /// Of a library whose table holds any address for what it implements until it is open.
+    Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Plugin& plugin)
+        : name_(name), device_(&device), table_(table), plugin_(&plugin) {}
 
     /// The same functions on another device: one that decorates this one's.
-    [[nodiscard]] Backend on(Device& device) const { return {name_, device, table_, last_error_}; }
+    [[nodiscard]] Backend on(Device& device) const {
+        Backend other(*this);
+        other.device_ = &device;
+        return other;
+    }
 
     [[nodiscard]] std::string_view name() const { return name_; }
     [[nodiscard]] Device& device() const { return *device_; }
     [[nodiscard]] AnyFunction function(const Row& row) const { return table_[row.index()]; }
     [[nodiscard]] bool implements(const Row& row) const { return function(row) != nullptr; }
+    /// The library behind it, to be opened before a function is called; null for one that is linked in.
+    [[nodiscard]] Plugin* plugin() const { return plugin_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
     /// What the library says about its last failure, with the code's name.
@@ -34,7 +58,8 @@ class Backend {
     std::string_view name_;
     Device* device_;
     std::span<const AnyFunction> table_;
-    LastError last_error_;
+    LastError last_error_ = nullptr;
+    Plugin* plugin_ = nullptr;
 };
 
 /// "cpu does not implement diopiSort": of a function or an operator.

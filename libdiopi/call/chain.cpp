@@ -7,8 +7,12 @@ namespace diopi {
 namespace {
 
 Outcome call_backend(const Backend& backend, Call& call, Context& context) {
-    const AnyFunction function = backend.function(*call.row);
+    AnyFunction function = backend.function(*call.row);
     if (function == nullptr) return {diopiNoImplement, lacks(backend, call.row->function).message};
+    if (Plugin* plugin = backend.plugin(); plugin != nullptr && !plugin->is_open()) {
+        if (Status s = plugin->open(); !s.ok()) return {diopiNotInited, s.message()};
+        function = backend.function(*call.row);
+    }
     set_last_error({});
     const diopiError_t error = invoke(function, context, call);
     if (error == diopiSuccess) return {};

@@ -1,0 +1,58 @@
+#include "implementation.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "options.hpp"
+#include "report/error_report.hpp"
+#include "run/library_probe.hpp"
+
+namespace diopi {
+
+bool is_library_path(const std::string& name) {
+    return name.find('/') != std::string::npos || name.ends_with(".so") || name.find(".so.") != std::string::npos;
+}
+
+void add_library_options(CLI::App& command, LibraryFlags& flags) {
+    const char* group = "Common options";
+    command
+        .add_option("--impl-runtime", flags.runtime,
+                    "library with the device functions that a library of --impl lacks, or cpu: it works on the host's "
+                    "memory")
+        ->group(group);
+    command.add_option("--impl-timeout", flags.timeout_s, "seconds that a library may take to start")
+        ->check(seconds_above_zero())
+        ->group(group)
+        ->capture_default_str();
+}
+
+std::string repeat_library_options(const LibraryFlags& flags) {
+    std::string text = flags.runtime.empty() ? "" : "--impl-runtime " + shell_quoted(flags.runtime);
+    if (flags.timeout_s == LibraryFlags().timeout_s) return text;
+    return text + fmt::format("{}--impl-timeout {:g}", text.empty() ? "" : " ", flags.timeout_s);
+}
+
+Result<Implementation> Implementation::find(const std::string& name, const LibraryFlags& flags) {
+    Implementation found;
+    if (!is_library_path(name)) {
+        auto backend = find_backend(name);
+        if (!backend.ok()) return backend.error();
+        found.backend_ = *backend;
+        return found;
+    }
+    auto library = LibraryBackend::create(name, flags.runtime);
+    if (!library.ok()) return library.error();
+    auto notes = probe_library(**library, flags.timeout_s);
+    if (!notes.ok()) return notes.error();
+    for (const MangledSymbol& one : (*library)->symbols().mangled) {
+        notes->push_back(
+            fmt::format("{}: {} has C++ linkage and is not seen (diopi report --audit {})", name, one.signature, name));
+    }
+    for (const std::string& note : *notes) fmt::print(stderr, "diopi: warning: {}\n", note);
+    found.library_ = std::move(*library);
+    found.backend_ = &found.library_->backend();
+    return found;
+}
+
+}  // namespace diopi

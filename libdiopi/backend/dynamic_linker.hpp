@@ -1,0 +1,23 @@
+/// What the dynamic linker would load for a library, by its own list: it maps the files and runs nothing of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+struct NeededLibrary {
+    std::string name;  ///< "libdnnl.so.2"
+    std::string path;  ///< empty: not found
+};
+
+struct NeededLibraries {
+    std::vector<NeededLibrary> libraries;  ///< of the library and, in turn, of those that it needs
+    std::vector<std::string> complaints;   ///< what else the linker said: "... version `GLIBC_2.38' not found ..."
+};
+
+[[nodiscard]] Result<NeededLibraries> list_needed_libraries(const std::string& path);
+
+}  // namespace diopi

@@ -1,0 +1,33 @@
+/// What an ELF file says about itself, read without loading it: no code of it runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+
+namespace diopi {
+
+/// A dynamic symbol that other files can see, or that this one wants from them.
+struct ElfSymbol {
+    std::string name;
+    bool is_defined = false;
+    bool is_weak = false;
+    bool is_function = false;
+};
+
+struct ElfFile {
+    std::string path;
+    std::string machine;      ///< "x86-64"
+    bool is_ours = false;     ///< machine, word size and byte order are those of this program
+    bool is_shared = false;   ///< a shared library, or a program that can be placed anywhere
+    std::string interpreter;  ///< the dynamic linker that a program asks for; empty for a library
+    std::vector<std::string> needed;
+    std::vector<ElfSymbol> symbols;
+};
+
+/// Reads the file; of one for another machine only what its header says. Bad input where it is no ELF file, or where
+/// its end is missing.
+[[nodiscard]] Result<ElfFile> read_elf_file(const std::string& path);
+
+}  // namespace diopi

@@ -1,0 +1,27 @@
+/// An audit: all that stands in the way of a library, found without loading it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/library_symbols.hpp"
+
+namespace diopi {
+
+struct LibraryAudit {
+    std::string path, machine;
+    bool is_ours = false;  ///< built for the machine of this program; of another one only the header was read
+    LibrarySymbols symbols;
+    std::vector<std::string> needed;      ///< by its own table
+    std::vector<std::string> not_found;   ///< libraries that it, or one that it needs, asks for in vain
+    std::vector<std::string> undefined;   ///< symbols that neither this program nor a needed library has
+    std::vector<std::string> complaints;  ///< the dynamic linker's other words
+
+    /// Whether `--impl path` can use it as it is.
+    [[nodiscard]] bool is_usable() const;
+};
+
+/// Bad input where the file cannot be read as ELF.
+[[nodiscard]] Result<LibraryAudit> audit_library(const std::string& path);
+
+}  // namespace diopi

@@ -1,0 +1,257 @@
+"""Libraries of a vendor: opened with --impl, tried in a process of their own, and audited without being loaded."""
+import csv
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import unittest
+
+import program
+from program import ProgramTest
+
+PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", program.SOURCE / "build/release/lib/plugin"))
+
+IMPL = os.environ.get("DIOPI_IMPL", str(PLUGINS.parent / "libdiopi_impl.so"))
+
+# relu of a float32 vector, forward and in place.
+SMALL = "ops/relu.relu.9"
+# Of the cases of relu and neg these tell enough.
+ONLY_FLOAT32 = ["--filter-dtype", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
+
+
+def plugin(name):
+    return str(PLUGINS / f"libplugin_{name}.so")
+
+
+class PluginTest(ProgramTest):
+    def refuse(self, name, *texts, options=()):
+        """The library is bad input to test, for these reasons; the run goes no further."""
+        run = self.expect(2, "test", "--fname", "relu", "--impl", plugin(name), *options, err=texts)
+        self.assertNotIn("Run diopi_functions", run.out)
+        return run
+
+    def accept(self, name, *texts, options=()):
+        """The library passes a case of relu, whatever else it does."""
+        run = self.expect(0, "test", "--case", SMALL, "--impl", plugin(name), *options, err=texts)
+        self.assertRegex(run.out, r"\b[1-9]\d* passed")
+        return run
+
+
+class InTest(PluginTest):
+    def test_device_memory_is_never_touched_from_the_host(self):
+        """Each look at the device's memory from here would be a crash; every check is on."""
+        for op in ("relu", "neg"):
+            with self.subTest(op=op):
+                run = self.expect(0, "test", "--fname", op, "--filter-dtype", "float16", "int32", "--checks", "all", "--impl", plugin("good"))
+                self.assertRegex(run.out, r"\b[1-9]\d* passed")
+                self.assertNotIn("failed", run.out.splitlines()[-1])
+
+    def test_c_library_gets_a_stream(self):
+        self.accept("c")
+
+    def test_missing_functions_are_not_implemented(self):
+        run = self.expect(0, "test", "--fname", "sigmoid", "--impl", plugin("good"), "--json")
+        self.assertEqual(run.json["counts"]["passed"], 0)
+        self.assertGreater(run.json["counts"]["not_implemented"], 0)
+
+    def test_a_wrong_operator_fails_and_its_repeat_names_the_library(self):
+        run = self.expect(1, "test", "--case", SMALL, "--impl", plugin("off_by_one"))
+        self.assertIn(f"--impl {plugin('off_by_one')}", run.out)
+
+    def test_host_memory(self):
+        self.accept("host", options=["--impl-runtime", "cpu"])
+
+    def test_device_functions_in_another_library(self):
+        self.refuse("no_device", "device_malloc", "--impl-runtime")
+        self.accept("no_device", options=["--impl-runtime", plugin("device")])
+        self.refuse("no_device", "libplugin_host.so has no device_malloc", options=["--impl-runtime", plugin("host")])
+
+    def test_path_without_a_slash(self):
+        shutil.copy(plugin("c"), self.folder / "libmine.so")
+        self.expect(0, "test", "--case", SMALL, "--impl", "libmine.so")
+
+    def test_runtime_suite(self):
+        self.expect(0, "test", "--suite", "runtime", "--impl", plugin("good"))
+
+    def test_every_subcommand(self):
+        good = plugin("good")
+        self.expect(0, "gen", "--list-ops", "--impl", good)
+        self.expect(0, "profile", "relu", "--shape", "64x64", "--dtype", "float32", "--max-time", "0.1", "--no-roofs",
+                    "--impl", good, out="relu")
+        self.expect(0, "compare", "neg", "--impl", good, *ONLY_FLOAT32)
+        self.expect(0, "compare", "neg", "--against", good, *ONLY_FLOAT32)
+        self.expect(0, "fallback-sim", "--model", "resnet18", "--impl", "sim", "--to", good, "--run-times", "1")
+
+    def test_bundle_names_the_library(self):
+        self.expect(1, "test", "--case", SMALL, "--impl", plugin("off_by_one"), "--save-failures", "bad")
+        bundle = next((self.folder / "bad").glob("*.h5"))
+        run = self.expect(1, "test", "--replay", bundle, "--impl", plugin("off_by_one"), "--json")
+        self.assertEqual(run.json["recorded"]["library"], plugin("off_by_one"))
+        self.assertEqual(run.json["notes"], [])
+        run = self.expect(0, "test", "--replay", bundle, "--impl", plugin("good"), "--json")
+        self.assertIn("off_by_one", run.json["notes"][0])
+
+
+class TwoLibrariesTest(PluginTest):
+    def test_each_calls_its_own_functions(self):
+        """diopiReluInp goes through diopiRelu, which one of the two has wrong."""
+        for one, other in (("good", "off_by_one"), ("off_by_one", "good")):
+            with self.subTest(impl=one, against=other):
+                run = self.expect(1, "compare", "--case", SMALL, "--impl", plugin(one), "--against", plugin(other),
+                                  "--format", "csv")
+                rows = {row["name"]: row["allclose"] for row in csv.DictReader(run.out.splitlines())}
+                self.assertEqual(rows, {"relu": "False", "relu 0th input": "True", "relu 0th inplace": "False"})
+
+    def test_the_same_twice(self):
+        self.expect(0, "compare", "neg", "--impl", plugin("good"), "--against", plugin("good"), *ONLY_FLOAT32)
+        self.expect(0, "compare", "--case", SMALL, "--impl", plugin("good"), "--against", plugin("c"))
+
+
+class FaultTest(PluginTest):
+    def test_crash_in_the_initialiser(self):
+        self.refuse("crash", "cannot be used: SIGSEGV", "in the initialisers of")
+
+    def test_exit_in_the_initialiser(self):
+        self.refuse("exit", "ended by itself with exit code 7 in the initialisers of")
+
+    def test_hang_in_init_library(self):
+        self.refuse("init_hang", "no answer within 1.0 s (--impl-timeout)", "in initLibrary of",
+                    options=["--impl-timeout", "1"])
+
+    def test_error_of_init_library(self):
+        self.refuse("init_error", "initLibrary of", "answers diopiNotInited")
+
+    def test_hang_in_finalize_library_is_a_warning(self):
+        self.accept("finalize_hang", "warning", "no answer within 1.0 s (--impl-timeout)", "in finalizeLibrary of",
+                    options=["--impl-timeout", "1"])
+
+    def test_text_on_standard_output_is_kept_out(self):
+        run = self.expect(0, "test", "--case", SMALL, "--impl", plugin("print"), "--json",
+                          err='wrote 14 bytes to standard output: "vendor banner')
+        self.assertEqual(run.json["counts"]["passed"], 1)
+
+    def test_threads(self):
+        self.accept("thread")
+
+    def test_unresolved_symbol(self):
+        self.refuse("unresolved", "undefined symbol: vendor_helper_that_is_nowhere", "diopi report --audit")
+
+    def test_library_that_is_not_found(self):
+        self.refuse("lost", "libplugin_gone.so.9: cannot open shared object file")
+
+    def test_mangled(self):
+        self.accept("mangled", "diopiSigmoid(diopiContext*, diopiTensor*, diopiTensor const*) has C++ linkage")
+        self.refuse("all_mangled", "has no function of the standard", "has C++ linkage", 'extern "C"')
+
+    def test_files_that_are_no_library(self):
+        (self.folder / "text.so").write_text("INPUT(-lvendor)\n")
+        header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 183, 1, 0, 0, 0, 0, 64, 0, 0, 0,
+                                                                 0, 0)
+        (self.folder / "arm.so").write_bytes(header)
+        whole = pathlib.Path(plugin("good")).read_bytes()
+        (self.folder / "half.so").write_bytes(whole[:len(whole) // 2])
+        (self.folder / "start.so").write_bytes(whole[:40])
+        for name, text in (("text.so", "is not an ELF file"), ("arm.so", "is built for AArch64"),
+                           ("half.so", "is cut short"), ("start.so", "is cut short"),
+                           ("none.so", "No such file"), ("./", "is no file")):
+            with self.subTest(name=name):
+                self.expect(2, "test", "--fname", "relu", "--impl", name, err=text)
+                code = 1 if name == "arm.so" else 2
+                run = self.diopi("report", "--audit", name)
+                self.assertEqual(run.code, code, str(run))
+        self.expect(1, "report", "--audit", "arm.so", out="wrong architecture: built for AArch64")
+
+
+class OutTest(PluginTest):
+    """The cpu backend as libdiopi_impl.so."""
+
+    def test_it_shows_the_standard_alone_and_stands_alone(self):
+        audit = self.expect(0, "report", "--audit", IMPL, "--json").json
+        self.assertEqual(audit["unknown"] + audit["own_runtime_functions"] + audit["mangled"], [])
+        self.assertEqual(len(audit["queries"]), 3)
+        self.assertEqual(len(audit["device_functions"]), 10)
+        table = subprocess.run(["nm", "-D", IMPL], capture_output=True, text=True, check=True).stdout
+        symbols = [line.split()[-2:] for line in table.splitlines()]
+        shown = {name for kind, name in symbols if kind in "TDBW"}
+        self.assertEqual(shown, {*audit["implemented"], *audit["queries"], *audit["device_functions"]})
+        wanted = {name for kind, name in symbols if kind in "Uw" and "diopi" in name}
+        self.assertTrue(wanted <= {"diopiGetTensorDataConst", "diopiGetTensorData", "diopiGetTensorShape",
+                                   "diopiGetTensorStride", "diopiGetTensorDtype", "diopiGetTensorNumel",
+                                   "diopiRequireTensor", "diopiGeneratorGetSeedAndOffset",
+                                   "diopiGeneratorSetSeedAndOffset"}, wanted)
+
+    def test_the_same_functions_as_the_linked_backend(self):
+        audit = self.expect(0, "report", "--audit", IMPL, "--json").json
+        linked = subprocess.run(["nm", "-C", "--defined-only", program.BINARY], capture_output=True, text=True,
+                                check=True).stdout
+        functions = set(re.findall(r" [TW] diopi::cpu::(diopi\w+)\(", linked))
+        self.assertGreater(len(functions), 100)
+        self.assertEqual(set(audit["implemented"]), functions)
+
+    def test_verdicts_of_the_linked_backend(self):
+        for op in ("add", "linear", "batch_norm", "max_pool2d", "sort", "cross_entropy", "randperm"):
+            with self.subTest(op=op):
+                verdicts = []
+                for impl in ("cpu", IMPL):
+                    self.diopi("test", "--fname", op, "--impl", impl, "--quiet")
+                    verdicts.append({(r["case"], r["verdict"], tuple((s["step"], s["verdict"]) for s in r["steps"]))
+                                     for r in self.journal()[1]})
+                self.assertTrue(verdicts[0])
+                self.assertEqual(verdicts[0] ^ verdicts[1], set())
+
+
+class AuditTest(PluginTest):
+    def audit(self, code, name):
+        return self.expect(code, "report", "--audit", plugin(name), "--json").json
+
+    def test_a_sound_library(self):
+        audit = self.audit(0, "good")
+        self.assertEqual(sorted(audit["implemented"]), ["diopiNeg", "diopiRelu", "diopiReluInp"])
+        self.assertEqual(len(audit["missing"]), 535)
+        self.assertEqual(len(audit["device_functions"]), 8)
+        self.assertEqual(sorted(audit["queries"]),
+                         ["diopiGetImplVersion", "diopiGetLastErrorString", "diopiGetVendorName"])
+        for empty in ("mangled", "unknown", "undefined", "not_found", "linker", "missing_device_functions",
+                      "own_runtime_functions"):
+            self.assertEqual(audit[empty], [], empty)
+        self.assertIn("libc.so.6", audit["needed"])
+        self.expect(0, "report", "--audit", plugin("good"), out=["3 of 538 functions", "usable: diopi test --impl"])
+
+    def test_every_function(self):
+        audit = self.audit(0, "all")
+        self.assertEqual((len(audit["implemented"]), audit["missing"], audit["unknown"]), (538, [], []))
+
+    def test_nothing_of_it_runs(self):
+        for name in ("crash", "exit", "print", "init_hang"):
+            with self.subTest(name=name):
+                run = self.expect(0, "report", "--audit", plugin(name))
+                self.assertNotIn("vendor banner", run.out + run.err)
+
+    def test_findings(self):
+        self.assertEqual(self.audit(1, "unresolved")["undefined"], ["vendor_helper_that_is_nowhere"])
+        lost = self.audit(1, "lost")
+        self.assertEqual(lost["not_found"], ["libplugin_gone.so.9"])
+        self.assertEqual(lost["undefined"], ["plugin_gone"])
+        mangled = self.audit(1, "mangled")["mangled"]
+        self.assertEqual([m["name"] for m in mangled], ["diopiSigmoid"])
+        self.assertEqual(mangled[0]["signature"], "diopiSigmoid(diopiContext*, diopiTensor*, diopiTensor const*)")
+        self.assertEqual(len(self.audit(1, "no_device")["missing_device_functions"]), 7)
+        unknown = self.audit(0, "unknown")
+        self.assertEqual(unknown["unknown"], ["diopiReluu"])
+        self.assertEqual(unknown["own_runtime_functions"], ["diopiGetStream"])
+
+    def test_findings_in_words(self):
+        for code, name, text in ((1, "unresolved", "undefined: vendor_helper_that_is_nowhere"),
+                                 (1, "lost", "not found: libplugin_gone.so.9"),
+                                 (1, "mangled", "mangled: diopiSigmoid(diopiContext*"),
+                                 (1, "no_device", "device: it has no device_malloc"),
+                                 (0, "unknown", "unknown: the standard has no diopiReluu (did you mean 'diopiRelu'"),
+                                 (0, "unknown", "runtime: it has its own diopiGetStream")):
+            with self.subTest(name=name):
+                self.expect(code, "report", "--audit", plugin(name), out=text)
+
+
+if __name__ == "__main__":
+    unittest.main()
