@@ -21,7 +21,7 @@ namespace diopi::slowdown_score {
 namespace {
 
 struct Options {
-    int calls = 200, same = 3, runs = 100, planted_calls = 40;
+    int calls = 200, same = 3, runs = 100, planted_calls = 12;
     double seconds = 24;         ///< for all calls of an A/A run
     double planted_seconds = 8;  ///< for all calls of a run with a slowdown
     double percent = 5;
@@ -137,12 +137,12 @@ int64_t largest_numel(const Case& c) {
     return largest;
 }
 
-/// So many cases of the functions above, evenly from all that are neither tiny nor huge.
-Result<std::vector<Case>> choose(int count) {
+/// Cases of the functions above that are neither tiny nor huge, in the order of the functions.
+Result<std::vector<Case>> list_cases() {
     constexpr int64_t kSmall = 4096, kLarge = int64_t{1} << 18;
     auto catalogue = Catalogue::load(DIOPI_SOURCE_CASES);
     if (!catalogue.ok()) return catalogue.error();
-    std::vector<Case> all, chosen;
+    std::vector<Case> all;
     for (const Entry& entry : entries()) {
         auto cases = catalogue->cases_of(entry.op);
         if (!cases.ok()) return cases.error();
@@ -151,10 +151,15 @@ Result<std::vector<Case>> choose(int count) {
             if (n >= kSmall && n <= kLarge) all.push_back(std::move(c));
         }
     }
-    for (int i = 0; i < count; ++i) {
-        const size_t at = all.size() * static_cast<size_t>(i) / static_cast<size_t>(count);
-        if (chosen.empty() || all[at].id() != chosen.back().id()) chosen.push_back(all[at]);
-    }
+    return all;
+}
+
+/// So many of them, evenly from all; others in each round.
+std::vector<Case> choose(const std::vector<Case>& all, int count, int round = 0) {
+    const size_t stride = std::max<size_t>(all.size() / static_cast<size_t>(count), 1);
+    std::vector<Case> chosen;
+    for (size_t at = static_cast<size_t>(round) % stride; at < all.size(); at += stride) chosen.push_back(all[at]);
+    if (chosen.size() > static_cast<size_t>(count)) chosen.resize(static_cast<size_t>(count));
     return chosen;
 }
 
@@ -163,15 +168,15 @@ constexpr int kRunsOfBaseline = 5;
 
 class Score {
  public:
-    explicit Score(const Options& options) : options_(options), random_(options.seed) {}
+    Score(const Options& options, std::vector<Case> all)
+        : options_(options), all_(std::move(all)), random_(options.seed) {}
 
     /// Runs that nobody made slower, each against the one before.
     Status compare_same() {
-        auto cases = choose(options_.calls);
-        if (!cases.ok()) return cases.status();
+        const std::vector<Case> cases = choose(all_, options_.calls);
         std::optional<Profile> before;
         for (int i = 0; i <= options_.same && !interrupted(); ++i) {
-            auto now = measure(*cases, options_.seconds);
+            auto now = measure(cases, options_.seconds);
             if (!now.ok()) return now.status();
             if (before) {
                 auto compared = compare_profiles(*before, *now);
@@ -188,20 +193,21 @@ class Score {
     }
 
     Status find_planted() {
-        auto cases = choose(options_.planted_calls);
-        if (!cases.ok()) return cases.status();
+        std::vector<Case> cases;
         std::optional<Profile> base;
         for (int i = 0; i < options_.runs && !interrupted(); ++i) {
             if (i % kRunsOfBaseline == 0) {
-                auto made = measure(*cases, options_.planted_seconds);
+                cases = choose(all_, options_.planted_calls, i / kRunsOfBaseline);
+                auto made = measure(cases, options_.planted_seconds);
                 if (!made.ok()) return made.status();
                 base = std::move(*made);
             }
-            const size_t target = plant(*base);
-            const auto now = measure(*cases, options_.planted_seconds);
+            const auto target = plant(*base);
+            if (!target.ok()) return target.status();
+            const auto now = measure(cases, options_.planted_seconds);
             g_plan = {};
             if (!now.ok()) return now.status();
-            if (Status s = judge(*base, *now, target); !s.ok()) return s;
+            if (Status s = judge(*base, *now, *target); !s.ok()) return s;
         }
         return {};
     }
@@ -223,23 +229,26 @@ class Score {
         return profile_cases(cases, options);
     }
 
-    /// Chooses a call that alone has its function and its size, and makes it slower from now on.
-    size_t plant(const Profile& base) {
+    /// Chooses a call that alone has its function and its first input's form, and makes it slower from now on.
+    Result<size_t> plant(const Profile& base) {
         // Below this the clock's own time would be more than the slowdown.
         constexpr double kShortest = 5e-6;
-        for (;;) {
-            const size_t target = random_() % base.calls.size();
-            const ProfiledCall& call = base.calls[target];
+        std::vector<size_t> candidates;
+        for (size_t i = 0; i < base.calls.size(); ++i) {
+            const ProfiledCall& call = base.calls[i];
             const auto same = [&](const ProfiledCall& other) {
                 return other.function == call.function && other.shapes[0] == call.shapes[0] &&
                        other.dtype == call.dtype;
             };
+            const bool is_listed = std::ranges::find(entries(), call.function, &Entry::function) != entries().end();
             const bool is_alone = std::ranges::count_if(base.calls, same) == 1;
-            const bool can_plant = std::ranges::find(entries(), call.function, &Entry::function) != entries().end();
-            if (!can_plant || !is_alone || summary_of(call, false).median < kShortest) continue;
-            g_plan = {call.function, call.shapes[0], call.dtype, options_.percent / 100};
-            return target;
+            if (is_listed && is_alone && summary_of(call, false).median >= kShortest) candidates.push_back(i);
         }
+        if (candidates.empty()) return failed("none of these calls can be made slower");
+        const size_t target = candidates[random_() % candidates.size()];
+        const ProfiledCall& call = base.calls[target];
+        g_plan = {call.function, call.shapes[0], call.dtype, options_.percent / 100};
+        return target;
     }
 
     Status judge(const Profile& base, const Profile& now, size_t target) {
@@ -269,6 +278,7 @@ class Score {
     }
 
     const Options& options_;
+    std::vector<Case> all_;
     std::mt19937_64 random_;
     SlowedBackend backend_;
     int64_t most_wrong_ = 0, planted_ = 0, found_ = 0, untouched_ = 0, wrong_ = 0;
@@ -276,7 +286,12 @@ class Score {
 
 int run(const Options& options) {
     install_interrupt_handler();
-    Score score(options);
+    auto all = list_cases();
+    if (!all.ok()) {
+        fmt::print(stderr, "{}\n", all.error().message);
+        return 2;
+    }
+    Score score(options, std::move(*all));
     Status s = score.compare_same();
     if (s.ok()) s = score.find_planted();
     if (!s.ok()) {
