@@ -360,8 +360,7 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
     command
         ->add_option("--against-dtype", flags->against_dtype,
-                     "floating dtype that the other library computes in; answers are compared in the wider dtype, "
-                     "with the tolerance of the narrower")
+                     "floating dtype that the other library computes in (docs/compare.md)")
         ->check(CLI::IsMember(kFloatingNames))
         ->type_name("DTYPE");
     command->add_option("--capture", flags->capture,
@@ -369,8 +368,7 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("--with", flags->with,
                         "another capture of the same iteration: compares the values that both kept");
     command->add_option("--tolerance", flags->tolerances,
-                        "[OP][:DTYPE]=ATOL,RTOL; several may follow. Default: the AUTOCOMPARE_ERROR_TOLERANCE "
-                        "variables, then those of the dtype (docs/compare.md)");
+                        "[OP][:DTYPE]=ATOL,RTOL; several may follow (docs/compare.md)");
     command->add_option("--format", flags->format, "table, csv, or seed: the lines that the standard's users know")
         ->check(CLI::IsMember({"table", "csv", "seed"}))
         ->capture_default_str();

@@ -271,9 +271,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     add_replay_options(*command, options->common);
     command->add_option("--capture", options->capture,
                         "the capture to replay: a file, or resnet18, resnet50, llama, bert");
-    command->add_option("--ops", options->ops,
-                        "operators that fall back: regular expressions separated by commas, each for a whole name "
-                        "(add, add.out, .*\\.Scalar); DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST when left out");
+    command->add_option("--ops", options->ops, "operators that fall back: add,.*\\.Scalar (docs/fallback.md)");
     command->add_option("--except", options->except, "all others fall back; OP_FALLBACK_DISABLE_LIST when left out");
     command->add_option("--to", options->other, "library that answers what falls back")->capture_default_str();
     command->add_option("--run-times", options->run_times, "steps that are timed")
@@ -298,7 +296,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
         ->capture_default_str();
     command
         ->add_option("--call-replays", options->call_replays,
-                     "with --bisect: the most replays that look for single calls; 2 log2(calls) + 8 when left out")
+                     "with --bisect: the most replays that look for single calls")
         ->check(CLI::Range(1, 1000000));
     command->footer(
         "Examples:\n"

@@ -16,10 +16,7 @@ bool is_library_path(const std::string& name) {
 
 void add_library_options(CLI::App& command, LibraryFlags& flags) {
     const char* group = "Common options";
-    command
-        .add_option("--impl-runtime", flags.runtime,
-                    "library with the device functions that a library of --impl lacks, or cpu: it works on the host's "
-                    "memory")
+    command.add_option("--impl-runtime", flags.runtime, "library of its device functions, or cpu for host memory")
         ->group(group);
     command.add_option("--impl-timeout", flags.timeout_s, "seconds that a library may take to start")
         ->check(seconds_above_zero())

@@ -112,7 +112,7 @@ class TerminalTest(ProgramTest):
         self.assertGreaterEqual(len(table), 31)
 
     def test_help_fits(self):
-        for command in ([], ["test"], ["gen"], ["profile"], ["report"]):
+        for command in ([], ["test"], ["gen"], ["compare"], ["profile"], ["fallback-sim"], ["report"]):
             run = self.expect(0, *command, "--help")
             self.assertLessEqual(max(map(len, run.out.splitlines())), 110, str(run))
 
