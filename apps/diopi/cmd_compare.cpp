@@ -338,9 +338,9 @@ class CompareCommand {
 int run_compare(CompareFlags flags) {
     if (Status s = check_combination(flags); !s.ok()) return report_error(s.error());
     if (flags.dump == 0) flags.dump = read_environment().dump_level;
-    auto target = Target::find(flags.common.impl, flags.sim, flags.common.library);
+    auto target = Target::find(flags.common.impl, flags.sim, flags.common.loading);
     if (!target.ok()) return report_error(target.error());
-    auto against = Implementation::find(flags.against, flags.common.library);
+    auto against = Implementation::find(flags.against, flags.common.loading);
     if (!against.ok()) return report_error(against.error());
     auto tolerances = tolerances_of(flags);
     if (!tolerances.ok()) return report_error(tolerances.error());

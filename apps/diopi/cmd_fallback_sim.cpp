@@ -87,9 +87,9 @@ Status check_options(const FallbackSimOptions& options) {
 }
 
 Result<Subject> subject_of(const FallbackSimOptions& options) {
-    auto target = Target::find(options.common.impl, options.sim, options.common.library);
+    auto target = Target::find(options.common.impl, options.sim, options.common.loading);
     if (!target.ok()) return target.error();
-    auto other = Implementation::find(options.other, options.common.library);
+    auto other = Implementation::find(options.other, options.common.loading);
     if (!other.ok()) return other.error();
     auto lists = lists_of(options);
     if (!lists.ok()) return lists.error();
@@ -206,7 +206,7 @@ std::string repeat_command(const FallbackSimOptions& options, const std::vector<
     text += " --ops ";
     for (size_t i = 0; i < functions.size(); ++i) text += (i == 0 ? "" : ",") + std::string(functions[i].row->function);
     if (options.common.impl != "sim") text += " --impl " + options.common.impl;
-    if (const std::string library = repeat_library_options(options.common.library); !library.empty())
+    if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
     if (options.other != "cpu") text += " --to " + options.other;
     if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;

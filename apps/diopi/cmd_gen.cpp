@@ -211,7 +211,7 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
 }
 
 int run_gen(const GenOptions& options) {
-    if (auto backend = Implementation::find(options.common.impl, options.common.library); !backend.ok())
+    if (auto backend = Implementation::find(options.common.impl, options.common.loading); !backend.ok())
         return report_error(backend.error());
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());

@@ -285,7 +285,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
 }
 
 int run_profile(const ProfileCommand& options) {
-    auto target = Target::find(options.common.impl, options.sim, options.common.library);
+    auto target = Target::find(options.common.impl, options.sim, options.common.loading);
     if (!target.ok()) return report_error(target.error());
     ProfileSetup setup;
     auto filtered = parse_dtypes(options.common.filter_dtype);

@@ -288,7 +288,7 @@ class TestRun {
 
     /// What the options say without a look at the cases.
     Status read_options() {
-        auto backend = CheckedBackend::find(options_.common.impl, options_.common.library);
+        auto backend = CheckedBackend::find(options_.common.impl, options_.common.loading);
         if (!backend.ok()) return backend.status();
         backend_ = std::move(*backend);
         auto filtered = parse_dtypes(options_.common.filter_dtype);

@@ -64,7 +64,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--impl", options.impl, "operator library: cpu, reference, or a path (docs/plugins.md)")
         ->group(group)
         ->capture_default_str();
-    add_library_options(command, options.library);
+    add_library_options(command, options.loading);
     command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")
         ->group(group)
         ->check(not_empty());
@@ -96,7 +96,7 @@ void add_replay_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--impl", options.impl, "operator library: sim, cpu, reference, or a path")
         ->group(group)
         ->capture_default_str();
-    add_library_options(command, options.library);
+    add_library_options(command, options.loading);
     command.add_option("--model", options.model, "a capture that comes with the program, such as resnet18")
         ->group(group)
         ->check(not_empty());
@@ -193,7 +193,7 @@ std::string repeat_options(const CommonOptions& options) {
     std::string text;
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
     if (options.impl != "cpu") append("--impl " + shell_quoted(options.impl));
-    if (const std::string library = repeat_library_options(options.library); !library.empty()) append(library);
+    if (const std::string library = repeat_library_options(options.loading); !library.empty()) append(library);
     if (options.seed != 0) append(fmt::format("--seed {}", options.seed));
     if (options.data != CommonOptions().data) append("--data " + shell_quoted(options.data));
     if (!options.cases_folder.empty()) append("--cases-dir " + shell_quoted(options.cases_folder));

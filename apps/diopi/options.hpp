@@ -22,7 +22,7 @@ enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3
 
 struct CommonOptions {
     std::string impl = "cpu";
-    LibraryFlags library;
+    LibraryFlags loading;
     std::string fname;
     std::string model;
     std::string case_id;

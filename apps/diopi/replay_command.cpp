@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 std::string repeat_text(const ReplayCommand& options) {
     std::string text = "diopi test --replay " + shell_quoted(options.file);
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
-    if (const std::string library = repeat_library_options(options.common.library); !library.empty())
+    if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
     if (options.checks) text += fmt::format(" --checks {}", fmt::join(*options.checks, " "));
     return text;
@@ -80,7 +80,7 @@ int run_replay_command(const ReplayCommand& options) {
         return report_error(bad_input(options.misplaced + " has no meaning with --replay, which runs what the bundle "
                                                           "holds; leave it out"));
     }
-    auto backend = CheckedBackend::find(options.common.impl, options.common.library);
+    auto backend = CheckedBackend::find(options.common.impl, options.common.loading);
     if (!backend.ok()) return report_error(backend.error());
     ReplayOptions replay;
     replay.file = options.file;

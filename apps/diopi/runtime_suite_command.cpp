@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 std::string repeat_text(const RuntimeSuiteCommand& options) {
     std::string text = "--suite runtime";
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
-    if (const std::string library = repeat_library_options(options.common.library); !library.empty())
+    if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
     return text;
 }
@@ -95,7 +95,7 @@ Status write_reports(const ConformanceRun& run, const RuntimeSuiteCommand& optio
 
 int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     if (Status s = refuse_options_of_operators(options); !s.ok()) return report_error(s.error());
-    auto backend = CheckedBackend::find(options.common.impl, options.common.library);
+    auto backend = CheckedBackend::find(options.common.impl, options.common.loading);
     if (!backend.ok()) return report_error(backend.error());
     auto checks = choose_checks(options.common);
     if (!checks.ok()) return report_error(checks.error());
