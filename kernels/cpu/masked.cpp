@@ -6,15 +6,6 @@ namespace diopi::cpu {
 
 namespace {
 
-/// A 0-dim view of one element.
-View element(void* data, Dtype dtype) {
-    View v;
-    v.data = static_cast<std::byte*>(data);
-    v.dtype = dtype;
-    v.numel = 1;
-    return v;
-}
-
 diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, const View& value) {
     const View x = view(input), is = view(mask);

@@ -8,15 +8,6 @@ namespace diopi::cpu {
 
 namespace {
 
-/// A 0-dim view of one element.
-View element(void* data, Dtype dtype) {
-    View v;
-    v.data = static_cast<std::byte*>(data);
-    v.dtype = dtype;
-    v.numel = 1;
-    return v;
-}
-
 /// A part of another view with its own sizes and strides.
 struct Part {
     Shape shape, strides;

@@ -35,6 +35,14 @@ struct View {
 };
 
 [[nodiscard]] View view(diopiConstTensorHandle_t tensor);
+/// A 0-dim view of one element.
+[[nodiscard]] inline View element(void* data, Dtype dtype) {
+    View v;
+    v.data = static_cast<std::byte*>(data);
+    v.dtype = dtype;
+    v.numel = 1;
+    return v;
+}
 
 /// A number whatever its kind; a bool is 0 or 1.
 [[nodiscard]] inline double number_of(const diopiScalar_t& scalar) {
