@@ -104,8 +104,29 @@ double resampled_centre(const Passes& passes, std::mt19937_64& random) {
 /// Both sides of a call.
 struct Located {
     Location base, now;
-    [[nodiscard]] bool is_judged() const { return base.freedom + now.freedom > 0; }
+    [[nodiscard]] int freedom() const { return base.freedom + now.freedom; }
+    [[nodiscard]] double ratio() const { return std::exp(now.centre - base.centre); }
 };
+
+/// Nothing where a side has no samples.
+std::optional<Located> locate(const Passes& base, const Passes& now) {
+    std::vector<double> before = log_quartiles(base), after = log_quartiles(now);
+    if (before.empty() || after.empty()) return std::nullopt;
+    return Located{location_of(std::move(before)), location_of(std::move(after))};
+}
+
+/// The interval around a ratio that is known: percentiles of resampled ones.
+Interval bootstrapped(const Located& located, const Passes& base, const Passes& now, uint64_t seed) {
+    const Passes old_passes = condensed(base), new_passes = condensed(now);
+    std::mt19937_64 random(seed);
+    std::vector<double> ratios(kResamples);
+    for (double& ratio : ratios) {
+        const double before = resampled_centre(old_passes, random);
+        ratio = std::exp(resampled_centre(new_passes, random) - before);
+    }
+    std::ranges::sort(ratios);
+    return {located.ratio(), quantile(ratios, 0.025), quantile(ratios, 0.975)};
+}
 
 /// The noise that a quarter of the calls keep below on one side.
 double noise_floor(const std::vector<std::optional<Located>>& calls, Location Located::*side) {
@@ -218,17 +239,8 @@ bool PlateauWatch::stalled(size_t samples, double half_width) {
 }
 
 Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed) {
-    const Passes old_passes = condensed(base), new_passes = condensed(now);
-    if (old_passes.empty() || new_passes.empty()) return {1, 1, 1};
-    std::mt19937_64 random(seed);
-    std::vector<double> ratios(kResamples);
-    for (double& ratio : ratios) {
-        const double before = resampled_centre(old_passes, random);
-        ratio = std::exp(resampled_centre(new_passes, random) - before);
-    }
-    std::ranges::sort(ratios);
-    const double value = std::exp(location_of(log_quartiles(now)).centre - location_of(log_quartiles(base)).centre);
-    return {value, quantile(ratios, 0.025), quantile(ratios, 0.975)};
+    const auto located = locate(base, now);
+    return located ? bootstrapped(*located, base, now, seed) : Interval{1, 1, 1};
 }
 
 double pass_noise(const Passes& passes) {
@@ -280,17 +292,12 @@ std::string_view name(SpeedVerdict verdict) {
 
 std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options) {
     std::vector<std::optional<Located>> located;
-    for (const SpeedPair& pair : pairs) {
-        std::vector<double> before = log_quartiles(pair.base), after = log_quartiles(pair.now);
-        const bool known = !before.empty() && !after.empty();
-        located.push_back(known ? std::optional(Located{location_of(std::move(before)), location_of(std::move(after))})
-                                : std::nullopt);
-    }
+    for (const SpeedPair& pair : pairs) located.push_back(locate(pair.base, pair.now));
     const double old_floor = noise_floor(located, &Located::base), new_floor = noise_floor(located, &Located::now);
     std::vector<SpeedComparison> comparisons;
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons.emplace_back();
-        made.ratio = speed_ratio(pairs[i].base, pairs[i].now, i + 1);
+        made.ratio = located[i] ? bootstrapped(*located[i], pairs[i].base, pairs[i].now, i + 1) : Interval{1, 1, 1};
         for (double* part : {&made.ratio.value, &made.ratio.low, &made.ratio.high}) *part /= options.drift;
         if (!located[i]) continue;
         const auto& [base, now] = *located[i];
@@ -302,8 +309,9 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
         made.noise = std::hypot(made.noise * common.factor, common.centre, options.drift_noise);
-        if (located[i] && (pools || located[i]->is_judged())) {
-            settle(made, located[i]->base.freedom + located[i]->now.freedom + (pools ? kPooledFreedom : 0));
+        const int freedom = located[i] ? located[i]->freedom() + (pools ? kPooledFreedom : 0) : 0;
+        if (freedom > 0) {
+            settle(made, freedom);
         } else {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();
