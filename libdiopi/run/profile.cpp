@@ -9,6 +9,7 @@
 
 #include "call/tensors.hpp"
 #include "infer/work.hpp"
+#include "intercept/call_copy.hpp"
 #include "run/profile_sampler.hpp"
 #include "run/roofs.hpp"
 #include "run/worker_pool.hpp"
@@ -76,34 +77,6 @@ std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     }
     return dtypes;
 }
-
-/// What one process of a profile works with.
-struct Session {
-    explicit Session(const ProfileOptions& options) : device(options.backend->device()) {}
-    ~Session() {
-        sampler.reset();
-        context.reset();
-        if (has_stream) static_cast<void>(device.destroy_stream(stream));
-    }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
-
-    Status start(const ProfileOptions& options, std::chrono::steady_clock::time_point begin) {
-        auto made = device.create_stream();
-        if (!made.ok()) return made.status();
-        stream = *made;
-        has_stream = true;
-        context.emplace(device, stream);
-        sampler.emplace(options, *context);
-        return sampler->start(begin);
-    }
-
-    Device& device;
-    bool has_stream = false;
-    diopiStreamHandle_t stream = nullptr;
-    std::optional<Context> context;
-    std::optional<ProfileSampler> sampler;
-};
 
 /// A profile of cases. Each pass over them has a process of its own: where a process finds its memory and its code
 /// changes the time of some calls by several percent, and stays the same as long as the process lives. A crash costs
@@ -174,13 +147,14 @@ class CaseProfiling {
     Status measure_case(size_t item, Profile& part) {
         const auto pass = static_cast<int64_t>(item / cases_.size());
         const size_t index = item % cases_.size();
-        if (session_ == nullptr) {
+        if (!sampler_) {
             if (Status s = set_up(pass); !s.ok()) return s;
         }
         if (index == 0) part.pace.push_back(machine_pace());
-        part.has_device_time = session_->sampler->has_device_time();
+        part.has_device_time = sampler_->has_device_time();
         std::vector<ProfiledCall>& calls = calls_[index];
-        if (lost_.empty() || !lost_[index]) {
+        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::trouble);
+        if (!is_over) {
             DrawnCase own;
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
@@ -193,7 +167,7 @@ class CaseProfiling {
 
     void sample(const Step* step, ProfiledCall& call, int64_t pass) {
         if (step == nullptr || !call.trouble.empty()) return;
-        const Status s = session_->sampler->pass(*step, call, pass);
+        const Status s = sampler_->pass(*step, call, pass);
         if (s.ok()) return;
         call.trouble = s.message();
         call.runs.clear();
@@ -204,8 +178,11 @@ class CaseProfiling {
         // Not where the sister processes have theirs.
         std::mt19937_64 random(static_cast<uint64_t>(pass));
         displacement_.resize(random() % kMostDisplacement);
-        session_ = std::make_unique<Session>(options_);
-        return session_->start(options_, begin_);
+        auto side = Side::create(*options_.backend);
+        if (!side.ok()) return side.status();
+        side_ = std::move(*side);
+        sampler_.emplace(options_, side_->context());
+        return sampler_->start(begin_);
     }
 
     // In this process.
@@ -233,10 +210,8 @@ class CaseProfiling {
         return {};
     }
 
-    /// The case has cost a worker: it gets no other one.
+    /// The case has cost a worker: with trouble at every call it gets no other one.
     void lose(size_t index, const std::string& reason) {
-        lost_.resize(cases_.size());
-        lost_[index] = true;
         std::vector<ProfiledCall>& calls = calls_[index];
         if (calls.empty()) calls = drawn_[index].calls();
         if (calls.empty()) {
@@ -258,11 +233,11 @@ class CaseProfiling {
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::vector<DrawnCase> drawn_;
     std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
-    std::vector<bool> lost_;                        ///< cases that cost a worker; empty: none
     Profile profile_;
     int64_t done_ = 0;
-    std::vector<char> displacement_;    ///< of a worker's heap
-    std::unique_ptr<Session> session_;  ///< of a worker
+    std::vector<char> displacement_;  ///< of a worker's heap
+    std::unique_ptr<Side> side_;      ///< of a worker
+    std::optional<ProfileSampler> sampler_;
 };
 
 }  // namespace
