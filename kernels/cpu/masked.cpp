@@ -19,9 +19,7 @@ diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTen
 
 diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, diopiScalar_t value) {
-    const bool floating = is_floating(from_c(value.stype));
-    const View number = floating ? element(&value.fval, Dtype::float64) : element(&value.ival, Dtype::int64);
-    return fill_masked(ctx, op, out, input, mask, number);
+    return fill_masked(ctx, op, out, input, mask, element(value));
 }
 
 }  // namespace

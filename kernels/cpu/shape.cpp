@@ -53,11 +53,9 @@ diopiError_t diopiFill(diopiContextHandle_t, diopiTensorHandle_t input, const di
     const View to = view(input);
     if (const diopiError_t error = check_rank("diopiFill", to); error != diopiSuccess) return error;
     diopiScalar_t scalar = *value;
-    const bool floating = is_floating(from_c(scalar.stype));
-    const View number = floating ? element(&scalar.fval, Dtype::float64) : element(&scalar.ival, Dtype::int64);
     alignas(16) std::byte bytes[16]{};
     const View converted = element(bytes, to.dtype);
-    copy(number, converted);
+    copy(element(scalar), converted);
     copy(converted, to);
     return diopiSuccess;
 }

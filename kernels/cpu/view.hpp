@@ -43,6 +43,11 @@ struct View {
     v.numel = 1;
     return v;
 }
+/// The number as a float64 or int64 element.
+[[nodiscard]] inline View element(diopiScalar_t& number) {
+    return is_floating(from_c(number.stype)) ? element(&number.fval, Dtype::float64)
+                                             : element(&number.ival, Dtype::int64);
+}
 
 /// A number whatever its kind; a bool is 0 or 1.
 [[nodiscard]] inline double number_of(const diopiScalar_t& scalar) {
