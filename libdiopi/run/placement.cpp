@@ -49,7 +49,8 @@ void Placement::name_memory(const Tensor& tensor, const std::string& name) {
     if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), name);
 }
 
-Result<TensorPtr> Placement::made(Device& device, const TensorSpec& spec, const Place& place) const {
+Result<TensorPtr> Placement::made(const TensorSpec& spec, const Place& place) const {
+    Device& device = *context_->device;
     if (!layout_) return make_tensor(device, spec);
     const Layout layout = layout_(place, spec);
     return make_view(device, {spec.shape, spec.dtype, layout.strides}, layout.offset, layout.extent);
@@ -139,32 +140,31 @@ Result<TensorPtr> Placement::copy_of_csr(const Tensor& host, const Place& place)
 Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
     if (host.is_sparse()) return copy_of_csr(host, place);
     if (!layout_) return copy_of(host, place.name());
-    Device& device = *context_->device;
-    const TensorSpec spec{host.shape, host.dtype, host.strides};
-    auto copy = made(device, spec, place);
+    const bool is_host = context_->device->is_host();
+    auto copy = made({host.shape, host.dtype, host.strides}, place);
     if (!copy.ok()) return copy;
     name_memory(**copy, place.name());
-    auto staged = device.is_host() ? copy : made(cpu_device(), spec, place);
+    auto staged = is_host ? copy : staging_for(**copy);
     if (!staged.ok()) return staged;
     const Storage& storage = (*staged)->storage;
     if (storage.nbytes > 0 && !is_spread(**staged)) {
         std::memset(storage.memory.get(), poison_byte(host.dtype, Poison::kFirst), storage.nbytes);
     }
     copy_strided(host, **staged);
-    if (device.is_host()) return copy;
+    if (is_host) return copy;
     if (Status s = send(**staged, **copy); !s.ok()) return s.error();
     return copy;
 }
 
 Result<TensorPtr> Placement::output(const TensorSpec& spec, const Place& place, Poison poison) {
-    Device& device = *context_->device;
-    auto output = made(device, spec, place);
+    const bool is_host = context_->device->is_host();
+    auto output = made(spec, place);
     if (!output.ok() || (*output)->storage.nbytes == 0) return output;
     name_memory(**output, place.name());
-    auto staged = device.is_host() ? output : made(cpu_device(), spec, place);
+    auto staged = is_host ? output : staging_for(**output);
     if (!staged.ok()) return staged;
     poison_storage(**staged, poison_byte(spec.dtype, poison));
-    if (device.is_host()) return output;
+    if (is_host) return output;
     if (Status s = send(**staged, **output); !s.ok()) return s.error();
     return output;
 }

@@ -59,7 +59,7 @@ class Placement {
         uint64_t checksum = 0;
     };
     /// Memory in the layout that the rule gives.
-    [[nodiscard]] Result<TensorPtr> made(Device& device, const TensorSpec& spec, const Place& place) const;
+    [[nodiscard]] Result<TensorPtr> made(const TensorSpec& spec, const Place& place) const;
     void name_memory(const Tensor& tensor, const std::string& name);
     [[nodiscard]] Result<TensorPtr> copy_of(const Tensor& host, const std::string& name);
     [[nodiscard]] Result<TensorPtr> copy_of_csr(const Tensor& host, const Place& place);

@@ -1,5 +1,6 @@
 #include "run/placement.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -57,6 +58,33 @@ TEST_CASE("a CSR input comes to the device with its parts") {
             check_same(context, *(*placed)->values, *host->values);
         }
     }
+}
+
+TEST_CASE("a tensor comes whole to the device where the rule never gives the same place twice") {
+    AsyncDevice far;
+    GuardedDevice guarded(far, Guard::kZones);
+    Context context(guarded);
+    int64_t offset = 0;
+    Placement placement(context, &guarded, false, [&](const Place&, const TensorSpec& spec) {
+        offset = offset == 0 ? 40 : 0;
+        return Layout{contiguous_strides(spec.shape), offset, numel(spec.shape) + offset};
+    });
+    const TensorPtr host = drawn_csr()->values;
+    for (int i = 0; i < 3; ++i) {
+        const auto placed = placement.inout(*host, input_of_spmm());
+        REQUIRE(placed.ok());
+        check_same(context, **placed, *host);
+        const auto output = placement.output({host->shape, host->dtype, {}}, input_of_spmm(), Poison::kSecond);
+        REQUIRE(output.ok());
+        const auto poisoned = to_host(guarded, context.stream, **output);
+        REQUIRE(poisoned.ok());
+        const auto* bytes = static_cast<const unsigned char*>((*poisoned)->data());
+        const int pattern = poison_byte(host->dtype, Poison::kSecond);
+        CHECK(std::all_of(bytes, bytes + host->nbytes(), [&](unsigned char byte) { return byte == pattern; }));
+    }
+    const auto damage = placement.damage();
+    REQUIRE(damage.ok());
+    CHECK(damage->empty());
 }
 
 TEST_CASE("a write into a CSR input, or past the end of a part of it, is seen") {

@@ -7,19 +7,6 @@
 
 namespace diopi {
 
-namespace {
-
-/// The tensor on the host with its whole storage, contents undefined.
-Result<TensorPtr> staging_for(const Tensor& tensor) {
-    auto memory = cpu_device().allocate(tensor.storage.nbytes);
-    if (!memory.ok()) return memory.error();
-    auto staged = std::make_shared<Tensor>(tensor);
-    staged->storage = {std::move(*memory), tensor.storage.nbytes, diopi_host};
-    return staged;
-}
-
-}  // namespace
-
 Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
     const std::optional<int64_t> count = checked_numel(spec.shape);
     if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
@@ -41,6 +28,14 @@ Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offs
     if (!memory.ok()) return memory.error();
     tensor->storage = {std::move(*memory), nbytes, device.is_host() ? diopi_host : diopi_device};
     return tensor;
+}
+
+Result<TensorPtr> staging_for(const Tensor& tensor) {
+    auto memory = cpu_device().allocate(tensor.storage.nbytes);
+    if (!memory.ok()) return memory.error();
+    auto staged = std::make_shared<Tensor>(tensor);
+    staged->storage = {std::move(*memory), tensor.storage.nbytes, diopi_host};
+    return staged;
 }
 
 Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor) {

@@ -66,6 +66,9 @@ class Device {
 /// The same as a view that starts `offset` elements behind the start of a storage of `extent` elements.
 [[nodiscard]] Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent);
 
+/// The tensor with its whole storage, layout and all, in the host's memory; contents undefined.
+[[nodiscard]] Result<TensorPtr> staging_for(const Tensor& tensor);
+
 /// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).
 [[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);
 
