@@ -14,7 +14,7 @@ struct Summary {
     double min = 0, q1 = 0, median = 0, q3 = 0;
     double low = 0, high = 0;  ///< 95% interval of the median, from order statistics
     int64_t samples = 0;       ///< that count
-    int64_t discarded = 0;     ///< more than three interquartile ranges above q3: the machine did something else
+    int64_t discarded = 0;     ///< the machine did something else, or they lie three interquartile ranges above q3
     bool operator==(const Summary&) const = default;
 
     /// Half the interval's width, relative to the median: its longer side.

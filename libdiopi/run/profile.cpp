@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -94,17 +95,24 @@ class CaseProfiling {
         std::vector<size_t> items(static_cast<size_t>(passes()) * cases_.size());
         for (size_t i = 0; i < items.size(); ++i) items[i] = i;
         if (options_.roofs) {
-            items.insert(items.begin(), items.size());
-            items.push_back(items.size() - 1);
+            items.insert(items.begin(), kRoofs);
+            items.push_back(kRoofs);
         }
         PoolOptions pool;
         pool.timeout_s = options_.timeout_s;
         pool.echo_errors = true;
         const Status s = run_in_workers(
             items, pool, [this](size_t item) { return work(item); },
-            [this](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) { return take(item, outcome); });
+            [this](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+                Status taken = take(item, outcome);
+                if (taken.ok() && ends_pass(item)) add_pass(item, more);
+                return taken;
+            });
         if (!s.ok()) return s.error();
         for (std::vector<ProfiledCall>& calls : calls_) {
+            for (ProfiledCall& call : calls) {
+                for (TimedRun& run : call.runs) run.crowding /= profile_.quietest > 0 ? profile_.quietest : 1;
+            }
             std::ranges::move(calls, std::back_inserter(profile_.calls));
         }
         return std::move(profile_);
@@ -114,7 +122,8 @@ class CaseProfiling {
     [[nodiscard]] int64_t passes() const {
         return options_.schedule ? options_.schedule->iterations() : options_.passes;
     }
-    [[nodiscard]] bool is_roofs(size_t item) const { return item == static_cast<size_t>(passes()) * cases_.size(); }
+    static bool is_roofs(size_t item) { return item == kRoofs; }
+    [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % cases_.size() == 0; }
 
     /// Once for all passes, as far as memory goes; workers are forked from this process, which must have no threads.
     void draw() {
@@ -134,8 +143,8 @@ class CaseProfiling {
         Profile part;
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
-        const bool ends_pass = !options_.schedule && (item + 1) % cases_.size() == 0;
-        return {s.ok() ? pack_profile(part) : "!" + s.message(), is_roofs(item) || ends_pass};
+        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item));
+        return {s.ok() ? pack_profile(part) : "!" + s.message(), is_last};
     }
 
     Status measure_roofs(Profile& part) const {
@@ -159,8 +168,11 @@ class CaseProfiling {
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
-            for (size_t i = 0; i < calls.size(); ++i) sample(drawn.step(i), calls[i], pass);
+            for (size_t i = 0; i < calls.size(); ++i) {
+                if (pass < passes() || wants_passes(calls[i], profile_, options_)) sample(drawn.step(i), calls[i], pass);
+            }
         }
+        part.quietest = sampler_->quietest();
         part.calls = calls;
         return pass == 0 && options_.after_case ? options_.after_case(index) : Status();
     }
@@ -181,7 +193,7 @@ class CaseProfiling {
         auto side = Side::create(*options_.backend);
         if (!side.ok()) return side.status();
         side_ = std::move(*side);
-        sampler_.emplace(options_, side_->context());
+        sampler_.emplace(options_, side_->context(), profile_.quietest);
         return sampler_->start(begin_);
     }
 
@@ -200,14 +212,27 @@ class CaseProfiling {
                 return {};
             }
             profile_.has_device_time |= part->has_device_time;
+            if (part->quietest > 0 && (profile_.quietest == 0 || part->quietest < profile_.quietest)) {
+                profile_.quietest = part->quietest;
+            }
             profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
             calls_[index] = std::move(part->calls);
         } else {
             lose(index, outcome.reason);
         }
         ++done_;
-        if (options_.progress) options_.progress(done_, passes() * static_cast<int64_t>(cases_.size()));
+        if (options_.progress) options_.progress(done_, planned_);
         return {};
+    }
+
+    /// One pass more behind the last one, where crowded passes have left too little.
+    void add_pass(size_t last, std::vector<size_t>& more) {
+        const auto next = static_cast<int64_t>((last + 1) / cases_.size());
+        if (options_.schedule || next < passes() || next >= kMostPasses * passes()) return;
+        const auto wants = [this](const ProfiledCall& call) { return wants_passes(call, profile_, options_); };
+        if (std::ranges::none_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); })) return;
+        for (size_t i = 0; i < cases_.size(); ++i) more.push_back(last + 1 + i);
+        planned_ += static_cast<int64_t>(cases_.size());
     }
 
     /// The case has cost a worker: with trouble at every call it gets no other one.
@@ -227,6 +252,8 @@ class CaseProfiling {
     }
 
     static constexpr size_t kMostDisplacement = 1 << 16;
+    static constexpr size_t kRoofs = std::numeric_limits<size_t>::max();
+    static constexpr int64_t kMostPasses = 2;  ///< as many times the passes that were asked for
 
     const std::vector<Case>& cases_;
     const ProfileOptions& options_;
@@ -235,6 +262,7 @@ class CaseProfiling {
     std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
     Profile profile_;
     int64_t done_ = 0;
+    int64_t planned_ = passes() * static_cast<int64_t>(cases_.size());
     std::vector<char> displacement_;  ///< of a worker's heap
     std::unique_ptr<Side> side_;      ///< of a worker
     std::optional<ProfileSampler> sampler_;

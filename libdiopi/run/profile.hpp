@@ -27,8 +27,10 @@ struct ProfileOptions {
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
+    /// Where many were crowded, up to as many more.
     int passes = 20;
     double timeout_s = 600;  ///< for one case in one pass
+    Crowding::Probe probe = Crowding::probe;
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
     /// A tool that sees one call of each step, which is not measured; null: none.

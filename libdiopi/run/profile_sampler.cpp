@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <random>
 
 #include "run/last_words.hpp"
@@ -18,8 +20,7 @@ namespace {
 constexpr double kCacheRounds = 4;
 constexpr int kMostSets = 256;
 
-/// The fewest calls of a pass may take longer than its time. When a call has taken so many times what it may, warm-up
-/// included, further passes leave it out.
+/// The fewest calls of a pass may take longer than its time: a call may take so many times what is given to it.
 constexpr double kMostOverrun = 2;
 
 /// With fewer samples a pass says little about itself.
@@ -47,12 +48,21 @@ class RandomPlaces {
     int64_t alignment_;
 };
 
-/// Seconds that the call has taken so far, warm-up included.
-double spent_on(const ProfiledCall& call, bool has_device_time) {
-    double sampled = 0;
-    for (const TimedRun& run : call.runs) sampled += seconds_of(run, has_device_time);
-    const double mean = call.runs.empty() ? 0 : sampled / static_cast<double>(call.runs.size());
-    return sampled * static_cast<double>(call.batch) + mean * static_cast<double>(call.warmup);
+/// Of the passes wanted so many must have so many samples of quiet moments.
+constexpr double kQuietPasses = 0.75;
+constexpr int kLeastQuiet = 5;
+
+/// Whether the call has taken so long, warm-up included, that further passes leave it out.
+bool is_expensive(const ProfiledCall& call, double quietest, bool has_device_time, const ProfileOptions& options) {
+    double counted = 0, all = 0;
+    for (const TimedRun& run : call.runs) {
+        const double seconds = seconds_of(run, has_device_time);
+        counted += run.crowding > kCrowded * quietest ? seconds / kPatience : seconds;
+        all += seconds;
+    }
+    const double mean = call.runs.empty() ? 0 : all / static_cast<double>(call.runs.size());
+    const double spent = counted * static_cast<double>(call.batch) + mean * static_cast<double>(call.warmup);
+    return spent >= kMostOverrun * options.timing.max_seconds;
 }
 
 }  // namespace
@@ -66,8 +76,24 @@ void Eviction::operator()() {
     for (size_t i = 0; i < memory_.size(); i += kLine) ++memory_[i];
 }
 
-ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context)
-    : options_(options), context_(context), chain_(*options.backend), eviction_(last_level_cache()) {}
+bool wants_passes(const ProfiledCall& call, const Profile& profile, const ProfileOptions& options) {
+    if (profile.has_device_time || call.runs.empty() || is_expensive(call, profile.quietest, false, options)) {
+        return false;
+    }
+    std::map<int64_t, int> quiet;
+    for (const TimedRun& run : call.runs) quiet[run.pass] += run.crowding <= kCrowded * profile.quietest ? 1 : 0;
+    const auto enough = std::ranges::count_if(quiet, [](const auto& pass) { return pass.second >= kLeastQuiet; });
+    return static_cast<double>(enough) < kQuietPasses * options.passes;
+}
+
+ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, double quietest)
+    : options_(options),
+      context_(context),
+      chain_(*options.backend),
+      eviction_(last_level_cache()),
+      crowding_(quietest > 0 ? quietest : std::numeric_limits<double>::infinity(), options.probe) {}
+
+double ProfileSampler::quietest() const { return std::isinf(crowding_.quietest()) ? 0 : crowding_.quietest(); }
 
 Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
     auto clock = ProfileClock::start(context_, begin);
@@ -142,8 +168,7 @@ Status ProfileSampler::show(const Step& step) {
 
 Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass) {
     TimingOptions timing = options_.timing;
-    const bool is_expensive = spent_on(call, has_device_time()) >= kMostOverrun * timing.max_seconds;
-    if (pass > 0 && is_expensive) return {};
+    if (pass > 0 && is_expensive(call, quietest(), has_device_time(), options_)) return {};
     auto sets = place(step, call, pass);
     if (!sets.ok()) return sets.status();
     const int passes = options_.passes;
@@ -152,6 +177,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.wanted_interval *= std::sqrt(passes);
     timing.min_samples = std::max((timing.min_samples + passes - 1) / passes, kLeastPerPass);
     timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
+    timing.crowding = has_device_time() ? nullptr : &crowding_;
     if (sets->need_eviction) timing.evict = [this] { eviction_(); };
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();

@@ -23,13 +23,16 @@ class Eviction {
 
 class ProfileSampler {
  public:
-    ProfileSampler(const ProfileOptions& options, Context& context);
+    /// `quietest`: what earlier passes know, as Profile::quietest.
+    ProfileSampler(const ProfileOptions& options, Context& context, double quietest);
 
     /// Samples tell their times since `begin`, which other processes share.
     Status start(std::chrono::steady_clock::time_point begin);
     [[nodiscard]] bool has_device_time() const { return clock_.has_device_time(); }
 
-    /// Adds what one pass shows to `call`, which holds what earlier passes showed.
+    [[nodiscard]] double quietest() const;
+
+    /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
 
  private:
@@ -51,6 +54,10 @@ class ProfileSampler {
     Chain chain_;
     ProfileClock clock_;
     Eviction eviction_;
+    Crowding crowding_;
 };
+
+/// Whether too many of the call's passes were crowded, and more of them are to be had.
+[[nodiscard]] bool wants_passes(const ProfiledCall& call, const Profile& profile, const ProfileOptions& options);
 
 }  // namespace diopi

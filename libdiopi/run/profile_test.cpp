@@ -42,6 +42,7 @@ ProfileOptions quick() {
     ProfileOptions options;
     options.backend = backends().front();
     options.roofs = false;
+    options.probe = [] { return 30e-6; };
     options.timing.max_seconds = 0.2;
     options.timing.max_warmup_seconds = 0.02;
     return options;
@@ -79,26 +80,43 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
     return diopiSuccess;
 }
 
-/// How many processes have called slow_in_every_other_process; they share it.
+/// How many processes there have been on the crowded machine; they share it.
 std::atomic<int>* g_processes = nullptr;
 
-/// Every other process is slow as long as it lives, as where its memory lies may make it.
-diopiError_t slow_in_every_other_process(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
-                                         diopiConstTensorHandle_t, const diopiScalar_t*) {
-    static const bool is_slow = (*g_processes)++ % 2 == 1;
-    std::this_thread::sleep_for(std::chrono::milliseconds(is_slow ? 10 : 1));
-    return diopiSuccess;
-}
+/// Where every other process is crowded: its calls and the probe take longer.
+class CrowdedMachine {
+ public:
+    CrowdedMachine() {
+        void* shared =
+            mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(shared != MAP_FAILED);
+        g_processes = new (shared) std::atomic<int>(0);
+    }
+    [[nodiscard]] const Backend& backend() const { return faulty_.backend(); }
+
+    static bool is_crowded() {
+        static const bool is_crowded = (*g_processes)++ % 2 == 1;
+        return is_crowded;
+    }
+    static double probe() { return is_crowded() ? 45e-6 : 30e-6; }
+
+ private:
+    /// Every other process is slow as long as it lives, as where its memory lies may make it.
+    static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                            diopiConstTensorHandle_t, const diopiScalar_t*) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(is_crowded() ? 10 : 1));
+        return diopiSuccess;
+    }
+
+    testing::FaultyBackend faulty_{{{"diopiAdd", testing::any_function(add)}}};
+};
 
 }  // namespace
 
 TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
-    void* shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(shared != MAP_FAILED);
-    g_processes = new (shared) std::atomic<int>(0);
-    const testing::FaultyBackend faulty({{"diopiAdd", testing::any_function(slow_in_every_other_process)}});
+    const CrowdedMachine machine;
     ProfileOptions options = quick();
-    options.backend = &faulty.backend();
+    options.backend = &machine.backend();
     options.passes = 6;
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
@@ -106,6 +124,46 @@ TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
     REQUIRE(passes.size() == 6);
     for (size_t i = 0; i < passes.size(); ++i) CHECK((median(passes[i]) > 9e-3) == (i % 2 == 1));
     CHECK(*g_processes == 6);
+}
+
+TEST_CASE("samples of crowded moments do not count, and what they cost is made up for") {
+    CrowdedMachine machine;
+    ProfileOptions options = quick();
+    options.backend = &machine.backend();
+    options.passes = 6;
+    options.probe = CrowdedMachine::probe;
+    const auto profile = profile_cases({add_case({4})}, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->quietest == 30e-6);
+    const ProfiledCall& call = profile->calls[0];
+    // Every other process: five of six passes are wanted quiet.
+    CHECK(profile->pace.size() == 9);
+    CHECK(passes_of(call, false).size() == 5);
+    for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
+    const Summary summary = summary_of(call, false);
+    CHECK(summary.median < 5e-3);
+    CHECK(summary.discarded >= std::ranges::count_if(call.runs, [](const auto& run) { return run.crowding > 1.4; }));
+    // A pass waits 100 ms for a quiet moment, in samples of 10 ms.
+    const int64_t crowded = std::ranges::count(call.runs, 1, &TimedRun::pass);
+    CHECK(crowded >= 3);
+    CHECK(crowded <= 10);
+}
+
+TEST_CASE("a machine that is always crowded is measured as it is") {
+    ProfileOptions options = quick();
+    options.passes = 4;
+    options.probe = [] {
+        static double takes = 30e-6;
+        return takes *= 1.1;
+    };
+    const auto profile = profile_cases({add_case({4})}, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->pace.size() == 8);
+    CHECK(summary_of(profile->calls[0], false).samples > 0);
+    CHECK(summary_of(profile->calls[0], false).median > 0);
+    const auto again = compare_profiles(*profile, *profile);
+    REQUIRE(again.ok());
+    CHECK(again->ambiguous == 1);
 }
 
 TEST_CASE("a call that crashes costs its case, and the others are measured") {

@@ -15,6 +15,8 @@ constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
 constexpr size_t kFewestSamples = 3;
+/// Samples go on for so long between two looks at the cores.
+constexpr double kBetweenLooks = 1e-3;
 
 bool agree(const std::vector<double>& times) {
     if (times.size() < kAgreeing) return false;
@@ -34,6 +36,40 @@ Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, con
     }
     return times;
 }
+
+/// Tells of samples what the cores were like while they were taken.
+class Looks {
+ public:
+    struct Seen {
+        std::span<const TimedRun> quiet;  ///< those since the last look; none where it was crowded
+        double seconds = 0;               ///< that they took
+    };
+
+    explicit Looks(Crowding* crowding) : crowding_(crowding), before_(crowding == nullptr ? 0 : crowding->look()) {}
+
+    /// Nothing where it is too early for a look.
+    std::optional<Seen> after(Samples& samples, bool own_clock) {
+        seconds_ += seconds_of(samples.runs.back(), own_clock) * static_cast<double>(samples.batch);
+        if (crowding_ != nullptr && seconds_ < kBetweenLooks) return std::nullopt;
+        const std::span<TimedRun> fresh = std::span(samples.runs).subspan(seen_);
+        Seen seen{fresh, seconds_};
+        if (crowding_ != nullptr) {
+            const double now = crowding_->look(), worse = std::max(before_, now);
+            for (TimedRun& run : fresh) run.crowding = worse;
+            if (crowding_->is_crowded(worse)) seen.quiet = {};
+            before_ = now;
+        }
+        seen_ = samples.runs.size();
+        seconds_ = 0;
+        return seen;
+    }
+
+ private:
+    Crowding* crowding_;
+    double before_;
+    double seconds_ = 0;
+    size_t seen_ = 0;
+};
 
 }  // namespace
 
@@ -137,23 +173,27 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     if (argument_sets.size() > 1) samples.batch = std::min(samples.batch, static_cast<int64_t>(argument_sets.size()));
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
-    std::vector<double> times;
+    std::vector<double> times;  // of quiet moments
     PlateauWatch plateau;
-    double spent = 0;
+    Looks looks(options.crowding);
+    double spent = 0, lost = 0;
     size_t next_look = least;
     for (;;) {
         auto run = watch.measure(samples.batch, options.evict);
         if (!run.ok()) return run.error();
         samples.runs.push_back(*run);
-        times.push_back(seconds_of(*run, own_clock));
-        spent += times.back() * static_cast<double>(samples.batch);
-        const bool late = spent >= options.max_seconds && times.size() >= kFewestSamples;
+        const auto seen = looks.after(samples, own_clock);
+        if (!seen) continue;
+        for (const TimedRun& quiet : seen->quiet) times.push_back(seconds_of(quiet, own_clock));
+        (seen->quiet.empty() ? lost : spent) += seen->seconds;
+        const bool is_over = spent >= options.max_seconds || lost >= kPatience * options.max_seconds;
+        const bool late = is_over && samples.runs.size() >= kFewestSamples;
         if (times.size() < next_look && !late) continue;
         const double width = summarize(times).half_width();
         const bool enough = times.size() >= least;
         samples.stop = Stop::kTimeLimit;
         if (enough && plateau.stalled(times.size(), width)) samples.stop = Stop::kPlateau;
-        if (width <= options.wanted_interval) samples.stop = Stop::kConverged;
+        if (!times.empty() && width <= options.wanted_interval) samples.stop = Stop::kConverged;
         if (late || (enough && samples.stop != Stop::kTimeLimit)) break;
         next_look = times.size() + std::max<size_t>(times.size() / 4, 10);
     }

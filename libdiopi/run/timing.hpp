@@ -11,6 +11,7 @@
 
 #include "call/chain.hpp"
 #include "core/status.hpp"
+#include "run/crowding.hpp"
 #include "store/profile_figures.hpp"
 
 namespace diopi {
@@ -23,7 +24,13 @@ struct TimingOptions {
     int min_short_samples = 100;  ///< for a call below kShortCall
     /// Drops what caches hold; asked between samples when all argument sets have been used.
     std::function<void()> evict;
+    /// Looks at the cores between samples, whose time counts only where nobody else works on them; null: they are not
+    /// looked at. Must outlive the call.
+    Crowding* crowding = nullptr;
 };
+
+/// A pass over a call waits so many times its own time for quiet moments.
+inline constexpr double kPatience = 3;
 
 /// Below this a sample is a batch of calls.
 inline constexpr double kShortCall = 10e-6;
@@ -50,7 +57,7 @@ class ProfileClock {
     double device_offset_ = 0;  ///< of that event, in seconds since the beginning
 };
 
-/// The samples of one pass over a call.
+/// The samples of one pass over a call. TimedRun::crowding is in seconds here.
 struct Samples {
     std::vector<TimedRun> runs;
     int64_t batch = 1;   ///< calls per sample

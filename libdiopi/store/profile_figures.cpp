@@ -5,17 +5,29 @@
 
 namespace diopi {
 
+namespace {
+
+bool is_crowded(const TimedRun& run) { return run.crowding > kCrowded; }
+
+}  // namespace
+
 Summary summary_of(const ProfiledCall& call, bool has_device_time) {
-    std::vector<double> seconds;
-    seconds.reserve(call.runs.size());
-    for (const TimedRun& run : call.runs) seconds.push_back(seconds_of(run, has_device_time));
-    return summarize(std::move(seconds));
+    std::vector<double> quiet, crowded;
+    quiet.reserve(call.runs.size());
+    for (const TimedRun& run : call.runs) {
+        (is_crowded(run) ? crowded : quiet).push_back(seconds_of(run, has_device_time));
+    }
+    if (quiet.empty()) return summarize(std::move(crowded));
+    Summary summary = summarize(std::move(quiet));
+    summary.discarded += static_cast<int64_t>(crowded.size());
+    return summary;
 }
 
 Passes passes_of(const ProfiledCall& call, bool has_device_time) {
     Passes passes;
     int64_t current = -1;
     for (const TimedRun& run : call.runs) {
+        if (is_crowded(run)) continue;
         if (passes.empty() || run.pass != current) passes.emplace_back();
         current = run.pass;
         passes.back().push_back(seconds_of(run, has_device_time));

@@ -11,9 +11,13 @@ namespace diopi {
     return has_device_time ? run.device : run.cpu;
 }
 
-/// Order statistics of a call's samples, in seconds of the time that counts.
+/// Where the cores were slower by more than this, somebody else worked on them: the sample does not count.
+inline constexpr double kCrowded = 1.08;
+
+/// Order statistics of a call's samples, in seconds of the time that counts. Those of crowded moments are discarded,
+/// unless there are no others.
 [[nodiscard]] Summary summary_of(const ProfiledCall& call, bool has_device_time);
-/// The samples by the passes in which they were taken.
+/// The samples that were not taken in crowded moments by the passes in which they were taken.
 [[nodiscard]] Passes passes_of(const ProfiledCall& call, bool has_device_time);
 
 /// Of two measurements of one device, the better figure each.

@@ -19,11 +19,14 @@ constexpr int64_t kProfileFormat = 1;
 constexpr const char* kFormatAttribute = "diopi_profile";
 
 /// The columns of /samples, besides `pass`.
-constexpr std::array<std::pair<const char*, double TimedRun::*>, 4> kColumns = {
+constexpr std::array<std::pair<const char*, double TimedRun::*>, 5> kColumns = {
     {{"start", &TimedRun::start},
      {"cpu", &TimedRun::cpu},
      {"device_start", &TimedRun::device_start},
-     {"device", &TimedRun::device}}};
+     {"device", &TimedRun::device},
+     {"crowding", &TimedRun::crowding}}};
+/// So many of them are in every file.
+constexpr size_t kOldColumns = 4;
 
 /// A dataset of one dim.
 template <class T>
@@ -72,6 +75,10 @@ Status read_samples(const Hdf5File& file, const SamplePlaces& places, Profile& p
     if (!passes.ok()) return passes.status();
     std::array<std::vector<double>, kColumns.size()> columns;
     for (size_t c = 0; c < kColumns.size(); ++c) {
+        if (c >= kOldColumns && !file.has(std::string("/samples/") + kColumns[c].first)) {
+            columns[c].resize(passes->size());
+            continue;
+        }
         auto column = read_column<double>(file, "/samples", kColumns[c].first, Dtype::float64);
         if (!column.ok()) return column.status();
         if (column->size() != passes->size()) return damaged(file.path(), "its columns differ in length");

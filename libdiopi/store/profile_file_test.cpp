@@ -20,6 +20,7 @@ Profile sample_profile() {
     profile.roofs.empty_call = 1.25e-7;
     profile.roofs.cache_bytes = 32 << 20;
     profile.pace = {0.0011, 0.0012};
+    profile.quietest = 3e-5;
     ProfiledCall& add = profile.calls.emplace_back();
     add.name = "add";
     add.function = "diopiAdd";
@@ -30,7 +31,7 @@ Profile sample_profile() {
     add.number = 9;
     add.shapes = {{2, 3}, {}};
     add.dtype = Dtype::bfloat16;
-    add.runs = {{0.5, 1e-3, 0, 0, 0}, {0.6, 1.5e-3, 2e-3, 1, 0.7}};
+    add.runs = {{0.5, 1e-3, 0, 0, 0, 1.25}, {0.6, 1.5e-3, 2e-3, 1, 0.7, 1}};
     add.batch = 3;
     add.warmup = 5;
     add.stop = "noise plateau";
@@ -63,6 +64,7 @@ TEST_CASE("a profile comes back from its file as it was written") {
     CHECK(read->mode == "cold");
     CHECK(read->seed == 7);
     CHECK(read->pace == profile.pace);
+    CHECK(read->quietest == 3e-5);
     REQUIRE(read->roofs.copies.size() == 2);
     CHECK(read->roofs.copies[1].rate == 1.5e10);
     CHECK(read->roofs.matmul[0].dtype == Dtype::float16);

@@ -95,6 +95,7 @@ std::string profile_text(const Profile& profile) {
                        {"seed", profile.seed},
                        {"roofs", to_json(profile.roofs)},
                        {"pace", profile.pace},
+                       {"quietest", profile.quietest},
                        {"calls", calls}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -109,6 +110,7 @@ Profile profile_from_text(std::string_view text, SamplePlaces& places) {
     json.at("seed").get_to(profile.seed);
     profile.roofs = roofs_from(json.at("roofs"));
     json.at("pace").get_to(profile.pace);
+    profile.quietest = json.value("quietest", 0.0);
     for (const Json& call : json.at("calls")) profile.calls.push_back(call_from(call, places.emplace_back()));
     return profile;
 }

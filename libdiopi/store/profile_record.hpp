@@ -20,6 +20,9 @@ struct TimedRun {
     /// samples are not. In the replay of a capture each run is a pass.
     int64_t pass = 0;
     double device_start = 0;  ///< since Profile's beginning, by the device's clock; as device
+    /// How long a fixed piece of work of all cores took around the sample (run/crowding.hpp), as a multiple of
+    /// Profile::quietest; 0: not looked at.
+    double crowding = 0;
     bool operator==(const TimedRun&) const = default;
 };
 
@@ -72,6 +75,7 @@ struct Profile {
     Roofs roofs;
     /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
     std::vector<double> pace;
+    double quietest = 0;  ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
     std::vector<ProfiledCall> calls;  ///< in the order in which they ran
 };
 

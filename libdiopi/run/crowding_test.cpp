@@ -1,0 +1,34 @@
+#include "run/crowding.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace diopi;
+
+TEST_CASE("a core is crowded where the probe takes longer than in the quietest moment") {
+    double takes = 30e-6;
+    Crowding crowding(std::numeric_limits<double>::infinity(), [&] { return takes; });
+    CHECK(std::isinf(crowding.quietest()));
+    CHECK(crowding.look() == 30e-6);
+    CHECK_FALSE(crowding.is_crowded(30e-6));
+    CHECK_FALSE(crowding.is_crowded(31e-6));
+    CHECK(crowding.is_crowded(45e-6));
+    takes = 40e-6;
+    CHECK(crowding.look() == 40e-6);
+    CHECK(crowding.quietest() == 30e-6);
+    takes = 20e-6;
+    crowding.look();
+    CHECK(crowding.is_crowded(30e-6));
+}
+
+TEST_CASE("what another process saw counts from the start") {
+    Crowding crowding(20e-6, [] { return 30e-6; });
+    CHECK(crowding.is_crowded(crowding.look()));
+}
+
+TEST_CASE("the probe is short and takes some time") {
+    Crowding crowding;
+    for (int i = 0; i < 20; ++i) crowding.look();
+    CHECK(crowding.quietest() > 1e-6);
+    CHECK(crowding.quietest() < 1e-3);
+}
