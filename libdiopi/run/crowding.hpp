@@ -11,17 +11,19 @@ namespace diopi {
 /// wait for each other. A short piece of work that fills the units does.
 class Crowding {
  public:
-    using Probe = std::function<double()>;
+    /// Whose cores: this thread's, or those of all threads of OpenMP.
+    enum class Of { kThread, kAll };
+    using Probe = std::function<double(Of)>;
 
-    /// Seconds of such a piece of work, some 30 us, done by all threads of OpenMP at once: of the slowest.
-    [[nodiscard]] static double probe();
+    /// Seconds of such a piece of work, some 30 us; of the slowest where all do it at once.
+    [[nodiscard]] static double probe(Of of);
 
     /// The shortest time that the probe is known to take, if any: by this process or by another on the same machine.
     explicit Crowding(double quietest = std::numeric_limits<double>::infinity(), Probe probe = Crowding::probe)
         : quietest_(quietest), probe_(std::move(probe)) {}
 
     /// What the probe takes now.
-    double look();
+    double look(Of of);
     /// The shortest look, in seconds; infinite before the first.
     [[nodiscard]] double quietest() const { return quietest_; }
     [[nodiscard]] bool is_crowded(double look) const;

@@ -1,6 +1,8 @@
 #include "run/profile_sampler.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -63,6 +65,33 @@ bool is_expensive(const ProfiledCall& call, double quietest, bool has_device_tim
     const double mean = call.runs.empty() ? 0 : all / static_cast<double>(call.runs.size());
     const double spent = counted * static_cast<double>(call.batch) + mean * static_cast<double>(call.warmup);
     return spent >= kMostOverrun * options.timing.max_seconds;
+}
+
+double cpu_seconds(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Whether a call makes other threads of this process work.
+Result<bool> works_in_parallel(const Chain& chain, Call& call, Context& context) {
+    constexpr double kLeastShare = 0.1, kClocks = 5e-6;  // the second: what reading two clocks may differ by
+    double all = 0, own = 0;
+    // The first call prepares what later ones find.
+    for (int i = 0; i < 2; ++i) {
+        // Threads of OpenMP that have just worked would wait for more, which looks like work.
+        omp_pause_resource_all(omp_pause_soft);
+        all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+        own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+        const Outcome outcome = chain.run(call, context);
+        if (!outcome.ok()) return failed(outcome.message);
+        context.release();
+    }
+    // What a thread does is accounted for when it ends or waits.
+    omp_pause_resource_all(omp_pause_soft);
+    const double own_now = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+    const double others = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all - own_now;
+    return others > kLeastShare * own_now + kClocks;
 }
 
 }  // namespace
@@ -140,6 +169,9 @@ Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
     if (!placed.ok()) return placed.status();
     describe_call(placed->call(), call);
+    auto is_parallel = works_in_parallel(chain_, placed->call(), context_);
+    if (!is_parallel.ok()) return is_parallel.status();
+    call.parallel = *is_parallel;
     if (!options_.memory) return {};
     for (const OutputSpec& output : step.outputs) {
         call.allocated += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
@@ -178,6 +210,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.min_samples = std::max((timing.min_samples + passes - 1) / passes, kLeastPerPass);
     timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
     timing.crowding = has_device_time() ? nullptr : &crowding_;
+    timing.cores = call.parallel ? Crowding::Of::kAll : Crowding::Of::kThread;
     if (sets->need_eviction) timing.evict = [this] { eviction_(); };
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();

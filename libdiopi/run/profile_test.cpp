@@ -42,7 +42,7 @@ ProfileOptions quick() {
     ProfileOptions options;
     options.backend = backends().front();
     options.roofs = false;
-    options.probe = [] { return 30e-6; };
+    options.probe = [](Crowding::Of) { return 30e-6; };
     options.timing.max_seconds = 0.2;
     options.timing.max_warmup_seconds = 0.02;
     return options;
@@ -80,6 +80,18 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
     return diopiSuccess;
 }
 
+/// Half a millisecond of work for each thread.
+diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                             diopiConstTensorHandle_t, const diopiScalar_t*) {
+#pragma omp parallel
+    {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(500);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+    }
+    return diopiSuccess;
+}
+
 /// How many processes there have been on the crowded machine; they share it.
 std::atomic<int>* g_processes = nullptr;
 
@@ -98,7 +110,7 @@ class CrowdedMachine {
         static const bool is_crowded = (*g_processes)++ % 2 == 1;
         return is_crowded;
     }
-    static double probe() { return is_crowded() ? 45e-6 : 30e-6; }
+    static double probe(Crowding::Of) { return is_crowded() ? 45e-6 : 30e-6; }
 
  private:
     /// Every other process is slow as long as it lives, as where its memory lies may make it.
@@ -124,6 +136,21 @@ TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
     REQUIRE(passes.size() == 6);
     for (size_t i = 0; i < passes.size(); ++i) CHECK((median(passes[i]) > 9e-3) == (i % 2 == 1));
     CHECK(*g_processes == 6);
+}
+
+TEST_CASE("a profile knows which calls work in parallel") {
+    ProfileOptions options = quick();
+    options.passes = 2;
+    omp_set_num_threads(2);
+    const testing::FaultyBackend faulty({{"diopiAdd", testing::any_function(add_in_parallel)}});
+    options.backend = &faulty.backend();
+    options.steps = {"forward", "inplace"};
+    const auto profile = profile_cases({add_case({4})}, options);
+    omp_set_num_threads(1);
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 2);
+    CHECK(profile->calls[0].parallel);
+    CHECK_FALSE(profile->calls[1].parallel);
 }
 
 TEST_CASE("samples of crowded moments do not count, and what they cost is made up for") {
@@ -152,13 +179,15 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
 TEST_CASE("a machine that is always crowded is measured as it is") {
     ProfileOptions options = quick();
     options.passes = 4;
-    options.probe = [] {
+    options.probe = [](Crowding::Of) {
         static double takes = 30e-6;
         return takes *= 1.1;
     };
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    CHECK(profile->pace.size() == 8);
+    // More passes, until the call has had its time.
+    CHECK(profile->pace.size() > 4);
+    CHECK(profile->pace.size() <= 8);
     CHECK(summary_of(profile->calls[0], false).samples > 0);
     CHECK(summary_of(profile->calls[0], false).median > 0);
     const auto again = compare_profiles(*profile, *profile);

@@ -45,7 +45,8 @@ class Looks {
         double seconds = 0;               ///< that they took
     };
 
-    explicit Looks(Crowding* crowding) : crowding_(crowding), before_(crowding == nullptr ? 0 : crowding->look()) {}
+    explicit Looks(const TimingOptions& options)
+        : crowding_(options.crowding), cores_(options.cores), before_(crowding_ == nullptr ? 0 : look()) {}
 
     /// Nothing where it is too early for a look.
     std::optional<Seen> after(Samples& samples, bool own_clock) {
@@ -54,7 +55,7 @@ class Looks {
         const std::span<TimedRun> fresh = std::span(samples.runs).subspan(seen_);
         Seen seen{fresh, seconds_};
         if (crowding_ != nullptr) {
-            const double now = crowding_->look(), worse = std::max(before_, now);
+            const double now = look(), worse = std::max(before_, now);
             for (TimedRun& run : fresh) run.crowding = worse;
             if (crowding_->is_crowded(worse)) seen.quiet = {};
             before_ = now;
@@ -65,7 +66,10 @@ class Looks {
     }
 
  private:
+    double look() { return crowding_->look(cores_); }
+
     Crowding* crowding_;
+    Crowding::Of cores_;
     double before_;
     double seconds_ = 0;
     size_t seen_ = 0;
@@ -175,7 +179,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
 
     std::vector<double> times;  // of quiet moments
     PlateauWatch plateau;
-    Looks looks(options.crowding);
+    Looks looks(options);
     double spent = 0, lost = 0;
     size_t next_look = least;
     for (;;) {

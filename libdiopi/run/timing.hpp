@@ -27,6 +27,7 @@ struct TimingOptions {
     /// Looks at the cores between samples, whose time counts only where nobody else works on them; null: they are not
     /// looked at. Must outlive the call.
     Crowding* crowding = nullptr;
+    Crowding::Of cores = Crowding::Of::kAll;  ///< those that the call works on
 };
 
 /// A pass over a call waits so many times its own time for quiet moments.

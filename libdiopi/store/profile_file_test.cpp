@@ -34,6 +34,7 @@ Profile sample_profile() {
     add.runs = {{0.5, 1e-3, 0, 0, 0, 1.25}, {0.6, 1.5e-3, 2e-3, 1, 0.7, 1}};
     add.batch = 3;
     add.warmup = 5;
+    add.parallel = true;
     add.stop = "noise plateau";
     add.allocated = 128;
     add.freed = 64;

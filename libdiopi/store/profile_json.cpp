@@ -35,7 +35,7 @@ Json to_json(const ProfiledCall& call, size_t first) {
             {"warmup", call.warmup},       {"stop", call.stop},
             {"allocated", call.allocated}, {"freed", call.freed},
             {"flops", call.flops},         {"bytes", call.bytes},
-            {"trouble", call.trouble}};
+            {"parallel", call.parallel},   {"trouble", call.trouble}};
 }
 
 Dtype dtype_from(const Json& json) {
@@ -75,6 +75,7 @@ ProfiledCall call_from(const Json& json, std::pair<size_t, size_t>& samples) {
     json.at("freed").get_to(call.freed);
     json.at("flops").get_to(call.flops);
     json.at("bytes").get_to(call.bytes);
+    call.parallel = json.value("parallel", false);
     json.at("trouble").get_to(call.trouble);
     return call;
 }

@@ -42,6 +42,7 @@ struct ProfiledCall {
     std::vector<TimedRun> runs;
     int64_t batch = 1;      ///< calls in one sample: TimedRun::cpu and device are their mean
     int64_t warmup = 0;     ///< calls before the first sample
+    bool parallel = false;  ///< other threads than the caller's work for it, on the host
     std::string stop;       ///< "converged", "noise plateau", "time limit"; empty: as many runs as were asked for
     int64_t allocated = 0;  ///< bytes that one call allocates: outputs made for it and workspace
     int64_t freed = 0;      ///< and frees again
