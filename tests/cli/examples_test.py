@@ -161,16 +161,18 @@ class OpenClTest(LibraryTest):
 
     def test_compare(self):
         for op in ("add", "mm"):
-            self.expect(0, "compare", op, *ONLY_FLOAT32, "--impl", self.library, "--against", "cpu", out="tensors differ")
+            self.expect(0, "compare", op, *ONLY_FLOAT32, "--impl", self.library, "--against", "cpu",
+                        out="tensors differ")
 
     def test_a_wrong_kernel_and_a_stray_write_are_seen(self):
         shutil.copytree(EXAMPLES / "opencl", self.folder / "wrong")
         kernels = self.folder / "wrong/kernels.cl"
         text = kernels.read_text()
-        for sound, wrong in (("= -a[at(&l, 1, i)]", "= -a[l.offsets[1] + i]"),
-                             ("k < length", "k < length - 1"),
-                             ("if (i < l.numel) out[at(&l, 0, i)] = a[at(&l, 1, i)];",
-                              "out[i < l.numel ? at(&l, 0, i) : l.offsets[0] + l.numel] = a[at(&l, 1, min(i, l.numel - 1))];")):
+        for sound, wrong in (
+                ("= -a[at(&l, 1, i)]", "= -a[l.offsets[1] + i]"),
+                ("k < length", "k < length - 1"),
+                ("if (i < l.numel) out[at(&l, 0, i)] = a[at(&l, 1, i)];",
+                 "out[i < l.numel ? at(&l, 0, i) : l.offsets[0] + l.numel] = a[at(&l, 1, min(i, l.numel - 1))];")):
             self.assertIn(sound, text)
             text = text.replace(sound, wrong)
         kernels.write_text(text)
