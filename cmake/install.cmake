@@ -15,9 +15,18 @@ install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT diopi_targets NAMESPACE diopi:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi
         FILE diopi-targets.cmake)
+set(package ${CMAKE_BINARY_DIR}/package)
 configure_package_config_file(
-    cmake/diopi-config.cmake.in ${CMAKE_BINARY_DIR}/diopi-config.cmake PATH_VARS CMAKE_INSTALL_DATADIR
+    cmake/diopi-config.cmake.in ${package}/diopi-config.cmake PATH_VARS CMAKE_INSTALL_DATADIR
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/diopi-config-version.cmake COMPATIBILITY SameMajorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/diopi-config.cmake ${CMAKE_BINARY_DIR}/diopi-config-version.cmake
+write_basic_package_version_file(${package}/diopi-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${package}/diopi-config.cmake ${package}/diopi-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi)
+
+# The build tree is a package, too: find_package looks there as soon as its bin/diopi is on the PATH.
+export(EXPORT diopi_targets NAMESPACE diopi:: FILE ${CMAKE_BINARY_DIR}/diopi-targets.cmake)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/diopi-config.cmake @ONLY CONTENT
+"include(\${CMAKE_CURRENT_LIST_DIR}/diopi-targets.cmake)
+set(DIOPI_CASES_DIR \"@PROJECT_SOURCE_DIR@/cases\")
+")
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/diopi-config-version.cmake COMPATIBILITY SameMajorVersion)

@@ -7,9 +7,10 @@ packages=(
     g++ cmake ninja-build pkg-config          # to build
     libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev librandom123-dev
     libelf-dev                                # to read a vendor's library without loading it
-    ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it
+    ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl
     libopenblas0-pthread                      # the reference's float64 matrix products; found at run time
     catch2 libbenchmark-dev                   # tests and benchmarks
+    opencl-headers pocl-opencl-icd            # tests of examples/opencl: OpenCL on the processor
     python3 python3-h5py                      # tests, and scripts that read baselines
 )
 [ "${1:-}" = --fuzz ] && packages+=(clang libclang-rt-dev)

@@ -140,12 +140,16 @@ void LibraryBackend::find_device_functions(void* handle, DeviceFunctions& functi
     find(handle, "device_synchronize_stream", functions.synchronize);
 }
 
-Status LibraryBackend::start(const std::string& path, diopiError_t (*function)()) const {
+Status LibraryBackend::start(void* handle, const std::string& path, diopiError_t (*function)()) const {
     if (function == nullptr) return {};
     say("initLibrary of " + path);
     const diopiError_t error = function();
     if (error == diopiSuccess) return {};
-    return bad_input(fmt::format("initLibrary of {} answers {}", path, diopi::name(error)));
+    const char* (*last_error)() = nullptr;
+    find(handle, "diopiGetLastErrorString", last_error);
+    const char* words = last_error == nullptr ? nullptr : last_error();
+    const std::string why = words == nullptr || *words == '\0' ? "" : std::string(": ") + words;
+    return bad_input(fmt::format("initLibrary of {} answers {}{}", path, diopi::name(error), why));
 }
 
 Status LibraryBackend::open() {
@@ -164,7 +168,7 @@ Status LibraryBackend::open() {
         diopiError_t (*end)() = nullptr;
         find(handle, "initLibrary", begin);
         find(handle, "finalizeLibrary", end);
-        if (Status s = start(path, begin); !s.ok()) return s;
+        if (Status s = start(handle, path, begin); !s.ok()) return s;
         if (end != nullptr) finishers_.emplace(finishers_.begin(), path, end);
     }
     for (const std::string& name : symbols_.implemented) {

@@ -44,7 +44,7 @@ class LibraryBackend final : public Plugin {
     [[nodiscard]] Result<void*> load(const std::string& path) const;
     /// From `handle`, what is still null.
     static void find_device_functions(void* handle, DeviceFunctions& functions);
-    [[nodiscard]] Status start(const std::string& path, diopiError_t (*function)()) const;
+    [[nodiscard]] Status start(void* handle, const std::string& path, diopiError_t (*function)()) const;
 
     std::string name_, file_;
     std::string runtime_;  ///< path of the library with the device functions; empty: the host's memory

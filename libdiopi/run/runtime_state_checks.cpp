@@ -47,21 +47,39 @@ Status provoke(const RuntimeSubject& subject, int64_t size) {
     return failed("the backend's error text '" + told + "' lacks the code's name or the last error '" + text + "'");
 }
 
+/// What an operator works in: a device need know no other streams than those that it made.
+class OwnStream {
+ public:
+    explicit OwnStream(Device& device) : device_(&device), stream_(device.create_stream()) {}
+    ~OwnStream() {
+        if (stream_.ok()) (void)device_->destroy_stream(*stream_);
+    }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+    [[nodiscard]] const Result<diopiStreamHandle_t>& handle() const { return stream_; }
+
+ private:
+    Device* device_;
+    Result<diopiStreamHandle_t> stream_;
+};
+
 /// An operator that must succeed: a sum of one element.
 Outcome succeed(const Backend& backend) {
-    Context context(backend.device());
+    const OwnStream stream(backend.device());
+    if (!stream.handle().ok()) return {diopiErrorOccurred, stream.handle().error().message};
+    Context context(backend.device(), *stream.handle());
     Call call(*find_row("diopiAdd"));
     for (const char* arg : {"out", "input", "other"}) {
         auto host = make_tensor(cpu_device(), {{1}, Dtype::float32, {}});
         if (!host.ok()) return {diopiErrorOccurred, host.error().message};
         (*host)->data_as<float>()[0] = 1;
-        auto there = to_device(backend.device(), nullptr, **host);
+        auto there = to_device(backend.device(), context.stream, **host);
         if (!there.ok()) return {diopiErrorOccurred, there.error().message};
         call[arg] = *there;
     }
     call["alpha"] = Scalar::of(int64_t{1});
     Outcome outcome = Chain(backend).run(call, context);
-    if (Status s = backend.device().synchronize(nullptr); !s.ok()) return {diopiErrorOccurred, s.message()};
+    if (Status s = backend.device().synchronize(context.stream); !s.ok()) return {diopiErrorOccurred, s.message()};
     return outcome;
 }
 
@@ -83,11 +101,13 @@ const Drawer* drawer_of(const Backend& backend) {
 }
 
 Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Generator& generator) {
-    Context context(backend.device());
+    const OwnStream stream(backend.device());
+    if (!stream.handle().ok()) return stream.handle().error();
+    Context context(backend.device(), *stream.handle());
     auto host = make_tensor(cpu_device(), {{kDrawn}, Dtype::float32, {}});
     if (!host.ok()) return host.error();
     std::fill_n((*host)->data_as<float>(), kDrawn, 0.0f);
-    auto numbers = to_device(backend.device(), nullptr, **host);
+    auto numbers = to_device(backend.device(), context.stream, **host);
     if (!numbers.ok()) return numbers.error();
     Call call(*find_row(drawer.function));
     call["inout"] = *numbers;
@@ -96,7 +116,7 @@ Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Ge
     call["generator"] = &generator;
     const Outcome outcome = Chain(backend).run(call, context);
     if (!outcome.ok()) return failed(std::string(drawer.function) + " failed: " + outcome.message);
-    auto drawn = to_host(backend.device(), nullptr, **numbers);
+    auto drawn = to_host(backend.device(), context.stream, **numbers);
     if (!drawn.ok()) return drawn.error();
     const auto* values = (*drawn)->data_as<float>();
     return std::vector<float>(values, values + kDrawn);

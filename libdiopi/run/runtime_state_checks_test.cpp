@@ -6,8 +6,11 @@
 
 namespace diopi {
 
+using testing::add_on_stream;
 using testing::any;
+using testing::draw_on_stream;
 using testing::expect_failure;
+using testing::run_check;
 using testing::TestBackend;
 
 namespace {
@@ -47,6 +50,17 @@ diopiError_t add_with_stale_error(diopiContextHandle_t, diopiTensorHandle_t, dio
                                   diopiConstTensorHandle_t, const diopiScalar_t*) {
     set_last_error("an old story");
     return diopiSuccess;
+}
+
+/// The sum, on a device that knows its own streams alone.
+diopiError_t add_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
+    return ctx->stream != nullptr ? add_on_stream(ctx, out, input, other, alpha) : diopiErrorOccurred;
+}
+
+diopiError_t draw_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
+                                diopiGeneratorHandle_t generator) {
+    return ctx->stream != nullptr ? draw_on_stream(ctx, inout, mean, std, generator) : diopiErrorOccurred;
 }
 
 // Generators that lose something.
@@ -195,6 +209,17 @@ TEST_CASE("last_error sees words that a success does not clear") {
     TestBackend backend;
     backend.replace("diopiAdd", any(add_with_stale_error));
     expect_failure("last_error", backend.subject(), "still 'an old story'");
+}
+
+TEST_CASE("operators get a stream of the device's own") {
+    AsyncDevice device;
+    TestBackend backend(device);
+    backend.replace("diopiAdd", any(add_on_own_stream)).replace("diopiNormalInp", any(draw_on_own_stream));
+    for (const char* name : {"last_error", "generator_state"}) {
+        const CaseResult result = run_check(name, backend.subject());
+        INFO(result.reason);
+        CHECK(result.verdict == Verdict::kPassed);
+    }
 }
 
 TEST_CASE("generator_state sees a runtime that loses a part of the state") {
