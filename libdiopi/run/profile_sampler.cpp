@@ -50,9 +50,8 @@ class RandomPlaces {
     int64_t alignment_;
 };
 
-/// Of the passes wanted so many must have so many samples of quiet moments.
+/// Of the passes wanted so many must have had quiet moments.
 constexpr double kQuietPasses = 0.75;
-constexpr int kLeastQuiet = 5;
 
 /// Whether the call has taken so long, warm-up included, that further passes leave it out.
 bool is_expensive(const ProfiledCall& call, double quietest, bool has_device_time, const ProfileOptions& options) {
@@ -109,7 +108,7 @@ bool wants_passes(const ProfiledCall& call, const Profile& profile, const Profil
     if (profile.has_device_time || call.runs.empty() || is_expensive(call, profile.quietest, false, options)) {
         return false;
     }
-    std::map<int64_t, int> quiet;
+    std::map<int64_t, size_t> quiet;
     for (const TimedRun& run : call.runs) quiet[run.pass] += run.crowding <= kCrowded * profile.quietest ? 1 : 0;
     const auto enough = std::ranges::count_if(quiet, [](const auto& pass) { return pass.second >= kLeastQuiet; });
     return static_cast<double>(enough) < kQuietPasses * options.passes;

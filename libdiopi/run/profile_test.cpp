@@ -176,6 +176,31 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     CHECK(crowded <= 10);
 }
 
+TEST_CASE("where hardly a pass was quiet there is no verdict") {
+    Profile base;
+    base.calls = {timed("add", 1e-3, 20)};
+    Profile now = base;
+    for (TimedRun& run : now.calls[0].runs) {
+        run.cpu *= 1.3;
+        run.crowding = run.pass < 4 ? 1 : 1.5;
+    }
+    CHECK(passes_of(now.calls[0], false).empty());
+    auto comparison = compare_profiles(base, now);
+    REQUIRE(comparison.ok());
+    CHECK(comparison->ambiguous == 1);
+    for (TimedRun& run : now.calls[0].runs) run.crowding = run.pass < 8 ? 1 : 1.5;
+    CHECK(passes_of(now.calls[0], false).size() == 8);
+    comparison = compare_profiles(base, now);
+    REQUIRE(comparison.ok());
+    CHECK(comparison->slower == 1);
+    // Four quiet samples do not make a quiet pass.
+    int of_pass = 0;
+    for (TimedRun& run : now.calls[0].runs) {
+        if (run.pass == 0) run.crowding = ++of_pass <= 4 ? 1 : 1.5;
+    }
+    CHECK(passes_of(now.calls[0], false).size() == 7);
+}
+
 TEST_CASE("a machine that is always crowded is measured as it is") {
     ProfileOptions options = quick();
     options.passes = 4;

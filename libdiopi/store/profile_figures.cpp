@@ -1,6 +1,7 @@
 #include "store/profile_figures.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace diopi {
@@ -8,6 +9,14 @@ namespace diopi {
 namespace {
 
 bool is_crowded(const TimedRun& run) { return run.crowding > kCrowded; }
+
+/// Where fewer of the passes had quiet moments, these are no fair sample of the call.
+constexpr double kQuietShare = 0.25;
+
+struct PassSamples {
+    std::vector<double> quiet;
+    bool was_crowded = false;
+};
 
 }  // namespace
 
@@ -24,14 +33,19 @@ Summary summary_of(const ProfiledCall& call, bool has_device_time) {
 }
 
 Passes passes_of(const ProfiledCall& call, bool has_device_time) {
-    Passes passes;
-    int64_t current = -1;
+    std::map<int64_t, PassSamples> all;
     for (const TimedRun& run : call.runs) {
-        if (is_crowded(run)) continue;
-        if (passes.empty() || run.pass != current) passes.emplace_back();
-        current = run.pass;
-        passes.back().push_back(seconds_of(run, has_device_time));
+        if (is_crowded(run)) {
+            all[run.pass].was_crowded = true;
+        } else {
+            all[run.pass].quiet.push_back(seconds_of(run, has_device_time));
+        }
     }
+    Passes passes;
+    for (auto& [number, pass] : all) {
+        if (!pass.was_crowded || pass.quiet.size() >= kLeastQuiet) passes.push_back(std::move(pass.quiet));
+    }
+    if (static_cast<double>(passes.size()) < kQuietShare * static_cast<double>(all.size())) passes.clear();
     return passes;
 }
 
