@@ -67,7 +67,9 @@ void Eviction::operator()() {
 }
 
 ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context)
-    : options_(options), context_(context), chain_(*options.backend), eviction_(last_level_cache()) {}
+    : options_(options), context_(context), chain_(*options.backend), eviction_(last_level_cache()) {
+    for (Interceptor* tool : options.interceptors) chain_.add(*tool);
+}
 
 Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
     auto clock = ProfileClock::start(context_, begin);
@@ -135,6 +137,7 @@ Status ProfileSampler::show(const Step& step) {
     if (!placed.ok()) return placed.status();
     Chain chain(*options_.backend);
     chain.add(*options_.unmeasured);
+    for (Interceptor* tool : options_.interceptors) chain.add(*tool);
     const Outcome outcome = chain.run(placed->call(), context_);
     context_.release();
     return outcome.ok() ? Status() : failed(outcome.message);

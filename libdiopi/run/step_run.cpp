@@ -9,6 +9,7 @@
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
+#include "intercept/call_copy.hpp"
 #include "run/guard_fault.hpp"
 #include "run/random_check.hpp"
 
@@ -136,6 +137,10 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
       first_chain_(*rules.backend),
       chain_(*rules.backend) {
     if (rules.first_run != nullptr) first_chain_.add(*rules.first_run);
+    if (rules.adaptor != nullptr) {
+        first_chain_.add(*rules.adaptor);
+        chain_.add(*rules.adaptor);
+    }
     for (Interceptor* tool : rules.interceptors) {
         first_chain_.add(*tool);
         chain_.add(*tool);
@@ -145,16 +150,42 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
 void StepRun::run(const Step& step, StepResult& result) {
     const Row& row = *step.call.row;
     if (!rules_.backend->implements(row)) return refuse_step(result, lacks(*rules_.backend, row.function));
-    auto expected = expectations_.expected(step);
+    const auto adapted = adapt(step);
+    if (!adapted.ok()) return fail_step(result, adapted.error().message);
+    const Step& given = *adapted == nullptr ? step : (*adapted)->given;
+    judged_ = *adapted == nullptr ? &step : &(*adapted)->judged;
+    auto expected = expectations_.expected(*judged_);
     if (!expected.ok()) return refuse_step(result, expected.error());
+    if (rules_.adaptor != nullptr) {
+        result.reason = beyond_integers(*judged_, *expected, rules_.adaptor->rules());
+        if (!result.reason.empty()) result.verdict = Verdict::kSkipped;
+        if (!result.reason.empty()) return;
+    }
     actual_.clear();
     wrong_in_second_ = {};
     words_ = step.name + " (" + std::string(row.function) + ")";
-    judge(step, *expected, result);
+    judge(given, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
-        rules_.on_failure({step, *expected, actual_, result});
+        rules_.on_failure({*judged_, *expected, actual_, result});
     }
     say_call("");
+}
+
+Result<const AdaptedStep*> StepRun::adapt(const Step& step) {
+    if (rules_.adaptor == nullptr) return nullptr;
+    auto adapted = adapted_step(step, rules_.adaptor->rules());
+    if (!adapted.ok()) return adapted.error();
+    if (!*adapted) return nullptr;
+    return adapted_.emplace_back(std::make_unique<AdaptedStep>(std::move(**adapted))).get();
+}
+
+Result<TensorPtr> StepRun::result_of(Trial& trial, size_t arg) {
+    auto actual = trial.placed.host_tensor(arg, *context_);
+    const auto output = judged_->result_at(arg);
+    const bool is_narrowed = !adapted_.empty() && judged_ == &adapted_.back()->judged && output;
+    if (!actual.ok() || !is_narrowed || (*actual)->dtype == output->spec.dtype) return actual;
+    const auto given = adapted_.back()->given.result_at(arg);
+    return given && (*actual)->dtype == given->spec.dtype ? cast(**actual, output->spec.dtype) : actual;
 }
 
 Status StepRun::call(Trial& trial, const Chain& chain) {
@@ -164,6 +195,7 @@ Status StepRun::call(Trial& trial, const Chain& chain) {
     trial.outcome = chain.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
     trial.seconds = watch.seconds();
+    if (rules_.adaptor != nullptr) trial.adapted = to_record(rules_.adaptor->last());
     say_call("the checks after " + words_);
     return {};
 }
@@ -187,6 +219,7 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     auto first = attempt(step, Poison::kFirst, first_chain_);
     if (!first.ok()) return fail_step(result, first.error().message);
     result.seconds = first->seconds;
+    if (rules_.adaptor != nullptr) result.adapted = first->adapted;
     if (first->outcome.is_declined()) {
         result.verdict = Verdict::kNotImplemented;
         result.reason = "declined: " + first->outcome.message;
@@ -197,9 +230,9 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     if (Status s = first->placed.give_up_gaps(*context_); !s.ok()) return fail_step(result, s);
     if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, expected, *first, result);
     for (const ArgTensor& value : expected) {
-        auto actual = first->placed.host_tensor(value.arg, *context_);
+        auto actual = result_of(*first, value.arg);
         if (!actual.ok()) return fail_step(result, actual.error().message);
-        compare_one(step, **actual, value, result);
+        compare_one(*judged_, **actual, value, result);
         actual_.push_back({value.arg, std::move(*actual)});
     }
     // The first run's own values are the better story.
@@ -231,11 +264,11 @@ void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expecte
 Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
     if (step.call.row->repeat != Repeat::varying) return {};
     for (const ArgTensor& value : expected) {
-        const OutputSpec output = *step.result_at(value.arg);
+        const OutputSpec output = *judged_->result_at(value.arg);
         if (!output.has_meaning) continue;
-        auto actual = second.placed.host_tensor(value.arg, *context_);
+        auto actual = result_of(second, value.arg);
         if (!actual.ok()) return failure_of(actual.error());
-        const Comparison comparison = compare_with_sums(step, **actual, value, output);
+        const Comparison comparison = compare_with_sums(*judged_, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);
         if (!comparison.passed) {
             return {comparison.kind, "a second run is wrong: " + name + ": " + comparison.reason};

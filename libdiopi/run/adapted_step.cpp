@@ -1,0 +1,86 @@
+#include "run/adapted_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "call/tensors.hpp"
+#include "intercept/call_copy.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The dtype that a value of `dtype` has the digits of, when it is computed in `adapted`.
+Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
+
+/// Gives the tensor of both steps other values.
+Status round(const Place& place, Dtype dtype, Step& given, Step& judged) {
+    const auto at = static_cast<size_t>(&place.arg - given.call.row->args().data());
+    const auto tensor_at = [&](Step& step) -> TensorPtr& {
+        Value& value = step.call.args[at];
+        return place.arg.is_tensor() ? std::get<TensorPtr>(value)
+                                     : std::get<TensorList>(value)[static_cast<size_t>(place.position)];
+    };
+    TensorPtr& tensor = tensor_at(given);
+    auto narrow = cast(*tensor, dtype);
+    if (!narrow.ok()) return narrow.status();
+    auto back = cast(**narrow, tensor->dtype);
+    if (!back.ok()) return back.status();
+    tensor_at(judged) = std::move(*narrow);
+    // The layout is part of what is called.
+    auto rounded = make_tensor(cpu_device(), {tensor->shape, tensor->dtype, tensor->strides});
+    if (rounded.ok()) rounded = copy_values(cpu_device(), nullptr, **back, **rounded).ok() ? rounded : back;
+    tensor = std::move(*rounded);
+    return {};
+}
+
+}  // namespace
+
+Result<std::optional<AdaptedStep>> adapted_step(const Step& step, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return std::optional<AdaptedStep>();
+    AdaptedStep adapted{step, step};
+    bool narrows = false;
+    for (OutputSpec& output : adapted.judged.outputs) {
+        const Dtype dtype = output.spec.dtype;
+        output.spec.dtype = narrower(dtype, args[output.arg].dtype_for(dtype));
+        narrows = narrows || output.spec.dtype != dtype;
+    }
+    Status status;
+    for_each_tensor(step.call, [&](const Place& place, const TensorPtr& tensor) {
+        const auto at = static_cast<size_t>(&place.arg - step.call.row->args().data());
+        const Dtype dtype = narrower(tensor->dtype, args[at].dtype_for(tensor->dtype));
+        if (!status.ok() || tensor->is_sparse() || dtype == tensor->dtype) return;
+        status = round(place, dtype, adapted.given, adapted.judged);
+        narrows = true;
+    });
+    if (!status.ok()) return status.error();
+    return narrows ? std::optional(std::move(adapted)) : std::nullopt;
+}
+
+std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return "";
+    for (const ArgTensor& value : expected) {
+        const auto output = step.result_at(value.arg);
+        if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
+        const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
+        if (adapted == dtype || !may_overflow(dtype, adapted)) continue;
+        const std::string misfit = first_misfit(*value.tensor, adapted);
+        if (misfit.empty()) continue;
+        return fmt::format("{} is expected to hold {}, and the adaptor has it computed in {}",
+                           step.call.row->args()[value.arg].name, misfit, name(adapted));
+    }
+    return "";
+}
+
+AdaptedCalls to_record(const AdaptedCall& call) {
+    if (!call.is_adapted()) return {};
+    AdaptedCalls record{1, call.in.count + call.out.count, call.in.by_host + call.out.by_host,
+                        call.in.nbytes + call.out.nbytes, call.in.seconds + call.out.seconds};
+    for (const DtypeCast& cast : call.casts) record.casts.push_back(to_string({cast}));
+    return record;
+}
+
+}  // namespace diopi

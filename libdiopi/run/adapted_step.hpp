@@ -1,0 +1,31 @@
+/// A step whose call an adaptor changes: it is held to what the dtypes can give in which it is really computed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "intercept/adaptor.hpp"
+#include "run/steps.hpp"
+#include "store/adapted.hpp"
+
+namespace diopi {
+
+struct AdaptedStep {
+    /// What is called: the step with its floating inputs rounded to the dtypes that the device computes in.
+    Step given;
+    /// What it is held to: the same step in these dtypes, of the two the narrower one.
+    Step judged;
+};
+
+/// Nothing where no floating dtype of the step is narrowed.
+[[nodiscard]] Result<std::optional<AdaptedStep>> adapted_step(const Step& step, const AdaptorRules& rules);
+
+/// Why the device's integers cannot hold an expected value; empty where they can.
+[[nodiscard]] std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected,
+                                          const AdaptorRules& rules);
+
+/// For the records.
+[[nodiscard]] AdaptedCalls to_record(const AdaptedCall& call);
+
+}  // namespace diopi
