@@ -209,10 +209,11 @@ CLI::Validator known_suite() {
 
 /// --replay with what belongs to it, and the first option that does not.
 ReplayCommand replay_of(const TestOptions& options) {
-    constexpr std::array kFitting = {"--replay", "--impl",       "--impl-runtime", "--impl-timeout",
-                                     "--checks", "--timeout",    "--memory-limit", "--json",
-                                     "--quiet",  "--debug-level"};
-    ReplayCommand replay{options.common, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
+    constexpr std::array kFitting = {
+        "--replay", "--impl",  "--impl-runtime", "--impl-timeout", "--checks", "--timeout", "--memory-limit",
+        "--json",   "--quiet", "--debug-level",  "--sim-config",   "--wait",   "--adaptor"};
+    ReplayCommand replay{
+        options.common, options.target, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
     for (const std::string& name : options.given) {
         if (name == "--checks") replay.checks = options.checks;
         const bool fits = std::ranges::find(kFitting, name) != kFitting.end();

@@ -35,6 +35,10 @@ void print_adapted(const AdaptedFunctions& functions) {
     fmt::print("{}\n", adaptor_line(functions));
 }
 
+void tell_adapted(const AdaptedFunctions& functions) {
+    if (!functions.empty()) fmt::print(stderr, "diopi: adaptor: {}\n", adaptor_line(functions));
+}
+
 Result<Target> Target::find(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library) {
     Target target;
     if (Status s = target.find_backend(impl, flags, library); !s.ok()) return s.error();

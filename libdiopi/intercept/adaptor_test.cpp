@@ -412,4 +412,14 @@ TEST_CASE("on a device that is not the host conversions are its own, or copies",
     }
 }
 
+TEST_CASE("a large tensor is cast on the host as a small one is", "[intercept][adaptor]") {
+    const Shape shape{3, 20001};
+    const TensorPtr from = counted(Dtype::float64, shape);
+    auto narrow = cast(*from, Dtype::int32);
+    REQUIRE(narrow.ok());
+    bool same = (*narrow)->shape == shape;
+    for (int64_t i = 0; i < (*narrow)->numel(); ++i) same = same && (*narrow)->data_as<int32_t>()[i] == i + 1;
+    CHECK(same);
+}
+
 }  // namespace diopi

@@ -1,5 +1,7 @@
 #include "intercept/call_copy.hpp"
 
+#include <algorithm>
+
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
@@ -8,6 +10,30 @@
 namespace diopi {
 
 namespace {
+
+/// Elements that are in the wide dtype at once: they stay in the cache.
+constexpr int64_t kPiece = 1 << 14;
+
+/// Some elements of a contiguous host tensor.
+Tensor piece_of(const Tensor& tensor, int64_t begin, int64_t numel) {
+    Tensor piece = tensor;
+    piece.offset += begin;
+    piece.shape = {numel};
+    piece.strides = {1};
+    return piece;
+}
+
+Result<TensorPtr> cast_in_pieces(const Tensor& host, TensorPtr to) {
+    const auto wide = make_tensor(cpu_device(), {{kPiece}, wide_dtype(to->dtype)});
+    if (!wide.ok()) return wide;
+    for (int64_t begin = 0; begin < host.numel(); begin += kPiece) {
+        const int64_t numel = std::min(kPiece, host.numel() - begin);
+        const Tensor middle = piece_of(**wide, 0, numel);
+        widen(piece_of(host, begin, numel), middle);
+        narrow(middle, piece_of(*to, begin, numel));
+    }
+    return to;
+}
 
 void add_copy(Transfers& transfers, const Tensor& tensor, const DeviceTimer& timer) {
     ++transfers.copies;
@@ -18,13 +44,18 @@ void add_copy(Transfers& transfers, const Tensor& tensor, const DeviceTimer& tim
 }  // namespace
 
 Result<TensorPtr> cast(const Tensor& host, Dtype dtype) {
+    auto made = make_tensor(cpu_device(), {host.shape, dtype});
+    if (!made.ok()) return made;
+    if (wide_dtype(dtype) == dtype) {
+        widen(host, **made);
+        return made;
+    }
+    if (host.is_contiguous() && host.numel() > kPiece) return cast_in_pieces(host, std::move(*made));
     auto wide = make_tensor(cpu_device(), {host.shape, wide_dtype(dtype)});
     if (!wide.ok()) return wide;
     widen(host, **wide);
-    if ((*wide)->dtype == dtype) return wide;
-    auto narrowed = make_tensor(cpu_device(), {host.shape, dtype});
-    if (narrowed.ok()) narrow(**wide, **narrowed);
-    return narrowed;
+    narrow(**wide, **made);
+    return made;
 }
 
 Result<std::unique_ptr<Side>> Side::create(const Backend& backend, std::optional<Dtype> floating) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "call/tensors.hpp"
 #include "intercept/call_copy.hpp"
@@ -73,6 +73,13 @@ std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expe
                            step.call.row->args()[value.arg].name, misfit, name(adapted));
     }
     return "";
+}
+
+double earlier_rounding(const Step& step, const OutputSpec& output, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return 0;
+    const Dtype own = output.spec.dtype, adapted = args[output.arg].dtype_for(own);
+    return DtypeCast{adapted, own}.rounds() ? std::ldexp(0.5, digits_of(own) - digits_of(adapted)) : 0;
 }
 
 AdaptedCalls to_record(const AdaptedCall& call) {

@@ -25,6 +25,10 @@ struct AdaptedStep {
 [[nodiscard]] std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected,
                                           const AdaptorRules& rules);
 
+/// Of an output that is computed in a dtype with more digits and then rounded to its own: half an ulp of the former in
+/// ulps of the latter, which class B, of one rounding, does not know of. 0 for any other output.
+[[nodiscard]] double earlier_rounding(const Step& step, const OutputSpec& output, const AdaptorRules& rules);
+
 /// For the records.
 [[nodiscard]] AdaptedCalls to_record(const AdaptedCall& call);
 

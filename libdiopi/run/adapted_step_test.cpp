@@ -125,6 +125,15 @@ TEST_CASE("integers that the device's cannot hold are skipped with a reason, or 
     CHECK_THAT(declined.reason, Contains("declined: adaptor: diopiNeg: input, int64 (4, 33), holds 3"));
 }
 
+TEST_CASE("a result that is rounded twice may err by both roundings", "[run][adaptor]") {
+    const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
+    const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");
+    CHECK(earlier_rounding(step, step.outputs.front(), widening) == 0x1p-14);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::float32}}, widening) == 0);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::float64}}, widening) == 0);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::int64}}, widening) == 0);
+}
+
 TEST_CASE("in place and backward are adapted as forward is", "[run][adaptor]") {
     Case c = case_of("sqrt", Dtype::float64, {"input"});
     c.tensors.front().fill.fn = Fill::kUniform;

@@ -166,7 +166,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     words_ = step.name + " (" + std::string(row.function) + ")";
     judge(given, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
-        rules_.on_failure({*judged_, *expected, actual_, result});
+        rules_.on_failure({given, *expected, actual_, result});
     }
     say_call("");
 }
@@ -179,13 +179,13 @@ Result<const AdaptedStep*> StepRun::adapt(const Step& step) {
     return adapted_.emplace_back(std::make_unique<AdaptedStep>(std::move(**adapted))).get();
 }
 
-Result<TensorPtr> StepRun::result_of(Trial& trial, size_t arg) {
-    auto actual = trial.placed.host_tensor(arg, *context_);
-    const auto output = judged_->result_at(arg);
-    const bool is_narrowed = !adapted_.empty() && judged_ == &adapted_.back()->judged && output;
-    if (!actual.ok() || !is_narrowed || (*actual)->dtype == output->spec.dtype) return actual;
-    const auto given = adapted_.back()->given.result_at(arg);
-    return given && (*actual)->dtype == given->spec.dtype ? cast(**actual, output->spec.dtype) : actual;
+Result<TensorPtr> StepRun::as_judged(const TensorPtr& actual, size_t arg) const {
+    const bool is_narrowed = !adapted_.empty() && judged_ == &adapted_.back()->judged;
+    const auto given = is_narrowed ? adapted_.back()->given.result_at(arg) : std::nullopt;
+    const auto judged = judged_->result_at(arg);
+    // What has another dtype than the output is none of the adaptor's doing.
+    if (!given || !judged || actual->dtype != given->spec.dtype || actual->dtype == judged->spec.dtype) return actual;
+    return cast(*actual, judged->spec.dtype);
 }
 
 Status StepRun::call(Trial& trial, const Chain& chain) {
@@ -230,10 +230,11 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     if (Status s = first->placed.give_up_gaps(*context_); !s.ok()) return fail_step(result, s);
     if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, expected, *first, result);
     for (const ArgTensor& value : expected) {
-        auto actual = result_of(*first, value.arg);
+        auto actual = first->placed.host_tensor(value.arg, *context_);
+        if (actual.ok()) actual_.push_back({value.arg, *actual});
+        if (actual.ok()) actual = as_judged(*actual, value.arg);
         if (!actual.ok()) return fail_step(result, actual.error().message);
         compare_one(*judged_, **actual, value, result);
-        actual_.push_back({value.arg, std::move(*actual)});
     }
     // The first run's own values are the better story.
     fail_step(result, wrong_in_second_);
@@ -266,7 +267,8 @@ Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>&
     for (const ArgTensor& value : expected) {
         const OutputSpec output = *judged_->result_at(value.arg);
         if (!output.has_meaning) continue;
-        auto actual = result_of(second, value.arg);
+        auto actual = second.placed.host_tensor(value.arg, *context_);
+        if (actual.ok()) actual = as_judged(*actual, value.arg);
         if (!actual.ok()) return failure_of(actual.error());
         const Comparison comparison = compare_with_sums(*judged_, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);
@@ -342,6 +344,13 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     }
     bound.accumulation_length = accumulation_length(step.call, output);
     if (bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
+    const double rounded_before =
+        rules_.adaptor == nullptr ? 0 : earlier_rounding(step, output, rules_.adaptor->rules());
+    if (bound.accuracy == AccuracyClass::B && rounded_before > 0) {
+        bound.accuracy = AccuracyClass::C;
+        bound.tolerance.instead = Tolerance::Instead::kUlp;
+        bound.tolerance.max_ulp = bound.max_ulp + rounded_before;
+    }
     if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
     return bound;
 }

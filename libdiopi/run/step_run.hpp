@@ -74,8 +74,8 @@ class StepRun {
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
     void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
-    /// What the call left at an argument, on the host, in the dtype that it is held to.
-    [[nodiscard]] Result<TensorPtr> result_of(Trial& trial, size_t arg);
+    /// What the call left at an argument, a host tensor, in the dtype that it is held to.
+    [[nodiscard]] Result<TensorPtr> as_judged(const TensorPtr& actual, size_t arg) const;
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
     [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
