@@ -50,15 +50,17 @@ struct Seen final : Interceptor {
     std::vector<TensorPtr> tensors;
     std::vector<std::string> places;
     int calls = 0;
-    Outcome around(Call& call, Context& context, const Next& next) override {
+    const Call* call = nullptr;  ///< the last one
+    Outcome around(Call& seen, Context& context, const Next& next) override {
         ++calls;
+        call = &seen;
         tensors.clear();
         places.clear();
-        for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        for_each_tensor(seen, [&](const Place& place, const TensorPtr& tensor) {
             tensors.push_back(tensor);
             places.push_back(place.name());
         });
-        return next(call, context);
+        return next(seen, context);
     }
     [[nodiscard]] const Tensor& at(std::string_view place) const {
         const auto found = std::ranges::find(places, place);
@@ -88,17 +90,22 @@ struct Run {
     Outcome outcome;
     AdaptedCall adapted;
     Seen seen;
+    std::vector<AdaptedFunction> counted;
 };
 
 Run run(Call& call, AdaptorRules rules, const Backend& backend = **find_backend("cpu")) {
     Run result;
     Adaptor adaptor(std::move(rules));
+    auto tally = AdaptorTally::create();
+    REQUIRE(tally.ok());
+    adaptor.count_in(&*tally);
     Context context(backend.device());
     Chain chain(backend);
     chain.add(adaptor);
     chain.add(result.seen);
     result.outcome = chain.run(call, context);
     result.adapted = adaptor.last();
+    result.counted = tally->functions();
     return result;
 }
 
@@ -181,7 +188,9 @@ TEST_CASE("a call that no rule touches goes straight through", "[intercept][adap
         const Run result = run(call, std::move(rules));
         REQUIRE(result.outcome.ok());
         CHECK(result.seen.tensors == own);
+        CHECK(result.seen.call == &call);
         CHECK_FALSE(result.adapted.is_adapted());
+        CHECK(result.counted.empty());
     }
 }
 

@@ -14,49 +14,30 @@ namespace {
 /// The dtype that a value of `dtype` has the digits of, when it is computed in `adapted`.
 Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
 
-/// Gives the tensor of both steps other values.
-Status round(const Place& place, Dtype dtype, Step& given, Step& judged) {
-    const auto at = static_cast<size_t>(&place.arg - given.call.row->args().data());
-    const auto tensor_at = [&](Step& step) -> TensorPtr& {
-        Value& value = step.call.args[at];
-        return place.arg.is_tensor() ? std::get<TensorPtr>(value)
-                                     : std::get<TensorList>(value)[static_cast<size_t>(place.position)];
-    };
-    TensorPtr& tensor = tensor_at(given);
-    auto narrow = cast(*tensor, dtype);
-    if (!narrow.ok()) return narrow.status();
-    auto back = cast(**narrow, tensor->dtype);
-    if (!back.ok()) return back.status();
-    tensor_at(judged) = std::move(*narrow);
-    // The layout is part of what is called.
-    auto rounded = make_tensor(cpu_device(), {tensor->shape, tensor->dtype, tensor->strides});
-    if (rounded.ok()) rounded = copy_values(cpu_device(), nullptr, **back, **rounded).ok() ? rounded : back;
-    tensor = std::move(*rounded);
-    return {};
-}
-
 }  // namespace
 
-Result<std::optional<AdaptedStep>> adapted_step(const Step& step, const AdaptorRules& rules) {
+Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules) {
     const std::span<const ArgRules> args = rules.of(*step.call.row);
-    if (args.empty()) return std::optional<AdaptedStep>();
-    AdaptedStep adapted{step, step};
+    if (args.empty()) return std::optional<Step>();
+    Step computed = step;
     bool narrows = false;
-    for (OutputSpec& output : adapted.judged.outputs) {
+    for (OutputSpec& output : computed.outputs) {
         const Dtype dtype = output.spec.dtype;
         output.spec.dtype = narrower(dtype, args[output.arg].dtype_for(dtype));
         narrows = narrows || output.spec.dtype != dtype;
     }
     Status status;
-    for_each_tensor(step.call, [&](const Place& place, const TensorPtr& tensor) {
+    for_each_tensor(computed.call, [&](const Place& place, TensorPtr& tensor) {
         const auto at = static_cast<size_t>(&place.arg - step.call.row->args().data());
         const Dtype dtype = narrower(tensor->dtype, args[at].dtype_for(tensor->dtype));
         if (!status.ok() || tensor->is_sparse() || dtype == tensor->dtype) return;
-        status = round(place, dtype, adapted.given, adapted.judged);
+        auto rounded = cast(*tensor, dtype);
+        status = rounded.status();
+        if (rounded.ok()) tensor = std::move(*rounded);
         narrows = true;
     });
     if (!status.ok()) return status.error();
-    return narrows ? std::optional(std::move(adapted)) : std::nullopt;
+    return narrows ? std::optional(std::move(computed)) : std::nullopt;
 }
 
 std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {

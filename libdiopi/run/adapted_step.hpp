@@ -11,15 +11,9 @@
 
 namespace diopi {
 
-struct AdaptedStep {
-    /// What is called: the step with its floating inputs rounded to the dtypes that the device computes in.
-    Step given;
-    /// What it is held to: the same step in these dtypes, of the two the narrower one.
-    Step judged;
-};
-
-/// Nothing where no floating dtype of the step is narrowed.
-[[nodiscard]] Result<std::optional<AdaptedStep>> adapted_step(const Step& step, const AdaptorRules& rules);
+/// The step in the floating dtypes that it is computed in, where these are the narrower ones: with rounded inputs, and
+/// outputs of these dtypes. Nothing where no dtype is narrowed.
+[[nodiscard]] Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules);
 
 /// Why the device's integers cannot hold an expected value; empty where they can.
 [[nodiscard]] std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected,

@@ -55,6 +55,21 @@ diopiError_t exp_off(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTe
     return diopiSuccess;
 }
 
+/// float64 to float32 towards zero, and exactly back.
+diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    for (int64_t i = 0; i < input->numel(); ++i) {
+        if (out->dtype == Dtype::float64) {
+            out->data_as<double>()[i] = static_cast<double>(input->data_as<float>()[i]);
+            continue;
+        }
+        const double exact = input->data_as<double>()[i];
+        const auto rounded = static_cast<float>(exact);
+        const bool is_too_large = std::fabs(static_cast<double>(rounded)) > std::fabs(exact);
+        out->data_as<float>()[i] = is_too_large ? std::nextafter(rounded, 0.0f) : rounded;
+    }
+    return diopiSuccess;
+}
+
 /// A sum over all in int32, as a device without int64 has it.
 diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t) {
     if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
@@ -78,6 +93,13 @@ TEST_CASE("what is computed in float32 is held to float32", "[run][adaptor]") {
     CHECK(adapted.casts == std::vector<std::string>{"float64 in float32"});
     // Without the adaptor the same function declines.
     CHECK(run_adapted(c, good.backend(), "{}").verdict == Verdict::kNotImplemented);
+}
+
+TEST_CASE("a device that casts wrongly fails the calls that it casts for", "[run][adaptor]") {
+    const Case c = case_of("neg", Dtype::float64, {"input"});
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    const FaultyBackend truncating({{"diopiCastDtype", any_function(&truncating_cast)}});
+    CHECK(run_adapted(c, truncating.backend(), kNarrow).verdict == Verdict::kFailed);
 }
 
 TEST_CASE("what is computed in float32 is held to no less than float32", "[run][adaptor]") {
@@ -145,10 +167,13 @@ TEST_CASE("in place and backward are adapted as forward is", "[run][adaptor]") {
     CHECK(result.verdict == Verdict::kPassed);
     REQUIRE(result.steps.size() == 2);
     CHECK(result.steps[1].adapted.conversions == 2);
-    Case relu = case_of("sigmoid", Dtype::float64, {"input"});
-    relu.backward = true;
-    relu.tensors.front().requires_grad = true;
-    const CaseResult backward = run_adapted(relu, **find_backend("cpu"), kNarrow);
+    // A rule for one of the two functions alone.
+    const char* in_place = R"({"ops": {"diopiSqrtInp": {"dtype": "default"}}})";
+    CHECK(run_adapted(c, **find_backend("cpu"), in_place).reason.empty());
+    Case sigmoid = case_of("sigmoid", Dtype::float64, {"input"});
+    sigmoid.backward = true;
+    sigmoid.tensors.front().requires_grad = true;
+    const CaseResult backward = run_adapted(sigmoid, **find_backend("cpu"), kNarrow);
     CHECK(backward.reason.empty());
     REQUIRE(backward.steps.size() == 2);
     CHECK(backward.steps[1].adapted.casts == std::vector<std::string>{"float64 in float32"});

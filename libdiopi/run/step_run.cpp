@@ -150,41 +150,40 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
 void StepRun::run(const Step& step, StepResult& result) {
     const Row& row = *step.call.row;
     if (!rules_.backend->implements(row)) return refuse_step(result, lacks(*rules_.backend, row.function));
-    const auto adapted = adapt(step);
-    if (!adapted.ok()) return fail_step(result, adapted.error().message);
-    const Step& given = *adapted == nullptr ? step : (*adapted)->given;
-    judged_ = *adapted == nullptr ? &step : &(*adapted)->judged;
+    const auto judged = judged_for(step);
+    if (!judged.ok()) return fail_step(result, judged.error().message);
+    judged_ = *judged;
     auto expected = expectations_.expected(*judged_);
     if (!expected.ok()) return refuse_step(result, expected.error());
     if (rules_.adaptor != nullptr) {
         result.reason = beyond_integers(*judged_, *expected, rules_.adaptor->rules());
-        if (!result.reason.empty()) result.verdict = Verdict::kSkipped;
-        if (!result.reason.empty()) return;
+        if (!result.reason.empty()) {
+            result.verdict = Verdict::kSkipped;
+            return;
+        }
     }
     actual_.clear();
     wrong_in_second_ = {};
     words_ = step.name + " (" + std::string(row.function) + ")";
-    judge(given, *expected, result);
+    judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
-        rules_.on_failure({given, *expected, actual_, result});
+        rules_.on_failure({step, *expected, actual_, result});
     }
     say_call("");
 }
 
-Result<const AdaptedStep*> StepRun::adapt(const Step& step) {
-    if (rules_.adaptor == nullptr) return nullptr;
-    auto adapted = adapted_step(step, rules_.adaptor->rules());
-    if (!adapted.ok()) return adapted.error();
-    if (!*adapted) return nullptr;
-    return adapted_.emplace_back(std::make_unique<AdaptedStep>(std::move(**adapted))).get();
+Result<const Step*> StepRun::judged_for(const Step& step) {
+    if (rules_.adaptor == nullptr) return &step;
+    auto computed = computed_step(step, rules_.adaptor->rules());
+    if (!computed.ok()) return computed.error();
+    if (!*computed) return &step;
+    return computed_.emplace_back(std::make_unique<Step>(std::move(**computed))).get();
 }
 
-Result<TensorPtr> StepRun::as_judged(const TensorPtr& actual, size_t arg) const {
-    const bool is_narrowed = !adapted_.empty() && judged_ == &adapted_.back()->judged;
-    const auto given = is_narrowed ? adapted_.back()->given.result_at(arg) : std::nullopt;
-    const auto judged = judged_->result_at(arg);
+Result<TensorPtr> StepRun::as_judged(const Step& step, const TensorPtr& actual, size_t arg) const {
+    const auto own = step.result_at(arg), judged = judged_->result_at(arg);
     // What has another dtype than the output is none of the adaptor's doing.
-    if (!given || !judged || actual->dtype != given->spec.dtype || actual->dtype == judged->spec.dtype) return actual;
+    if (!own || !judged || actual->dtype != own->spec.dtype || actual->dtype == judged->spec.dtype) return actual;
     return cast(*actual, judged->spec.dtype);
 }
 
@@ -232,7 +231,7 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     for (const ArgTensor& value : expected) {
         auto actual = first->placed.host_tensor(value.arg, *context_);
         if (actual.ok()) actual_.push_back({value.arg, *actual});
-        if (actual.ok()) actual = as_judged(*actual, value.arg);
+        if (actual.ok()) actual = as_judged(step, *actual, value.arg);
         if (!actual.ok()) return fail_step(result, actual.error().message);
         compare_one(*judged_, **actual, value, result);
     }
@@ -268,7 +267,7 @@ Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>&
         const OutputSpec output = *judged_->result_at(value.arg);
         if (!output.has_meaning) continue;
         auto actual = second.placed.host_tensor(value.arg, *context_);
-        if (actual.ok()) actual = as_judged(*actual, value.arg);
+        if (actual.ok()) actual = as_judged(step, *actual, value.arg);
         if (!actual.ok()) return failure_of(actual.error());
         const Comparison comparison = compare_with_sums(*judged_, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);

@@ -66,8 +66,8 @@ class StepRun {
         AdaptedCalls adapted = {};
         int64_t held_before = 0;  ///< bytes of the device's memory that the process held when the call began
     };
-    /// The step with the inputs that the adaptor leaves it, and what it is held to; null where nothing narrows it.
-    [[nodiscard]] Result<const AdaptedStep*> adapt(const Step& step);
+    /// What the step is held to: itself, or as the adaptor has it computed.
+    [[nodiscard]] Result<const Step*> judged_for(const Step& step);
     [[nodiscard]] Result<Trial> attempt(const Step& step, Poison poison, const Chain& chain);
     [[nodiscard]] Status call(Trial& trial, const Chain& chain);
     /// Bytes that the process holds more than before the call, once the context has given back its own.
@@ -75,7 +75,7 @@ class StepRun {
     void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
     /// What the call left at an argument, a host tensor, in the dtype that it is held to.
-    [[nodiscard]] Result<TensorPtr> as_judged(const TensorPtr& actual, size_t arg) const;
+    [[nodiscard]] Result<TensorPtr> as_judged(const Step& step, const TensorPtr& actual, size_t arg) const;
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
     [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
@@ -93,7 +93,7 @@ class StepRun {
     Context* context_;
     Chain first_chain_, chain_;  ///< of a step's first run, and of the others
     /// Of all steps so far: the oracle knows tensors by their addresses.
-    std::vector<std::unique_ptr<AdaptedStep>> adapted_;
+    std::vector<std::unique_ptr<Step>> computed_;
     const Step* judged_ = nullptr;  ///< what the step under way is held to
     std::vector<ArgTensor> actual_;
     Failure wrong_in_second_;  ///< alone

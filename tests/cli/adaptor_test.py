@@ -81,7 +81,7 @@ class AdaptorTest(ProgramTest):
         self.assertIn("--sim-config device.json --adaptor float32_int32", self.journal()[0]["repeat"])
 
     def sample(self):
-        """Of each operator and dtype one case that is not large, by the seed."""
+        """Of each operator and dtype some cases that are not large, by the seed."""
         self.write("nothing.json", {"operators": ["none"]})
         self.expect(0, "test", "--impl", "sim", "--sim-config", "nothing.json", "--run", "ids", "--json")
         small = collections.defaultdict(list)
@@ -89,19 +89,18 @@ class AdaptorTest(ProgramTest):
             if sum(math.prod(shape) for _, _, shape in result["tensors"]) < 100_000:
                 small[result["op"], result["dtype"]].append(result["case"])
         draw = random.Random(SEED)
-        return [draw.choice(ids) for _, ids in sorted(small.items())]
+        return [case for _, ids in sorted(small.items()) for case in draw.sample(ids, min(4, len(ids)))]
 
     def test_the_operator_suite_on_a_device_of_float32_and_int32(self):
         """A sample of it; scripts/test.sh --full runs the whole."""
         run = self.sim("--in-order", *self.sample(), "--json", timeout=280)
         counts = run.json["counts"]
-        self.assertGreater(counts["passed"], 300, counts)
+        self.assertGreater(counts["passed"], 1000, counts)
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
-        # Complex numbers have no place on such a device.
-        declined = [fault["reason"] for fault in run.json["not_passed"] if fault["verdict"] == "not_implemented"]
-        self.assertLess(len(declined), 10, declined)
-        for reason in declined:
-            self.assertRegex(reason, "does not support complex(64|128)|does not implement")
+        declined = [fault["reason"] for fault in run.json["not_passed"] if "declined" in fault["reason"]]
+        self.assertLess(len(declined), 30, declined)
+        for reason in declined:  # Complex numbers have no place on such a device.
+            self.assertRegex(reason, "does not support complex(64|128)")
 
     def test_profile_counts_conversions_of_cases_and_of_captures(self):
         sample = ["add", "--shape", "10", "10", "--dtype", "float64", "--no-roofs", "--max-time", "0.05"]
