@@ -259,6 +259,9 @@ std::optional<TensorLayout> ArgRules::layout_for(const Tensor& tensor) const {
 std::optional<TensorSpec> ArgRules::wanted(const Tensor& tensor) const {
     if (tensor.is_sparse()) return std::nullopt;
     const Dtype dtype = dtype_for(tensor.dtype);
+    // What most calls are asked.
+    const bool may_lie = layouts_.empty() && (!contiguous_ || tensor.is_contiguous());
+    if (may_lie && dtype == tensor.dtype) return std::nullopt;
     const auto layout = layout_for(tensor);
     const TensorLayout target = layout.value_or(TensorLayout::kNd);
     bool moves = layout && !lies_in(row_of(target), tensor);
