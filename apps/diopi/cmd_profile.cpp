@@ -164,7 +164,8 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
     profiling.memory = options.memory;
-    profiling.roofs = !options.no_roofs && !cases->empty();
+    // A simulated device has none.
+    profiling.roofs = !options.no_roofs && !cases->empty() && target.sim() == nullptr;
     profiling.steps = options.steps;
     profiling.timing = timing_options(options, cases->size() * options.steps.size());
     auto console = std::make_unique<Console>(Console::Options{stderr, LogLevel::kInfo, !options.common.json});

@@ -103,7 +103,7 @@ class AdaptorTest(ProgramTest):
             self.assertRegex(reason, "does not support complex(64|128)")
 
     def test_profile_counts_conversions_of_cases_and_of_captures(self):
-        sample = ["add", "--shape", "10", "10", "--dtype", "float64", "--no-roofs", "--max-time", "0.05"]
+        sample = ["add", "--shape", "10", "10", "--dtype", "float64", "--max-time", "0.05"]
         run = self.sim(*sample, command="profile")
         self.assertRegex(run.out, r"diopiAdd +\d+ +\d+ +\d+ ")
         (row,) = self.sim(*sample, "--json", command="profile").json["adaptor"]
