@@ -91,6 +91,14 @@ class AdaptorTest(ProgramTest):
         draw = random.Random(SEED)
         return [case for _, ids in sorted(small.items()) for case in draw.sample(ids, min(4, len(ids)))]
 
+    def test_a_bundle_is_replayed_with_the_adaptor(self):
+        soft = {"group": "soft", "ops": ["softmax"], "dtypes": ["float64"], "params": {"dim": [1]},
+                "tolerance": {"atol": 1e-13, "rtol": 1e-13}, "tensors": [{"name": "input", "shapes": [[4, 30]]}]}
+        self.sim(*self.cases(soft), "--save-failures", "bad", code=1, out="1 failed")
+        (bundle,) = (self.folder / "bad").iterdir()
+        self.sim("--replay", bundle, code=1, out="--sim-config device.json --adaptor float32_int32")
+        self.sim("--replay", bundle, adaptor=None, out="1 not implemented")
+
     def test_the_operator_suite_on_a_device_of_float32_and_int32(self):
         """A sample of it; scripts/test.sh --full runs the whole."""
         run = self.sim("--in-order", *self.sample(), "--json", timeout=280)
