@@ -22,6 +22,8 @@ if [ $full -eq 1 ]; then
     build/release/bin/diopi_mutation
     build/release/bin/diopi_bisect_score
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
+    build/release/bin/diopi test --impl sim --sim-config tests/cli/float32_int32_device.json --adaptor float32_int32 \
+        --quiet --run build/adapted_run --csv build/adapted_report.csv
     if [ "$(id -u)" -eq 0 ]; then
         scripts/slurm_demo.sh
     else

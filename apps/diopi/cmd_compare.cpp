@@ -32,7 +32,7 @@ namespace {
 
 struct CompareFlags {
     CommonOptions common;
-    SimFlags sim;
+    TargetFlags target;
     std::string against = "reference", against_dtype;
     std::string capture, with;
     std::vector<std::string> tolerances;
@@ -195,6 +195,7 @@ class CompareCommand {
         options.ulp = flags_.ulp;
         options.save_folder = flags_.save_failures;
         if (recording_.tool() != nullptr) options.interceptors.push_back(recording_.tool());
+        if (target_.adaptor() != nullptr) options.interceptors.push_back(target_.adaptor());
         if (flags_.dump > 0) options.interceptors.push_back(&dump_);
         if (flags_.overflow) options.interceptors.push_back(&overflow_);
         options.on_row = [this, item](const CompareRow& row) { rows_.append(item, row); };
@@ -314,8 +315,10 @@ class CompareCommand {
             }
         } else {
             print_compare(rows, backend_, against_name_, flags_.common.quiet);
+            print_adapted(target_.adapted());
             if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend_);
         }
+        if (flags_.common.json || flags_.format != "table") tell_adapted(target_.adapted());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
         return static_cast<int>(differ || troubles_ > 0 ? Exit::kFailures : Exit::kPassed);
@@ -338,7 +341,7 @@ class CompareCommand {
 int run_compare(CompareFlags flags) {
     if (Status s = check_combination(flags); !s.ok()) return report_error(s.error());
     if (flags.dump == 0) flags.dump = read_environment().dump_level;
-    auto target = Target::find(flags.common.impl, flags.sim, flags.common.loading);
+    auto target = Target::find(flags.common.impl, flags.target, flags.common.loading);
     if (!target.ok()) return report_error(target.error());
     auto against = Implementation::find(flags.against, flags.common.loading);
     if (!against.ok()) return report_error(against.error());
@@ -383,7 +386,7 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_option("--timeout", flags->timeout_s, "seconds for a case, or for the whole capture")
         ->check(seconds_above_zero())
         ->capture_default_str();
-    add_sim_options(*command, flags->sim);
+    add_target_options(*command, flags->target);
     add_record_options(*command, flags->record)->excludes(command->get_option("--with"));
     command->footer(
         "Examples:\n"

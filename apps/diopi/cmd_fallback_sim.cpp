@@ -24,7 +24,7 @@ namespace {
 struct FallbackSimOptions {
     CommonOptions common;
     RecordFlags record;
-    SimFlags sim;
+    TargetFlags target;
     std::string capture;
     std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
     std::string other = "cpu";
@@ -87,7 +87,7 @@ Status check_options(const FallbackSimOptions& options) {
 }
 
 Result<Subject> subject_of(const FallbackSimOptions& options) {
-    auto target = Target::find(options.common.impl, options.sim, options.common.loading);
+    auto target = Target::find(options.common.impl, options.target, options.common.loading);
     if (!target.ok()) return target.error();
     auto other = Implementation::find(options.other, options.common.loading);
     if (!other.ok()) return other.error();
@@ -117,6 +117,7 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options, Record
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
     run.sim = subject.target.sim();
+    run.adaptor = subject.target.adaptor();
     run.other = &*subject.other;
     run.run_times = options.run_times;
     run.tolerance = options.tolerance;
@@ -171,7 +172,9 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const std:
         print_seed(answer);
     } else {
         print_fallback(answer, subject.target.backend().name(), subject.other->name());
+        print_adapted(subject.target.adapted());
     }
+    if (options.common.json || options.format != "table") tell_adapted(subject.target.adapted());
     return static_cast<int>(Exit::kPassed);
 }
 
@@ -209,7 +212,7 @@ std::string repeat_command(const FallbackSimOptions& options, const std::vector<
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
     if (options.other != "cpu") text += " --to " + options.other;
-    if (!options.sim.config.empty()) text += " --sim-config " + options.sim.config;
+    if (const std::string target = repeat_target_options(options.target); !target.empty()) text += " " + target;
     if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
     return text;
 }
@@ -218,6 +221,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
     BisectOptions bisection;
     bisection.backend = &subject.target.backend();
     bisection.sim = subject.target.sim();
+    if (subject.target.adaptor() != nullptr) bisection.interceptors.push_back(subject.target.adaptor());
     bisection.other = &*subject.other;
     bisection.tolerance = options.tolerance;
     bisection.timeout_s = options.timeout_s;
@@ -288,7 +292,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--format", options->format, "table, or seed: the lines that the standard's users know")
         ->check(CLI::IsMember({"table", "seed"}))
         ->capture_default_str();
-    add_sim_options(*command, options->sim);
+    add_target_options(*command, options->target);
     add_record_options(*command, options->record);
     command->add_flag("--bisect", options->bisect, "find the fewest operators whose fallback makes the capture pass");
     command->add_option("--repeats", options->repeats, "with --bisect: replays in a row that must pass")

@@ -42,7 +42,7 @@ struct ProfileCommand {
     bool no_roofs = false;
     std::string trace;
     std::string baseline;
-    SimFlags sim;
+    TargetFlags target;
     std::string capture;
     int run_times = 3;
     bool only_forward = false;
@@ -146,6 +146,8 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     ProfileOptions profiling;
     profiling.schedule = setup.schedule;
     profiling.unmeasured = setup.recording->tool();
+    if (target.adaptor() != nullptr) profiling.interceptors.push_back(target.adaptor());
+    if (target.sim() != nullptr) profiling.interceptors.push_back(target.sim());
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
@@ -162,7 +164,8 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
     profiling.memory = options.memory;
-    profiling.roofs = !options.no_roofs && !cases->empty();
+    // A simulated device has none.
+    profiling.roofs = !options.no_roofs && !cases->empty() && target.sim() == nullptr;
     profiling.steps = options.steps;
     profiling.timing = timing_options(options, cases->size() * options.steps.size());
     auto console = std::make_unique<Console>(Console::Options{stderr, LogLevel::kInfo, !options.common.json});
@@ -181,6 +184,7 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     CompareOptions comparing;
     comparing.backend = &target.backend();
     comparing.sim = target.sim();
+    if (target.adaptor() != nullptr) comparing.interceptors.push_back(target.adaptor());
     comparing.against = &reference_backend();
     comparing.tolerances = &tolerances;
     int compared = 0;
@@ -207,6 +211,7 @@ std::string replay_in_worker(const ProfileCommand& options, Target& target, cons
     CaptureProfileOptions profiling;
     profiling.backend = &target.backend();
     profiling.sim = target.sim();
+    profiling.adaptor = target.adaptor();
     profiling.run_times = options.run_times;
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
@@ -285,7 +290,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
 }
 
 int run_profile(const ProfileCommand& options) {
-    auto target = Target::find(options.common.impl, options.sim, options.common.loading);
+    auto target = Target::find(options.common.impl, options.target, options.common.loading);
     if (!target.ok()) return report_error(target.error());
     ProfileSetup setup;
     auto filtered = parse_dtypes(options.common.filter_dtype);
@@ -319,6 +324,7 @@ int run_profile(const ProfileCommand& options) {
         fmt::print(stderr, "diopi: interrupted before anything was measured\n");
         return static_cast<int>(Exit::kInterrupted);
     }
+    output.adapted = target->adapted();
     const int code = show(options, *profile, *baseline, output, failures > 0);
     const Status recorded = recording->finish();
     return recorded.ok() ? code : report_error(recorded.error());
@@ -385,7 +391,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
         ->check(CLI::IsMember({"table", "seed"}))
         ->capture_default_str()
         ->group(group);
-    add_sim_options(command, options.sim);
+    add_target_options(command, options.target);
 }
 
 void add_showing_options(CLI::App& command, ProfileCommand& options) {

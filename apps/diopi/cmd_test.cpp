@@ -14,7 +14,6 @@
 #include "core/suggest.hpp"
 #include "environment.hpp"
 #include "kernels/reference/blas.hpp"
-#include "memory_check.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
 #include "record_options.hpp"
@@ -30,6 +29,7 @@
 #include "shrink_command.hpp"
 #include "store/case_order.hpp"
 #include "store/checksum.hpp"
+#include "target.hpp"
 #include "variant_options.hpp"
 
 namespace diopi {
@@ -38,6 +38,7 @@ namespace {
 
 struct TestOptions {
     CommonOptions common;
+    TargetFlags target;
     std::string suite = "ops";
     VariantFlags variants;
     std::string accuracy = "classes";
@@ -86,6 +87,7 @@ CLI::Validator memory_size() {
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+    if (const std::string target = repeat_target_options(options.target); !target.empty()) append(target);
     if (const std::string variants = repeat_variants(options.variants); !variants.empty()) append(variants);
     if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
     if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
@@ -113,9 +115,11 @@ RunOrder run_order(const TestOptions& options) {
 /// Options that change how the cases of operators run mean nothing to the runtime suite.
 Status refuse_for_runtime_suite(const TestOptions& options) {
     const bool is_about_order = options.shuffle || options.find_order || !options.in_order.empty();
-    if (!options.shrink && !is_about_order && options.record.file.empty()) return {};
+    const bool is_adapted = !options.target.adaptor.empty() || !options.target.sim_config.empty();
+    if (!options.shrink && !is_about_order && !is_adapted && options.record.file.empty()) return {};
     return bad_input(
-        "--shrink, --shuffle, --find-order, --in-order and --record are about cases of operators: --suite ops");
+        "--shrink, --shuffle, --find-order, --in-order, --record, --sim-config and --adaptor are about cases of "
+        "operators: --suite ops");
 }
 
 /// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
@@ -176,6 +180,7 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
         fmt::print("\n");
         summary_table(run.results).print(stdout);
         if (!device.rules.empty()) print_rules(device);
+        print_adapted(adapted_functions(run.results));
     }
     fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
     return {};
@@ -204,10 +209,11 @@ CLI::Validator known_suite() {
 
 /// --replay with what belongs to it, and the first option that does not.
 ReplayCommand replay_of(const TestOptions& options) {
-    constexpr std::array kFitting = {"--replay", "--impl",       "--impl-runtime", "--impl-timeout",
-                                     "--checks", "--timeout",    "--memory-limit", "--json",
-                                     "--quiet",  "--debug-level"};
-    ReplayCommand replay{options.common, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
+    constexpr std::array kFitting = {
+        "--replay", "--impl",  "--impl-runtime", "--impl-timeout", "--checks", "--timeout", "--memory-limit",
+        "--json",   "--quiet", "--debug-level",  "--sim-config",   "--wait",   "--adaptor"};
+    ReplayCommand replay{
+        options.common, options.target, options.replay, std::nullopt, options.timeout_s, options.memory_limit, {}};
     for (const std::string& name : options.given) {
         if (name == "--checks") replay.checks = options.checks;
         const bool fits = std::ranges::find(kFitting, name) != kFitting.end();
@@ -241,7 +247,8 @@ class TestRun {
         auto run = run_cases();
         if (!run.ok()) return report_error(run.error());
         sort_by_case(run->results);
-        if (Status s = write_reports(*run, options_, *backend_, figures_); !s.ok()) return report_error(s.error());
+        if (Status s = write_reports(*run, options_, target_.backend(), figures_); !s.ok())
+            return report_error(s.error());
         if (Status s = recording_.finish(count_lost(run->results)); !s.ok()) return report_error(s.error());
         if (run->interrupted) {
             fmt::print(stderr,
@@ -261,7 +268,7 @@ class TestRun {
         if (Status s = read_options(); !s.ok()) return s;
         if (Status s = choose(); !s.ok()) return s;
         set_conformance();
-        if (Status s = prepare_saving(options_, *backend_, conformance_.save); !s.ok()) return s;
+        if (Status s = prepare_saving(options_, target_.backend(), conformance_.save); !s.ok()) return s;
         if (Status s = prepare_recording(); !s.ok()) return s;
         if (device_.rules.empty()) return {};
         auto checksum = checksum_of_file(options_.device_config);
@@ -288,9 +295,9 @@ class TestRun {
 
     /// What the options say without a look at the cases.
     Status read_options() {
-        auto backend = CheckedBackend::find(options_.common.impl, options_.common.loading);
-        if (!backend.ok()) return backend.status();
-        backend_ = std::move(*backend);
+        auto target = Target::find(options_.common.impl, options_.target, options_.common.loading);
+        if (!target.ok()) return target.status();
+        target_ = std::move(*target);
         auto filtered = parse_dtypes(options_.common.filter_dtype);
         if (!filtered.ok()) return filtered.status();
         filtered_ = std::move(*filtered);
@@ -308,8 +315,8 @@ class TestRun {
     /// The cases as variants and the device configuration change them, and of them the shard's.
     Status choose() {
         const CommonOptions& common = options_.common;
-        auto cases = options_.in_order.empty() ? choose_cases(common, *backend_)
-                                               : choose_cases_in_order(common, options_.in_order, *backend_);
+        auto cases = options_.in_order.empty() ? choose_cases(common, target_.backend())
+                                               : choose_cases_in_order(common, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
         auto without_variant = vary_cases(cases_, options_.variants);
@@ -320,7 +327,7 @@ class TestRun {
         device_ = std::move(*device);
         conformance_.skip_reason = [this](const Case& c) { return reason_to_skip(c); };
         conformance_.selection = describe_selection(cases_, conformance_.skip_reason);
-        if (shard_) keep_shard(cases_, *shard_, *backend_, conformance_.skip_reason);
+        if (shard_) keep_shard(cases_, *shard_, target_.backend(), conformance_.skip_reason);
         return {};
     }
 
@@ -332,7 +339,9 @@ class TestRun {
     }
 
     void set_conformance() {
-        conformance_.cases.backend = &*backend_;
+        conformance_.cases.backend = &target_.backend();
+        conformance_.cases.adaptor = target_.adaptor();
+        if (target_.sim() != nullptr) conformance_.cases.interceptors.push_back(target_.sim());
         conformance_.cases.seed = options_.common.seed;
         conformance_.cases.legacy = options_.accuracy == "legacy";
         conformance_.order = run_order(options_);
@@ -345,7 +354,7 @@ class TestRun {
         conformance_.data = options_.common.data;
         conformance_.run_folder = options_.common.run_folder;
         conformance_.resume = options_.resume;
-        conformance_.after_case = [this](const Case& c) { return backend_.leaks("in case " + c.id()); };
+        conformance_.after_case = [this](const Case& c) { return target_.leaks("in case " + c.id()); };
         conformance_.command = options_.command;
         conformance_.repeat = repeat_text(options_);
         conformance_.shard = shard_ ? to_string(*shard_) : "";
@@ -404,7 +413,7 @@ class TestRun {
 
     const TestOptions& options_;
     const bool silent_;  ///< standard output is JSON's
-    CheckedBackend backend_;
+    Target target_;
     std::vector<Dtype> filtered_;
     std::optional<Shard> shard_;
     std::vector<Case> cases_;
@@ -466,6 +475,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
         ->capture_default_str();
+    add_target_options(*command, options->target);
     add_variant_options(*command, options->variants);
     command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
         ->check(CLI::IsMember({"classes", "legacy"}))

@@ -10,6 +10,7 @@
 #include "report/terminal.hpp"
 #include "run/profile.hpp"
 #include "run/roofs.hpp"
+#include "target.hpp"
 
 namespace diopi {
 
@@ -135,6 +136,7 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
         fmt::print("{} cases not implemented by {}\n", output.not_implemented, profile.backend);
     }
     if (comparison) fmt::print("{}", comparison_text(*comparison));
+    print_adapted(output.adapted);
     return {};
 }
 
@@ -148,6 +150,7 @@ void print_profile_json(const Profile& profile, const std::optional<ProfileCompa
     Json json = {
         {"backend", profile.backend},      {"mode", profile.mode}, {"seed", profile.seed},
         {"roofs", json_of(profile.roofs)}, {"calls", calls},       {"not_implemented", output.not_implemented}};
+    if (!output.adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(output.adapted));
     if (output.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {
         json["baseline"] = {{"compared", comparison->compared},   {"slower", comparison->slower},

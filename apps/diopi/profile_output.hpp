@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "report/adaptor_table.hpp"
 #include "report/profile_rows.hpp"
 #include "run/profile_baseline.hpp"
 #include "store/profile_record.hpp"
@@ -17,6 +18,7 @@ struct ProfileOutput {
     bool memory = false;
     bool quiet = false;
     int64_t not_implemented = 0;  ///< cases that did not run
+    AdaptedFunctions adapted = {};
 };
 
 /// The table and the lines below it, on stdout.

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle_origin.hpp"
-#include "memory_check.hpp"
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/summary.hpp"
@@ -23,6 +22,7 @@ std::string repeat_text(const ReplayCommand& options) {
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
+    if (const std::string target = repeat_target_options(options.target); !target.empty()) text += " " + target;
     if (options.checks) text += fmt::format(" --checks {}", fmt::join(*options.checks, " "));
     return text;
 }
@@ -80,11 +80,14 @@ int run_replay_command(const ReplayCommand& options) {
         return report_error(bad_input(options.misplaced + " has no meaning with --replay, which runs what the bundle "
                                                           "holds; leave it out"));
     }
-    auto backend = CheckedBackend::find(options.common.impl, options.common.loading);
-    if (!backend.ok()) return report_error(backend.error());
+    auto target = Target::find(options.common.impl, options.target, options.common.loading);
+    if (!target.ok()) return report_error(target.error());
+    const Backend& backend = target->backend();
     ReplayOptions replay;
     replay.file = options.file;
-    replay.backend = &**backend;
+    replay.backend = &backend;
+    replay.adaptor = target->adaptor();
+    if (target->sim() != nullptr) replay.interceptors.push_back(target->sim());
     if (options.checks) {
         auto checks = Checks::parse(*options.checks);
         if (!checks.ok()) return report_error(checks.error());
@@ -93,8 +96,8 @@ int run_replay_command(const ReplayCommand& options) {
     replay.pool.timeout_s = options.timeout_s;
     replay.pool.echo_errors = options.common.debug_level > 1;
     if (!options.memory_limit.empty()) replay.pool.memory_limit = *parse_memory_size(options.memory_limit);
-    replay.after_case = [&](const std::string& id) { return backend->leaks("in case " + id); };
-    const auto origin = bundle_origin(**backend);
+    replay.after_case = [&](const std::string& id) { return target->leaks("in case " + id); };
+    const auto origin = bundle_origin(backend);
     if (!origin.ok()) return report_error(origin.error());
 
     install_interrupt_handler();
@@ -108,7 +111,7 @@ int run_replay_command(const ReplayCommand& options) {
     const std::vector<std::string> notes = differences(done->origin, *origin);
     const std::string repeat = repeat_text(options);
     if (options.common.json) {
-        const RunFigures figures{std::string((*backend)->name()), options.common.seed, done->result.seconds, ""};
+        const RunFigures figures{std::string(backend.name()), options.common.seed, done->result.seconds, ""};
         fmt::print("{}\n", json_text(*done, figures, repeat, notes));
     } else {
         Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "options.hpp"
+#include "target.hpp"
 
 namespace diopi {
 
 struct ReplayCommand {
     CommonOptions common;
+    TargetFlags target;
     std::string file;
     /// --checks, when it was given.
     std::optional<std::vector<std::string>> checks;

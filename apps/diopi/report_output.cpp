@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 
 #include "options.hpp"
+#include "report/adaptor_table.hpp"
 #include "report/csv.hpp"
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 #include "report/summary.hpp"
 #include "store/case_order.hpp"
+#include "target.hpp"
 
 namespace diopi {
 
@@ -51,6 +53,7 @@ int print_report(Journal journal, const ReportOutput& output) {
     } else {
         fmt::print("{}\n", error_report(journal.results));
         if (!output.quiet) summary_table(journal.results).print(stdout);
+        if (!output.quiet) print_adapted(adapted_functions(journal.results));
         fmt::print("\n{}\n", summary_line(counts, seconds, "s of work in its cases"));
         const auto missing = journal.header.cases - static_cast<int64_t>(journal.results.size());
         if (missing > 0)

@@ -1,54 +1,61 @@
 #include "intercept/call_copy.hpp"
 
+#include <algorithm>
+
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
+#include "intercept/device_timer.hpp"
 
 namespace diopi {
 
 namespace {
 
-/// How long a copy takes: by the device's events where it has a time of its own.
-class CopyTimer {
- public:
-    explicit CopyTimer(Context& context) : context_(context) {
-        if (context.device->is_host()) return;
-        auto start = context.device->create_event();
-        auto end = context.device->create_event();
-        if (!start.ok() || !end.ok() || !(*start)->record(context.stream).ok()) return;
-        start_ = std::move(*start);
-        end_ = std::move(*end);
-    }
+/// Elements that are in the wide dtype at once: they stay in the cache.
+constexpr int64_t kPiece = 1 << 14;
 
-    void add_to(Transfers& transfers, const Tensor& tensor) {
-        ++transfers.copies;
-        transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
-        transfers.seconds += seconds();
-    }
+/// Some elements of a contiguous host tensor.
+Tensor piece_of(const Tensor& tensor, int64_t begin, int64_t numel) {
+    Tensor piece = tensor;
+    piece.offset += begin;
+    piece.shape = {numel};
+    piece.strides = {1};
+    return piece;
+}
 
- private:
-    [[nodiscard]] double seconds() {
-        if (end_ == nullptr || !end_->record(context_.stream).ok() || !end_->synchronize().ok())
-            return watch_.seconds();
-        const auto elapsed = end_->elapsed_ms_since(*start_);
-        return elapsed.ok() ? *elapsed * 1e-3 : watch_.seconds();
+Result<TensorPtr> cast_in_pieces(const Tensor& host, TensorPtr to) {
+    const auto wide = make_tensor(cpu_device(), {{kPiece}, wide_dtype(to->dtype)});
+    if (!wide.ok()) return wide;
+    for (int64_t begin = 0; begin < host.numel(); begin += kPiece) {
+        const int64_t numel = std::min(kPiece, host.numel() - begin);
+        const Tensor middle = piece_of(**wide, 0, numel);
+        widen(piece_of(host, begin, numel), middle);
+        narrow(middle, piece_of(*to, begin, numel));
     }
+    return to;
+}
 
-    Context& context_;
-    Stopwatch watch_;
-    std::unique_ptr<Event> start_, end_;
-};
+void add_copy(Transfers& transfers, const Tensor& tensor, const DeviceTimer& timer) {
+    ++transfers.copies;
+    transfers.nbytes += static_cast<int64_t>(tensor.nbytes());
+    transfers.seconds += timer.seconds();
+}
 
 }  // namespace
 
 Result<TensorPtr> cast(const Tensor& host, Dtype dtype) {
+    auto made = make_tensor(cpu_device(), {host.shape, dtype});
+    if (!made.ok()) return made;
+    if (wide_dtype(dtype) == dtype) {
+        widen(host, **made);
+        return made;
+    }
+    if (host.is_contiguous() && host.numel() > kPiece) return cast_in_pieces(host, std::move(*made));
     auto wide = make_tensor(cpu_device(), {host.shape, wide_dtype(dtype)});
     if (!wide.ok()) return wide;
     widen(host, **wide);
-    if ((*wide)->dtype == dtype) return wide;
-    auto narrowed = make_tensor(cpu_device(), {host.shape, dtype});
-    if (narrowed.ok()) narrow(**wide, **narrowed);
-    return narrowed;
+    narrow(**wide, **made);
+    return made;
 }
 
 Result<std::unique_ptr<Side>> Side::create(const Backend& backend, std::optional<Dtype> floating) {
@@ -101,13 +108,13 @@ Status CallCopy::copy(TensorPtr& tensor, const Arg& arg, Context& from) {
         const Dtype own = side_->dtype_for(tensor->dtype), dtype = side_->is_wide() ? wide_dtype(own) : own;
         const TensorSpec spec{tensor->shape, dtype};
         const bool is_read = inputs_.contains(tensor.get());
-        CopyTimer timer(from);
+        const DeviceTimer timer(from);
         auto made = is_read ? to_host(*from.device, from.stream, *tensor) : make_tensor(device, spec);
         if (made.ok() && is_read && (*made)->dtype != dtype) made = cast(**made, dtype);
         if (made.ok() && is_read && !device.is_host()) made = to_device(device, side_->context().stream, **made);
         if (!made.ok()) return made.status();
         if (dtype != own) dtypes_.emplace(made->get(), own);
-        if (is_read) timer.add_to(in_, *tensor);
+        if (is_read) add_copy(in_, *tensor, timer);
         known = std::move(*made);
     }
     tensor = known;
@@ -162,7 +169,7 @@ Status CallCopy::write_back(Call& original, Context& context) {
 
 Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context& context) {
     if (copy == nullptr) return {};
-    CopyTimer timer(context);
+    const DeviceTimer timer(context);
     const bool as_it_is = copy->storage.device == diopi_host && !dtypes_.contains(copy.get());
     auto host = as_it_is ? Result<TensorPtr>(copy) : host_tensor(*copy);
     if (!host.ok()) return host.status();
@@ -175,7 +182,7 @@ Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context&
     } else if (Status s = copy_values(*context.device, context.stream, **host, *original); !s.ok()) {
         return s;
     }
-    timer.add_to(out_, *copy);
+    add_copy(out_, *copy, timer);
     return {};
 }
 

@@ -11,14 +11,8 @@ namespace diopi {
 
 namespace {
 
-/// The first tensor of the call with another dtype than these.
-const Tensor* foreign_tensor(const Call& call, const std::vector<Dtype>& dtypes) {
-    const Tensor* found = nullptr;
-    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
-        if (found == nullptr && std::ranges::find(dtypes, tensor->dtype) == dtypes.end()) found = tensor.get();
-    });
-    return found;
-}
+/// The functions that make what a device takes of what it does not.
+bool is_conversion(const Row& row) { return row.op == "cast_dtype" || row.op == "copy_" || row.op == "contiguous"; }
 
 }  // namespace
 
@@ -40,11 +34,29 @@ std::vector<AnyFunction> SimBackend::supported() {
     return table;
 }
 
-Outcome SimBackend::around(Call& call, Context& context, const Next& next) {
-    const Tensor* foreign = options_.dtypes.empty() ? nullptr : foreign_tensor(call, options_.dtypes);
-    if (foreign != nullptr) {
-        return {diopiDtypeNotSupported, fmt::format("{} does not support {}", device_.name(), name(foreign->dtype))};
+Outcome SimBackend::check(const Call& call) const {
+    Outcome refused;
+    if ((options_.dtypes.empty() && !options_.contiguous) || (options_.converts && is_conversion(*call.row))) {
+        return refused;
     }
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!refused.ok()) return;
+        const bool has_dtype =
+            options_.dtypes.empty() || std::ranges::find(options_.dtypes, tensor->dtype) != options_.dtypes.end();
+        if (!has_dtype) {
+            refused = {diopiDtypeNotSupported,
+                       fmt::format("{} does not support {}", device_.name(), name(tensor->dtype))};
+        } else if (options_.contiguous && !tensor->is_contiguous()) {
+            refused = {diopiNoImplement,
+                       fmt::format("{} takes contiguous tensors, and {} has strides {} for shape {}", device_.name(),
+                                   place.name(), to_string(tensor->strides), to_string(tensor->shape))};
+        }
+    });
+    return refused;
+}
+
+Outcome SimBackend::around(Call& call, Context& context, const Next& next) {
+    if (Outcome refused = check(call); !refused.ok()) return refused;
     const Stopwatch watch;
     Outcome outcome = next(call, context);
     if (!outcome.is_declined()) device_.add_kernel(watch.seconds());

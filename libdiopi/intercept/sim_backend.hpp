@@ -17,6 +17,8 @@ struct SimOptions {
     std::optional<NameList> operators;  ///< that it implements; none: all that the cpu backend does
     std::optional<NameList> except;     ///< that it does not implement
     std::vector<Dtype> dtypes;          ///< of tensors that it takes; empty: all
+    bool contiguous = false;            ///< takes none but contiguous tensors
+    bool converts = false;              ///< its casts and copies take every dtype and every layout
 };
 
 /// Counts the time of each kernel on the device, and declines what the device does not support. Innermost of its chain.
@@ -32,6 +34,8 @@ class SimBackend final : public Interceptor {
 
  private:
     [[nodiscard]] std::vector<AnyFunction> supported();
+    /// Declines a call with a tensor that the device does not take.
+    [[nodiscard]] Outcome check(const Call& call) const;
 
     SimOptions options_;
     SimDevice device_;

@@ -63,4 +63,42 @@ TEST_CASE("a simulated device declines a dtype that it lacks", "[intercept][sim]
     CHECK_THAT(outcome.message, Catch::Matchers::Contains("float32"));
 }
 
+TEST_CASE("a simulated device declines a tensor that is not contiguous", "[intercept][sim]") {
+    SimOptions options;
+    options.contiguous = true;
+    SimBackend sim(std::move(options));
+    CHECK(add_on(sim).ok());
+    auto side = Side::create(sim.backend());
+    REQUIRE(side.ok());
+    Call call(*find_row("diopiNeg"));
+    call["out"] = floats_on(sim.device(), {0, 0});
+    TensorPtr strided = floats_on(sim.device(), {1, 2, 3});
+    strided->shape = {2};
+    strided->strides = {2};
+    call["input"] = strided;
+    Chain chain(sim.backend());
+    chain.add(sim);
+    const Outcome outcome = chain.run(call, (*side)->context());
+    CHECK(outcome.error == diopiNoImplement);
+    CHECK_THAT(outcome.message, Catch::Matchers::Contains("input has strides (2,)"));
+}
+
+TEST_CASE("a simulated device that converts takes every tensor to cast and to copy it", "[intercept][sim]") {
+    for (const bool converts : {false, true}) {
+        SimOptions options;
+        options.dtypes = {Dtype::float64};
+        options.converts = converts;
+        SimBackend sim(std::move(options));
+        auto side = Side::create(sim.backend());
+        REQUIRE(side.ok());
+        Call call(*find_row("diopiCopyInp"));
+        call["src"] = floats_on(sim.device(), {1, 2});
+        call["dest"] = floats_on(sim.device(), {0, 0});
+        Chain chain(sim.backend());
+        chain.add(sim);
+        CHECK(chain.run(call, (*side)->context()).ok() == converts);
+        CHECK(add_on(sim).error == diopiDtypeNotSupported);
+    }
+}
+
 }  // namespace diopi

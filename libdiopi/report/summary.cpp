@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "report/adaptor_table.hpp"
 #include "report/error_report.hpp"
 
 namespace diopi {
@@ -144,6 +145,8 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                  {"seed", figures.seed},
                  {"seconds", figures.seconds}};
     if (!figures.device_config.rules.empty()) json["device_config"] = encode(figures.device_config);
+    const AdaptedFunctions adapted = adapted_functions(results);
+    if (!adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(adapted));
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -61,8 +61,8 @@ struct RunFigures {
 /// A row per rule of a device configuration: how many cases it matched, what it does and why.
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
 
-/// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}, and "device_config" when there
-/// was one.
+/// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}, "device_config" when there
+/// was one, and "adaptor" when it had something to convert.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

@@ -121,7 +121,8 @@ LayoutRule layout_rule(const Case& c) {
 
 Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options) {
     const CaseBaseline* baseline = nullptr;
-    if (options.baseline) {
+    const bool narrows = options.adaptor != nullptr && options.adaptor->rules().narrows();
+    if (options.baseline && !narrows) {
         auto found = options.baseline(c);
         if (!found.ok()) return found.error();
         baseline = *found;
@@ -132,6 +133,7 @@ Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& op
 StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
     rules.exact = has_exact_sums(c);
+    rules.adaptor = options.adaptor;
     rules.interceptors = options.interceptors;
     rules.first_run = options.first_run;
     if (options.on_failure) {

@@ -19,6 +19,9 @@ struct CaseOptions {
     /// isclose with a mismatch ratio instead of the accuracy classes.
     bool legacy = false;
     Checks checks;
+    /// Converts for the backend, outside of the tools; null: none. A case whose dtypes it narrows is held to what the
+    /// narrower ones can give, and to no stored baseline.
+    Adaptor* adaptor = nullptr;
     /// Tools around every call, the first one outermost.
     std::vector<Interceptor*> interceptors;
     /// A tool that sees the first run of each step alone, outside of the others; null: none.

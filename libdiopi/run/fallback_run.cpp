@@ -82,6 +82,7 @@ class Simulation {
         Chain chain(*options_.backend);
         if (is_first_ && options_.first_iteration != nullptr) chain.add(*options_.first_iteration);
         is_first_ = false;
+        if (options_.adaptor != nullptr) chain.add(*options_.adaptor);
         chain.add(fallback);
         if (purpose_ == Purpose::kCallTimes) chain.add(*timer_);
         if (options_.sim != nullptr) chain.add(*options_.sim);

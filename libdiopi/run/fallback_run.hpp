@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "intercept/adaptor.hpp"
 #include "intercept/fallback.hpp"
 #include "intercept/sim_backend.hpp"
 #include "run/capture_replay.hpp"
@@ -15,6 +16,7 @@ namespace diopi {
 struct FallbackRunOptions {
     const Backend* backend = nullptr;
     SimBackend* sim = nullptr;       ///< where `backend` is a simulated device: predicted times count, not real ones
+    Adaptor* adaptor = nullptr;      ///< converts for the device, outside of the fallback
     const Backend* other = nullptr;  ///< answers what falls back
     int run_times = 3;               ///< iterations that are timed, after one that is not
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square

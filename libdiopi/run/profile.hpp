@@ -33,6 +33,8 @@ struct ProfileOptions {
     Crowding::Probe probe = Crowding::probe;
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
+    /// Tools around every call, the first one outermost; the calls' times hold what they do.
+    std::vector<Interceptor*> interceptors = {};
     /// A tool that sees one call of each step, which is not measured; null: none.
     Interceptor* unmeasured = nullptr;
     /// Called in a worker process behind each case of the first pass. Its error ends the run.

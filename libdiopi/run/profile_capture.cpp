@@ -34,6 +34,7 @@ class Profiling {
         Chain first(*options_.backend), chain(*options_.backend);
         if (options_.first_iteration != nullptr) first.add(*options_.first_iteration);
         for (Chain* each : {&first, &chain}) {
+            if (options_.adaptor != nullptr) each->add(*options_.adaptor);
             each->add(timer);
             if (options_.sim != nullptr) each->add(*options_.sim);
         }

@@ -1,6 +1,7 @@
 /// Profiles the replay of a capture: every call of a model's step, in its order and on its tensors.
 #pragma once
 
+#include "intercept/adaptor.hpp"
 #include "intercept/sim_backend.hpp"
 #include "run/capture_replay.hpp"
 #include "run/schedule.hpp"
@@ -10,8 +11,9 @@ namespace diopi {
 
 struct CaptureProfileOptions {
     const Backend* backend = nullptr;
-    SimBackend* sim = nullptr;  ///< where `backend` is a simulated device
-    int run_times = 3;          ///< iterations that are recorded, after one that is not
+    SimBackend* sim = nullptr;   ///< where `backend` is a simulated device
+    Adaptor* adaptor = nullptr;  ///< converts for the backend; not part of the calls' times
+    int run_times = 3;           ///< iterations that are recorded, after one that is not
     bool memory = false;
     bool roofs = true;
     /// A tool that sees the calls of the first iteration; null: none.

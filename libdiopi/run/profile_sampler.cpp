@@ -119,7 +119,9 @@ ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, 
       context_(context),
       chain_(*options.backend),
       eviction_(last_level_cache()),
-      crowding_(quietest > 0 ? quietest : std::numeric_limits<double>::infinity(), options.probe) {}
+      crowding_(quietest > 0 ? quietest : std::numeric_limits<double>::infinity(), options.probe) {
+    for (Interceptor* tool : options.interceptors) chain_.add(*tool);
+}
 
 double ProfileSampler::quietest() const { return std::isinf(crowding_.quietest()) ? 0 : crowding_.quietest(); }
 
@@ -192,6 +194,7 @@ Status ProfileSampler::show(const Step& step) {
     if (!placed.ok()) return placed.status();
     Chain chain(*options_.backend);
     chain.add(*options_.unmeasured);
+    for (Interceptor* tool : options_.interceptors) chain.add(*tool);
     const Outcome outcome = chain.run(placed->call(), context_);
     context_.release();
     return outcome.ok() ? Status() : failed(outcome.message);

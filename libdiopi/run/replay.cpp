@@ -76,6 +76,8 @@ void run_step(const Bundle& bundle, const Step& step, const ReplayOptions& optio
               StepResult& result) {
     if (checks.guard == Guard::kPages) install_guard_fault_handler();
     StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
+    rules.adaptor = options.adaptor;
+    rules.interceptors = options.interceptors;
     BundleExpectations expectations(bundle);
     const Status placed = with_placement(rules, layout_rule(bundle), [&](Placement& placement) {
         StepRun(rules, expectations, placement).run(step, result);

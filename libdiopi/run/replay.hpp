@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "intercept/adaptor.hpp"
 #include "run/checks.hpp"
 #include "run/steps.hpp"
 #include "run/worker_pool.hpp"
@@ -21,6 +22,9 @@ struct ReplayOptions {
     /// Instead of those that the bundle names.
     std::optional<Checks> checks;
     PoolOptions pool;
+    /// As those of the run that saved the bundle.
+    Adaptor* adaptor = nullptr;
+    std::vector<Interceptor*> interceptors = {};
     /// Called in the worker behind the call; what it returns becomes the result's notes.
     std::function<std::string(const std::string& case_id)> after_case;
 };

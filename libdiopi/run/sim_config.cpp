@@ -11,7 +11,8 @@ namespace diopi {
 
 namespace {
 
-constexpr std::array kKeys = {"$schema", "name", "copy", "kernel", "memory_gib", "operators", "except", "dtypes"};
+constexpr std::array kKeys = {"$schema",   "name",   "copy",   "kernel",  "memory_gib",
+                              "operators", "except", "dtypes", "layouts", "converts"};
 constexpr std::array kCopyKeys = {"latency_us", "gigabytes_per_second"};
 constexpr std::array kKernelKeys = {"launch_us", "slowdown"};
 
@@ -32,7 +33,10 @@ class Reader : public JsonReader {
         options.model.memory_bytes = static_cast<int64_t>(gib * 0x1p30);
         if (!read_names("operators", options.operators) || !read_names("except", options.except)) return false;
         const JsonNode* dtypes = root().find("dtypes");
-        return dtypes == nullptr || read_dtypes(*dtypes, options.dtypes);
+        if (dtypes != nullptr && !read_dtypes(*dtypes, options.dtypes)) return false;
+        if (const JsonNode* layouts = root().find("layouts"); layouts && !read_layouts(*layouts, options)) return false;
+        const JsonNode* converts = root().find("converts");
+        return converts == nullptr || read_bool(*converts, options.converts);
     }
 
  private:
@@ -74,6 +78,18 @@ class Reader : public JsonReader {
         if (!read_number(*node, value)) return false;
         return (value > 0 && value <= most) ||
                fail(*node, fmt::format("expected a number above 0, {:.0f} at most", most));
+    }
+
+    /// ["contiguous"] is all that a list of layouts can say.
+    bool read_layouts(const JsonNode& node, SimOptions& options) {
+        if (!read_list(node, "a list of layouts")) return false;
+        for (const JsonNode& item : node.items) {
+            std::string word;
+            if (!read_text(item, "a layout", word)) return false;
+            if (word != "contiguous") return unknown(item, "layout", word, std::array<std::string, 1>{"contiguous"});
+        }
+        options.contiguous = true;
+        return true;
     }
 
     bool read_names(const char* key, std::optional<NameList>& names) {

@@ -18,7 +18,8 @@ std::string refusal(const std::string& text) {
 TEST_CASE("a device file gives a simulated device its costs and its operators", "[run][sim]") {
     auto options = sim_config_from(R"({"name": "chip", "copy": {"latency_us": 20, "gigabytes_per_second": 3},
         "kernel": {"launch_us": 7, "slowdown": 2}, "memory_gib": 0.5, "operators": ["conv2d", "add.*"],
-        "except": ["addmm"], "dtypes": ["float32", "int64"]})",
+        "except": ["addmm"], "dtypes": ["float32", "int64"], "layouts": ["contiguous"],
+        "converts": true})",
                                    "chip.json");
     REQUIRE(options.ok());
     CHECK(options->model.name == "chip");
@@ -30,6 +31,8 @@ TEST_CASE("a device file gives a simulated device its costs and its operators", 
     CHECK(options->operators->matches(Call(*find_row("diopiAdd"))));
     CHECK(options->except->matches(Call(*find_row("diopiAddmm"))));
     CHECK(options->dtypes == std::vector{Dtype::float32, Dtype::int64});
+    CHECK(options->contiguous);
+    CHECK(options->converts);
 }
 
 TEST_CASE("an empty device file is the device as it is", "[run][sim]") {
@@ -38,6 +41,8 @@ TEST_CASE("an empty device file is the device as it is", "[run][sim]") {
     CHECK(options->model.name == "sim");
     CHECK_FALSE(options->operators);
     CHECK(options->dtypes.empty());
+    CHECK_FALSE(options->contiguous);
+    CHECK_FALSE(options->converts);
 }
 
 TEST_CASE("what a device file cannot mean is refused with its place", "[run][sim]") {
@@ -50,6 +55,8 @@ TEST_CASE("what a device file cannot mean is refused with its place", "[run][sim
     CHECK_THAT(refusal(R"({"operators": ["(add"]})"), Contains("'(add'"));
     CHECK_THAT(refusal(R"({"operators": ["add,mul"]})"), Contains("comma"));
     CHECK_THAT(refusal(R"({"dtypes": ["float31"]})"), Contains("float31"));
+    CHECK_THAT(refusal(R"({"layouts": ["NHWC"]})"), Contains("/layouts/0") && Contains("contiguous"));
+    CHECK_THAT(refusal(R"({"converts": 1})"), Contains("/converts"));
     CHECK_THAT(refusal("{"), Contains("chip.json:1"));
 }
 

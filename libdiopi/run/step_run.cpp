@@ -9,6 +9,7 @@
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
+#include "intercept/call_copy.hpp"
 #include "run/guard_fault.hpp"
 #include "run/random_check.hpp"
 
@@ -136,6 +137,10 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
       first_chain_(*rules.backend),
       chain_(*rules.backend) {
     if (rules.first_run != nullptr) first_chain_.add(*rules.first_run);
+    if (rules.adaptor != nullptr) {
+        first_chain_.add(*rules.adaptor);
+        chain_.add(*rules.adaptor);
+    }
     for (Interceptor* tool : rules.interceptors) {
         first_chain_.add(*tool);
         chain_.add(*tool);
@@ -145,8 +150,18 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
 void StepRun::run(const Step& step, StepResult& result) {
     const Row& row = *step.call.row;
     if (!rules_.backend->implements(row)) return refuse_step(result, lacks(*rules_.backend, row.function));
-    auto expected = expectations_.expected(step);
+    const auto judged = judged_for(step);
+    if (!judged.ok()) return fail_step(result, judged.error().message);
+    judged_ = *judged;
+    auto expected = expectations_.expected(*judged_);
     if (!expected.ok()) return refuse_step(result, expected.error());
+    if (rules_.adaptor != nullptr) {
+        result.reason = beyond_integers(*judged_, *expected, rules_.adaptor->rules());
+        if (!result.reason.empty()) {
+            result.verdict = Verdict::kSkipped;
+            return;
+        }
+    }
     actual_.clear();
     wrong_in_second_ = {};
     words_ = step.name + " (" + std::string(row.function) + ")";
@@ -157,6 +172,21 @@ void StepRun::run(const Step& step, StepResult& result) {
     say_call("");
 }
 
+Result<const Step*> StepRun::judged_for(const Step& step) {
+    if (rules_.adaptor == nullptr) return &step;
+    auto computed = computed_step(step, rules_.adaptor->rules());
+    if (!computed.ok()) return computed.error();
+    if (!*computed) return &step;
+    return computed_.emplace_back(std::make_unique<Step>(std::move(**computed))).get();
+}
+
+Result<TensorPtr> StepRun::as_judged(const Step& step, const TensorPtr& actual, size_t arg) const {
+    const auto own = step.result_at(arg), judged = judged_->result_at(arg);
+    // What has another dtype than the output is none of the adaptor's doing.
+    if (!own || !judged || actual->dtype != own->spec.dtype || actual->dtype == judged->spec.dtype) return actual;
+    return cast(*actual, judged->spec.dtype);
+}
+
 Status StepRun::call(Trial& trial, const Chain& chain) {
     say_call(words_);
     trial.held_before = device().allocated_bytes().value_or(0);
@@ -164,6 +194,7 @@ Status StepRun::call(Trial& trial, const Chain& chain) {
     trial.outcome = chain.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
     trial.seconds = watch.seconds();
+    if (rules_.adaptor != nullptr) trial.adapted = to_record(rules_.adaptor->last());
     say_call("the checks after " + words_);
     return {};
 }
@@ -187,6 +218,7 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     auto first = attempt(step, Poison::kFirst, first_chain_);
     if (!first.ok()) return fail_step(result, first.error().message);
     result.seconds = first->seconds;
+    if (rules_.adaptor != nullptr) result.adapted = first->adapted;
     if (first->outcome.is_declined()) {
         result.verdict = Verdict::kNotImplemented;
         result.reason = "declined: " + first->outcome.message;
@@ -198,9 +230,10 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     if (rules_.random || rules_.checks.runs_twice()) judge_pair(step, expected, *first, result);
     for (const ArgTensor& value : expected) {
         auto actual = first->placed.host_tensor(value.arg, *context_);
+        if (actual.ok()) actual_.push_back({value.arg, *actual});
+        if (actual.ok()) actual = as_judged(step, *actual, value.arg);
         if (!actual.ok()) return fail_step(result, actual.error().message);
-        compare_one(step, **actual, value, result);
-        actual_.push_back({value.arg, std::move(*actual)});
+        compare_one(*judged_, **actual, value, result);
     }
     // The first run's own values are the better story.
     fail_step(result, wrong_in_second_);
@@ -231,11 +264,12 @@ void StepRun::judge_pair(const Step& step, const std::vector<ArgTensor>& expecte
 Failure StepRun::wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second) {
     if (step.call.row->repeat != Repeat::varying) return {};
     for (const ArgTensor& value : expected) {
-        const OutputSpec output = *step.result_at(value.arg);
+        const OutputSpec output = *judged_->result_at(value.arg);
         if (!output.has_meaning) continue;
         auto actual = second.placed.host_tensor(value.arg, *context_);
+        if (actual.ok()) actual = as_judged(step, *actual, value.arg);
         if (!actual.ok()) return failure_of(actual.error());
-        const Comparison comparison = compare_with_sums(step, **actual, value, output);
+        const Comparison comparison = compare_with_sums(*judged_, **actual, value, output);
         const std::string name(step.call.row->args()[value.arg].name);
         if (!comparison.passed) {
             return {comparison.kind, "a second run is wrong: " + name + ": " + comparison.reason};
@@ -309,6 +343,13 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     }
     bound.accumulation_length = accumulation_length(step.call, output);
     if (bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
+    const double rounded_before =
+        rules_.adaptor == nullptr ? 0 : earlier_rounding(step, output, rules_.adaptor->rules());
+    if (bound.accuracy == AccuracyClass::B && rounded_before > 0) {
+        bound.accuracy = AccuracyClass::C;
+        bound.tolerance.instead = Tolerance::Instead::kUlp;
+        bound.tolerance.max_ulp = bound.max_ulp + rounded_before;
+    }
     if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
     return bound;
 }

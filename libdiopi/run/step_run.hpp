@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "backend/backend.hpp"
 #include "call/chain.hpp"
 #include "check/compare.hpp"
+#include "run/adapted_step.hpp"
 #include "run/checks.hpp"
 #include "run/placed_call.hpp"
 #include "run/steps.hpp"
@@ -30,6 +32,8 @@ struct StepRules {
     bool random = false;  ///< a distribution is tested
     bool legacy = false;  ///< isclose with a mismatch ratio instead of the accuracy classes
     bool exact = false;   ///< all inputs are whole numbers whose sums of products are exact
+    /// Converts for the backend, outside of the tools; null: none.
+    Adaptor* adaptor = nullptr;
     /// Tools around the call, the first one outermost.
     std::vector<Interceptor*> interceptors = {};
     /// A tool that sees the first run of each step alone, outside of the others; null: none.
@@ -59,14 +63,19 @@ class StepRun {
         PlacedCall placed;
         Outcome outcome;
         double seconds = 0;
+        AdaptedCalls adapted = {};
         int64_t held_before = 0;  ///< bytes of the device's memory that the process held when the call began
     };
+    /// What the step is held to: itself, or as the adaptor has it computed.
+    [[nodiscard]] Result<const Step*> judged_for(const Step& step);
     [[nodiscard]] Result<Trial> attempt(const Step& step, Poison poison, const Chain& chain);
     [[nodiscard]] Status call(Trial& trial, const Chain& chain);
     /// Bytes that the process holds more than before the call, once the context has given back its own.
     [[nodiscard]] int64_t bytes_kept(const Trial& trial);
     void judge(const Step& step, const std::vector<ArgTensor>& expected, StepResult& result);
     void judge_integrity(Trial& trial, StepResult& result);
+    /// What the call left at an argument, a host tensor, in the dtype that it is held to.
+    [[nodiscard]] Result<TensorPtr> as_judged(const Step& step, const TensorPtr& actual, size_t arg) const;
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
     [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
@@ -83,6 +92,9 @@ class StepRun {
     Placement& placement_;
     Context* context_;
     Chain first_chain_, chain_;  ///< of a step's first run, and of the others
+    /// Of all steps so far: the oracle knows tensors by their addresses.
+    std::vector<std::unique_ptr<Step>> computed_;
+    const Step* judged_ = nullptr;  ///< what the step under way is held to
     std::vector<ArgTensor> actual_;
     Failure wrong_in_second_;  ///< alone
     std::string words_;        ///< what the worker does, should it die

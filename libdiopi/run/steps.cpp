@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "call/tensors.hpp"
 #include "cases/draw.hpp"
 #include "core/convert.hpp"
 
@@ -23,6 +24,12 @@ Result<TensorPtr> ones(const TensorSpec& spec) {
     if (!wide.ok()) return wide;
     std::fill_n((*wide)->data_as<double>(), (*wide)->numel(), 1.0);
     return rounded(*wide, spec.dtype);
+}
+
+std::vector<Dtype> dtypes_of(const Call& call) {
+    std::vector<Dtype> dtypes;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { dtypes.push_back(tensor->dtype); });
+    return dtypes;
 }
 
 const ArgTensor* find(const std::vector<ArgTensor>& list, size_t arg) {
@@ -170,7 +177,9 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
         const auto known = baseline_->expected.find(step.name);
         if (known != baseline_->expected.end()) return stored(step, known->second);
     }
-    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty();
+    // A step whose call is adapted may have other dtypes than its twin.
+    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
+                      dtypes_of(step.call) == forward_dtypes_;
     if (twin) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
         const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
@@ -182,6 +191,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
     if (computed.ok() && step.name == "forward") {
         forward_ = *computed;
         forward_outputs_ = step.outputs;
+        forward_dtypes_ = dtypes_of(step.call);
     }
     return computed;
 }

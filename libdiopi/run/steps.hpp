@@ -71,6 +71,7 @@ class CaseSteps final : public Expectations {
     /// The forward call's expected outputs, which the in-place step shares.
     std::optional<std::vector<ArgTensor>> forward_;
     std::vector<OutputSpec> forward_outputs_;
+    std::vector<Dtype> forward_dtypes_;  ///< of its tensors
 };
 
 }  // namespace diopi

@@ -62,6 +62,14 @@ Json encode(const Deviation& d) {
             {"where", d.where}};
 }
 
+Json encode(const AdaptedCalls& adapted) {
+    return {{"conversions", adapted.conversions},
+            {"by_host", adapted.by_host},
+            {"bytes", adapted.nbytes},
+            {"seconds", encode(adapted.seconds)},
+            {"casts", adapted.casts}};
+}
+
 Json encode(const StepResult& step) {
     Json deviations = Json::array();
     for (const Deviation& d : step.deviations) deviations.push_back(encode(d));
@@ -74,6 +82,7 @@ Json encode(const StepResult& step) {
                  {"deviations", std::move(deviations)}};
     if (!step.bundle.empty()) json["bundle"] = step.bundle;
     if (step.kind != FailureKind::kNone) json["kind"] = name(step.kind);
+    if (step.adapted.calls > 0) json["adapted"] = encode(step.adapted);
     return json;
 }
 
@@ -123,6 +132,16 @@ Deviation decode_deviation(const Json& json) {
     return d;
 }
 
+AdaptedCalls decode_adapted(const Json& json) {
+    AdaptedCalls adapted{1};
+    json.at("conversions").get_to(adapted.conversions);
+    json.at("by_host").get_to(adapted.by_host);
+    json.at("bytes").get_to(adapted.nbytes);
+    adapted.seconds = decode(json.at("seconds"));
+    json.at("casts").get_to(adapted.casts);
+    return adapted;
+}
+
 StepResult decode_step(const Json& json) {
     StepResult step;
     json.at("function").get_to(step.function);
@@ -134,6 +153,7 @@ StepResult decode_step(const Json& json) {
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
     step.bundle = json.value("bundle", "");
     step.kind = failure_kind(json.value("kind", ""));
+    if (json.contains("adapted")) step.adapted = decode_adapted(json.at("adapted"));
     return step;
 }
 

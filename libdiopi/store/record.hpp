@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/verdict.hpp"
+#include "store/adapted.hpp"
 
 namespace diopi {
 
@@ -27,6 +28,7 @@ struct StepResult {
     std::string warning = {};               ///< class D between the warn and the fail bound; empty otherwise
     std::string bundle = {};                ///< the file that replays a failure; empty without one
     FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed
+    AdaptedCalls adapted = {};              ///< what an adaptor did to the call
 };
 
 /// The whole case. Its verdict is the worst of its steps.

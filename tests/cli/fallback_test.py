@@ -170,7 +170,7 @@ class FallbackTest(ProgramTest):
     def test_the_schema_file_describes_what_is_read(self):
         schema = json.loads((SOURCE / "cases/sim_config_schema.json").read_text())
         samples = {"$schema": "x", "name": "chip", "memory_gib": 1, "operators": ["add"], "except": ["mul"],
-                   "dtypes": ["float32"]}
+                   "dtypes": ["float32"], "layouts": ["contiguous"], "converts": True}
         for key in ("copy", "kernel"):
             samples[key] = {name: node["default"] for name, node in schema["properties"][key]["properties"].items()}
         self.assertEqual(sorted(samples), sorted(schema["properties"]))

@@ -1,0 +1,105 @@
+/// What a device wants of the tensors of its calls: dtypes, layouts, contiguity; by operator and argument.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "core/tensor.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+/// Order of the dims in memory, outermost first. kNd: as they are counted, whatever their number.
+enum class TensorLayout : uint8_t { kNcl, kNlc, kNchw, kNhwc, kNcdhw, kNdhwc, kNd };
+
+/// "NCHW", ...
+[[nodiscard]] std::string_view name(TensorLayout layout);
+[[nodiscard]] std::optional<TensorLayout> parse_layout(std::string_view text);
+/// The names of all layouts.
+[[nodiscard]] std::vector<std::string> layout_names();
+/// How many dims a tensor of that layout has; -1: any number.
+[[nodiscard]] int64_t rank_of(TensorLayout layout);
+/// The strides of a tensor of that layout without gaps; `shape` has its rank.
+[[nodiscard]] Shape dense_strides(TensorLayout layout, ShapeView shape);
+
+/// Bits of the significand of a floating or complex dtype.
+[[nodiscard]] int digits_of(Dtype dtype);
+
+struct DtypeCast {
+    Dtype from, to;
+    bool operator==(const DtypeCast&) const = default;
+    /// Whether it rounds values: between floating dtypes, or complex ones, to one with fewer digits.
+    [[nodiscard]] bool rounds() const;
+};
+
+/// "(int64,float64)->float32, (bool)->int32", "int64->int32", or a preset: no_cast, default, cast_float_only, logic_op.
+/// A cast that loses more than range and digits (floating to integer, complex to real) is bad input.
+[[nodiscard]] Result<std::vector<DtypeCast>> parse_casts(std::string_view text);
+/// The names of the presets.
+[[nodiscard]] std::vector<std::string> cast_presets();
+
+/// What one level of a configuration says; a level that does not say something leaves it to the one above.
+struct AdaptorRule {
+    std::optional<std::vector<DtypeCast>> casts;
+    std::optional<std::vector<TensorLayout>> layouts;
+    std::optional<bool> contiguous;
+};
+
+/// An operator's level, and those of its arguments by their C names or by what cases call them.
+struct OperatorRule {
+    AdaptorRule rule;
+    std::map<std::string, AdaptorRule> args;
+};
+
+/// The rules for one argument, made from all levels.
+class ArgRules {
+ public:
+    ArgRules();
+    void apply(const AdaptorRule& rule);
+    /// Whether any tensor is not taken as it is.
+    [[nodiscard]] bool any() const;
+    [[nodiscard]] Dtype dtype_for(Dtype dtype) const;
+    [[nodiscard]] bool narrows() const;
+    /// What a tensor must become, strides included; nullopt where it may stay. Sparse tensors stay.
+    [[nodiscard]] std::optional<TensorSpec> wanted(const Tensor& tensor) const;
+
+ private:
+    [[nodiscard]] std::optional<TensorLayout> layout_for(const Tensor& tensor) const;
+
+    static constexpr size_t kDtypes = 17;
+    std::array<Dtype, kDtypes> dtypes_;
+    std::vector<TensorLayout> layouts_;
+    bool contiguous_ = false;
+};
+
+/// The rules of all functions. Of an operator's name ("add"), its full name ("add.Scalar") and its C function
+/// ("diopiAddInpScalar") the longer one in this list is the nearer level; the level of an argument is nearer than any
+/// operator's, and the nearest level that says something decides.
+class AdaptorRules {
+ public:
+    AdaptorRules() = default;
+    /// Every name in `operators` must be known.
+    AdaptorRules(const AdaptorRule& common, const std::map<std::string, OperatorRule>& operators);
+
+    /// By argument; empty where no call of the row is touched.
+    [[nodiscard]] std::span<const ArgRules> of(const Row& row) const;
+    [[nodiscard]] bool empty() const { return by_row_.empty(); }
+    /// Whether any floating or complex dtype is cast to one with fewer digits.
+    [[nodiscard]] bool narrows() const { return narrows_; }
+
+    /// Integers that are narrowed are looked at: one that does not fit is an error.
+    bool check_range = true;
+
+ private:
+    bool narrows_ = false;
+    std::vector<std::vector<ArgRules>> by_row_;  ///< by the rows' index; empty where there are no rules at all
+};
+
+}  // namespace diopi

@@ -1,0 +1,28 @@
+/// What an adaptor did, by function.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/table.hpp"
+#include "store/record.hpp"
+
+namespace diopi {
+
+/// By the names of functions.
+using AdaptedFunctions = std::map<std::string, AdaptedCalls>;
+
+/// Of the first call of each step; empty where none was adapted.
+[[nodiscard]] AdaptedFunctions adapted_functions(const std::vector<CaseResult>& results);
+
+/// Function, calls, conversions, those by the host, bytes, time and dtypes; the costliest first, the sum last.
+[[nodiscard]] Table adaptor_table(const AdaptedFunctions& functions);
+
+/// "3 calls adapted: 9 conversions (2 by the host), 1.2 KB, 0.013 ms; computed: float64 in float32".
+[[nodiscard]] std::string adaptor_line(const AdaptedFunctions& functions);
+
+/// A list, one object per function.
+[[nodiscard]] std::string adaptor_json(const AdaptedFunctions& functions);
+
+}  // namespace diopi
