@@ -10,6 +10,7 @@
 #include "run/checks.hpp"
 #include "run/placed_call.hpp"
 #include "run/steps.hpp"
+#include "run/stream_check.hpp"
 #include "store/record.hpp"
 
 namespace diopi {
@@ -70,6 +71,9 @@ class StepRun {
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
     [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
+    void judge_stream(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
+    [[nodiscard]] Failure differs_when_held(const Step& step, const std::vector<ArgTensor>& expected, Trial& first,
+                                            HeldRun& held);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
     void compare_one(const Step& step, const Tensor& actual, const ArgTensor& value, StepResult& result);
@@ -83,6 +87,7 @@ class StepRun {
     Placement& placement_;
     Context* context_;
     Chain first_chain_, chain_;  ///< of a step's first run, and of the others
+    StreamCheck stream_check_;
     std::vector<ArgTensor> actual_;
     Failure wrong_in_second_;  ///< alone
     std::string words_;        ///< what the worker does, should it die
