@@ -19,21 +19,21 @@ namespace {
 constexpr double kGoalOfLoading = 20e-3, kGoalOfCall = 50e-9;
 constexpr int64_t kBatch = 1000, kRounds = 400, kLoads = 20;
 
-std::unique_ptr<LibraryBackend> opened() {
-    auto library = LibraryBackend::create(DIOPI_IMPL, "cpu");
+std::unique_ptr<LibraryBackend> opened(const char* path) {
+    auto library = LibraryBackend::create(path, "cpu");
     if (!library.ok()) throw std::runtime_error(library.error().message);
     if (Status s = (*library)->open(); !s.ok()) throw std::runtime_error(s.message());
     return std::move(*library);
 }
 
 /// In a process of its own: a library is only loaded once.
-double seconds_of_load() {
+double seconds_of_load(const char* path) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
     const pid_t child = fork();
     if (child == 0) {
         const Stopwatch watch;
-        const auto library = opened();
+        const auto library = opened(path);
         const double seconds = watch.seconds();
         _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
     }
@@ -47,10 +47,10 @@ double seconds_of_load() {
 }
 
 /// Reading its symbols, dlopen with all its libraries, and the addresses of all its functions.
-void load(benchmark::State& state) {
+void load(benchmark::State& state, const char* path) {
     Rounds rounds;
     for ([[maybe_unused]] auto iteration : state) {
-        rounds.ours.push_back(seconds_of_load());
+        rounds.ours.push_back(seconds_of_load(path));
         state.SetIterationTime(rounds.ours.back());
     }
     report(state, "load_ms", estimate_median(rounds.ours), kGoalOfLoading, 1e3);
@@ -58,7 +58,7 @@ void load(benchmark::State& state) {
 
 /// The same kernel on one element, through the library and linked in.
 void call(benchmark::State& state) {
-    static const auto library = opened();
+    static const auto library = opened(DIOPI_IMPL);
     const TensorPtr out = random_tensor({1}, 1), input = random_tensor({1}, 2), other = random_tensor({1}, 3);
     Call call(*find_row("diopiAdd"));
     call["out"] = out, call["input"] = input, call["other"] = other, call["alpha"] = Scalar::of(int64_t{1});
@@ -77,7 +77,11 @@ void call(benchmark::State& state) {
 }  // namespace
 
 void register_plugin() {
-    benchmark::RegisterBenchmark("plugin/load", load)->UseManualTime()->Iterations(kLoads);
+    benchmark::RegisterBenchmark("plugin/load", load, DIOPI_IMPL)->UseManualTime()->Iterations(kLoads);
+    // Every function of the standard, none of which does anything.
+    benchmark::RegisterBenchmark("plugin/load_538_functions", load, DIOPI_PLUGINS "/libplugin_all.so")
+        ->UseManualTime()
+        ->Iterations(kLoads);
     benchmark::RegisterBenchmark("plugin/add_1_element", call)->UseManualTime()->Iterations(kRounds);
 }
 

@@ -14,7 +14,7 @@ void register_bandwidth();
 /// Counter `ratio`: what Google Benchmark's way to time a call gives / the profile's median. Counter `overhead_ns`:
 /// what timing as an interceptor adds to a call.
 void register_profile();
-/// Counter `load_ms`: what opening libdiopi_impl.so takes. Counter `overhead_ns`: what a call through it costs more
+/// Counter `load_ms`: what opening a library takes. Counter `overhead_ns`: what a call through it costs more
 /// than one of the backend that is linked in.
 void register_plugin();
 

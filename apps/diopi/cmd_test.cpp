@@ -481,7 +481,8 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->check(CLI::IsMember({"classes", "legacy"}))
         ->capture_default_str();
     command
-        ->add_option("--checks", options->checks, "all, none, or some of guards, pages, inputs, poison, repeat, leaks")
+        ->add_option("--checks", options->checks,
+                     "all, none, or some of guards, pages, inputs, poison, repeat, leaks, stream")
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
         ->check(seconds_above_zero())

@@ -40,6 +40,12 @@ Result<Implementation> Implementation::find(const std::string& name, const Libra
     }
     auto library = LibraryBackend::create(name, flags.runtime);
     if (!library.ok()) return library.error();
+    std::weak_ptr<LibraryBackend>& opened = (*flags.opened)[(*library)->file()];
+    found.library_ = opened.lock();
+    if (found.library_ != nullptr) {
+        found.backend_ = &found.library_->backend();
+        return found;
+    }
     auto notes = probe_library(**library, flags.timeout_s);
     if (!notes.ok()) return notes.error();
     for (const MangledSymbol& one : (*library)->symbols().mangled) {
@@ -48,6 +54,7 @@ Result<Implementation> Implementation::find(const std::string& name, const Libra
     }
     for (const std::string& note : *notes) fmt::print(stderr, "diopi: warning: {}\n", note);
     found.library_ = std::move(*library);
+    opened = found.library_;
     found.backend_ = &found.library_->backend();
     return found;
 }

@@ -1,6 +1,7 @@
 /// What --impl, --against and --to name: a backend that is linked in, or the path of a vendor's library.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,9 @@ namespace diopi {
 struct LibraryFlags {
     std::string runtime;    ///< --impl-runtime
     double timeout_s = 30;  ///< --impl-timeout
+    /// By their files, those that are open: one that is named twice is opened once.
+    std::shared_ptr<std::map<std::string, std::weak_ptr<LibraryBackend>>> opened =
+        std::make_shared<std::map<std::string, std::weak_ptr<LibraryBackend>>>();
 };
 
 void add_library_options(CLI::App& command, LibraryFlags& flags);

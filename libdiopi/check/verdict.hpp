@@ -40,6 +40,7 @@ enum class FailureKind {
     kInputModified,
     kForm,  ///< shape or dtype
     kKeepsMemory,
+    kStream,        ///< waited for the stream, or worked beside it
     kDistribution,  ///< of random numbers
     kPrinted,       ///< output where none belongs
     kOutOfMemory,

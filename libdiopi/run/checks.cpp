@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-constexpr Checks kNone = {Guard::kNone, false, false, false, false};
+constexpr Checks kNone = {Guard::kNone, false, false, false, false, false};
 
 /// A word of the command line and what it switches on.
 struct Word {
@@ -22,6 +22,7 @@ constexpr Word kWords[] = {
     {"poison", [](Checks& c) { c.poison = true; }, [](const Checks& c) { return c.poison; }},
     {"repeat", [](Checks& c) { c.repeat = true; }, [](const Checks& c) { return c.repeat; }},
     {"leaks", [](Checks& c) { c.leaks = true; }, [](const Checks& c) { return c.leaks; }},
+    {"stream", [](Checks& c) { c.stream = true; }, [](const Checks& c) { return c.stream; }},
 };
 
 }  // namespace
@@ -52,8 +53,8 @@ std::string Checks::text() const {
     for (const Word& word : kWords) {
         if (word.holds(*this)) text += (text.empty() ? "" : " ") + std::string(word.name);
     }
-    if (text == "guards inputs poison repeat leaks") return "all";
-    if (text == "pages inputs poison repeat leaks") return "all pages";
+    if (text == "guards inputs poison repeat leaks stream") return "all";
+    if (text == "pages inputs poison repeat leaks stream") return "all pages";
     return text.empty() ? "none" : text;
 }
 

@@ -16,11 +16,12 @@ struct Checks {
     bool poison = true;           ///< every element of an output is written
     bool repeat = true;           ///< a second run gives the same bits where the schema promises it
     bool leaks = true;            ///< a call gives back the memory that it takes
+    bool stream = true;           ///< a call works on the context's stream and does not wait for it
 
     /// Whether the call runs a second time.
     [[nodiscard]] bool runs_twice() const { return poison || repeat || leaks; }
 
-    /// "all", "none", or some of guards, pages, inputs, poison, repeat, leaks.
+    /// "all", "none", or some of guards, pages, inputs, poison, repeat, leaks, stream.
     [[nodiscard]] static Result<Checks> parse(const std::vector<std::string>& names);
     /// The words that give these checks, "all" first where it is all; for a command that repeats a run.
     [[nodiscard]] std::string text() const;

@@ -30,6 +30,15 @@ constexpr double kQuickCall_s = 50e-6;
 constexpr double kSlowCall_s = 0.02;
 constexpr int64_t kMuch = 64 << 10;
 
+/// How long the stream is held, one run after the other while each call returns in the last part of it. Calls that are
+/// long by themselves are not looked at.
+constexpr double kHolds_s[] = {0.02, 0.06, 0.18};
+constexpr double kWaited = 0.7;
+constexpr double kLongCall_s = 0.05;
+constexpr const char* kBehind = " behind other work of its stream: ";
+constexpr const char* kElsewhere =
+    " worked on a stream that is not the context's, or on the host: behind other work of its stream, ";
+
 /// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
@@ -135,7 +144,8 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
       placement_(placement),
       context_(&placement.context()),
       first_chain_(*rules.backend),
-      chain_(*rules.backend) {
+      chain_(*rules.backend),
+      stream_check_(*rules.backend, placement) {
     if (rules.first_run != nullptr) first_chain_.add(*rules.first_run);
     if (rules.adaptor != nullptr) {
         first_chain_.add(*rules.adaptor);
@@ -237,6 +247,7 @@ void StepRun::judge(const Step& step, const std::vector<ArgTensor>& expected, St
     }
     // The first run's own values are the better story.
     fail_step(result, wrong_in_second_);
+    if (rules_.checks.stream && result.verdict == Verdict::kPassed) judge_stream(step, expected, *first, result);
 }
 
 void StepRun::judge_integrity(Trial& trial, StepResult& result) {
@@ -309,6 +320,52 @@ void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResul
     }
     if (least <= 0) return;
     fail_step(result, {FailureKind::kKeepsMemory, "keeps " + std::to_string(least) + " bytes of memory at each call"});
+}
+
+/// A call that waits for its stream takes longer the longer the stream is held; any other delay does not grow with it.
+void StepRun::judge_stream(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result) {
+    // What makes tensors must know their sizes, and tools around the call may wait for what they look at.
+    const bool has_tools = !rules_.interceptors.empty() || rules_.adaptor != nullptr;
+    if (makes_tensors(*step.call.row) || has_tools || first.seconds > kLongCall_s) return;
+    const std::string function(step.call.row->function);
+    say_call(words_ + " with its stream held");
+    for (const double hold_s : kHolds_s) {
+        context_->release();
+        auto held = stream_check_.run(step, hold_s);
+        if (!held.ok()) return fail_step(result, function + kBehind + held.error().message);
+        if (!*held) return;
+        if (Failure wrong = differs_when_held(step, expected, first, **held); !wrong.ok()) {
+            return fail_step(result, {FailureKind::kStream, function + kElsewhere + wrong.reason});
+        }
+        if ((*held)->held_s < hold_s / 2 || (*held)->call_s < kWaited * (*held)->held_s) return;
+    }
+    fail_step(result, {FailureKind::kStream, function + " waited for the stream inside the call"});
+}
+
+/// What is different in a run whose inputs were copied, and whose outputs were read, in the order of the stream alone.
+Failure StepRun::differs_when_held(const Step& step, const std::vector<ArgTensor>& expected, Trial& first,
+                                   HeldRun& held) {
+    if (!held.outcome.ok()) return {FailureKind::kStream, held.outcome.message};
+    for (size_t arg = 0; arg < step.call.args.size(); ++arg) {
+        const auto output = step.result_at(arg);
+        if (!output || !output->has_meaning) continue;
+        const std::string name(step.call.row->args()[arg].name);
+        auto one = first.placed.host_tensor(arg, *context_);
+        auto two = held.placed.host_tensor(arg, *context_);
+        if (!one.ok() || !two.ok()) return failure_of((one.ok() ? two : one).error());
+        if (step.call.row->repeat == Repeat::varying) {
+            const auto value = std::ranges::find(expected, arg, &ArgTensor::arg);
+            if (value == expected.end()) continue;
+            const Comparison comparison = compare_with_sums(step, **two, *value, *output);
+            if (!comparison.passed) return {comparison.kind, name + ": " + comparison.reason};
+            continue;
+        }
+        const PoisonBytes poison{poison_byte(output->spec.dtype, Poison::kFirst),
+                                 poison_byte(output->spec.dtype, Poison::kSecond)};
+        const Failure wrong = compare_runs(**one, **two, poison, false);
+        if (!wrong.ok()) return {wrong.kind, name + ": " + wrong.reason};
+    }
+    return {};
 }
 
 void StepRun::compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result) {

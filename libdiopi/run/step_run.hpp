@@ -12,6 +12,7 @@
 #include "run/checks.hpp"
 #include "run/placed_call.hpp"
 #include "run/steps.hpp"
+#include "run/stream_check.hpp"
 #include "store/record.hpp"
 
 namespace diopi {
@@ -79,6 +80,9 @@ class StepRun {
     void judge_pair(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
     [[nodiscard]] Failure wrong_in_second(const Step& step, const std::vector<ArgTensor>& expected, Trial& second);
     void judge_random(const Step& step, Trial& first, Trial& second, StepResult& result);
+    void judge_stream(const Step& step, const std::vector<ArgTensor>& expected, Trial& first, StepResult& result);
+    [[nodiscard]] Failure differs_when_held(const Step& step, const std::vector<ArgTensor>& expected, Trial& first,
+                                            HeldRun& held);
     void judge_leak(const Step& step, Trial& trial, int64_t kept, StepResult& result);
     void compare_pair(const Step& step, Trial& first, Trial& second, StepResult& result);
     void compare_one(const Step& step, const Tensor& actual, const ArgTensor& value, StepResult& result);
@@ -95,6 +99,7 @@ class StepRun {
     /// Of all steps so far: the oracle knows tensors by their addresses.
     std::vector<std::unique_ptr<Step>> computed_;
     const Step* judged_ = nullptr;  ///< what the step under way is held to
+    StreamCheck stream_check_;
     std::vector<ArgTensor> actual_;
     Failure wrong_in_second_;  ///< alone
     std::string words_;        ///< what the worker does, should it die

@@ -274,6 +274,10 @@ Status AsyncDevice::copy_to_host(diopiStreamHandle_t stream, void* dst, const vo
     });
 }
 
+Status AsyncDevice::copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) {
+    return copy_to_host(stream, dst, src, nbytes);
+}
+
 Result<diopiStreamHandle_t> AsyncDevice::create_stream() { return streams_->create(); }
 Status AsyncDevice::destroy_stream(diopiStreamHandle_t stream) { return streams_->destroy(stream); }
 

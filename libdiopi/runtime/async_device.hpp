@@ -6,10 +6,11 @@
 #include <memory>
 
 #include "runtime/device.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
-class AsyncDevice : public Device {
+class AsyncDevice : public Device, public StreamCopies {
  public:
     AsyncDevice();
     /// Waits for all streams.
@@ -33,6 +34,7 @@ class AsyncDevice : public Device {
     Status destroy_stream(diopiStreamHandle_t stream) override;
     Status synchronize(diopiStreamHandle_t stream) override;
     [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override;
+    Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
 
  private:
     class Stream;

@@ -82,6 +82,15 @@ Status LibraryDevice::copy_to_host(diopiStreamHandle_t stream, void* dst, const 
     return outcome("device_memcpy_d2h_async", functions_.copy_out(*in, dst, src, nbytes));
 }
 
+Status LibraryDevice::copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) {
+    if (Status s = make_ready(); !s.ok()) return s;
+    if (functions_.copy_on_device == nullptr) return not_implemented(name_ + " has no device_memcpy_d2d_async");
+    if (nbytes == 0) return {};
+    const auto in = stream == nullptr ? own_stream() : stream;
+    if (!in.ok()) return in.status();
+    return outcome("device_memcpy_d2d_async", functions_.copy_on_device(*in, dst, src, nbytes));
+}
+
 Result<diopiStreamHandle_t> LibraryDevice::create_stream() {
     if (Status s = make_ready(); !s.ok()) return s.error();
     diopiStreamHandle_t stream = nullptr;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/device.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
@@ -29,7 +30,7 @@ struct DeviceFunctions {
 /// Memory is what device_malloc gives, never touched from here. A copy to the device waits for its stream, for a vendor
 /// may read the host's memory after the call; the null stream stands for one of the device's own. Events wait for
 /// their stream and read the host's clock: between two of them lies the time of the work, and of the wait.
-class LibraryDevice final : public Device {
+class LibraryDevice final : public Device, public StreamCopies {
  public:
     /// `open` fills the functions in; it is called at the first use, and again where it failed.
     LibraryDevice(std::string name, std::function<Status(DeviceFunctions&)> open)
@@ -39,12 +40,16 @@ class LibraryDevice final : public Device {
     [[nodiscard]] Result<DeviceInfo> info() override;
     [[nodiscard]] bool is_host() const override { return false; }
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
+    /// Of the process's heap: the standard has no function that tells of the device's memory. A library whose device
+    /// functions take theirs from the heap shows both.
+    [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return cpu_device().allocated_bytes(); }
     Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
     Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
     [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override;
     Status destroy_stream(diopiStreamHandle_t stream) override;
     Status synchronize(diopiStreamHandle_t stream) override;
     [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override;
+    Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
 
  private:
     [[nodiscard]] Status make_ready();

@@ -108,6 +108,11 @@ class TwoLibrariesTest(PluginTest):
         self.expect(0, "compare", "neg", "--impl", plugin("good"), "--against", plugin("good"), *ONLY_FLOAT32)
         self.expect(0, "compare", "--case", SMALL, "--impl", plugin("good"), "--against", plugin("c"))
 
+    def test_one_file_by_two_names_is_opened_once(self):
+        once = plugin("init_once")
+        for other in (once, once.replace("/libplugin", "/./libplugin")):
+            self.expect(0, "compare", "--case", SMALL, "--impl", once, "--against", other)
+
 
 class FaultTest(PluginTest):
     def test_crash_in_the_initialiser(self):
@@ -162,6 +167,62 @@ class FaultTest(PluginTest):
                 run = self.diopi("report", "--audit", name)
                 self.assertEqual(run.code, code, str(run))
         self.expect(1, "report", "--audit", "arm.so", out="wrong architecture: built for AArch64")
+
+
+class RulesTest(PluginTest):
+    """relu on a vendor's device, with one offence in each library."""
+
+    def offends(self, name, text, *options):
+        run = self.expect(1, "test", "--case", SMALL, "--impl", plugin(name), *options)
+        self.assertRegex(run.out, text)
+
+    def test_none(self):
+        self.accept("rule_none")
+
+    def test_guards(self):
+        self.offends("rule_past_output", r"wrote \d bytes? past the end of out, the nearest 4 bytes away")
+        self.offends("rule_before_output", r"wrote \d bytes? before the start of out, the nearest 0 bytes away")
+        self.offends("rule_past_input", r"wrote \d bytes? past the end of input, the nearest")
+        self.offends("rule_past_workspace", r"wrote 1 byte past the end of workspace, the nearest 0 bytes away")
+
+    def test_poison(self):
+        self.offends("rule_unwritten", r"out: 1 of \d+ elements were never written; last element")
+
+    def test_const_inputs(self):
+        self.offends("rule_const_input", "input input was modified: it is const in diopiRelu")
+
+    def test_leaks(self):
+        self.offends("rule_keeps_device_memory", r"keeps \d+ bytes of memory at each call")
+        self.offends("rule_keeps_host_memory", r"keeps 2\d\d bytes of memory at each call")
+
+    def test_each_of_them_is_a_check_of_its_own(self):
+        for name in ("rule_past_output", "rule_keeps_device_memory", "queue_waits", "queue_other_stream"):
+            with self.subTest(name=name):
+                self.accept(name, options=["--checks", "poison", "repeat"])
+
+
+class StreamTest(PluginTest):
+    """relu on an asynchronous device, whose stream the check holds."""
+
+    def offends(self, name, text, case=SMALL):
+        run = self.expect(1, "test", "--case", case, "--impl", plugin(name))
+        self.assertIn(text, run.out)
+
+    def test_what_works_in_the_streams_order_is_not_accused(self):
+        self.accept("queue_none")
+        run = self.expect(0, "test", "--fname", "relu", *ONLY_FLOAT32, "--impl", plugin("queue_none"))
+        self.assertRegex(run.out, r"\b[1-9]\d* passed")
+
+    def test_a_wait_inside_the_call(self):
+        for name in ("queue_waits", "queue_waits_inside"):
+            with self.subTest(name=name):
+                self.offends(name, "diopiRelu waited for the stream inside the call")
+
+    def test_work_that_is_not_in_the_streams_order(self):
+        for name in ("queue_on_the_host", "queue_other_stream", "queue_other_stream_and_wait",
+                     "queue_other_stream_copies"):
+            with self.subTest(name=name):
+                self.offends(name, "diopiRelu worked on a stream that is not the context's")
 
 
 class OutTest(PluginTest):

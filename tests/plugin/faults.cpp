@@ -26,6 +26,13 @@ extern "C" diopiError_t initLibrary() {
 extern "C" diopiError_t initLibrary() { return diopiNotInited; }
 #endif
 
+#ifdef FAULT_INIT_ONCE
+extern "C" diopiError_t initLibrary() {
+    static int calls = 0;
+    return ++calls == 1 ? diopiSuccess : diopiErrorOccurred;
+}
+#endif
+
 #ifdef FAULT_FINALIZE_HANG
 extern "C" diopiError_t finalizeLibrary() {
     for (;;) pause();

@@ -1,0 +1,88 @@
+#include "runtime/held_stream.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/stopwatch.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Copies that are measured at a time, and their sizes. A few long ones hold a stream, many short ones fill its queue:
+/// one shall take half a millisecond or the largest size.
+constexpr int64_t kMeasured = 4;
+constexpr size_t kFirstBytes = size_t{1} << 20, kMostBytes = size_t{256} << 20;
+constexpr double kLongCopy_s = 0.5e-3;
+/// No copy is taken to be shorter, or there would be too many.
+constexpr double kLeastCopy_s = 20e-6;
+/// What enqueueing may take of the copies' time where they are done beside the caller.
+constexpr double kOwnShare = 0.5;
+/// Copies of so long a time say something about it, in one of some rounds: the queue's own thread may take the
+/// processor from the caller.
+constexpr double kTelling_s = 4e-3;
+constexpr int kRounds = 4;
+
+}  // namespace
+
+Result<std::unique_ptr<HeldStream>> HeldStream::create(Device& device, diopiStreamHandle_t stream) {
+    auto* copies = dynamic_cast<StreamCopies*>(&device);
+    if (copies == nullptr) return std::unique_ptr<HeldStream>();
+    std::unique_ptr<HeldStream> held(new HeldStream(*copies, stream));
+    if (!copies->pace) {
+        auto pace = held->measure(device);
+        if (!pace.ok()) return pace.error();
+        copies->pace = *pace;
+    }
+    if (copies->pace->nbytes == 0) return std::unique_ptr<HeldStream>();
+    auto scratch = device.allocate(2 * copies->pace->nbytes);
+    if (!scratch.ok()) return scratch.error();
+    held->scratch_ = std::move(*scratch);
+    return held;
+}
+
+Status HeldStream::enqueue(int64_t count, size_t nbytes) {
+    auto* memory = static_cast<std::byte*>(scratch_.get());
+    for (int64_t i = 0; i < count; ++i) {
+        if (Status s = copies_->copy_on_device(stream_, memory + nbytes, memory, nbytes); !s.ok()) return s;
+    }
+    return {};
+}
+
+Status HeldStream::hold(double seconds) {
+    last_count_ = static_cast<int64_t>(std::ceil(seconds / copies_->pace->seconds));
+    return enqueue(last_count_, copies_->pace->nbytes);
+}
+
+void HeldStream::lengthen(double seconds) {
+    const double each_s = seconds / static_cast<double>(last_count_);
+    copies_->pace->seconds = std::max(std::min(copies_->pace->seconds, each_s), kLeastCopy_s);
+}
+
+Result<CopyPace> HeldStream::measure(Device& device) {
+    CopyPace pace;
+    for (size_t nbytes = kFirstBytes; nbytes <= kMostBytes; nbytes *= 2) {
+        auto scratch = device.allocate(2 * nbytes);
+        if (!scratch.ok()) return pace;  // what fitted before is long enough
+        scratch_ = std::move(*scratch);
+        double beside_s = HUGE_VAL, fastest_s = HUGE_VAL;
+        for (int round = 0; round < kRounds; ++round) {
+            const Stopwatch watch;
+            Status s = enqueue(kMeasured, nbytes);
+            if (!s.ok() && s.error().code == Errc::kNotImplemented) return CopyPace();
+            const double enqueueing_s = watch.seconds();
+            if (s.ok()) s = device.synchronize(stream_);
+            if (!s.ok()) return s.error();
+            const double whole_s = watch.seconds();
+            fastest_s = std::min(fastest_s, whole_s);
+            if (enqueueing_s < kOwnShare * whole_s) beside_s = std::min(beside_s, whole_s);
+        }
+        const bool is_done_beside = beside_s < HUGE_VAL;
+        if (!is_done_beside && fastest_s > kTelling_s) return CopyPace();
+        if (is_done_beside) pace = {nbytes, beside_s / kMeasured};
+        if (pace.seconds > kLongCopy_s) return pace;
+    }
+    return pace;
+}
+
+}  // namespace diopi

@@ -1,0 +1,41 @@
+/// HeldStream: a checking stream. It is kept busy with copies that nobody needs, so that what stands behind them has
+/// not begun while a call is made.
+#pragma once
+
+#include <memory>
+
+#include "runtime/device.hpp"
+#include "runtime/stream_copies.hpp"
+
+namespace diopi {
+
+class HeldStream {
+ public:
+    /// Of `device`, with no decorator around it. Null where no stream of the device can be held: it has no
+    /// copies of its own, or they are done when they return, so that no order of work could be seen either.
+    [[nodiscard]] static Result<std::unique_ptr<HeldStream>> create(Device& device, diopiStreamHandle_t stream);
+
+    /// Enqueues copies that take about so long; returns at once.
+    Status hold(double seconds);
+    /// The last hold took only so long: the next ones have more copies.
+    void lengthen(double seconds);
+    /// Enqueues this copy inside of the device's memory.
+    Status copy(void* dst, const void* src, size_t nbytes) {
+        return copies_->copy_on_device(stream_, dst, src, nbytes);
+    }
+    [[nodiscard]] diopiStreamHandle_t stream() const { return stream_; }
+
+ private:
+    HeldStream(StreamCopies& copies, diopiStreamHandle_t stream) : copies_(&copies), stream_(stream) {}
+
+    /// Enqueues `count` copies inside `scratch_`, of twice their size.
+    Status enqueue(int64_t count, size_t nbytes);
+    [[nodiscard]] Result<CopyPace> measure(Device& device);
+
+    StreamCopies* copies_;
+    diopiStreamHandle_t stream_;
+    std::shared_ptr<void> scratch_;
+    int64_t last_count_ = 0;
+};
+
+}  // namespace diopi
