@@ -151,7 +151,7 @@ class CudaDevice final : public Device {
     CudaStaging staging_;
 };
 
-/// What is wrong with the driver, before the device is touched; empty when nothing is.
+/// Of cudaErrorInsufficientDriver: whether there is none, or an old one.
 std::string driver_trouble() {
     int driver = 0, runtime = 0;
     (void)cudaDriverGetVersion(&driver);
@@ -159,11 +159,8 @@ std::string driver_trouble() {
     if (driver == 0) {
         return "there is no NVIDIA driver (libcuda.so.1); install it, run on a machine with a GPU, or use --impl cpu";
     }
-    if (driver / 1000 < runtime / 1000) {
-        return "the NVIDIA driver knows CUDA " + version_text(driver) + ", this build needs " + version_text(runtime) +
-               "; update the driver, or build with an older toolkit";
-    }
-    return {};
+    return "the NVIDIA driver knows CUDA " + version_text(driver) + ", this build needs " + version_text(runtime) +
+           "; update the driver, build with an older toolkit, or use --impl cpu";
 }
 
 }  // namespace
@@ -175,11 +172,11 @@ Device& cuda_device() {
 }
 
 Status probe_cuda() {
-    if (const std::string trouble = driver_trouble(); !trouble.empty()) return bad_input(trouble);
     int count = 0, major = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaErrorInsufficientDriver) return bad_input(driver_trouble());
     if (error != cudaSuccess || count == 0) {
-        const std::string reason = error == cudaSuccess ? "no GPU" : cuda_error_text("no GPU can be used", error);
+        const std::string reason = error == cudaSuccess ? "there is no GPU" : cuda_error_text("no GPU", error);
         return bad_input(reason + "; see what nvidia-smi says, and CUDA_VISIBLE_DEVICES, or use --impl cpu");
     }
     Status s = cuda_status("asking for the architecture",

@@ -11,8 +11,8 @@ WITH_CUDA = [
     ["test", "--suite", "runtime", "--impl", "cuda"],
     ["profile", "--impl", "cuda", "--fname", "relu"],
     ["compare", "--impl", "cpu", "--against", "cuda", "--fname", "relu"],
-    ["fallback-sim", "--impl", "cuda", "--fname", "relu"],
-    ["fallback-sim", "--to", "cuda", "--fname", "relu"],
+    ["fallback-sim", "--impl", "cuda", "--model", "resnet18"],
+    ["fallback-sim", "--to", "cuda", "--model", "resnet18", "--ops", "relu"],
 ]
 STUB = pathlib.Path("/usr/local/cuda/lib64/stubs/libcuda.so")
 
