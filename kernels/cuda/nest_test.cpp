@@ -97,6 +97,7 @@ TEST_CASE("cuda: operands permuted alike are one run, others are not") {
     CHECK_FALSE(make_nest(std::array{gaps.view(), plain.view()}).is_run());
     const Layout every_other{{5}, {2}};
     CHECK_FALSE(make_nest(std::array{every_other.view(), every_other.view()}).is_run());
+    CHECK_FALSE(make_nest(std::array{contiguous({5}).view(), every_other.view()}).is_run());
 }
 
 TEST_CASE("cuda: an input of one element repeats in a run; a row or column does not") {

@@ -1,6 +1,7 @@
 /// What can be said of the device where there is none: every answer is an error with the reason, and nothing crashes.
 #include "runtime/cuda_device.hpp"
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,14 +26,17 @@ bool fails_with_reason(const Answer& answer) {
     return !answer.ok() && answer.error().message.size() > 20;
 }
 
-bool can_run() {
-    return holds_in_child([] { return probe_cuda().ok(); });
+/// Asked of the loader, not of the probe, which might err.
+bool has_driver() {
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
+    if (driver != nullptr) dlclose(driver);
+    return driver != nullptr;
 }
 
 }  // namespace
 
-TEST_CASE("cuda: where the device cannot be used, the probe says what to try") {
-    if (can_run()) return;
+TEST_CASE("cuda: where there is no driver, the probe says what to try") {
+    if (has_driver()) return;
     CHECK(holds_in_child([] {
         const Status s = probe_cuda();
         return s.error().code == Errc::kBadInput && s.message().find("--impl cpu") != std::string::npos &&
@@ -40,8 +44,8 @@ TEST_CASE("cuda: where the device cannot be used, the probe says what to try") {
     }));
 }
 
-TEST_CASE("cuda: where the device cannot be used, everything that it is asked for fails with the reason") {
-    if (can_run()) return;
+TEST_CASE("cuda: where there is no driver, everything that it is asked for fails with the reason") {
+    if (has_driver()) return;
     CHECK(holds_in_child([] {
         Device& device = cuda_device();
         char byte = 0;
