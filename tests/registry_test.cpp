@@ -8,6 +8,7 @@
 
 #include "backend/backend.hpp"
 #include "infer/work.hpp"
+#include "run/backend_probe.hpp"
 #include "schema/schema.hpp"
 
 namespace diopi {
@@ -29,6 +30,12 @@ constexpr std::string_view kComplete[] = {
     "cast_dtype",    "expand",   "zeros",       "ones",       "zero_",
     "embedding",     "triu",     "layer_norm",  "tril",       "masked_fill",
     "arange",        "bernoulli"};
+
+/// Operators that the cuda backend has in full, where it is built.
+constexpr std::string_view kCompleteOnCuda[] = {"add",   "sub",  "mul",     "div",        "fill_", "relu",    "exp",
+                                                "expm1", "log",  "log2",    "log10",      "log1p", "sqrt",    "rsqrt",
+                                                "sin",   "cos",  "erf",     "reciprocal", "pow",   "sigmoid", "tanh",
+                                                "silu",  "gelu", "maximum", "minimum",    "where"};
 
 const Backend& backend(std::string_view name) {
     const auto found = find_backend(name);
@@ -106,6 +113,19 @@ TEST_CASE("an operator is complete in every backend: forward, in place and backw
     }
 }
 
+TEST_CASE("the cuda backend has its operators in full, or none in a build without CUDA") {
+    const Backend& cuda = backend("cuda");
+    const Status device = probe_backend(cuda, 60);
+    const bool is_built = device.ok() || device.message().find("not in this build") == std::string::npos;
+    for (const std::string_view op : kCompleteOnCuda) {
+        CHECK_FALSE(rows_of(op).empty());
+        for (const Row* row : rows_of(op)) {
+            INFO(row->function);
+            CHECK(cuda.implements(*row) == is_built);
+        }
+    }
+}
+
 TEST_CASE("what a backend implements can be inferred, has an oracle and a formula of its work") {
     for (const Backend* each : backends()) {
         for (const Row& row : rows()) {
@@ -145,11 +165,12 @@ TEST_CASE("backends are found by name, and cpu is the default") {
         CHECK(names.insert(each->name()).second);
         CHECK(&backend(each->name()) == each);
     }
+    CHECK(names.contains("cuda"));
     CHECK(names.contains("reference"));
     const auto missing = find_backend("gpu");
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().code == Errc::kBadInput);
-    CHECK(missing.error().message.find("'gpu'; there are: cpu, reference") != std::string::npos);
+    CHECK(missing.error().message.find("'gpu'; there are: cpu, cuda, reference") != std::string::npos);
 }
 
 }  // namespace diopi

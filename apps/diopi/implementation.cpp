@@ -6,6 +6,7 @@
 
 #include "options.hpp"
 #include "report/error_report.hpp"
+#include "run/backend_probe.hpp"
 #include "run/library_probe.hpp"
 
 namespace diopi {
@@ -35,6 +36,7 @@ Result<Implementation> Implementation::find(const std::string& name, const Libra
     if (!is_library_path(name)) {
         auto backend = find_backend(name);
         if (!backend.ok()) return backend.error();
+        if (Status s = probe_backend(**backend, flags.timeout_s); !s.ok()) return s.error();
         found.backend_ = *backend;
         return found;
     }

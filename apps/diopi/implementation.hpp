@@ -33,7 +33,7 @@ void add_library_options(CLI::App& command, LibraryFlags& flags);
 class Implementation {
  public:
     /// A library is tried once in a process of its own (run/library_probe.hpp), and what is odd about it told on
-    /// standard error. Any name but a path is that of a linked backend.
+    /// standard error. Any name but a path is that of a linked backend, whose device must be there.
     [[nodiscard]] static Result<Implementation> find(const std::string& name, const LibraryFlags& flags);
 
     [[nodiscard]] const Backend& operator*() const { return *backend_; }

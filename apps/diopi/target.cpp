@@ -53,7 +53,7 @@ Status Target::find_backend(const std::string& impl, const TargetFlags& flags, c
             return bad_input("--sim-config and --wait describe the device of --impl sim");
         }
         auto found = CheckedBackend::find(impl, library);
-        if (!found.ok() && !is_library_path(impl)) {
+        if (!found.ok() && !is_library_path(impl) && !find_backend(impl).ok()) {
             return Error{found.error().code, found.error().message + ", and sim"};
         }
         if (!found.ok()) return found.error();

@@ -29,12 +29,17 @@ class Plugin {
 class Backend {
  public:
     using LastError = const char* (*)();
+    using Probe = Status (*)();
 
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
     /// Of a library whose table holds any address for what it implements until it is open.
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Plugin& plugin)
         : name_(name), device_(&device), table_(table), plugin_(&plugin) {}
+
+    /// Of a device that may be missing. `probe` may start the device, so it is called in a worker.
+    Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Probe probe)
+        : name_(name), device_(&device), table_(table), probe_(probe) {}
 
     /// The same functions on another device: one that decorates this one's.
     [[nodiscard]] Backend on(Device& device) const {
@@ -49,6 +54,8 @@ class Backend {
     [[nodiscard]] bool implements(const Row& row) const { return function(row) != nullptr; }
     /// The library behind it, to be opened before a function is called; null for one that is linked in.
     [[nodiscard]] Plugin* plugin() const { return plugin_; }
+    /// Says why the backend cannot run here; null where it always can.
+    [[nodiscard]] Probe probe() const { return probe_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
     /// What the library says about its last failure, with the code's name.
@@ -59,6 +66,7 @@ class Backend {
     Device* device_;
     std::span<const AnyFunction> table_;
     LastError last_error_ = nullptr;
+    Probe probe_ = nullptr;
     Plugin* plugin_ = nullptr;
 };
 

@@ -3,7 +3,9 @@
 
 #include "backend/backend.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cuda/operators.hpp"
 #include "kernels/reference/operators.hpp"
+#include "runtime/cuda_device.hpp"
 
 namespace diopi {
 
@@ -21,6 +23,12 @@ const AnyFunction kCpuTable[] = {
 #undef DIOPI_ROW
 };
 
+const AnyFunction kCudaTable[] = {
+#define DIOPI_ROW(function, ...) reinterpret_cast<AnyFunction>(&cuda::function),
+#include "schema/all.inc"
+#undef DIOPI_ROW
+};
+
 }  // namespace
 
 const Backend& reference_backend() {
@@ -30,7 +38,8 @@ const Backend& reference_backend() {
 
 std::span<const Backend* const> backends() {
     static const Backend cpu_backend("cpu", cpu_device(), kCpuTable);
-    static const std::array<const Backend*, 2> all = {&cpu_backend, &reference_backend()};
+    static const Backend cuda_backend("cuda", cuda_device(), kCudaTable, probe_cuda);
+    static const std::array<const Backend*, 3> all = {&cpu_backend, &cuda_backend, &reference_backend()};
     return all;
 }
 

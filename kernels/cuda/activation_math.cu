@@ -1,0 +1,155 @@
+/// sigmoid, tanh, silu, gelu and their gradients.
+#include <string>
+
+#include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/unary.cuh"
+
+namespace diopi::cuda {
+
+namespace {
+
+constexpr double kSqrtHalf = 0.70710678118654752;
+constexpr double kSqrtHalfRest = -4.833646656726457e-17;  // of the root of 1/2, behind the digits of a double
+constexpr double kTwoBySqrtPi = 1.1283791670955126;
+constexpr double kSqrtTwoByPi = 0.79788456080286536;
+constexpr double kCubic = 0.044715;
+
+/// In double also for float: where exp(-x) is large, its argument's rounding would show.
+__device__ double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
+
+template <class C>
+struct Sigmoid {
+    __device__ C operator()(C x) const { return static_cast<C>(sigmoid_of(x)); }
+};
+template <class C>
+struct SigmoidSlope {
+    __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * y); }
+};
+
+template <class C>
+struct Tanh {
+    __device__ C operator()(C x) const { return tanh(x); }
+};
+template <class C>
+struct TanhSlope {
+    __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * (C(1) + y)); }
+};
+
+template <class C>
+struct Silu {
+    __device__ C operator()(C x) const { return static_cast<C>(double{x} / (1 + exp(-double{x}))); }
+};
+template <class C>
+struct SiluSlope {
+    __device__ C operator()(C g, C x) const {
+        const double s = sigmoid_of(x);
+        return static_cast<C>(g * (s * (1 + x * (1 - s))));
+    }
+};
+
+/// The normal distribution up to x; by erfc, for 1 + erf has no digits left where x is far below 0. For float64 what
+/// the rounding of the argument took is given back: the tail magnifies it by the argument's square.
+template <class C>
+__device__ double normal_up_to(double x) {
+    const double argument = x * -kSqrtHalf, tail = erfc(argument);
+    if constexpr (std::is_same_v<C, float>) return tail / 2;
+    const double taken = fma(x, -kSqrtHalf, -argument) - x * kSqrtHalfRest;
+    const double slope = isfinite(x) ? -kTwoBySqrtPi * exp(-argument * argument) * taken : 0;
+    return (tail + slope) / 2;
+}
+
+template <class C>
+struct Gelu {
+    __device__ C operator()(C x) const { return static_cast<C>(double{x} * normal_up_to<C>(x)); }
+};
+template <class C>
+struct GeluSlope {
+    __device__ C operator()(C g, C x) const {
+        const double wide = x, density = kSqrtTwoByPi / 2 * exp(wide * wide * -0.5);
+        return static_cast<C>(g * (normal_up_to<C>(wide) + wide * density));
+    }
+};
+
+/// x sigmoid(2 u), u the argument of tanh in the approximation.
+template <class C>
+struct GeluTanh {
+    __device__ C operator()(C x) const {
+        const double wide = x, u = kSqrtTwoByPi * wide * (1 + kCubic * (wide * wide));
+        return static_cast<C>(wide / (1 + exp(-2 * u)));
+    }
+};
+/// s + 2 x s (1 - s) u', s = sigmoid(2 u).
+template <class C>
+struct GeluTanhSlope {
+    __device__ C operator()(C g, C x) const {
+        const double wide = x, square = wide * wide;
+        const double s = sigmoid_of(2 * kSqrtTwoByPi * wide * (1 + kCubic * square));
+        const double slope = kSqrtTwoByPi * (1 + 3 * kCubic * square);
+        return static_cast<C>(g * (s + 2 * wide * (s * (1 - s)) * slope));
+    }
+};
+
+enum class Form { kExact, kTanh, kUnknown };
+
+Form form_of(const char* approximate) {
+    const std::string_view word = approximate == nullptr ? "none" : approximate;
+    return word == "none" ? Form::kExact : word == "tanh" ? Form::kTanh : Form::kUnknown;
+}
+
+diopiError_t refuse_form(std::string_view op, const char* approximate) {
+    return fail(diopiErrorOccurred,
+                std::string(op) + ": approximate is '" + approximate + "', wanted 'none' or 'tanh'");
+}
+
+}  // namespace
+
+diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map_unary<Sigmoid>(ctx, "diopiSigmoid", out, input);
+}
+diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return map_unary<Sigmoid>(ctx, "diopiSigmoidInp", input, input);
+}
+diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient<SigmoidSlope>(ctx, "diopiSigmoidBackward", grad_input, grad_output, output);
+}
+
+diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map_unary<Tanh>(ctx, "diopiTanh", out, input);
+}
+diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return map_unary<Tanh>(ctx, "diopiTanhInp", input, input);
+}
+diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
+}
+
+diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map_unary<Silu>(ctx, "diopiSilu", out, input);
+}
+diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return map_unary<Silu>(ctx, "diopiSiluInp", input, input);
+}
+diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
+    return map_gradient<SiluSlope>(ctx, "diopiSiluBackward", grad_input, grad_output, input);
+}
+
+diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       const char* approximate) {
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form("diopiGelu", approximate);
+    return (form == Form::kTanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, "diopiGelu", out, input);
+}
+diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               const char* approximate) {
+    constexpr std::string_view kOp = "diopiGeluBackward";
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form(kOp, approximate);
+    const auto run = form == Form::kTanh ? map_gradient<GeluTanhSlope> : map_gradient<GeluSlope>;
+    return run(ctx, kOp, grad_input, grad_output, input);
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,182 @@
+#include "kernels/cuda/nest.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <vector>
+
+#include "core/tensor.hpp"
+#include "kernels/cuda/launch.hpp"
+#include "runtime/context.hpp"
+
+namespace diopi::cuda {
+namespace {
+
+/// A view that needs no memory: its data is an address that nothing is read from.
+struct Layout {
+    Shape shape, strides;
+    std::byte* data = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
+
+    [[nodiscard]] View view() const { return {data, Dtype::float32, shape, strides, diopi::numel(shape)}; }
+};
+
+Layout contiguous(Shape shape) {
+    Layout layout{std::move(shape), {}};
+    layout.strides = contiguous_strides(layout.shape);
+    return layout;
+}
+
+template <class Index, size_t kCount>
+void expect_places(const std::array<View, kCount>& views) {
+    const Nest nest = make_nest(views);
+    const auto walk = walk_of<Index, static_cast<int>(kCount)>(nest);
+    // Each element of the output once, with the inputs' elements at the same index.
+    std::vector<std::array<int64_t, kCount>> wanted, found;
+    const ShapeView shape = views[0].shape;
+    Shape index(shape.size(), 0);
+    for (int64_t n = 0; n < views[0].numel; ++n) {
+        int64_t rest = n;
+        for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) index[d] = rest % shape[d];
+        auto& places = wanted.emplace_back();
+        for (size_t k = 0; k < kCount; ++k) {
+            const size_t missing = shape.size() - views[k].shape.size();
+            for (size_t d = missing; d < shape.size(); ++d) {
+                if (views[k].shape[d - missing] != 1) places[k] += index[d] * views[k].strides[d - missing];
+            }
+        }
+        Index at[kCount];
+        walk.find(static_cast<Index>(n), at);
+        auto& computed = found.emplace_back();
+        for (size_t k = 0; k < kCount; ++k) computed[k] = at[k];
+    }
+    std::ranges::sort(wanted);
+    std::ranges::sort(found);
+    CHECK(wanted == found);
+}
+
+template <size_t kCount>
+void expect_places_in_both(const std::array<View, kCount>& views) {
+    expect_places<int32_t>(views);
+    expect_places<int64_t>(views);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: a fast size divides as a division does") {
+    std::mt19937 random(1);
+    std::vector<int32_t> sizes = {1, 2, 3, 5, 7, 64, 641, 1000, 65535, 65536, 65537, (1 << 30) - 1, 1 << 30, INT32_MAX};
+    for (int i = 0; i < 200; ++i) sizes.push_back(static_cast<int32_t>(random() >> (1 + random() % 31)) | 1);
+    for (const int32_t size : sizes) {
+        const FastSize fast = FastSize::of(size);
+        std::vector<int32_t> numbers = {0, 1, size - 1, size, INT32_MAX - 1, INT32_MAX};
+        for (int64_t multiple = size; multiple < INT32_MAX; multiple = multiple * 3 + size) {
+            const auto whole = static_cast<int32_t>(multiple / size * size);
+            numbers.insert(numbers.end(), {whole - 1, whole, whole + 1});
+        }
+        for (int i = 0; i < 50; ++i) numbers.push_back(static_cast<int32_t>(random() >> 1));
+        INFO(size);
+        CHECK(fast.value() == size);
+        CHECK(std::ranges::all_of(numbers, [&](int32_t n) { return fast.quotient(n) == n / size; }));
+    }
+}
+
+TEST_CASE("cuda: contiguous operands of one shape are one run") {
+    const Layout layout = contiguous({2, 1, 3, 4});
+    const Nest nest = make_nest(std::array{layout.view(), layout.view(), layout.view()});
+    CHECK(nest.rank == 1);
+    CHECK(nest.sizes[0] == 24);
+    CHECK(nest.is_run());
+    CHECK(nest.fits_32_bits());
+}
+
+TEST_CASE("cuda: operands permuted alike are one run, others are not") {
+    const Layout permuted{{3, 4}, {1, 3}};
+    CHECK(make_nest(std::array{permuted.view(), permuted.view()}).is_run());
+    const Layout plain = contiguous({3, 4});
+    CHECK_FALSE(make_nest(std::array{plain.view(), permuted.view()}).is_run());
+    const Layout gaps{{3, 4}, {8, 1}};
+    CHECK_FALSE(make_nest(std::array{gaps.view(), plain.view()}).is_run());
+    const Layout every_other{{5}, {2}};
+    CHECK_FALSE(make_nest(std::array{every_other.view(), every_other.view()}).is_run());
+    CHECK_FALSE(make_nest(std::array{contiguous({5}).view(), every_other.view()}).is_run());
+}
+
+TEST_CASE("cuda: an input of one element repeats in a run; a row or column does not") {
+    const Layout out = contiguous({3, 4});
+    for (const Layout& one : {contiguous({}), contiguous({1}), contiguous({1, 1})}) {
+        const Nest nest = make_nest(std::array{out.view(), out.view(), one.view()});
+        CHECK(nest.is_run());
+        CHECK(nest.strides[2][0] == 0);
+    }
+    CHECK_FALSE(make_nest(std::array{out.view(), out.view(), contiguous({4}).view()}).is_run());
+    CHECK_FALSE(make_nest(std::array{out.view(), out.view(), contiguous({3, 1}).view()}).is_run());
+}
+
+TEST_CASE("cuda: a 0-dim output is a run of one element") {
+    const Layout scalar = contiguous({});
+    const Nest nest = make_nest(std::array{scalar.view(), scalar.view()});
+    CHECK(nest.rank == 1);
+    CHECK(nest.sizes[0] == 1);
+    CHECK(nest.is_run());
+    expect_places_in_both(std::array{scalar.view(), scalar.view()});
+}
+
+TEST_CASE("cuda: a walk visits every element once, with the operands side by side") {
+    const Layout out = contiguous({2, 3, 4, 5});
+    const Layout permuted{{2, 3, 4, 5}, {1, 2, 6, 24}};
+    const Layout backwards{{2, 3, 4, 5}, {60, -20, 5, -1}};
+    const Layout row = contiguous({5}), column = contiguous({3, 1, 1}), one = contiguous({1});
+    expect_places_in_both(std::array{out.view(), permuted.view(), row.view()});
+    expect_places_in_both(std::array{permuted.view(), out.view(), column.view(), one.view()});
+    expect_places_in_both(std::array{out.view(), backwards.view()});
+    expect_places_in_both(std::array{backwards.view(), column.view(), row.view()});
+}
+
+TEST_CASE("cuda: what does not fit 32 bits is known, by elements and by places") {
+    const int64_t most = INT32_MAX;
+    CHECK(make_nest(std::array{contiguous({most}).view()}).fits_32_bits());
+    CHECK_FALSE(make_nest(std::array{contiguous({most + 1}).view()}).fits_32_bits());
+    const Layout narrow = contiguous({2, 2}), wide{{2, 2}, {most - 1, 1}}, wider{{2, 2}, {most, 1}};
+    CHECK(make_nest(std::array{narrow.view(), wide.view()}).fits_32_bits());
+    CHECK_FALSE(make_nest(std::array{narrow.view(), wider.view()}).fits_32_bits());
+    const Layout backwards{{2, 2}, {-most, -1}};
+    CHECK_FALSE(make_nest(std::array{narrow.view(), backwards.view()}).fits_32_bits());
+}
+
+TEST_CASE("cuda: operands that no kernel could take are refused") {
+    const Layout out = contiguous({3, 4}), repeated{{3, 4}, {0, 1}};
+    CHECK(check_views("op", out.view(), std::array{out.view(), contiguous({4}).view()}) == diopiSuccess);
+    CHECK(check_views("op", repeated.view(), {}) == diopiErrorOccurred);
+    CHECK_THAT(last_error(), Catch::Contains("one memory location for each element"));
+    CHECK(check_views("op", out.view(), std::array{contiguous({3}).view()}) == diopiErrorOccurred);
+    CHECK_THAT(last_error(), Catch::Contains("broadcasts to the output's (3, 4)"));
+    CHECK(check_views("op", out.view(), std::array{contiguous({2, 3, 4}).view()}) == diopiErrorOccurred);
+    CHECK(check_views("op", contiguous(Shape(17, 1)).view(), {}) == diopiErrorOccurred);
+}
+
+TEST_CASE("cuda: an input that shares memory with the output is in the way unless it is the same view") {
+    const Layout out = contiguous({4});
+    Layout shifted = out;
+    shifted.data += 4;
+    Layout behind = out;
+    behind.data += 16;
+    const Layout backwards{{4}, {-1}, out.data + 12};
+    CHECK_FALSE(is_in_the_way(out.view(), out.view()));
+    CHECK(is_in_the_way(out.view(), shifted.view()));
+    CHECK(is_in_the_way(out.view(), backwards.view()));
+    CHECK_FALSE(is_in_the_way(out.view(), behind.view()));
+    CHECK_FALSE(is_in_the_way(out.view(), number_view(Dtype::float32)));
+    const Layout first{{1}, {1}, out.data};
+    CHECK(is_in_the_way(out.view(), first.view()));
+}
+
+TEST_CASE("cuda: a launch covers its items with whole blocks, and loops beyond the most") {
+    CHECK(launch_for(1, 4).blocks == 1);
+    CHECK(launch_for(kThreads * 4, 4).blocks == 1);
+    CHECK(launch_for(kThreads * 4 + 1, 4).blocks == 2);
+    CHECK(launch_for(kThreads * kMostBlocks, 1).blocks == kMostBlocks);
+    CHECK(launch_for(int64_t{1} << 40, 1).blocks == kMostBlocks);
+    CHECK(launch_for(INT64_MAX, 8).blocks == kMostBlocks);
+    CHECK(launch_for(5, 1).threads == kThreads);
+}
+
+}  // namespace diopi::cuda

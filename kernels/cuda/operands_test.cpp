@@ -1,0 +1,79 @@
+#include "kernels/cuda/operands.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/context.hpp"
+
+namespace diopi::cuda {
+namespace {
+
+TensorPtr tensor(Shape shape, Dtype dtype) {
+    auto made = make_tensor(cpu_device(), {std::move(shape), dtype, {}});
+    REQUIRE(made.ok());
+    return *made;
+}
+
+diopiScalar_t whole(int64_t value) {
+    diopiScalar_t scalar{};
+    scalar.stype = diopi_dtype_int64;
+    scalar.ival = value;
+    return scalar;
+}
+
+diopiScalar_t real(double value) {
+    diopiScalar_t scalar{};
+    scalar.stype = diopi_dtype_float64;
+    scalar.fval = value;
+    return scalar;
+}
+
+Dtype with_real_number(Dtype dtype) {
+    const TensorPtr x = tensor({2}, dtype);
+    const diopiScalar_t number = real(1.5);
+    return with_number(x.get(), x.get(), &number).result;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: a 0-dim tensor and a number decide only by a higher category") {
+    const TensorPtr half = tensor({2}, Dtype::float16), zero_dim = tensor({}, Dtype::float64);
+    const TensorPtr integers = tensor({2}, Dtype::int8), wide = tensor({2}, Dtype::int64);
+    CHECK(with_tensor(half.get(), half.get(), zero_dim.get()).result == Dtype::float16);
+    CHECK(with_tensor(half.get(), integers.get(), zero_dim.get()).result == Dtype::float64);
+    CHECK(with_tensor(half.get(), integers.get(), wide.get()).result == Dtype::int64);
+    CHECK(with_real_number(Dtype::float16) == Dtype::float16);
+    CHECK(with_real_number(Dtype::int64) == Dtype::float32);
+}
+
+TEST_CASE("cuda: an output that cannot hold the result is refused") {
+    const TensorPtr out = tensor({2}, Dtype::int32), x = tensor({2}, Dtype::float32);
+    CHECK(check_operands("diopiAdd", with_tensor(out.get(), x.get(), x.get())) == diopiDtypeNotSupported);
+    CHECK_THAT(last_error(), Catch::Contains("diopiAdd: out is int32"));
+    CHECK(check_operands("diopiAdd", with_tensor(x.get(), out.get(), out.get())) == diopiSuccess);
+}
+
+TEST_CASE("cuda: shapes that do not fit are refused") {
+    const TensorPtr x = tensor({2, 3}, Dtype::float32), row = tensor({3}, Dtype::float32);
+    const TensorPtr other = tensor({2}, Dtype::float32);
+    CHECK(check_operands("diopiAdd", with_tensor(x.get(), x.get(), row.get())) == diopiSuccess);
+    CHECK(check_operands("diopiAdd", with_tensor(x.get(), x.get(), other.get())) == diopiErrorOccurred);
+    CHECK_THAT(last_error(), Catch::Contains("broadcasts with input's (2, 3)"));
+    CHECK(check_operands("diopiAdd", with_tensor(row.get(), x.get(), row.get())) == diopiErrorOccurred);
+    CHECK_THAT(last_error(), Catch::Contains("out has shape (3,), wanted (2, 3)"));
+}
+
+TEST_CASE("cuda: complex operands are refused") {
+    const TensorPtr x = tensor({2}, Dtype::complex64), y = tensor({2}, Dtype::float32);
+    CHECK(check_operands("diopiAdd", with_tensor(x.get(), x.get(), y.get())) == diopiDtypeNotSupported);
+    CHECK(check_operands("diopiAdd", with_tensor(x.get(), y.get(), y.get())) == diopiDtypeNotSupported);
+    CHECK(check_unary("diopiRelu", view(x.get()), view(x.get()), true) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("cuda: a number becomes an element of the compute type") {
+    CHECK(number<float>(real(0.1)) == 0.1f);
+    CHECK(number<int64_t>(real(-2.7)) == -2);
+    CHECK(number<uint64_t>(whole(-1)) == UINT64_MAX);
+    CHECK(number<double>(whole(3)) == 3.0);
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,61 @@
+"""The cuda backend where it cannot run: one line that says why, while everything else works."""
+import contextlib
+import ctypes
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from program import BINARY, ProgramTest
+
+WITH_CUDA = [
+    ["test", "--impl", "cuda", "--fname", "relu"],
+    ["test", "--suite", "runtime", "--impl", "cuda"],
+    ["profile", "--impl", "cuda", "--fname", "relu"],
+    ["compare", "--impl", "cpu", "--against", "cuda", "--fname", "relu"],
+    ["fallback-sim", "--impl", "cuda", "--model", "resnet18"],
+    ["fallback-sim", "--to", "cuda", "--model", "resnet18", "--ops", "relu"],
+]
+STUB = pathlib.Path("/usr/local/cuda/lib64/stubs/libcuda.so")
+
+
+class CudaTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        with contextlib.suppress(OSError):  # asked of the loader, not of the program, which might err
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("there is an NVIDIA driver here")
+        probe = self.diopi("test", "--impl", "cuda", "--fname", "relu")
+        self.is_built = "not in this build" not in probe.err
+
+    def test_says_why_it_cannot_run_in_one_line(self):
+        for command in WITH_CUDA:
+            with self.subTest(command=command):
+                run = self.expect(2, *command, err="diopi: error: cuda cannot run here: ")
+                self.assertEqual(run.out, "")
+                self.assertEqual(run.err.count("\n"), 1, str(run))
+                self.assertIn("use --impl cpu", run.err)
+                self.assertNotIn("and sim", run.err)
+
+    def test_other_backends_run_on_such_a_machine(self):
+        self.expect(0, "test", "--impl", "cpu", "--fname", "relu")
+
+    def test_the_program_needs_no_library_of_cuda_to_start(self):
+        needed = subprocess.run(["readelf", "-d", BINARY], capture_output=True, text=True, check=True).stdout
+        libraries = [line for line in needed.splitlines() if "NEEDED" in line]
+        self.assertTrue(libraries)
+        for name in ("libcuda", "libcudart", "libcublas", "libcudnn", "libnvrtc", "libcupti"):
+            self.assertFalse([line for line in libraries if name in line])
+
+    def test_a_driver_that_is_none_is_told_from_a_missing_one(self):
+        if not self.is_built or not STUB.exists():
+            self.skipTest("needs a build with CUDA, and the toolkit's stand-in for the driver")
+        shutil.copy(STUB, self.folder / "libcuda.so.1")
+        run = self.expect(2, "test", "--impl", "cuda", "--fname", "relu", err="cuda cannot run here: ",
+                          env={"LD_LIBRARY_PATH": str(self.folder)})
+        self.assertNotIn("there is no NVIDIA driver", run.err)
+        self.assertIn("nvidia-smi", run.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
