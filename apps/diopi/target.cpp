@@ -41,13 +41,13 @@ void tell_adapted(const AdaptedFunctions& functions) {
 
 Result<Target> Target::find(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library) {
     Target target;
-    if (Status s = target.find_backend(impl, flags, library); !s.ok()) return s.error();
+    if (Status s = target.open_backend(impl, flags, library); !s.ok()) return s.error();
     if (flags.adaptor.empty()) return target;
     if (Status s = target.make_adaptor(flags.adaptor); !s.ok()) return s.error();
     return target;
 }
 
-Status Target::find_backend(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library) {
+Status Target::open_backend(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library) {
     if (impl != "sim") {
         if (!flags.sim_config.empty() || flags.waits) {
             return bad_input("--sim-config and --wait describe the device of --impl sim");

@@ -47,7 +47,7 @@ class Target {
     [[nodiscard]] AdaptedFunctions adapted() const;
 
  private:
-    Status find_backend(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library);
+    Status open_backend(const std::string& impl, const TargetFlags& flags, const LibraryFlags& library);
     Status make_adaptor(const std::string& config);
 
     std::unique_ptr<SimBackend> sim_;
