@@ -100,7 +100,7 @@ TEST_CASE("cuda: operands permuted alike are one run, others are not") {
     CHECK_FALSE(make_nest(std::array{contiguous({5}).view(), every_other.view()}).is_run());
 }
 
-TEST_CASE("cuda: an input of one element repeats in a run; a row or column does not") {
+TEST_CASE("cuda: an input of one element repeats in a run, a row or column does not") {
     const Layout out = contiguous({3, 4});
     for (const Layout& one : {contiguous({}), contiguous({1}), contiguous({1, 1})}) {
         const Nest nest = make_nest(std::array{out.view(), out.view(), one.view()});

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <random>
 
 #include "run/last_words.hpp"
@@ -108,10 +107,8 @@ bool wants_passes(const ProfiledCall& call, const Profile& profile, const Profil
     if (profile.has_device_time || call.runs.empty() || is_expensive(call, profile.quietest, false, options)) {
         return false;
     }
-    std::map<int64_t, size_t> quiet;
-    for (const TimedRun& run : call.runs) quiet[run.pass] += run.crowding <= kCrowded * profile.quietest ? 1 : 0;
-    const auto enough = std::ranges::count_if(quiet, [](const auto& pass) { return pass.second >= kLeastQuiet; });
-    return static_cast<double>(enough) < kQuietPasses * options.passes;
+    const size_t quiet = quiet_passes(call, false, kCrowded * profile.quietest).size();
+    return static_cast<double>(quiet) < kQuietPasses * options.passes;
 }
 
 ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, double quietest)

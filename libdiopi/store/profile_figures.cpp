@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace diopi {
@@ -9,6 +10,9 @@ namespace diopi {
 namespace {
 
 bool is_crowded(const TimedRun& run) { return run.crowding > kCrowded; }
+
+/// A pass with crowded moments needs so many samples of quiet ones to count.
+constexpr size_t kLeastQuiet = 5;
 
 /// Where fewer of the passes had quiet moments, these are no fair sample of the call.
 constexpr double kQuietShare = 0.25;
@@ -32,10 +36,10 @@ Summary summary_of(const ProfiledCall& call, bool has_device_time) {
     return summary;
 }
 
-Passes passes_of(const ProfiledCall& call, bool has_device_time) {
+Passes quiet_passes(const ProfiledCall& call, bool has_device_time, double limit) {
     std::map<int64_t, PassSamples> all;
     for (const TimedRun& run : call.runs) {
-        if (is_crowded(run)) {
+        if (run.crowding > limit) {
             all[run.pass].was_crowded = true;
         } else {
             all[run.pass].quiet.push_back(seconds_of(run, has_device_time));
@@ -45,6 +49,13 @@ Passes passes_of(const ProfiledCall& call, bool has_device_time) {
     for (auto& [number, pass] : all) {
         if (!pass.was_crowded || pass.quiet.size() >= kLeastQuiet) passes.push_back(std::move(pass.quiet));
     }
+    return passes;
+}
+
+Passes passes_of(const ProfiledCall& call, bool has_device_time) {
+    std::set<int64_t> all;
+    for (const TimedRun& run : call.runs) all.insert(run.pass);
+    Passes passes = quiet_passes(call, has_device_time, kCrowded);
     if (static_cast<double>(passes.size()) < kQuietShare * static_cast<double>(all.size())) passes.clear();
     return passes;
 }

@@ -17,11 +17,10 @@ inline constexpr double kCrowded = 1.08;
 /// Order statistics of a call's samples, in seconds of the time that counts. Those of crowded moments are discarded,
 /// unless there are no others.
 [[nodiscard]] Summary summary_of(const ProfiledCall& call, bool has_device_time);
-/// A pass with crowded moments needs so many samples of quiet ones to count.
-inline constexpr size_t kLeastQuiet = 5;
-
-/// The samples that were not taken in crowded moments, by the passes in which they were taken, in their order. None
-/// where few of the passes had quiet moments.
+/// The samples of quiet moments, TimedRun::crowding up to `limit`, by the passes in which they were taken. A pass that
+/// was crowded but for a few samples is left out.
+[[nodiscard]] Passes quiet_passes(const ProfiledCall& call, bool has_device_time, double limit);
+/// The same of a profile that is done; none where few of its passes had quiet moments.
 [[nodiscard]] Passes passes_of(const ProfiledCall& call, bool has_device_time);
 
 /// Of two measurements of one device, the better figure each.
