@@ -309,6 +309,7 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
         made.noise = std::hypot(made.noise * common.factor, common.centre, options.drift_noise);
+        made.noise = std::hypot(made.noise, pairs[i].doubt);
         const int freedom = located[i] ? located[i]->freedom() + (pools ? kPooledFreedom : 0) : 0;
         if (freedom > 0) {
             settle(made, freedom);

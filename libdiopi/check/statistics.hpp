@@ -71,6 +71,7 @@ enum class SpeedVerdict { kSame, kFaster, kSlower, kAmbiguous };
 
 struct SpeedPair {
     Passes base, now;
+    double doubt = 0;  ///< standard deviation of the ratio's logarithm by what the samples do not show
 };
 
 struct SpeedOptions {

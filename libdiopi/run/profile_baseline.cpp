@@ -16,6 +16,8 @@ namespace {
 /// A pace that has changed says how arithmetic has changed; memory need not have followed. So much of the change counts
 /// as doubt.
 constexpr double kDoubt = 0.5;
+/// Crowded cores make a call up to 1.9 times as long: so much doubt about the logarithm of its time.
+constexpr double kCrowdedDoubt = 0.25;
 
 std::string identity(const ProfiledCall& call) {
     return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", call.function, call.name, call.case_id, call.number, call.phase,
@@ -48,6 +50,12 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
     const bool looked = base.quietest > 0 && now.quietest > 0;
     const double hidden = looked ? std::log(now.quietest / base.quietest / options.drift) : 0;
     options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), doubt, hidden);
+}
+
+SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
+    JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
+    const double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    return {std::move(before.passes), std::move(after.passes), doubt};
 }
 
 void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {
@@ -88,7 +96,7 @@ Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& n
             ++comparison.unknown;
             continue;
         }
-        pairs.push_back({passes_of(*found->second, now.has_device_time), passes_of(*call, now.has_device_time)});
+        pairs.push_back(pair_of(*found->second, *call, now.has_device_time));
         compared.push_back(call);
     }
     for (const auto& [id, call] : old_calls) comparison.gone += new_calls.contains(id) ? 0 : 1;

@@ -73,7 +73,7 @@ double cpu_seconds(clockid_t clock) {
 
 /// Whether a call makes other threads of this process work.
 Result<bool> works_in_parallel(const Chain& chain, Call& call, Context& context) {
-    constexpr double kLeastShare = 0.1, kClocks = 5e-6;  // the second: what reading two clocks may differ by
+    constexpr double kLeastShare = 0.1, kClocks = 20e-6;  // the second: of what ends and of two clocks
     double all = 0, own = 0;
     // The first call prepares what later ones find.
     for (int i = 0; i < 2; ++i) {

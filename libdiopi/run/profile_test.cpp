@@ -80,12 +80,12 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
     return diopiSuccess;
 }
 
-/// Half a millisecond of work for each thread.
+/// Three milliseconds of work for each thread.
 diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                              diopiConstTensorHandle_t, const diopiScalar_t*) {
 #pragma omp parallel
     {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(500);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
         while (std::chrono::steady_clock::now() < end) {
         }
     }
@@ -132,7 +132,7 @@ TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
     options.passes = 6;
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    const Passes passes = passes_of(profile->calls[0], false);
+    const Passes passes = passes_of(profile->calls[0], false).passes;
     REQUIRE(passes.size() == 6);
     for (size_t i = 0; i < passes.size(); ++i) CHECK((median(passes[i]) > 9e-3) == (i % 2 == 1));
     CHECK(*g_processes == 6);
@@ -158,6 +158,8 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     ProfileOptions options = quick();
     options.backend = &machine.backend();
     options.passes = 6;
+    options.timing.max_seconds = 0.4;
+    options.timing.max_warmup_seconds = 0.001;
     options.probe = CrowdedMachine::probe;
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
@@ -165,18 +167,18 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     const ProfiledCall& call = profile->calls[0];
     // Every other process: five of six passes are wanted quiet.
     CHECK(profile->pace.size() == 9);
-    CHECK(passes_of(call, false).size() == 5);
+    CHECK(passes_of(call, false).passes.size() == 5);
     for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
     const Summary summary = summary_of(call, false);
     CHECK(summary.median < 5e-3);
     CHECK(summary.discarded >= std::ranges::count_if(call.runs, [](const auto& run) { return run.crowding > 1.4; }));
-    // A pass waits 100 ms for a quiet moment, in samples of 10 ms.
+    // A pass waits 200 ms for a quiet moment, in samples of 10 ms.
     const int64_t crowded = std::ranges::count(call.runs, 1, &TimedRun::pass);
     CHECK(crowded >= 3);
-    CHECK(crowded <= 10);
+    CHECK(crowded <= 20);
 }
 
-TEST_CASE("where hardly a pass was quiet there is no verdict") {
+TEST_CASE("where hardly a pass was quiet there is no verdict but about large changes") {
     Profile base;
     base.calls = {timed("add", 1e-3, 20)};
     Profile now = base;
@@ -184,12 +186,19 @@ TEST_CASE("where hardly a pass was quiet there is no verdict") {
         run.cpu *= 1.3;
         run.crowding = run.pass < 4 ? 1 : 1.5;
     }
-    CHECK(passes_of(now.calls[0], false).empty());
+    CHECK(passes_of(now.calls[0], false).is_crowded);
+    CHECK(passes_of(now.calls[0], false).passes.size() == 20);
     auto comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->ambiguous == 1);
+    // More than crowded cores do to a call is a change.
+    for (TimedRun& run : now.calls[0].runs) run.cpu *= 3;
+    comparison = compare_profiles(base, now);
+    REQUIRE(comparison.ok());
+    CHECK(comparison->slower == 1);
+    for (TimedRun& run : now.calls[0].runs) run.cpu /= 3;
     for (TimedRun& run : now.calls[0].runs) run.crowding = run.pass < 8 ? 1 : 1.5;
-    CHECK(passes_of(now.calls[0], false).size() == 8);
+    CHECK(passes_of(now.calls[0], false).passes.size() == 8);
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->slower == 1);
@@ -198,7 +207,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict") {
     for (TimedRun& run : now.calls[0].runs) {
         if (run.pass == 0) run.crowding = ++of_pass <= 4 ? 1 : 1.5;
     }
-    CHECK(passes_of(now.calls[0], false).size() == 7);
+    CHECK(passes_of(now.calls[0], false).passes.size() == 7);
 }
 
 TEST_CASE("a machine that is always crowded is measured as it is") {
@@ -239,7 +248,7 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
     CHECK(profile->calls[0].trouble.find("SIGSEGV") != std::string::npos);
     CHECK(profile->calls[0].trouble.find("in inplace (diopiAddInp)") != std::string::npos);
     CHECK(profile->calls[1].runs.empty());
-    CHECK(passes_of(profile->calls[2], false).size() == 20);
+    CHECK(passes_of(profile->calls[2], false).passes.size() == 20);
     CHECK(done == 40);
 }
 
@@ -258,7 +267,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
     CHECK(call.bytes == 3 * 64 * 1024 * 4);
     CHECK(call.allocated == 64 * 1024 * 4);
-    CHECK(passes_of(call, false).size() == 20);
+    CHECK(passes_of(call, false).passes.size() == 20);
     CHECK(summary_of(call, false).median > 0);
     CHECK(profile->calls[1].name == "add_inp");
     CHECK(profile->calls[1].allocated == 0);

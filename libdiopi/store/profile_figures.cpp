@@ -1,8 +1,8 @@
 #include "store/profile_figures.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace diopi {
@@ -52,12 +52,11 @@ Passes quiet_passes(const ProfiledCall& call, bool has_device_time, double limit
     return passes;
 }
 
-Passes passes_of(const ProfiledCall& call, bool has_device_time) {
-    std::set<int64_t> all;
-    for (const TimedRun& run : call.runs) all.insert(run.pass);
-    Passes passes = quiet_passes(call, has_device_time, kCrowded);
-    if (static_cast<double>(passes.size()) < kQuietShare * static_cast<double>(all.size())) passes.clear();
-    return passes;
+JudgedPasses passes_of(const ProfiledCall& call, bool has_device_time) {
+    Passes all = quiet_passes(call, has_device_time, std::numeric_limits<double>::infinity());
+    Passes quiet = quiet_passes(call, has_device_time, kCrowded);
+    const bool is_crowded = static_cast<double>(quiet.size()) < kQuietShare * static_cast<double>(all.size());
+    return {is_crowded ? std::move(all) : std::move(quiet), is_crowded};
 }
 
 Roofs better(Roofs a, const Roofs& b) {

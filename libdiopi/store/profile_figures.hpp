@@ -20,8 +20,13 @@ inline constexpr double kCrowded = 1.08;
 /// The samples of quiet moments, TimedRun::crowding up to `limit`, by the passes in which they were taken. A pass that
 /// was crowded but for a few samples is left out.
 [[nodiscard]] Passes quiet_passes(const ProfiledCall& call, bool has_device_time, double limit);
-/// The same of a profile that is done; none where few of its passes had quiet moments.
-[[nodiscard]] Passes passes_of(const ProfiledCall& call, bool has_device_time);
+
+/// By what a call of a profile that is done is judged.
+struct JudgedPasses {
+    Passes passes;
+    bool is_crowded = false;  ///< hardly one had quiet moments: these are all
+};
+[[nodiscard]] JudgedPasses passes_of(const ProfiledCall& call, bool has_device_time);
 
 /// Of two measurements of one device, the better figure each.
 [[nodiscard]] Roofs better(Roofs a, const Roofs& b);

@@ -118,11 +118,13 @@ class ProfileTest(ProgramTest):
             self.assertEqual(file.attrs["diopi_profile"], 1)
             about = json.loads(bytes(file["profile"][()]))
             seconds, passes = file["samples/cpu"][()], file["samples/pass"][()]
+            crowding = file["samples/crowding"][()]
         self.assertEqual(len(about["calls"]), len(calls))
         for stored, call in zip(about["calls"], calls, strict=True):
             own = slice(stored["first"], stored["first"] + stored["samples"])
             self.assertEqual(stored["samples"], call["samples"] + call["discarded"])
-            self.assertAlmostEqual(seconds[own].min(), call["min_s"])
+            quiet = seconds[own][crowding[own] <= 1.08]
+            self.assertAlmostEqual((quiet if len(quiet) else seconds[own]).min(), call["min_s"])
             self.assertTrue((np.diff(passes[own]) >= 0).all())
 
     def planted(self, folder, factor):
