@@ -21,9 +21,9 @@ namespace {
 /// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// Where a leak is seen beside a driver with threads of its own: calls until these have pieces enough, and calls that
-/// must all be seen in the sum.
-constexpr int kSettlingCalls = 256, kConfirmingCalls = 64;
+/// Where a leak is seen beside a driver with threads of its own: calls until these have pieces enough, and rounds of
+/// calls each of which must keep memory again.
+constexpr int kSettlingCalls = 256, kRoundCalls = 16, kRounds = 6;
 /// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
 /// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
 constexpr int64_t kFewElements = 4096;
@@ -322,13 +322,15 @@ void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResul
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }
     // A driver's threads free late, and each keeps freed pieces to itself: only what goes on growing is kept.
-    const int more = device().is_host() || least <= 0 ? 0 : kSettlingCalls + kConfirmingCalls;
-    int64_t settled = 0;
-    for (int i = 0; i < more; ++i) {
+    const int more = device().is_host() || least <= 0 ? 0 : kSettlingCalls + kRounds * kRoundCalls;
+    int64_t held_before = 0;
+    for (int i = 1; i <= more; ++i) {
         if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);
+        const bool ends_round = i >= kSettlingCalls && (i - kSettlingCalls) % kRoundCalls == 0;
+        if (!ends_round) continue;
         const int64_t held = trial.held_before + bytes_kept(trial);
-        if (i == kSettlingCalls - 1) settled = held;
-        if (i == more - 1 && held - settled < least / 2 * kConfirmingCalls) return;
+        if (i > kSettlingCalls && 2 * (held - held_before) < least * kRoundCalls) return;
+        held_before = held;
     }
     if (least <= 0) return;
     fail_step(result, {FailureKind::kKeepsMemory, "keeps " + std::to_string(least) + " bytes of memory at each call"});
