@@ -31,6 +31,22 @@ std::string repeat_library_options(const LibraryFlags& flags) {
     return text + fmt::format("{}--impl-timeout {:g}", text.empty() ? "" : " ", flags.timeout_s);
 }
 
+namespace {
+
+/// Tells what is odd about the library.
+Status try_out(LibraryBackend& library, const std::string& name, const LibraryFlags& flags) {
+    auto notes = probe_library(library, flags.timeout_s);
+    if (!notes.ok()) return notes.status();
+    for (const MangledSymbol& one : library.symbols().mangled) {
+        notes->push_back(
+            fmt::format("{}: {} has C++ linkage and is not seen (diopi report --audit {})", name, one.signature, name));
+    }
+    for (const std::string& note : *notes) fmt::print(stderr, "diopi: warning: {}\n", note);
+    return {};
+}
+
+}  // namespace
+
 Result<Implementation> Implementation::find(const std::string& name, const LibraryFlags& flags) {
     Implementation found;
     if (!is_library_path(name)) {
@@ -42,22 +58,14 @@ Result<Implementation> Implementation::find(const std::string& name, const Libra
     }
     auto library = LibraryBackend::create(name, flags.runtime);
     if (!library.ok()) return library.error();
-    std::weak_ptr<LibraryBackend>& opened = (*flags.opened)[(*library)->file()];
-    found.library_ = opened.lock();
-    if (found.library_ != nullptr) {
-        found.backend_ = &found.library_->backend();
-        return found;
+    std::weak_ptr<LibraryBackend>& known = (*flags.opened)[(*library)->file()];
+    found.opened_ = known.lock();
+    if (found.opened_ == nullptr) {
+        if (Status s = try_out(**library, name, flags); !s.ok()) return s.error();
+        found.opened_ = std::move(*library);
+        known = found.opened_;
     }
-    auto notes = probe_library(**library, flags.timeout_s);
-    if (!notes.ok()) return notes.error();
-    for (const MangledSymbol& one : (*library)->symbols().mangled) {
-        notes->push_back(
-            fmt::format("{}: {} has C++ linkage and is not seen (diopi report --audit {})", name, one.signature, name));
-    }
-    for (const std::string& note : *notes) fmt::print(stderr, "diopi: warning: {}\n", note);
-    found.library_ = std::move(*library);
-    opened = found.library_;
-    found.backend_ = &found.library_->backend();
+    found.backend_ = &found.opened_->backend();
     return found;
 }
 

@@ -40,7 +40,7 @@ class Implementation {
     [[nodiscard]] const Backend* operator->() const { return backend_; }
 
  private:
-    std::shared_ptr<LibraryBackend> library_;
+    std::shared_ptr<LibraryBackend> opened_;  ///< keeps the backend of a library
     const Backend* backend_ = nullptr;
 };
 

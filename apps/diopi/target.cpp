@@ -89,10 +89,8 @@ AdaptedFunctions Target::adapted() const {
     AdaptedFunctions functions;
     if (tally_ == nullptr) return functions;
     for (const AdaptedFunction& counted : tally_->functions()) {
-        AdaptedCalls& calls = functions[std::string(counted.row->function)];
-        calls = {counted.calls, counted.in.count + counted.out.count, counted.in.by_host + counted.out.by_host,
-                 counted.in.nbytes + counted.out.nbytes, counted.in.seconds + counted.out.seconds};
-        for (const DtypeCast& cast : counted.casts) calls.casts.push_back(to_string({cast}));
+        functions[std::string(counted.row->function)] =
+            to_record(counted.calls, counted.in, counted.out, counted.casts);
     }
     return functions;
 }

@@ -46,6 +46,15 @@ std::string to_string(const std::vector<DtypeCast>& casts) {
     return text;
 }
 
+AdaptedCalls to_record(int64_t calls, const ConversionFigures& in, const ConversionFigures& out,
+                       const std::vector<DtypeCast>& casts) {
+    ConversionFigures both = in;
+    both += out;
+    AdaptedCalls record{calls, both.count, both.by_host, both.nbytes, both.seconds};
+    for (const DtypeCast& cast : casts) record.casts.push_back(to_string({cast}));
+    return record;
+}
+
 Result<AdaptorTally> AdaptorTally::create() {
     const size_t nbytes = rows().size() * sizeof(Counters);
     void* memory = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -7,6 +7,7 @@
 
 #include "intercept/adaptor_rules.hpp"
 #include "intercept/conversion.hpp"
+#include "store/adapted.hpp"
 
 namespace diopi {
 
@@ -28,6 +29,10 @@ struct AdaptedFunction {
     ConversionFigures in, out;
     std::vector<DtypeCast> casts;
 };
+
+/// For records: both directions together.
+[[nodiscard]] AdaptedCalls to_record(int64_t calls, const ConversionFigures& in, const ConversionFigures& out,
+                                     const std::vector<DtypeCast>& casts);
 
 /// Lies in memory that is shared with every process that is forked after create(): what a worker counts its parent
 /// sees, even when the worker dies.

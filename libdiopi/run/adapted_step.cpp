@@ -64,11 +64,7 @@ double earlier_rounding(const Step& step, const OutputSpec& output, const Adapto
 }
 
 AdaptedCalls to_record(const AdaptedCall& call) {
-    if (!call.is_adapted()) return {};
-    AdaptedCalls record{1, call.in.count + call.out.count, call.in.by_host + call.out.by_host,
-                        call.in.nbytes + call.out.nbytes, call.in.seconds + call.out.seconds};
-    for (const DtypeCast& cast : call.casts) record.casts.push_back(to_string({cast}));
-    return record;
+    return call.is_adapted() ? to_record(1, call.in, call.out, call.casts) : AdaptedCalls();
 }
 
 }  // namespace diopi

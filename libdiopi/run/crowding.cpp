@@ -57,7 +57,7 @@ double Crowding::probe(Of of) {
 
 double Crowding::look(Of of) {
     const double look = probe_(of);
-    quietest_ = std::min(quietest_, look);
+    quietest_ = quietest_ > 0 ? std::min(quietest_, look) : look;
     return look;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <limits>
+#include <utility>
 
 namespace diopi {
 
@@ -18,13 +18,13 @@ class Crowding {
     /// Seconds of such a piece of work, some 30 us; of the slowest where all do it at once.
     [[nodiscard]] static double probe(Of of);
 
-    /// The shortest time that the probe is known to take, if any: by this process or by another on the same machine.
-    explicit Crowding(double quietest = std::numeric_limits<double>::infinity(), Probe probe = Crowding::probe)
+    /// `quietest`: the shortest time that the probe is known to take, by another process on the same machine; 0: none.
+    explicit Crowding(double quietest = 0, Probe probe = Crowding::probe)
         : quietest_(quietest), probe_(std::move(probe)) {}
 
     /// What the probe takes now.
     double look(Of of);
-    /// The shortest look, in seconds; infinite before the first.
+    /// The shortest time that is known, in seconds; 0: none.
     [[nodiscard]] double quietest() const { return quietest_; }
     [[nodiscard]] bool is_crowded(double look) const;
 

@@ -212,9 +212,8 @@ class CaseProfiling {
                 return {};
             }
             profile_.has_device_time |= part->has_device_time;
-            if (part->quietest > 0 && (profile_.quietest == 0 || part->quietest < profile_.quietest)) {
-                profile_.quietest = part->quietest;
-            }
+            // The worker knew what was known here.
+            if (part->quietest > 0) profile_.quietest = part->quietest;
             profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
             calls_[index] = std::move(part->calls);
         } else {

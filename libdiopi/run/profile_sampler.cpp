@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "run/last_words.hpp"
@@ -116,11 +115,9 @@ ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, 
       context_(context),
       chain_(*options.backend),
       eviction_(last_level_cache()),
-      crowding_(quietest > 0 ? quietest : std::numeric_limits<double>::infinity(), options.probe) {
+      crowding_(quietest, options.probe) {
     for (Interceptor* tool : options.interceptors) chain_.add(*tool);
 }
-
-double ProfileSampler::quietest() const { return std::isinf(crowding_.quietest()) ? 0 : crowding_.quietest(); }
 
 Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
     auto clock = ProfileClock::start(context_, begin);
@@ -167,9 +164,11 @@ Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
     if (!placed.ok()) return placed.status();
     describe_call(placed->call(), call);
-    auto is_parallel = works_in_parallel(chain_, placed->call(), context_);
-    if (!is_parallel.ok()) return is_parallel.status();
-    call.parallel = *is_parallel;
+    if (looks_at_cores()) {
+        auto is_parallel = works_in_parallel(chain_, placed->call(), context_);
+        if (!is_parallel.ok()) return is_parallel.status();
+        call.parallel = *is_parallel;
+    }
     if (!options_.memory) return {};
     for (const OutputSpec& output : step.outputs) {
         call.allocated += numel(output.spec.shape) * static_cast<int64_t>(size_of(output.spec.dtype));
@@ -199,7 +198,7 @@ Status ProfileSampler::show(const Step& step) {
 
 Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass) {
     TimingOptions timing = options_.timing;
-    if (pass > 0 && is_expensive(call, quietest(), has_device_time(), options_)) return {};
+    if (pass > 0 && is_expensive(call, crowding_.quietest(), has_device_time(), options_)) return {};
     auto sets = place(step, call, pass);
     if (!sets.ok()) return sets.status();
     const int passes = options_.passes;
@@ -208,7 +207,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.wanted_interval *= std::sqrt(passes);
     timing.min_samples = std::max((timing.min_samples + passes - 1) / passes, kLeastPerPass);
     timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
-    timing.crowding = has_device_time() ? nullptr : &crowding_;
+    timing.crowding = looks_at_cores() ? &crowding_ : nullptr;
     timing.cores = call.parallel ? Crowding::Of::kAll : Crowding::Of::kThread;
     if (sets->need_eviction) timing.evict = [this] { eviction_(); };
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);

@@ -30,7 +30,7 @@ class ProfileSampler {
     Status start(std::chrono::steady_clock::time_point begin);
     [[nodiscard]] bool has_device_time() const { return clock_.has_device_time(); }
 
-    [[nodiscard]] double quietest() const;
+    [[nodiscard]] double quietest() const { return crowding_.quietest(); }
 
     /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
@@ -43,6 +43,7 @@ class ProfileSampler {
         bool need_eviction = false;
     };
 
+    [[nodiscard]] bool looks_at_cores() const { return !has_device_time() && !options_.schedule; }
     Result<Sets> place(const Step& step, const ProfiledCall& call, int64_t pass);
     Status describe(const Step& step, ProfiledCall& call);
     Status show(const Step& step);
