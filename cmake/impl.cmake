@@ -1,25 +1,43 @@
 # libdiopi_impl.so: a linked backend as a library for any host of the standard. Only the standard's functions are seen,
 # those of diopirt.h are left to the host, and nothing of this program is needed.
-set(impl_folder ${CMAKE_BINARY_DIR}/impl)
-file(MAKE_DIRECTORY ${impl_folder})
-set(impl_objects ${impl_folder}/objects.txt)
-file(GENERATE OUTPUT ${impl_objects} CONTENT "$<JOIN:$<TARGET_OBJECTS:diopi_cpu>,\n>\n")
-add_custom_command(
-    OUTPUT ${impl_folder}/options.txt ${impl_folder}/visible.map
-    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DBACKEND=cpu -DOBJECTS=${impl_objects}
-            -DOPTIONS=${impl_folder}/options.txt -DSCRIPT=${impl_folder}/visible.map
-            -P ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake
-    DEPENDS $<TARGET_OBJECTS:diopi_cpu> ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake ${impl_objects}
-    COMMAND_EXPAND_LISTS VERBATIM)
-add_custom_target(diopi_impl_symbols DEPENDS ${impl_folder}/options.txt)
-
+#
+# diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...)
 # Of the rest of our code kernels use core alone, and it uses nothing.
-add_library(diopi_impl SHARED kernels/export/host_device.cpp $<TARGET_OBJECTS:diopi_cpu>
-                              $<FILTER:$<TARGET_OBJECTS:diopi_library>,INCLUDE,/libdiopi/core/>)
-add_dependencies(diopi_impl diopi_impl_symbols)
-target_include_directories(diopi_impl PRIVATE libdiopi/include libdiopi)
-target_link_libraries(diopi_impl PRIVATE diopi_flags DNNL::dnnl OpenMP::OpenMP_CXX)
-target_link_options(diopi_impl PRIVATE -Wl,@${impl_folder}/options.txt
-                                       -Wl,--version-script=${impl_folder}/visible.map -Wl,--gc-sections)
-set_target_properties(diopi_impl PROPERTIES LINK_DEPENDS ${impl_folder}/options.txt)
+function(diopi_impl_library target)
+    cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES" ${ARGN})
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
+    file(MAKE_DIRECTORY ${folder})
+    list(TRANSFORM IMPL_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+    file(GENERATE OUTPUT ${folder}/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
+    add_custom_command(
+        OUTPUT ${folder}/options.txt ${folder}/visible.map
+        COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DBACKEND=${IMPL_BACKEND} -DOBJECTS=${folder}/objects.txt
+                -DOPTIONS=${folder}/options.txt -DSCRIPT=${folder}/visible.map
+                -P ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake
+        DEPENDS ${objects} ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake ${folder}/objects.txt
+        COMMAND_EXPAND_LISTS VERBATIM)
+    add_custom_target(${target}_symbols DEPENDS ${folder}/options.txt)
+    add_library(${target} SHARED ${IMPL_SOURCES} ${PROJECT_SOURCE_DIR}/kernels/export/library.cpp ${objects}
+                                 $<FILTER:$<TARGET_OBJECTS:diopi_library>,INCLUDE,/libdiopi/core/>)
+    add_dependencies(${target} ${target}_symbols)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/libdiopi/include ${PROJECT_SOURCE_DIR}/libdiopi)
+    target_compile_definitions(${target} PRIVATE DIOPI_IMPL_BACKEND="${IMPL_BACKEND}"
+                                                 DIOPI_IMPL_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(${target} PRIVATE diopi_flags ${IMPL_LIBRARIES})
+    target_link_options(${target} PRIVATE -Wl,@${folder}/options.txt -Wl,--version-script=${folder}/visible.map
+                                          -Wl,--gc-sections)
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${folder}/options.txt)
+endfunction()
+
+diopi_impl_library(diopi_impl BACKEND cpu OBJECTS diopi_cpu SOURCES kernels/export/host_device.cpp
+                   LIBRARIES DNNL::dnnl OpenMP::OpenMP_CXX)
 install(TARGETS diopi_impl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# Hosts look for the one name, so the folder tells them apart.
+if(DIOPI_HAS_CUDA)
+    diopi_impl_library(diopi_impl_cuda BACKEND cuda OBJECTS diopi_cuda diopi_cuda_kernels
+                       SOURCES kernels/export/cuda_device.cpp LIBRARIES CUDA::cudart_static)
+    set_target_properties(diopi_impl_cuda PROPERTIES OUTPUT_NAME diopi_impl LINKER_LANGUAGE CXX
+                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cuda)
+    install(TARGETS diopi_impl_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cuda)
+endif()

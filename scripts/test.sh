@@ -24,6 +24,10 @@ if [ $full -eq 1 ]; then
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
     build/release/bin/diopi test --impl sim --sim-config tests/cli/float32_int32_device.json --adaptor float32_int32 \
         --quiet --run build/adapted_run --csv build/adapted_report.csv
+    if [ -e build/release/lib/libcuda_on_host.so ]; then
+        build/release/bin/diopi test --impl build/release/lib/libcuda_on_host.so --quiet --run build/cuda_on_host_run \
+            --csv build/cuda_on_host_report.csv
+    fi
     if [ "$(id -u)" -eq 0 ]; then
         scripts/slurm_demo.sh
     else

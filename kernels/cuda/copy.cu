@@ -26,7 +26,8 @@ diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, cons
     const View to = view(input);
     if (is_complex(to.dtype)) return unsupported("diopiFill", "input", to.dtype, "a real dtype");
     return with_compute_type(to.dtype, [&]<class C>() {
-        return map<C, 1>(ctx, "diopiFill", to, {number_view(to.dtype)}, Same<C>{}, {number<C>(*value)});
+        const C x = to.dtype == Dtype::boolean ? C(number<double>(*value) != 0) : number<C>(*value);
+        return map<C, 1>(ctx, "diopiFill", to, {number_view(to.dtype)}, Same<C>{}, {x});
     });
 }
 

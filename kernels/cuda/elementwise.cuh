@@ -116,13 +116,10 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const N
     T* out = static_cast<T*>(data);
     if (packs) {
         const Launch l = launch_for(nest.numel, kPackBytes / sizeof(T));
-        run_kernel<T><<<l.blocks, l.threads, 0, stream_of(ctx)>>>(f, out, in, nest.numel);
-    } else {
-        const Launch l = launch_for(nest.numel, 1);
-        strided_kernel<T><<<l.blocks, l.threads, 0, stream_of(ctx)>>>(f, out, in, walk_of<int32_t, kIns + 1>(nest),
-                                                                      static_cast<int32_t>(nest.numel));
+        return launch(ctx, op, l, run_kernel<T, C, kIns, F>, f, out, in, nest.numel);
     }
-    return launched(op);
+    return launch(ctx, op, launch_for(nest.numel, 1), strided_kernel<T, C, kIns, F>, f, out, in,
+                  walk_of<int32_t, kIns + 1>(nest), nest.numel);
 }
 
 /// The dtype of all operands but numbers, or `unsupported` when there are several.
@@ -169,11 +166,9 @@ diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out,
     if constexpr (std::is_same_v<C, double>) {
         if (is_narrow && dtype == Dtype::float64) return launch_typed<double>(ctx, op, nest, out.data, in, f);
     }
-    const Launch l = launch_for(nest.numel, 1);
-    constexpr int kOperands = static_cast<int>(kIns) + 1;
-    mixed_kernel<<<l.blocks, l.threads, 0, stream_of(ctx)>>>(f, static_cast<void*>(out.data), out.dtype, in,
-                                                             walk_of<int64_t, kOperands>(nest), nest.numel);
-    return launched(op);
+    constexpr int kInputs = static_cast<int>(kIns);
+    return launch(ctx, op, launch_for(nest.numel, 1), mixed_kernel<C, kInputs, F>, f, out.data, out.dtype, in,
+                  walk_of<int64_t, kInputs + 1>(nest), nest.numel);
 }
 
 /// Calls f<C>() with what a result of that dtype is computed in: float for the narrow floating dtypes, double, int64_t

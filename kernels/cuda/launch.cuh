@@ -14,10 +14,18 @@ namespace diopi::cuda {
     return static_cast<cudaStream_t>(stream);
 }
 
-/// Whether the launch just made was accepted; errors of the kernel itself come with a later synchronisation.
-[[nodiscard]] inline diopiError_t launched(std::string_view op) {
-    const cudaError_t error = cudaGetLastError();
+/// Calls kernel(args...) on the context's stream. Says whether the launch was accepted: errors of the kernel itself
+/// come with a later synchronisation.
+template <class... Parameters, class... Args>
+[[nodiscard]] diopiError_t launch(diopiContextHandle_t ctx, std::string_view op, const Launch& grid,
+                                  void (*kernel)(Parameters...), const Args&... args) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid.blocks);
+    config.blockDim = dim3(grid.threads);
+    config.stream = stream_of(ctx);
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...);
     if (error == cudaSuccess) return diopiSuccess;
+    (void)cudaGetLastError();
     return fail(diopiErrorOccurred, cuda_error_text(std::string(op) + ": launching a kernel", error));
 }
 

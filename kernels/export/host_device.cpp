@@ -1,26 +1,8 @@
-/// What a library of kernels that work on the host's memory has besides them: its name, its last error, and the device
-/// functions, each done when it returns.
+/// The device functions of a library of kernels that work on the host's memory, each done when it returns.
 #include <diopi/functions.h>
 
 #include <cstdlib>
 #include <cstring>
-#include <utility>
-
-#include "runtime/context.hpp"
-
-namespace diopi {
-
-namespace {
-
-thread_local std::string t_last_error;
-
-}  // namespace
-
-// Kernels that are linked in tell the program; here nobody else asks.
-void set_last_error(std::string message) { t_last_error = std::move(message); }
-const std::string& last_error() { return t_last_error; }
-
-}  // namespace diopi
 
 namespace {
 
@@ -35,10 +17,6 @@ diopiError_t copy(void* dst, const void* src, uint64_t bytes) {
 }  // namespace
 
 extern "C" {
-
-const char* diopiGetVendorName() { return "diopi cpu"; }
-const char* diopiGetImplVersion() { return "1.0.0"; }
-const char* diopiGetLastErrorString() { return diopi::last_error().c_str(); }
 
 void* device_malloc(uint64_t bytes) {
     if (bytes > UINT64_MAX - kAlignment) return nullptr;

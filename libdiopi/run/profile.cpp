@@ -169,7 +169,8 @@ class CaseProfiling {
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
             for (size_t i = 0; i < calls.size(); ++i) {
-                if (pass < passes() || wants_passes(calls[i], profile_, options_)) sample(drawn.step(i), calls[i], pass);
+                if (pass < passes() || wants_passes(calls[i], profile_, options_))
+                    sample(drawn.step(i), calls[i], pass);
             }
         }
         part.quietest = sampler_->quietest();

@@ -1,13 +1,9 @@
 """--adaptor: what is converted for a device, how it is told, and what is refused."""
-import collections
 import json
-import math
-import random
 import unittest
 
 from program import SOURCE, ProgramTest, case_file, group
 
-SEED = 5
 DEVICE = {"name": "chip", "dtypes": ["float32", "int32", "bool"], "layouts": ["contiguous"]}
 
 
@@ -80,17 +76,6 @@ class AdaptorTest(ProgramTest):
         self.sim(*self.own(["float64"]))
         self.assertIn("--sim-config device.json --adaptor float32_int32", self.journal()[0]["repeat"])
 
-    def sample(self):
-        """Of each operator and dtype some cases that are not large, by the seed."""
-        self.write("nothing.json", {"operators": ["none"]})
-        self.expect(0, "test", "--impl", "sim", "--sim-config", "nothing.json", "--run", "ids", "--json")
-        small = collections.defaultdict(list)
-        for result in self.journal("ids")[1]:
-            if sum(math.prod(shape) for _, _, shape in result["tensors"]) < 100_000:
-                small[result["op"], result["dtype"]].append(result["case"])
-        draw = random.Random(SEED)
-        return [case for _, ids in sorted(small.items()) for case in draw.sample(ids, min(4, len(ids)))]
-
     def test_a_bundle_is_replayed_with_the_adaptor(self):
         soft = {"group": "soft", "ops": ["softmax"], "dtypes": ["float64"], "params": {"dim": [1]},
                 "tolerance": {"atol": 1e-13, "rtol": 1e-13}, "tensors": [{"name": "input", "shapes": [[4, 30]]}]}
@@ -101,7 +86,7 @@ class AdaptorTest(ProgramTest):
 
     def test_the_operator_suite_on_a_device_of_float32_and_int32(self):
         """A sample of it; scripts/test.sh --full runs the whole."""
-        run = self.sim("--in-order", *self.sample(), "--json", timeout=280)
+        run = self.sim("--in-order", *self.sample_of_suite(4, 100_000), "--json", timeout=280)
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 1000, counts)
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])

@@ -1,8 +1,11 @@
 """The program under test: runs it in a folder of its own and gives back exit code and output."""
+import collections
 import contextlib
 import json
+import math
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -134,6 +137,17 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(lines.pop(), "", "the journal's last line is torn")
         header, *results = map(json.loads, lines)
         return header, results
+
+    def sample_of_suite(self, count, numel, seed=5):
+        """Of the operator suite: of each operator and dtype so many cases of fewer elements, by the seed."""
+        self.write("nothing.json", {"operators": ["none"]})
+        self.expect(0, "test", "--impl", "sim", "--sim-config", "nothing.json", "--run", "ids", "--json")
+        small = collections.defaultdict(list)
+        for result in self.journal("ids")[1]:
+            if sum(math.prod(shape) for _, _, shape in result["tensors"]) < numel:
+                small[result["op"], result["dtype"]].append(result["case"])
+        draw = random.Random(seed)
+        return [case for _, ids in sorted(small.items()) for case in draw.sample(ids, min(count, len(ids)))]
 
     def wait_for(self, condition, what, timeout=30):
         end = time.monotonic() + timeout

@@ -1,0 +1,22 @@
+"""The cuda kernels' sources on the host's processor: each operator, each dtype, forward and backward, all checks."""
+import os
+import unittest
+
+from program import ProgramTest
+
+LIBRARY = os.environ.get("DIOPI_CUDA_ON_HOST", "")
+
+
+@unittest.skipUnless(LIBRARY, "built without the cuda backend")
+class CudaOnHostTest(ProgramTest):
+    def test_a_sample_of_the_operator_suite(self):
+        """scripts/test.sh --full runs the whole."""
+        run = self.expect(0, "test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(12, 200_000), "--json",
+                          timeout=280)
+        counts = run.json["counts"]
+        self.assertGreater(counts["passed"], 500, counts)
+        self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
+
+
+if __name__ == "__main__":
+    unittest.main()

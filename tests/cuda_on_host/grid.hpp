@@ -1,0 +1,31 @@
+/// The threads of a launch, run on one thread of the host. Each thread of a block goes on until it waits for others;
+/// then the next one does, first to last and last to first in turns, so that a missing barrier shows as a wrong result.
+/// What a GPU would hang on or leave undefined (a barrier that some threads never reach, a lane that ended before a
+/// shuffle that names it) ends the process with a message.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <functional>
+
+/// Of the thread that runs.
+inline uint3 threadIdx, blockIdx;
+inline dim3 blockDim, gridDim;
+
+namespace cuda_on_host {
+
+/// Calls `kernel` once for each thread of the launch. Refuses what a GPU refuses. Launches take turns.
+[[nodiscard]] cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& kernel);
+
+void wait_for_block();
+void wait_for_warp(unsigned mask);
+
+[[nodiscard]] int lane_of_warp();
+
+constexpr size_t kSlotBytes = 16;
+/// Waits for all lanes in `mask` to bring a value, of at most kSlotBytes; then lane k's lies at k * kSlotBytes until
+/// this thread brings its next one.
+[[nodiscard]] const std::byte* bring(unsigned mask, const void* value, size_t nbytes);
+
+}  // namespace cuda_on_host
