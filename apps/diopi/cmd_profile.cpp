@@ -125,6 +125,19 @@ Status write_files(const ProfileCommand& options, const Profile& profile) {
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
 }
 
+/// What the device told of itself that makes the figures less than they could be.
+void print_device_notes(const Profile& profile) {
+    if (!profile.unrecorded.empty()) {
+        fmt::print(stderr, "diopi: warning: the trace is without the device's kernels: {}\n", profile.unrecorded);
+    }
+    std::map<std::string, int64_t> reasons;
+    for (const std::string& reason : profile.slowdowns) ++reasons[reason];
+    for (const auto& [reason, times] : reasons) {
+        fmt::print(stderr, "diopi: warning: the device was slower than it could be ({}), seen {} time{}\n", reason, times,
+                   times == 1 ? "" : "s");
+    }
+}
+
 /// How many calls of a replay nobody implements.
 void print_missing(const Profile& profile) {
     std::map<std::string, int64_t> missing;
@@ -165,6 +178,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.cold = options.mode == "cold";
     profiling.memory = options.memory;
     // A simulated device has none.
+    profiling.activities = !options.trace.empty();
     profiling.roofs = !options.no_roofs && !cases->empty() && target.sim() == nullptr;
     profiling.steps = options.steps;
     profiling.timing = timing_options(options, cases->size() * options.steps.size());
@@ -215,6 +229,7 @@ std::string replay_in_worker(const ProfileCommand& options, Target& target, cons
     profiling.run_times = options.run_times;
     profiling.memory = options.memory;
     profiling.roofs = !options.no_roofs;
+    profiling.activities = !options.trace.empty();
     profiling.schedule = setup.schedule;
     profiling.first_iteration = setup.recording->tool();
     auto profile = profile_capture(*loaded.replay, loaded.capture, profiling);
@@ -276,6 +291,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         comparison = std::move(*compared);
     }
     if (Status s = write_files(options, profile); !s.ok()) return report_error(s.error());
+    print_device_notes(profile);
     if (options.common.json) {
         print_profile_json(profile, comparison, output);
     } else if (options.format == "seed") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -18,7 +19,8 @@ namespace {
 
 /// Text is handed to the file in pieces of this size.
 constexpr size_t kPiece = size_t{1} << 16;
-constexpr int kHostProcess = 1, kDeviceProcess = 2, kTrack = 1;
+constexpr int kHostProcess = 1, kDeviceProcess = 2, kLaunchProcess = 3, kStreamProcess = 4;
+constexpr int64_t kTrack = 1;
 
 std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -38,9 +40,15 @@ class TraceWriter {
             "{{\"displayTimeUnit\": \"ms\", \"otherData\": {{\"backend\": {}, \"mode\": {}}},\n"
             "\"traceEvents\": [\n",
             quoted(profile_.backend), quoted(profile_.mode));
-        name_track(kHostProcess, "host", "calls on " + profile_.backend);
-        if (!profile_.has_device_time) return;
-        name_track(kDeviceProcess, profile_.device_kind.empty() ? "device" : profile_.device_kind, "stream");
+        name_process(kHostProcess, "host", {{kTrack, "calls on " + profile_.backend}});
+        if (profile_.has_device_time) name_process(kDeviceProcess, device_kind(), {{kTrack, "stream"}});
+        if (profile_.activities.empty()) return;
+        std::map<int64_t, std::string> streams;
+        for (const TracedActivity& traced : profile_.activities) {
+            streams[traced.activity.stream] = fmt::format("stream {}", traced.activity.stream);
+        }
+        name_process(kLaunchProcess, "host, recorded", {{kTrack, "launches"}});
+        name_process(kStreamProcess, device_kind() + ", recorded", streams);
     }
 
     Status slices(const std::vector<TraceSlice>& slices) {
@@ -57,9 +65,26 @@ class TraceWriter {
 
     void flows(const std::vector<std::pair<size_t, size_t>>& flows, const std::vector<TraceSlice>& slices) {
         for (const auto& [from, to] : flows) {
-            flow("forward to backward", kHostProcess, middle(slices[from].stretch), kHostProcess,
+            flow("forward to backward", {kHostProcess}, middle(slices[from].stretch), {kHostProcess},
                  middle(slices[to].stretch));
         }
+    }
+
+    /// What the device was recorded to do, each piece with the host's call that asked for it.
+    Status activities() {
+        for (const TracedActivity& traced : profile_.activities) {
+            const DeviceActivity& a = traced.activity;
+            const Stretch launch(a.launched, a.launch_time), work(a.start, a.duration);
+            const std::string name = quoted(a.name);
+            const std::string args =
+                traced.call.empty() ? std::string() : fmt::format("\"call\": {}", quoted(traced.call));
+            slice(name, "\"launch\"", {kLaunchProcess, kTrack}, launch, args);
+            slice(name, "\"activity\"", {kStreamProcess, a.stream}, work, args);
+            flow("launch", {kLaunchProcess, kTrack}, launch.begin, {kStreamProcess, a.stream}, work.begin);
+            if (text_.size() < kPiece) continue;
+            if (Status s = flush(); !s.ok()) return s;
+        }
+        return {};
     }
 
     Status finish() {
@@ -69,6 +94,16 @@ class TraceWriter {
     }
 
  private:
+    /// What a slice lies on.
+    struct Track {
+        int process = 0;
+        int64_t number = kTrack;
+    };
+
+    [[nodiscard]] std::string device_kind() const {
+        return profile_.device_kind.empty() ? "device" : profile_.device_kind;
+    }
+
     static std::string arguments(const ProfiledCall& call) {
         std::string text =
             fmt::format("\"function\": {}, \"shapes\": {}, \"dtype\": {}, \"batch\": {}", quoted(call.function),
@@ -93,14 +128,14 @@ class TraceWriter {
         const std::string name = quoted(call.name);
         const std::string category = quoted(call.phase.empty() ? "call" : "call," + call.phase);
         const std::string all = fmt::format("{}, \"pass\": {}", args, slice.pass);
-        this->slice(name, category, kHostProcess, slice.stretch, all);
+        this->slice(name, category, {kHostProcess}, slice.stretch, all);
         // A row that only encloses others ran nothing on the device itself.
         if (!profile_.has_device_time || (call.function.empty() && run.device <= 0)) return;
         const Stretch device(run.device_start, run.device * static_cast<double>(call.batch));
-        this->slice(name, category, kDeviceProcess, device, all);
+        this->slice(name, category, {kDeviceProcess}, device, all);
         // The clock of a simulated device stands still while nothing runs on it: no arrow points back in time.
         if (device.begin < slice.stretch.begin) return;
-        flow("launch", kHostProcess, std::min(middle(slice.stretch), device.begin), kDeviceProcess, device.begin);
+        flow("launch", {kHostProcess}, std::min(middle(slice.stretch), device.begin), {kDeviceProcess}, device.begin);
     }
 
     /// A layer has the last part of its name, which is legible in a narrow slice among those around it.
@@ -108,7 +143,7 @@ class TraceWriter {
         const bool is_layer = slice.kind == TraceSlice::Kind::kLayer;
         const std::string name = is_layer ? slice.name.substr(slice.name.rfind('.') + 1) : slice.name;
         this->slice(
-            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", kHostProcess, slice.stretch,
+            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", {kHostProcess}, slice.stretch,
             fmt::format("\"{}\": {}, \"pass\": {}", is_layer ? "layer" : "phase", quoted(slice.name), slice.pass));
     }
 
@@ -118,41 +153,41 @@ class TraceWriter {
     }
 
     /// Processes stand in the order of their numbers.
-    void name_track(int process, const std::string& its_name, const std::string& track) {
-        metadata("process_name", process, "name", quoted(its_name));
-        metadata("process_sort_index", process, "sort_index", std::to_string(process));
-        metadata("thread_name", process, "name", quoted(track));
+    void name_process(int process, const std::string& its_name, const std::map<int64_t, std::string>& tracks) {
+        metadata("process_name", {process}, "name", quoted(its_name));
+        metadata("process_sort_index", {process}, "sort_index", std::to_string(process));
+        for (const auto& [number, name] : tracks) metadata("thread_name", {process, number}, "name", quoted(name));
     }
 
-    void metadata(const char* what, int process, const char* key, const std::string& value) {
+    void metadata(const char* what, Track track, const char* key, const std::string& value) {
         separate();
         fmt::format_to(std::back_inserter(text_),
-                       R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "args": {{"{}": {}}}}})", what, process,
-                       kTrack, key, value);
+                       R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "args": {{"{}": {}}}}})", what,
+                       track.process, track.number, key, value);
     }
 
-    void slice(const std::string& name, const std::string& category, int process, const Stretch& stretch,
+    void slice(const std::string& name, const std::string& category, Track track, const Stretch& stretch,
                const std::string& args) {
         separate();
         fmt::format_to(std::back_inserter(text_), R"({{"ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, )", name,
-                       category, process, kTrack);
+                       category, track.process, track.number);
         fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})",
                        microseconds(stretch.begin), microseconds(stretch.end - stretch.begin), args);
     }
 
     /// Ends bind to the slice that encloses them.
-    void flow(const char* what, int from_process, int64_t from, int to_process, int64_t to) {
-        flow_end('s', what, from_process, from);
-        flow_end('f', what, to_process, to);
+    void flow(const char* what, Track from_track, int64_t from, Track to_track, int64_t to) {
+        flow_end('s', what, from_track, from);
+        flow_end('f', what, to_track, to);
         ++flows_;
     }
 
-    void flow_end(char phase, const char* what, int process, int64_t nanoseconds) {
+    void flow_end(char phase, const char* what, Track track, int64_t nanoseconds) {
         separate();
         fmt::format_to(
             std::back_inserter(text_),
             R"({{"ph": "{0}", "name": "{1}", "cat": "{1}", "id": {2}, "pid": {3}, "tid": {4}, "ts": {5}{6}}})", phase,
-            what, flows_, process, kTrack, microseconds(nanoseconds), phase == 'f' ? R"(, "bp": "e")" : "");
+            what, flows_, track.process, track.number, microseconds(nanoseconds), phase == 'f' ? R"(, "bp": "e")" : "");
     }
 
     Status flush() {
@@ -181,6 +216,7 @@ Status write_chrome_trace(const std::string& path, const Profile& profile) {
     const std::vector<TraceSlice> slices = trace_slices(profile);
     if (Status s = writer.slices(slices); !s.ok()) return s;
     writer.flows(backward_flows(profile, slices), slices);
+    if (Status s = writer.activities(); !s.ok()) return s;
     return writer.finish();
 }
 

@@ -152,6 +152,33 @@ TEST_CASE("a trace follows the format's rules, also with names that need quoting
     CHECK(both["traceEvents"].size() == 6 + 3 * 4);
 }
 
+TEST_CASE("a device's kernels stand on its streams, each with an arrow from its launch") {
+    Profile profile = two_calls();
+    profile.activities = {{{"add_kernel<float>(float*, \"n\")", 7, 0.2, 2e-6, 0.20001, 3e-6}, "add"},
+                          {{"copy to host", 13, 0.20002, 0, 0.20003, 1e-6}, ""}};
+    const Json trace = written(profile);
+    CHECK(faults_of(trace) == "");
+    Json kernel, launch, copy;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] != "X") continue;
+        if (event["cat"] == "activity") (event["tid"] == 7 ? kernel : copy) = event;
+        if (event["cat"] == "launch" && launch.is_null()) launch = event;
+    }
+    CHECK(kernel["name"] == "add_kernel<float>(float*, \"n\")");
+    CHECK(kernel["dur"] == 3);
+    CHECK(kernel["args"]["call"] == "add");
+    CHECK(launch["ts"] == 200000);
+    CHECK(launch["dur"] == 2);
+    CHECK(copy["tid"] == 13);
+    CHECK_FALSE(copy["args"].contains("call"));
+    std::vector<std::string> tracks;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["name"] == "thread_name") tracks.push_back(event["args"]["name"]);
+    }
+    CHECK(tracks == std::vector<std::string>{"calls on cpu", "launches", "stream 7", "stream 13"});
+    CHECK(names_of(trace, "s") == std::vector<std::string>{"launch", "launch"});
+}
+
 TEST_CASE("a trace's events say when, how long and what") {
     const Json events = written(two_calls())["traceEvents"];
     const Json& inner = events[4];

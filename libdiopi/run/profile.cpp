@@ -159,8 +159,8 @@ class CaseProfiling {
         if (!sampler_) {
             if (Status s = set_up(pass); !s.ok()) return s;
         }
-        if (index == 0) part.pace.push_back(machine_pace());
-        part.has_device_time = sampler_->has_device_time();
+        std::vector<double> pace;
+        if (index == 0) pace = {machine_pace()};
         std::vector<ProfiledCall>& calls = calls_[index];
         const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::trouble);
         if (!is_over) {
@@ -173,6 +173,9 @@ class CaseProfiling {
                     sample(drawn.step(i), calls[i], pass);
             }
         }
+        part = sampler_->told();
+        part.pace = std::move(pace);
+        part.has_device_time = sampler_->has_device_time();
         part.quietest = sampler_->quietest();
         part.calls = calls;
         return pass == 0 && options_.after_case ? options_.after_case(index) : Status();
@@ -216,6 +219,9 @@ class CaseProfiling {
             // The worker knew what was known here.
             if (part->quietest > 0) profile_.quietest = part->quietest;
             profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
+            std::ranges::move(part->slowdowns, std::back_inserter(profile_.slowdowns));
+            std::ranges::move(part->activities, std::back_inserter(profile_.activities));
+            if (!part->unrecorded.empty()) profile_.unrecorded = std::move(part->unrecorded);
             calls_[index] = std::move(part->calls);
         } else {
             lose(index, outcome.reason);

@@ -23,6 +23,7 @@ struct ProfileOptions {
     bool cold = false;
     bool memory = false;
     bool roofs = true;
+    bool activities = false;  ///< what the device does for one call of each step
     /// Of each case, as far as it has them: "forward", "inplace", "backward".
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "intercept/call_copy.hpp"
+#include "run/activity_log.hpp"
 #include "run/profile.hpp"
 #include "run/roofs.hpp"
 #include "run/timing_interceptor.hpp"
@@ -94,9 +95,15 @@ class Profiling {
         TimedRun whole;
         whole.pass = iteration;
         if (recorded) profile_.pace.push_back(machine_pace());
+        ActivityLog log(profile_);
+        if (options_.activities && recorded && profile_.calls.front().runs.empty()) {
+            log.begin(*context.device, clock_);
+        }
         whole.start = clock_.now();
         if (Status s = replay_.run(chain, context, visit); !s.ok()) return s;
         whole.cpu = clock_.now() - whole.start;
+        log.finish("");
+        if (std::string reason = context.device->slowdown(); !reason.empty()) profile_.slowdowns.push_back(reason);
         // The device's time of a step is that of its calls.
         if (recorded) profile_.calls.front().runs.push_back(whole);
         return note(timer, recorded);

@@ -16,6 +16,7 @@ struct CaptureProfileOptions {
     int run_times = 3;           ///< iterations that are recorded, after one that is not
     bool memory = false;
     bool roofs = true;
+    bool activities = false;  ///< what the device does in the first recorded iteration
     /// A tool that sees the calls of the first iteration; null: none.
     Interceptor* first_iteration = nullptr;
     std::optional<Schedule> schedule;  ///< instead of run_times

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
+#include "run/activity_log.hpp"
 #include "run/last_words.hpp"
 #include "run/metered_device.hpp"
 #include "run/roofs.hpp"
@@ -114,7 +116,8 @@ ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, 
     : options_(options),
       context_(context),
       chain_(*options.backend),
-      eviction_(last_level_cache()),
+      cache_bytes_(last_level_cache(*context.device)),
+      eviction_(cache_bytes_),
       crowding_(quietest, options.probe) {
     for (Interceptor* tool : options.interceptors) chain_.add(*tool);
 }
@@ -134,7 +137,15 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
     if (pass == 0 && options_.unmeasured != nullptr) {
         if (Status s = show(step); !s.ok()) return s;
     }
+    if (pass == 0 && options_.activities) {
+        if (Status s = record(step); !s.ok()) return s;
+    }
     return options_.schedule ? iterate(step, call, pass) : sample(step, call, pass);
+}
+
+Profile ProfileSampler::told() {
+    if (std::string reason = context_.device->slowdown(); !reason.empty()) told_.slowdowns = {std::move(reason)};
+    return std::exchange(told_, {});
 }
 
 /// One set of tensors for a hot call, several for a cold one.
@@ -142,7 +153,7 @@ Result<ProfileSampler::Sets> ProfileSampler::place(const Step& step, const Profi
     Sets sets;
     size_t wanted = 1;
     if (options_.cold) {
-        const double all = kCacheRounds * static_cast<double>(last_level_cache());
+        const double all = kCacheRounds * static_cast<double>(cache_bytes_);
         wanted = static_cast<size_t>(std::clamp(std::ceil(all / std::max(call.bytes, 1.0)), 2.0, 1.0 * kMostSets));
         sets.need_eviction = context_.device->is_host() && static_cast<double>(wanted) * call.bytes < all;
     }
@@ -193,6 +204,19 @@ Status ProfileSampler::show(const Step& step) {
     for (Interceptor* tool : options_.interceptors) chain.add(*tool);
     const Outcome outcome = chain.run(placed->call(), context_);
     context_.release();
+    return outcome.ok() ? Status() : failed(outcome.message);
+}
+
+/// One call, with what the device does for it. Recording takes time, so it is none of the samples.
+Status ProfileSampler::record(const Step& step) {
+    Placement placement(context_, nullptr, false);
+    auto placed = PlacedCall::create(step, placement, Poison::kFirst);
+    if (!placed.ok()) return placed.status();
+    ActivityLog log(told_);
+    log.begin(*context_.device, clock_);
+    const Outcome outcome = chain_.run(placed->call(), context_);
+    context_.release();
+    log.finish(step.name);
     return outcome.ok() ? Status() : failed(outcome.message);
 }
 

@@ -32,6 +32,9 @@ class ProfileSampler {
 
     [[nodiscard]] double quietest() const { return crowding_.quietest(); }
 
+    /// What the device told of itself since the last question: activities, and slowdowns.
+    [[nodiscard]] Profile told();
+
     /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
 
@@ -47,6 +50,7 @@ class ProfileSampler {
     Result<Sets> place(const Step& step, const ProfiledCall& call, int64_t pass);
     Status describe(const Step& step, ProfiledCall& call);
     Status show(const Step& step);
+    Status record(const Step& step);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 
@@ -54,8 +58,10 @@ class ProfileSampler {
     Context& context_;
     Chain chain_;
     ProfileClock clock_;
+    int64_t cache_bytes_;
     Eviction eviction_;
     Crowding crowding_;
+    Profile told_;
 };
 
 /// Whether too many of the call's passes were crowded, and more of them are to be had.

@@ -14,39 +14,15 @@
 #include "run/faulty_testing.hpp"
 #include "run/metered_device.hpp"
 #include "run/profile_baseline.hpp"
+#include "run/profile_testing.hpp"
 #include "run/roofs.hpp"
 #include "run/timing_interceptor.hpp"
 #include "runtime/async_device.hpp"
 
 using namespace diopi;
+using testing::add_case;
 
 namespace {
-
-Case add_case(const Shape& shape) {
-    Case c;
-    c.suite = "test";
-    c.group = "profile";
-    c.op = "add";
-    c.inplace = true;
-    for (const char* name : {"input", "other"}) {
-        CaseTensor& tensor = c.tensors.emplace_back();
-        tensor.name = name;
-        tensor.specs = {{shape, Dtype::float32, {}}};
-    }
-    return c;
-}
-
-/// Workers are forked from this process: with more than one thread they would wait for those that it may have.
-ProfileOptions quick() {
-    omp_set_num_threads(1);
-    ProfileOptions options;
-    options.backend = backends().front();
-    options.roofs = false;
-    options.probe = [](Crowding::Of) { return 30e-6; };
-    options.timing.max_seconds = 0.2;
-    options.timing.max_warmup_seconds = 0.02;
-    return options;
-}
 
 /// A device with a clock of its own on which a "kernel" takes 2 ms.
 class SlowAdd final : public Interceptor {
@@ -127,7 +103,7 @@ class CrowdedMachine {
 
 TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
     const CrowdedMachine machine;
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.backend = &machine.backend();
     options.passes = 6;
     const auto profile = profile_cases({add_case({4})}, options);
@@ -139,7 +115,7 @@ TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
 }
 
 TEST_CASE("a profile knows which calls work in parallel") {
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.passes = 2;
     omp_set_num_threads(2);
     const testing::FaultyBackend faulty({{"diopiAdd", testing::any_function(add_in_parallel)}});
@@ -155,7 +131,7 @@ TEST_CASE("a profile knows which calls work in parallel") {
 
 TEST_CASE("samples of crowded moments do not count, and what they cost is made up for") {
     CrowdedMachine machine;
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.backend = &machine.backend();
     options.passes = 6;
     options.timing.max_seconds = 0.4;
@@ -211,7 +187,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
 }
 
 TEST_CASE("a machine that is always crowded is measured as it is") {
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.passes = 4;
     options.probe = [](Crowding::Of) {
         static double takes = 30e-6;
@@ -231,7 +207,7 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
 
 TEST_CASE("a call that crashes costs its case, and the others are measured") {
     const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(crash)}});
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.backend = &faulty.backend();
     options.steps = {"forward", "inplace"};
     Case other = add_case({8});
@@ -253,7 +229,7 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
 }
 
 TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes and memory") {
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.steps = {"forward", "inplace", "backward"};
     options.memory = true;
     const auto profile = profile_cases({add_case({64, 1024})}, options);
@@ -274,7 +250,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
 }
 
 TEST_CASE("cold calls take other tensors each time and are none the worse for it") {
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.cold = true;
     options.passes = 2;
     const auto profile = profile_cases({add_case({1 << 20})}, options);
@@ -285,7 +261,7 @@ TEST_CASE("cold calls take other tensors each time and are none the worse for it
 }
 
 TEST_CASE("a schedule records its active iterations, one sample each") {
-    ProfileOptions options = quick();
+    ProfileOptions options = testing::quick_profile();
     options.schedule = Schedule{1, 1, 2, 3, 2};
     const auto profile = profile_cases({add_case({256})}, options);
     REQUIRE(profile.ok());
@@ -300,7 +276,7 @@ TEST_CASE("a call that cannot run says why, and the others run") {
     Case broken = add_case({4});
     broken.index = 1;
     broken.tensors[1].specs[0].shape = {3};
-    const auto profile = profile_cases({broken, add_case({4})}, quick());
+    const auto profile = profile_cases({broken, add_case({4})}, testing::quick_profile());
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 2);
     CHECK(profile->calls[0].trouble.find("do not broadcast") != std::string::npos);
@@ -310,7 +286,7 @@ TEST_CASE("a call that cannot run says why, and the others run") {
 
 TEST_CASE("roofs are measured through the backend, and larger copies are no faster than the fastest") {
     const Dtype dtypes[] = {Dtype::float32, Dtype::int32, Dtype::float32};
-    const auto roofs = measure_roofs(*quick().backend, dtypes);
+    const auto roofs = measure_roofs(*testing::quick_profile().backend, dtypes);
     REQUIRE(roofs.ok());
     CHECK(roofs->copies.size() >= 5);
     CHECK(roofs->matmul.size() == 1);
@@ -373,7 +349,7 @@ TEST_CASE("as a tool on the chain, timing notes every call, nested ones too") {
     REQUIRE(clock.ok());
     TimingInterceptor outer(*clock);
     outer.set_pass(3);
-    Chain chain(*quick().backend);
+    Chain chain(*testing::quick_profile().backend);
     chain.add(outer);
     chain.add(outer);
     const auto tensor = make_tensor(cpu_device(), {{4}, Dtype::float32, {}});

@@ -1,7 +1,5 @@
 #include "run/roofs.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,10 +19,12 @@ namespace {
 
 /// Bytes read and written: from the first-level cache to beyond the last one.
 constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 20};
-/// The largest copy, in last-level caches.
+/// The largest copy, in last-level caches of the host; a device of its own gets the largest that there is.
 constexpr int64_t kBeyondCache = 3;
 constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
-constexpr int64_t kMatrix = 1024;
+/// Sides of square products: larger ones as long as a smaller one is a short call.
+constexpr int64_t kMatrix = 1024, kLargestMatrix = 4096;
+constexpr double kShortProduct = 1e-3;
 constexpr int64_t kUnknownCache = 32 << 20;
 
 struct Effort {
@@ -118,9 +118,9 @@ Result<std::vector<Call>> copying_calls(Probe& probe, int64_t bytes) {
     return calls;
 }
 
-Status measure_copies(Probe& probe, Roofs& roofs) {
+Status measure_copies(Probe& probe, bool is_host, Roofs& roofs) {
     std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
-    const int64_t largest = std::min(kBeyondCache * roofs.cache_bytes, kMostCopyBytes);
+    const int64_t largest = is_host ? std::min(kBeyondCache * roofs.cache_bytes, kMostCopyBytes) : kMostCopyBytes;
     if (largest > sizes.back()) sizes.push_back(largest);
     for (const int64_t bytes : sizes) {
         auto calls = copying_calls(probe, bytes);
@@ -135,20 +135,35 @@ Status measure_copies(Probe& probe, Roofs& roofs) {
     return {};
 }
 
-/// A square product by the first function that the backend has for it.
-Result<double> matmul_rate(Probe& probe, Dtype dtype) {
+/// A square product by the first function that the backend has for it. Seconds; 0: it has none.
+Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& flops) {
     for (const char* function : {"diopiMm", "diopiMatmul", "diopiLinear"}) {
         if (!probe.has(function)) continue;
         Call call(*find_row(function));
         for (const char* arg : {"out", "input", "mat2", "other", "weight"}) {
             if (!call.has(arg)) continue;
-            auto made = probe.tensor({kMatrix, kMatrix}, dtype);
+            auto made = probe.tensor({side, side}, dtype);
             if (!made.ok()) return made.error();
             call[arg] = *made;
         }
-        return work_of(call).flops / probe.best(call, kMatmulEffort);
+        flops = work_of(call).flops;
+        return probe.best(call, kMatmulEffort);
     }
     return 0.0;
+}
+
+/// Operations per second; 0: not measured.
+Result<double> matmul_rate(Probe& probe, Dtype dtype) {
+    double rate = 0;
+    for (int64_t side = kMatrix; side <= kLargestMatrix; side *= 2) {
+        double flops = 0;
+        const auto seconds = product_seconds(probe, dtype, side, flops);
+        if (!seconds.ok()) return seconds;
+        if (*seconds <= 0) break;
+        rate = std::max(rate, flops / *seconds);
+        if (*seconds > kShortProduct) break;
+    }
+    return rate;
 }
 
 double empty_call(Probe& probe) {
@@ -170,10 +185,10 @@ double empty_call(Probe& probe) {
 
 }  // namespace
 
-int64_t last_level_cache() {
-    for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-        const long bytes = sysconf(level);
-        if (bytes > 0) return bytes;
+int64_t last_level_cache(Device& device) {
+    for (Device* each : {&device, &cpu_device()}) {
+        const auto info = each->info();
+        if (info.ok() && info->cache_bytes > 0) return info->cache_bytes;
     }
     return kUnknownCache;
 }
@@ -199,8 +214,8 @@ Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtype
     auto probe = Probe::create(backend);
     if (!probe.ok()) return probe.error();
     Roofs roofs;
-    roofs.cache_bytes = last_level_cache();
-    if (Status s = measure_copies(**probe, roofs); !s.ok()) return s.error();
+    roofs.cache_bytes = last_level_cache(backend.device());
+    if (Status s = measure_copies(**probe, backend.device().is_host(), roofs); !s.ok()) return s.error();
     for (const Dtype dtype : dtypes) {
         if (!is_floating(dtype) || matmul_roof(roofs, dtype) > 0) continue;
         auto rate = matmul_rate(**probe, dtype);

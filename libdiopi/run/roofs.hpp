@@ -13,8 +13,9 @@ namespace diopi {
 /// that it can multiply, a call on one element. What the backend cannot do stays unmeasured. About a second.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
-/// Size of the host's last-level cache in bytes; 32 MiB where the system does not tell.
-[[nodiscard]] int64_t last_level_cache();
+/// Size in bytes of the last-level cache of the device, or of the host where the device does not tell; 32 MiB where
+/// neither does.
+[[nodiscard]] int64_t last_level_cache(Device& device);
 
 /// Seconds of a fixed piece of arithmetic on the host: how fast the machine is at the moment.
 [[nodiscard]] double machine_pace();

@@ -50,6 +50,14 @@ int usable_processors() {
     return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+int64_t last_level_cache() {
+    for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+        const long bytes = sysconf(level);
+        if (bytes > 0) return bytes;
+    }
+    return 0;
+}
+
 }  // namespace
 
 DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo) {
@@ -69,6 +77,7 @@ Result<DeviceInfo> cpu_info() {
     // Not every architecture's /proc/cpuinfo names a model.
     if (info.name.empty()) info.name = info.architecture;
     info.compute_units = usable_processors();
+    info.cache_bytes = last_level_cache();
     return info;
 }
 

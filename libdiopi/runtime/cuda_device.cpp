@@ -8,6 +8,10 @@
 #include "runtime/caching_allocator.hpp"
 #include "runtime/cuda_check.cuh"
 #include "runtime/cuda_staging.cuh"
+#ifdef DIOPI_CUPTI_LIBRARY
+#include "runtime/cupti.hpp"
+#endif
+#include "runtime/nvml.hpp"
 
 namespace diopi {
 
@@ -74,6 +78,7 @@ class CudaDevice final : public Device {
         info.total_bytes = static_cast<int64_t>(total_bytes);
         info.free_bytes = static_cast<int64_t>(free_bytes) + allocator_.statistics().cached_bytes;
         info.compute_units = properties.multiProcessorCount;
+        info.cache_bytes = properties.l2CacheSize;
         return info;
     }
 
@@ -125,6 +130,18 @@ class CudaDevice final : public Device {
         if (Status s = cuda_status("creating an event", cudaEventCreate(&event)); !s.ok()) return s.error();
         return std::unique_ptr<Event>(std::make_unique<CudaEvent>(event));
     }
+
+    std::string slowdown() override {
+        char bus_id[32] = "";
+        if (!same_process().ok() || cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0) != cudaSuccess) return {};
+        return nvml_slowdown(bus_id);
+    }
+#ifdef DIOPI_CUPTI_LIBRARY
+    Result<std::unique_ptr<ActivityRecording>> record_activities() override {
+        if (Status s = same_process(); !s.ok()) return s.error();
+        return record_cuda_activities();
+    }
+#endif
 
  private:
     static Result<void*> allocate_raw(size_t nbytes) {

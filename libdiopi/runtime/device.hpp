@@ -11,6 +11,7 @@
 
 #include "core/status.hpp"
 #include "core/tensor.hpp"
+#include "runtime/activity.hpp"
 
 namespace diopi {
 
@@ -22,6 +23,7 @@ struct DeviceInfo {
     int64_t total_bytes = 0;   ///< memory of the device
     int64_t free_bytes = 0;    ///< what of it can be allocated now
     int compute_units = 0;     ///< what runs at the same time: processors that this process may use, multiprocessors
+    int64_t cache_bytes = 0;   ///< size of the last-level cache; 0: not known
 };
 
 /// A point in a stream's time.
@@ -56,6 +58,12 @@ class Device {
     virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
     virtual Status synchronize(diopiStreamHandle_t stream) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;
+    /// Why the device is slower at the moment than it could be, such as "too hot"; empty where it is not or cannot tell.
+    [[nodiscard]] virtual std::string slowdown() { return {}; }
+    /// Begins to record what the device does; null where a device tells nothing of it.
+    [[nodiscard]] virtual Result<std::unique_ptr<ActivityRecording>> record_activities() {
+        return std::unique_ptr<ActivityRecording>();
+    }
 };
 
 /// The CPU with the host's memory.

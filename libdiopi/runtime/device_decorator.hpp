@@ -24,6 +24,10 @@ class DeviceDecorator : public Device {
     Status destroy_stream(diopiStreamHandle_t stream) override { return device_->destroy_stream(stream); }
     Status synchronize(diopiStreamHandle_t stream) override { return device_->synchronize(stream); }
     [[nodiscard]] Result<std::unique_ptr<Event>> create_event() override { return device_->create_event(); }
+    [[nodiscard]] std::string slowdown() override { return device_->slowdown(); }
+    [[nodiscard]] Result<std::unique_ptr<ActivityRecording>> record_activities() override {
+        return device_->record_activities();
+    }
 
  protected:
     Device* device_;

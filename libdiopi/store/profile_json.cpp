@@ -38,6 +38,15 @@ Json to_json(const ProfiledCall& call, size_t first) {
             {"parallel", call.parallel},   {"trouble", call.trouble}};
 }
 
+Json to_json(const TracedActivity& traced) {
+    const DeviceActivity& a = traced.activity;
+    return {a.name, a.stream, a.launched, a.launch_time, a.start, a.duration, traced.call};
+}
+
+TracedActivity activity_from(const Json& json) {
+    return {{json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)}, json.at(6)};
+}
+
 Dtype dtype_from(const Json& json) {
     const auto dtype = parse_dtype(json.get<std::string>());
     if (!dtype) throw std::runtime_error("there is no dtype '" + json.get<std::string>() + "'");
@@ -89,6 +98,8 @@ std::string profile_text(const Profile& profile) {
         calls.push_back(to_json(call, first));
         first += call.runs.size();
     }
+    Json activities = Json::array();
+    for (const TracedActivity& traced : profile.activities) activities.push_back(to_json(traced));
     const Json json = {{"backend", profile.backend},
                        {"mode", profile.mode},
                        {"has_device_time", profile.has_device_time},
@@ -97,6 +108,9 @@ std::string profile_text(const Profile& profile) {
                        {"roofs", to_json(profile.roofs)},
                        {"pace", profile.pace},
                        {"quietest", profile.quietest},
+                       {"slowdowns", profile.slowdowns},
+                       {"activities", activities},
+                       {"unrecorded", profile.unrecorded},
                        {"calls", calls}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -112,6 +126,11 @@ Profile profile_from_text(std::string_view text, SamplePlaces& places) {
     profile.roofs = roofs_from(json.at("roofs"));
     json.at("pace").get_to(profile.pace);
     profile.quietest = json.value("quietest", 0.0);
+    profile.slowdowns = json.value("slowdowns", std::vector<std::string>());
+    profile.unrecorded = json.value("unrecorded", "");
+    for (const Json& traced : json.value("activities", Json::array())) {
+        profile.activities.push_back(activity_from(traced));
+    }
     for (const Json& call : json.at("calls")) profile.calls.push_back(call_from(call, places.emplace_back()));
     return profile;
 }

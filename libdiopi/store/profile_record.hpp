@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dtype.hpp"
+#include "runtime/activity.hpp"
 
 namespace diopi {
 
@@ -67,6 +68,13 @@ struct Roofs {
     int64_t cache_bytes = 0;  ///< size of the last-level cache; 0: not known
 };
 
+/// A kernel or a copy on the device; its times count since the profile's beginning.
+struct TracedActivity {
+    DeviceActivity activity;
+    std::string call;  ///< what it was done for; empty: in a row of calls
+    bool operator==(const TracedActivity&) const = default;
+};
+
 struct Profile {
     std::string backend;
     std::string mode = "hot";      ///< "hot" or "cold"
@@ -77,7 +85,10 @@ struct Profile {
     /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
     std::vector<double> pace;
     double quietest = 0;  ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
-    std::vector<ProfiledCall> calls;  ///< in the order in which they ran
+    std::vector<std::string> slowdowns;      ///< why the device was slower than it could be, once per time it was
+    std::vector<TracedActivity> activities;  ///< what the device was recorded to do; only for traces
+    std::string unrecorded;                  ///< why that could not be recorded
+    std::vector<ProfiledCall> calls;         ///< in the order in which they ran
 };
 
 }  // namespace diopi

@@ -1,0 +1,13 @@
+/// The device's activities as CUPTI tells them. Only for builds with CUDA.
+#pragma once
+
+#include <memory>
+
+#include "runtime/activity.hpp"
+
+namespace diopi {
+
+/// An error where there is no CUPTI, with what to do.
+[[nodiscard]] Result<std::unique_ptr<ActivityRecording>> record_cuda_activities();
+
+}  // namespace diopi
