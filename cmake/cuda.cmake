@@ -35,6 +35,33 @@ elseif(NOT DIOPI_FUZZ)
     message(STATUS "cuda backend: not built, ${reason}")
 endif()
 
+# cuBLASLt and cuDNN are opened at their first use. The build needs their headers; what would call a library without
+# one is replaced by a file that says so.
+if(DIOPI_HAS_CUDA)
+    find_path(DIOPI_CUBLASLT cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_path(DIOPI_CUDNN cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    mark_as_advanced(DIOPI_CUBLASLT DIOPI_CUDNN)
+    foreach(library CUBLASLT CUDNN)
+        if(NOT DIOPI_${library})
+            message(STATUS "cuda backend: built without ${library}, its header was not found (CUDAToolkit_ROOT)")
+        endif()
+    endforeach()
+endif()
+
+# The sources that call them, built by the host's compiler.
+function(diopi_cuda_library_sources result)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/libraries/*.cpp)
+    foreach(library cublaslt cudnn)
+        string(TOUPPER DIOPI_${library} header)
+        if(${header})
+            list(FILTER sources EXCLUDE REGEX "/no_${library}\\.cpp$")
+        else()
+            list(FILTER sources EXCLUDE REGEX "/${library}[a-z_]*\\.cpp$")
+        endif()
+    endforeach()
+    set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 # The kernels: what is plain C++ is built, and tested, everywhere. Everything behind the program needs `target`.
 function(diopi_add_cuda target)
     diopi_objects(diopi_cuda kernels/cuda/*.cpp)
@@ -64,10 +91,14 @@ function(diopi_add_cuda target)
     endif()
     target_link_libraries(diopi_library PUBLIC CUDA::cudart_static)
     file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
-    add_library(diopi_cuda_kernels OBJECT ${sources})
+    diopi_cuda_library_sources(library_sources)
+    add_library(diopi_cuda_kernels OBJECT ${sources} ${library_sources})
     target_include_directories(diopi_cuda_kernels PRIVATE libdiopi/include libdiopi ${PROJECT_SOURCE_DIR})
     # No contraction: an expression rounds as it is written, and fma() stands where one is meant.
+    set(cuda_options --fmad=false -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
     target_compile_options(diopi_cuda_kernels PRIVATE
-        --fmad=false -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
+        $<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}> $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>)
+    target_include_directories(diopi_cuda_kernels SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${DIOPI_CUDNN}>:${DIOPI_CUDNN}>)
     target_sources(${target} INTERFACE $<TARGET_OBJECTS:diopi_cuda_kernels>)
 endfunction()

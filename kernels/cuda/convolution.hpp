@@ -1,0 +1,35 @@
+/// Two-dimensional convolutions by the library that CUDA has for them, cuDNN.
+#pragma once
+
+#include <array>
+
+#include "kernels/cuda/view.hpp"
+
+namespace diopi::cuda {
+
+using Pair = std::array<int64_t, 2>;
+
+enum class ConvPass : int64_t { kForward, kInputGradient, kWeightGradient };
+
+/// A convolution of dense tensors, all of one floating dtype: input (count, channels, height, width), weight
+/// (out_channels, channels / groups, kernel), out (count, out_channels, out_height, out_width); each in that order, or
+/// with the channels last. Sums are float32, or float64 for float64. No size is 0.
+struct Convolution {
+    ConvPass pass = ConvPass::kForward;
+    Dtype dtype = Dtype::float32;
+    bool channels_last = false;
+    int64_t count = 1, channels = 1, height = 1, width = 1;
+    int64_t out_channels = 1, out_height = 1, out_width = 1, groups = 1;
+    Pair kernel{1, 1}, stride{1, 1}, padding{0, 0}, dilation{1, 1};
+};
+
+/// diopiNoImplement where the library is missing, or has no algorithm that sums each element's own terms, in one order,
+/// for this dtype and layout.
+[[nodiscard]] diopiError_t find_convolution(std::string_view op, const Convolution& c);
+
+/// Of input, weight and out the one that the pass is about is written: its old values times beta plus the result. With
+/// beta = 0 they are not read.
+[[nodiscard]] diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convolution& c, void* input,
+                                    void* weight, void* out, double beta);
+
+}  // namespace diopi::cuda

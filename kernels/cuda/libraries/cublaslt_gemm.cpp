@@ -1,0 +1,222 @@
+#include "kernels/cuda/gemm.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/libraries/cublaslt.hpp"
+#include "kernels/cuda/libraries/device.hpp"
+#include "kernels/cuda/libraries/plans.hpp"
+#include "kernels/cuda/nest.hpp"
+
+namespace diopi::cuda {
+
+namespace {
+
+/// What NVIDIA asks for on sm_90; an algorithm takes what it needs of it.
+constexpr uint64_t kMostWorkspace = 32 << 20;
+constexpr size_t kBiasAlignment = 16;
+
+template <auto kDestroy>
+using Destroy = DestroyWith<CublasLt, kDestroy>;
+using Desc = std::unique_ptr<cublasLtMatmulDescOpaque_t, Destroy<&CublasLt::desc_destroy>>;
+using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Destroy<&CublasLt::layout_destroy>>;
+using Preference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, Destroy<&CublasLt::preference_destroy>>;
+
+/// A product of one shape. Descriptors name the library's column-major matrices: its first factor is our b.
+struct GemmPlan {
+    Desc desc;
+    Layout first, second, result;
+    cublasLtMatmulAlgo_t algorithm{};
+    size_t workspace_bytes = 0;
+};
+
+/// The library's calls for one plan; after the first error none is made.
+class Maker {
+ public:
+    explicit Maker(const CublasLt& lt) : lt_(lt) {}
+
+    void check(cublasStatus_t status, const char* call) {
+        if (status_ == CUBLAS_STATUS_SUCCESS && status != CUBLAS_STATUS_SUCCESS) status_ = status, call_ = call;
+    }
+    [[nodiscard]] bool ok() const { return status_ == CUBLAS_STATUS_SUCCESS; }
+    /// "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE".
+    [[nodiscard]] std::string text() const { return std::string(call_) + ": " + lt_.status_name(status_); }
+
+    Desc desc(cublasComputeType_t compute, cudaDataType_t scale) {
+        cublasLtMatmulDesc_t made = nullptr;
+        check(lt_.desc_create(&made, compute, scale), "cublasLtMatmulDescCreate");
+        return Desc(made, {&lt_});
+    }
+    Layout layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t pitch, int64_t batch, int64_t stride) {
+        cublasLtMatrixLayout_t made = nullptr;
+        check(lt_.layout_create(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), pitch),
+              "cublasLtMatrixLayoutCreate");
+        Layout layout(made, {&lt_});
+        if (batch > 1) {
+            set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batch));
+            set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
+        }
+        return layout;
+    }
+    Preference preference() {
+        cublasLtMatmulPreference_t made = nullptr;
+        check(lt_.preference_create(&made), "cublasLtMatmulPreferenceCreate");
+        return Preference(made, {&lt_});
+    }
+
+    template <class T>
+    void set(const Desc& desc, cublasLtMatmulDescAttributes_t attribute, T value) {
+        if (ok()) check(lt_.desc_set(desc.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    }
+    template <class T>
+    void set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute, T value) {
+        if (!ok()) return;
+        check(lt_.layout_set(layout.get(), attribute, &value, sizeof value), "cublasLtMatrixLayoutSetAttribute");
+    }
+    template <class T>
+    void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, T value) {
+        if (!ok()) return;
+        check(lt_.preference_set(preference.get(), attribute, &value, sizeof value),
+              "cublasLtMatmulPreferenceSetAttribute");
+    }
+
+ private:
+    const CublasLt& lt_;
+    cublasStatus_t status_ = CUBLAS_STATUS_SUCCESS;
+    const char* call_ = "";
+};
+
+cudaDataType_t type_of(Dtype dtype) {
+    if (dtype == Dtype::float16) return CUDA_R_16F;
+    if (dtype == Dtype::bfloat16) return CUDA_R_16BF;
+    return dtype == Dtype::float64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
+/// Alignment of data and of the matrices behind it, as the library counts it: at most 256 bytes.
+uint32_t alignment_of(const void* data) {
+    uint32_t alignment = 256;
+    while (!is_aligned(data, alignment)) alignment /= 2;
+    return alignment;
+}
+
+Layout layout_of(Maker& maker, const Gemm& g, const GemmMatrix& x, Dtype dtype, int64_t rows, int64_t columns) {
+    if (!x.transposed) std::swap(rows, columns);
+    return maker.layout(type_of(dtype), rows, columns, x.pitch, g.batch, x.batch_stride);
+}
+
+void describe(Maker& maker, const Gemm& g, GemmPlan& plan) {
+    const bool is_wide = g.factors == Dtype::float64;
+    plan.desc = maker.desc(is_wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, is_wide ? CUDA_R_64F : CUDA_R_32F);
+    const auto operation = [](const GemmMatrix& x) {
+        return static_cast<int32_t>(x.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    };
+    maker.set(plan.desc, CUBLASLT_MATMUL_DESC_TRANSA, operation(g.b));
+    maker.set(plan.desc, CUBLASLT_MATMUL_DESC_TRANSB, operation(g.a));
+    if (g.bias != nullptr) {
+        maker.set(plan.desc, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(CUBLASLT_EPILOGUE_BIAS));
+        maker.set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(type_of(g.result)));
+        maker.set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
+    }
+    plan.first = layout_of(maker, g, g.b, g.factors, g.k, g.n);
+    plan.second = layout_of(maker, g, g.a, g.factors, g.m, g.k);
+    plan.result = layout_of(maker, g, g.c, g.result, g.m, g.n);
+}
+
+/// Sums that are split are added up in the type of the accumulator, in a fixed order.
+constexpr uint32_t kReductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
+/// False where the library has no algorithm.
+bool choose(Maker& maker, const CublasLt& lt, cublasLtHandle_t handle, const Gemm& g, GemmPlan& plan) {
+    const Preference preference = maker.preference();
+    maker.set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+    maker.set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductions);
+    maker.set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(g.b.data));
+    maker.set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(g.a.data));
+    maker.set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(g.c.data));
+    maker.set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(g.c.data));
+    if (!maker.ok()) return true;
+    cublasLtMatmulHeuristicResult_t best{};
+    int found = 0;
+    const cublasStatus_t status =
+        lt.heuristic(handle, plan.desc.get(), plan.first.get(), plan.second.get(), plan.result.get(), plan.result.get(),
+                     preference.get(), 1, &best, &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return false;
+    maker.check(status, "cublasLtMatmulAlgoGetHeuristic");
+    plan.algorithm = best.algo;
+    plan.workspace_bytes = best.workspaceSize;
+    return true;
+}
+
+PlanKey key_of(const Gemm& g) {
+    return {current_device(),
+            static_cast<int64_t>(g.factors),
+            static_cast<int64_t>(g.result),
+            g.m,
+            g.n,
+            g.k,
+            g.batch,
+            g.a.pitch,
+            g.a.transposed ? 1 : 0,
+            g.a.batch_stride,
+            g.b.pitch,
+            g.b.transposed ? 1 : 0,
+            g.b.batch_stride,
+            g.c.pitch,
+            g.c.batch_stride,
+            alignment_of(g.a.data),
+            alignment_of(g.b.data),
+            alignment_of(g.c.data),
+            g.bias != nullptr ? alignment_of(g.bias) : 0};
+}
+
+diopiError_t no_algorithm(std::string_view op, const Gemm& g) {
+    return fail(diopiNoImplement, std::string(op) + ": cuBLASLt has no algorithm for (" + std::to_string(g.m) + ", " +
+                                      std::to_string(g.k) + ") * (" + std::to_string(g.k) + ", " + std::to_string(g.n) +
+                                      ") of " + std::string(name(g.factors)) +
+                                      ": contiguous tensors, or another dtype, may have one");
+}
+
+}  // namespace
+
+bool takes_bias(Dtype result, const void* bias) { return result != Dtype::float64 && is_aligned(bias, kBiasAlignment); }
+
+diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
+    cublasLtHandle_t handle = nullptr;
+    diopiError_t error = diopiSuccess;
+    const CublasLt* lt = cublaslt(op, handle, error);
+    if (lt == nullptr) return error;
+
+    thread_local Plans<GemmPlan> plans;
+    Maker maker(*lt);
+    PlanKey key = key_of(g);
+    GemmPlan* plan = plans.find(key);
+    if (plan == nullptr) {
+        GemmPlan made;
+        describe(maker, g, made);
+        if (maker.ok() && !choose(maker, *lt, handle, g, made)) return no_algorithm(op, g);
+        if (!maker.ok()) return fail(diopiErrorOccurred, std::string(op) + ": " + maker.text());
+        plan = &plans.add(std::move(key), std::move(made));
+    }
+    if (g.bias != nullptr) maker.set(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
+
+    View workspace;
+    const int64_t bytes[] = {static_cast<int64_t>(plan->workspace_bytes)};
+    if (bytes[0] > 0) error = require(ctx, bytes, Dtype::uint8, workspace);
+    if (error != diopiSuccess) return error;
+    const float narrow[] = {static_cast<float>(g.alpha), static_cast<float>(g.beta)};
+    const double wide[] = {g.alpha, g.beta};
+    const bool is_wide = g.factors == Dtype::float64;
+    const void* alpha = is_wide ? static_cast<const void*>(&wide[0]) : &narrow[0];
+    const void* beta = is_wide ? static_cast<const void*>(&wide[1]) : &narrow[1];
+    if (maker.ok()) {
+        maker.check(lt->matmul(handle, plan->desc.get(), alpha, g.b.data, plan->first.get(), g.a.data,
+                               plan->second.get(), beta, g.c.data, plan->result.get(), g.c.data, plan->result.get(),
+                               &plan->algorithm, workspace.data, plan->workspace_bytes, stream_of(ctx)),
+                    "cublasLtMatmul");
+    }
+    return maker.ok() ? diopiSuccess : fail(diopiErrorOccurred, std::string(op) + ": " + maker.text());
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,14 @@
+/// The device that the calling thread works on. Only for sources that are built with CUDA.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace diopi::cuda {
+
+[[nodiscard]] inline int current_device() {
+    int device = 0;
+    (void)cudaGetDevice(&device);  // where it errs, the library's next call does, too
+    return device;
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,15 @@
+/// A build that did not find cuDNN's header.
+#include "kernels/cuda/convolution.hpp"
+
+namespace diopi::cuda {
+
+diopiError_t find_convolution(std::string_view op, const Convolution&) {
+    return fail(diopiNoImplement,
+                std::string(op) + ": this build has no cuDNN: build where cudnn.h of cuDNN 9 is in the CUDA toolkit");
+}
+
+diopiError_t convolve(diopiContextHandle_t, std::string_view op, const Convolution& c, void*, void*, void*, double) {
+    return find_convolution(op, c);
+}
+
+}  // namespace diopi::cuda

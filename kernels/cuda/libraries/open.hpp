@@ -1,0 +1,62 @@
+/// CUDA's libraries are opened at their first use, so that the program starts where they are missing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// A macro's number as text.
+#define DIOPI_TEXT_OF(x) #x
+#define DIOPI_TEXT(x) DIOPI_TEXT_OF(x)
+
+namespace diopi::cuda {
+
+/// Opens a library that then stays open. Null where it cannot be opened, with the loader's reason in `why`.
+[[nodiscard]] void* open_library(const char* soname, std::string& why);
+/// Null where the library has no such function.
+[[nodiscard]] void* find_function(void* library, const char* name);
+
+/// "diopiMm: libcublasLt.so.13 cannot be used (...): put its folder on LD_LIBRARY_PATH".
+[[nodiscard]] inline std::string cannot_use(std::string_view op, const char* soname, std::string_view why) {
+    return std::string(op)
+        .append(": ")
+        .append(soname)
+        .append(" cannot be used (")
+        .append(why)
+        .append("): put the folder of a library of that version on LD_LIBRARY_PATH");
+}
+
+/// Fills a table of functions, each typed by the library's header. Keeps the first name that is missing.
+class FunctionFinder {
+ public:
+    explicit FunctionFinder(void* library) : library_(library) {}
+
+    template <class Function>
+    void find(Function*& function, const char* name) {
+        function = reinterpret_cast<Function*>(find_function(library_, name));
+        if (function == nullptr && missing_ == nullptr) missing_ = name;
+    }
+    [[nodiscard]] const char* missing() const { return missing_; }
+
+ private:
+    void* library_;
+    const char* missing_ = nullptr;
+};
+
+/// A table of functions that are found once for the process. `Table` has a default constructor and `find_all`.
+template <class Table>
+struct OpenedLibrary {
+    Table functions;
+    bool is_usable = false;
+    std::string why;  ///< why it is not
+
+    explicit OpenedLibrary(const char* soname) {
+        void* library = open_library(soname, why);
+        if (library == nullptr) return;
+        FunctionFinder finder(library);
+        functions.find_all(finder);
+        is_usable = finder.missing() == nullptr;
+        if (!is_usable) why = std::string("it has no function ") + finder.missing();
+    }
+};
+
+}  // namespace diopi::cuda

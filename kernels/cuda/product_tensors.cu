@@ -1,0 +1,226 @@
+/// Tensors as the library's matrices (matmul.hpp).
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cuda/gemm.hpp"
+#include "kernels/cuda/matmul.hpp"
+#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/product_copies.hpp"
+
+namespace diopi::cuda {
+
+namespace {
+
+/// Steps of the operand's batch dimensions along those of `batch`; 0 where it repeats.
+int64_t batch_step(const Operand& x, size_t dim, size_t rank) {
+    const size_t missing = rank - x.lead;
+    if (dim < missing || x.view.shape[dim - missing] == 1) return 0;
+    return x.view.strides[dim - missing];
+}
+
+Product product_from(ShapeView batch, const Operand& a, const Operand& b, const Operand& c) {
+    Product p;
+    p.m = {a.rows(), a.row_step(), 0, c.row_step()};
+    p.n = {b.columns(), 0, b.column_step(), c.column_step()};
+    p.k = {a.columns(), a.column_step(), b.row_step(), 0};
+    for (size_t d = 0; d < batch.size(); ++d) {
+        const auto step = [&](const Operand& x) { return batch_step(x, d, batch.size()); };
+        p.batch.push_back({batch[d], step(a), step(b), step(c)});
+    }
+    return p;
+}
+
+/// A product with the matrices that the library is given.
+struct Call {
+    ProductPlan plan;
+    MatrixLayout a, b, c;
+};
+
+/// What does not lie as the library wants it.
+struct Obstacles {
+    bool a = false, b = false, c = false;
+    [[nodiscard]] bool any() const { return a || b || c; }
+};
+
+Obstacles find_call(ShapeView batch, const Operand& a, const Operand& b, const Operand& c, Call& call) {
+    call.plan = plan_product(product_from(batch, a, b, c));
+    const ProductDim &m = call.plan.m, &n = call.plan.n, &k = call.plan.k;
+    const auto of_a = matrix_layout(m.size, m.a, k.size, k.a), of_b = matrix_layout(k.size, k.b, n.size, n.b);
+    const auto of_c = matrix_layout(m.size, m.c, n.size, n.c);
+    call.a = of_a.value_or(MatrixLayout{}), call.b = of_b.value_or(MatrixLayout{});
+    call.c = of_c.value_or(MatrixLayout{});
+    return {!of_a, !of_b, !of_c || of_c->transposed};
+}
+
+bool is_dense(const Operand& x) { return is_contiguous(x.view.shape, x.view.strides); }
+
+/// Operands that the library takes, and the call; copies are made where they must, or where they save calls.
+class Preparation {
+ public:
+    Preparation(diopiContextHandle_t ctx, std::string_view op, ShapeView batch) : ctx_(ctx), op_(op), batch_(batch) {}
+
+    Operand a, b, c;
+    Call call;
+
+    [[nodiscard]] diopiError_t run() {
+        Obstacles obstacles = find_call(batch_, a, b, c, call);
+        if (!obstacles.any() && call.plan.calls() > 1) obstacles = {!is_dense(a), !is_dense(b), !is_dense(c)};
+        if (!obstacles.any()) return diopiSuccess;
+        if (const diopiError_t error = remove(obstacles); error != diopiSuccess) return error;
+        obstacles = find_call(batch_, a, b, c, call);
+        if (!obstacles.any()) return diopiSuccess;
+        // One copy changed how the batch is taken, and what lay well no longer does.
+        if (const diopiError_t error = remove({!is_dense(a), !is_dense(b), !is_dense(c)}); error != diopiSuccess) {
+            return error;
+        }
+        (void)find_call(batch_, a, b, c, call);
+        return diopiSuccess;
+    }
+
+ private:
+    [[nodiscard]] diopiError_t remove(const Obstacles& obstacles) {
+        diopiError_t error = diopiSuccess;
+        if (obstacles.a) error = copy_as(ctx_, op_, a.view, a.view.dtype, a.view);
+        if (obstacles.b && error == diopiSuccess) error = copy_as(ctx_, op_, b.view, b.view.dtype, b.view);
+        if (obstacles.c && error == diopiSuccess) error = require(ctx_, c.view.shape, c.view.dtype, c.view);
+        return error;
+    }
+
+    diopiContextHandle_t ctx_;
+    std::string_view op_;
+    ShapeView batch_;
+};
+
+GemmMatrix matrix(const Operand& x, const MatrixLayout& layout, int64_t batch_stride) {
+    return {x.view.data, layout.pitch, layout.transposed, batch_stride};
+}
+
+void move(GemmMatrix& x, int64_t elements, Dtype dtype) {
+    x.data = static_cast<std::byte*>(x.data) + elements * static_cast<int64_t>(size_of(dtype));
+}
+
+/// Every call of the plan; those that meet a c again add to it.
+diopiError_t run_calls(diopiContextHandle_t ctx, std::string_view op, const ProductPlan& plan, const Gemm& first) {
+    std::vector<int64_t> at(plan.loops.size(), 0);
+    for (int64_t call = 0; call < plan.calls(); ++call) {
+        Gemm g = first;
+        int64_t rest = call;
+        for (size_t d = plan.loops.size(); d-- > 0;) {
+            const ProductDim& loop = plan.loops[d];
+            const int64_t index = rest % loop.size;
+            rest /= loop.size;
+            move(g.a, index * loop.a, g.factors);
+            move(g.b, index * loop.b, g.factors);
+            move(g.c, index * loop.c, g.result);
+            if (loop.c == 0 && index > 0) g.beta = 1;
+        }
+        if (const diopiError_t error = gemm(ctx, op, g); error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
+/// The dtypes that a product is computed of and written in.
+struct Types {
+    Dtype factors, result;
+};
+
+Types types_of(const View& a, const View& b, const View& c, const Addend& addend) {
+    const auto is_wide = [](const View& v) { return v.dtype == Dtype::float64; };
+    if (is_wide(a) || is_wide(b) || (addend.view != nullptr && is_wide(*addend.view))) {
+        return {Dtype::float64, Dtype::float64};
+    }
+    if (!is_half(a.dtype) || a.dtype != b.dtype) return {Dtype::float32, Dtype::float32};
+    const bool is_exact = addend.view == nullptr || addend.view->dtype == c.dtype;
+    return {a.dtype, c.dtype == a.dtype && is_exact ? c.dtype : Dtype::float32};
+}
+
+/// One number for each column of every matrix.
+bool is_bias(const Addend& addend, int64_t columns) {
+    const View& v = *addend.view;
+    return addend.weight == 1 && v.numel == columns && !v.shape.empty() && v.shape.back() == columns &&
+           is_contiguous(v.shape, v.strides);
+}
+
+bool is_same(const View& a, const View& b) {
+    return a.data == b.data && a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) &&
+           std::ranges::equal(a.strides, b.strides);
+}
+
+/// Leaves the addend to the library, or puts it where the product will be added to it.
+diopiError_t bring_addend(diopiContextHandle_t ctx, std::string_view op, const Addend& addend, const View& c,
+                          int64_t columns, Gemm& g) {
+    if (is_bias(addend, columns) && g.n == columns && addend.view->dtype == c.dtype &&
+        takes_bias(c.dtype, addend.view->data)) {
+        g.bias = addend.view->data;
+        return diopiSuccess;
+    }
+    g.beta = addend.weight;
+    return is_same(*addend.view, c) ? diopiSuccess : assign(ctx, op, c, *addend.view);
+}
+
+/// Without terms c is the addend, or zeros.
+diopiError_t write_empty_sums(diopiContextHandle_t ctx, std::string_view op, const View& c, const Addend& addend) {
+    if (addend.view == nullptr) return assign_number(ctx, op, c, 0);
+    View zeros;
+    const Dtype dtype = addend.view->dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+    diopiError_t error = require(ctx, c.shape, dtype, zeros);
+    if (error == diopiSuccess) error = assign_number(ctx, op, zeros, 0);
+    return error == diopiSuccess ? combine(ctx, op, c, *addend.view, zeros, addend.weight, 1) : error;
+}
+
+}  // namespace
+
+Operand factor(const View& v, Side side) {
+    const auto rank = static_cast<int>(v.shape.size());
+    if (rank >= 2) return {v, v.shape.size() - 2, rank - 2, rank - 1};
+    return side == Side::kLeft ? Operand{v, 0, -1, 0} : Operand{v, 0, 0, -1};
+}
+
+Operand product_of(const View& v, const Operand& a, const Operand& b) {
+    Operand x{v, v.shape.size(), -1, -1};
+    if (b.column_dim >= 0) x.column_dim = static_cast<int>(--x.lead);
+    if (a.row_dim >= 0) x.row_dim = static_cast<int>(--x.lead);
+    return x;
+}
+
+Operand transpose(Operand x) {
+    std::swap(x.row_dim, x.column_dim);
+    return x;
+}
+
+diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView batch, const Operand& c, Operand a,
+                      Operand b, const Addend& addend, double alpha) {
+    if (const diopiError_t error = check_views(op, c.view, {}); error != diopiSuccess) return error;
+    if (c.view.numel == 0) return diopiSuccess;
+    if (a.columns() == 0 || numel(batch) == 0) return write_empty_sums(ctx, op, c.view, addend);
+    Types types = types_of(a.view, b.view, c.view, addend);
+    diopiError_t error = diopiSuccess;
+    for (Operand* x : {&a, &b}) {
+        const bool is_read_late = x->view.data == c.view.data || is_in_the_way(c.view, x->view);
+        if (x->view.dtype == types.factors && !is_read_late) continue;
+        error = copy_as(ctx, op, x->view, types.factors, x->view);
+        if (error != diopiSuccess) return error;
+    }
+    // Sums of several calls are rounded once.
+    if (plan_product(product_from(batch, a, b, c)).adds() && is_half(types.result)) types.result = Dtype::float32;
+    Preparation ready(ctx, op, batch);
+    ready.a = a, ready.b = b, ready.c = c;
+    if (c.view.dtype != types.result) error = require(ctx, c.view.shape, types.result, ready.c.view);
+    if (error == diopiSuccess) error = ready.run();
+    if (error != diopiSuccess) return error;
+
+    const ProductPlan& plan = ready.call.plan;
+    Gemm g;
+    g.m = plan.m.size, g.n = plan.n.size, g.k = plan.k.size, g.batch = plan.batch.size;
+    g.factors = types.factors, g.result = types.result;
+    g.a = matrix(ready.a, ready.call.a, plan.batch.a);
+    g.b = matrix(ready.b, ready.call.b, plan.batch.b);
+    g.c = matrix(ready.c, ready.call.c, plan.batch.c);
+    g.alpha = alpha;
+    if (addend.view != nullptr) error = bring_addend(ctx, op, addend, ready.c.view, b.columns(), g);
+    if (error == diopiSuccess) error = run_calls(ctx, op, plan, g);
+    if (error != diopiSuccess || ready.c.view.data == c.view.data) return error;
+    return assign(ctx, op, c.view, ready.c.view);
+}
+
+}  // namespace diopi::cuda
