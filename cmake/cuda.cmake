@@ -95,7 +95,9 @@ function(diopi_add_cuda target)
     add_library(diopi_cuda_kernels OBJECT ${sources} ${library_sources})
     target_include_directories(diopi_cuda_kernels PRIVATE libdiopi/include libdiopi ${PROJECT_SOURCE_DIR})
     # No contraction: an expression rounds as it is written, and fma() stands where one is meant.
-    set(cuda_options --fmad=false -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
+    # Relaxed constexpr: core's constexpr functions on the device, too.
+    set(cuda_options --expt-relaxed-constexpr --fmad=false -Werror=all-warnings
+                     -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
     target_compile_options(diopi_cuda_kernels PRIVATE
         $<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}> $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>)
     target_include_directories(diopi_cuda_kernels SYSTEM PRIVATE

@@ -4,17 +4,52 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "core/dtype.hpp"
 
 namespace diopi::cuda {
 
-/// Floating to integer truncates, integers wrap, non-zero is true; to a half type is rounded once.
+/// A complex number as it lies in memory.
+template <class T>
+struct alignas(2 * sizeof(T)) ComplexOf {
+    T real, imag;
+};
+/// What all complex numbers are computed in: a GPU waits for their memory meanwhile.
+using Complex = ComplexOf<double>;
+
+template <class T>
+constexpr bool kIsComplex = false;
+template <class T>
+constexpr bool kIsComplex<ComplexOf<T>> = true;
+
+/// What does not fit becomes what the cpu backend makes of it: the least number of 32 or 64 bits, cut off for narrower
+/// types. Unsigned types take the low bits of the 64-bit number.
+template <class To, class From>
+__device__ To truncated(From x) {
+    using Step = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, int32_t, int64_t>;
+    constexpr Step kLeast = std::numeric_limits<Step>::min();
+    constexpr From kEnd = -static_cast<From>(kLeast);
+    return static_cast<To>(x >= -kEnd && x < kEnd ? static_cast<Step>(x) : kLeast);
+}
+
+/// Floating to integer truncates, integers wrap, non-zero is true, a complex number loses its imaginary part; to a half
+/// type is rounded once.
 template <class To, class From>
 __device__ To convert(From x) {
     if constexpr (std::is_same_v<To, From>) {
         return x;
+    } else if constexpr (kIsComplex<From> && kIsComplex<To>) {
+        using Part = decltype(To::real);
+        return {convert<Part>(x.real), convert<Part>(x.imag)};
+    } else if constexpr (kIsComplex<To>) {
+        using Part = decltype(To::real);
+        return {convert<Part>(x), convert<Part>(0.0F)};
+    } else if constexpr (kIsComplex<From>) {
+        if constexpr (std::is_same_v<To, bool>) return convert<bool>(x.real) || convert<bool>(x.imag);
+        return convert<To>(x.real);
     } else if constexpr (std::is_same_v<From, __half>) {
         return convert<To>(__half2float(x));
     } else if constexpr (std::is_same_v<From, __nv_bfloat16>) {
@@ -28,13 +63,14 @@ __device__ To convert(From x) {
         if constexpr (std::is_same_v<From, float>) return __float2bfloat16_rn(x);
         return __double2bfloat16(static_cast<double>(x));
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-        return static_cast<To>(static_cast<int64_t>(x));
+        return truncated<To>(x);
     } else {
         return static_cast<To>(x);
     }
 }
 
-/// Calls f(T) with a value of the C++ type of a dtype. Complex types are refused before a kernel is launched.
+/// Calls f(T) with a value of the C++ type of a real dtype. Where a kernel knows no complex types, they are refused
+/// before it is launched.
 template <class F>
 __device__ void with_type(Dtype dtype, F&& f) {
     switch (dtype) {
@@ -73,16 +109,29 @@ __device__ void with_type(Dtype dtype, F&& f) {
     }
 }
 
+/// The same with the types of the complex dtypes where C, the compute type, is complex.
+template <class C, class F>
+__device__ void with_type_for(Dtype dtype, F&& f) {
+    if constexpr (kIsComplex<C>) {
+        if (dtype == Dtype::complex64) return f(ComplexOf<float>());
+        if (dtype == Dtype::complex128) return f(ComplexOf<double>());
+        if (dtype == Dtype::complex32) return f(ComplexOf<__half>());
+    }
+    with_type(dtype, f);
+}
+
+/// The element as a C; of a complex dtype only where C is complex.
 template <class C>
 __device__ C load(const void* data, int64_t place, Dtype dtype) {
     C value{};
-    with_type(dtype, [&](auto typed) { value = convert<C>(static_cast<const decltype(typed)*>(data)[place]); });
+    with_type_for<C>(dtype, [&](auto typed) { value = convert<C>(static_cast<const decltype(typed)*>(data)[place]); });
     return value;
 }
 
 template <class C>
 __device__ void store(void* data, int64_t place, Dtype dtype, C value) {
-    with_type(dtype, [&](auto typed) { static_cast<decltype(typed)*>(data)[place] = convert<decltype(typed)>(value); });
+    with_type_for<C>(dtype,
+                     [&](auto typed) { static_cast<decltype(typed)*>(data)[place] = convert<decltype(typed)>(value); });
 }
 
 /// kCount neighbours that are loaded at once.

@@ -1,4 +1,4 @@
-/// Element-wise kernels. An operator is a functor over its compute type C (float, double, int64_t or uint64_t),
+/// Element-wise kernels. An operator is a functor over its compute type C (float, double, int64_t, uint64_t, Complex),
 ///
 ///     template <class C>
 ///     struct Multiply {
@@ -10,8 +10,8 @@
 #pragma once
 
 #include <array>
-#include <utility>
 
+#include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/nest.hpp"
@@ -70,105 +70,164 @@ __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
     }
 }
 
-/// All operands are of T, with places that fit 32 bits.
+/// Elements that a thread has under way at once where it loads them one by one.
+constexpr int kEach = 4;
+
+/// All operands are of T.
 template <class T, class C, int kIns, class F>
 __global__ void strided_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk, int32_t n) {
-    const int64_t step = int64_t{gridDim.x} * blockDim.x;
-    for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += step) {
-        int32_t places[kIns + 1];
-        walk.find(static_cast<int32_t>(at), places);
-        C values[kIns];
-        for (int k = 0; k < kIns; ++k) {
-            values[k] =
-                in.data[k] == nullptr ? in.numbers[k] : convert<C>(static_cast<const T*>(in.data[k])[places[k + 1]]);
+    const int64_t step = int64_t{gridDim.x} * blockDim.x * kEach;
+    for (int64_t first = int64_t{blockIdx.x} * blockDim.x * kEach + threadIdx.x; first < n; first += step) {
+        int32_t places[kEach][kIns + 1];
+        C values[kEach][kIns];
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            const int64_t at = first + i * int64_t{blockDim.x};
+            if (at >= n) continue;
+            walk.find(static_cast<int32_t>(at), places[i]);
+            for (int k = 0; k < kIns; ++k) {
+                const T* from = static_cast<const T*>(in.data[k]);
+                values[i][k] = from == nullptr ? in.numbers[k] : convert<C>(from[places[i][k + 1]]);
+            }
         }
-        out[places[0]] = convert<T>(call(f, values));
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            if (first + i * int64_t{blockDim.x} < n) out[places[i][0]] = convert<T>(call(f, values[i]));
+        }
     }
 }
 
-/// Any dtypes, any size.
+/// Any dtypes.
 template <class C, int kIns, class F>
-__global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in, Walk<int64_t, kIns + 1> walk,
-                             int64_t n) {
-    const int64_t step = int64_t{gridDim.x} * blockDim.x;
-    for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += step) {
-        int64_t places[kIns + 1];
-        walk.find(at, places);
-        C values[kIns];
-        for (int k = 0; k < kIns; ++k) {
-            values[k] = in.data[k] == nullptr ? in.numbers[k] : load<C>(in.data[k], places[k + 1], in.dtypes[k]);
+__global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk,
+                             int32_t n) {
+    const int64_t step = int64_t{gridDim.x} * blockDim.x * kEach;
+    for (int64_t first = int64_t{blockIdx.x} * blockDim.x * kEach + threadIdx.x; first < n; first += step) {
+        int32_t places[kEach][kIns + 1];
+        C values[kEach][kIns] = {};
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            const int64_t at = first + i * int64_t{blockDim.x};
+            walk.find(static_cast<int32_t>(at < n ? at : first), places[i]);
         }
-        store(out, places[0], out_dtype, call(f, values));
+        for (int k = 0; k < kIns; ++k) {
+            with_type_for<C>(in.dtypes[k], [&](auto typed) {
+                const auto* from = static_cast<const decltype(typed)*>(in.data[k]);
+#pragma unroll
+                for (int i = 0; i < kEach; ++i) {
+                    values[i][k] = from == nullptr ? in.numbers[k] : convert<C>(from[places[i][k + 1]]);
+                }
+            });
+        }
+        C results[kEach];
+        for (int i = 0; i < kEach; ++i) results[i] = call(f, values[i]);
+        with_type_for<C>(out_dtype, [&](auto typed) {
+            using To = decltype(typed);
+#pragma unroll
+            for (int i = 0; i < kEach; ++i) {
+                if (first + i * int64_t{blockDim.x} >= n) continue;
+                static_cast<To*>(out)[places[i][0]] = convert<To>(results[i]);
+            }
+        });
     }
 }
-
-/// A contiguous copy of `view`, owned by the context for the rest of the call. (copy.cu)
-[[nodiscard]] diopiError_t copy_of(diopiContextHandle_t ctx, std::string_view op, const View& view, View& made);
 
 namespace elementwise_detail {
 
-template <class T, class C, int kIns, class F>
-diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const Nest& nest, void* data,
-                          const Inputs<C, kIns>& in, F f) {
-    constexpr size_t kPackBytes = 16;
-    bool packs = nest.is_run() && is_aligned(data, kPackBytes);
-    for (int k = 0; k < kIns; ++k) packs = packs && (in.repeats[k] || is_aligned(in.data[k], kPackBytes));
-    T* out = static_cast<T*>(data);
-    if (packs) {
-        const Launch l = launch_for(nest.numel, kPackBytes / sizeof(T));
-        return launch(ctx, op, l, run_kernel<T, C, kIns, F>, f, out, in, nest.numel);
-    }
-    return launch(ctx, op, launch_for(nest.numel, 1), strided_kernel<T, C, kIns, F>, f, out, in,
-                  walk_of<int32_t, kIns + 1>(nest), nest.numel);
-}
+/// The operands of a call, ready to be launched: the output is operand 0.
+template <class C, int kIns>
+struct Plan {
+    Nest nest;
+    View out;
+    Inputs<C, kIns> in{};
+    Dtype dtype = Dtype::unsupported;  ///< of all operands but numbers, where they have one
+};
 
-/// The dtype of all operands but numbers, or `unsupported` when there are several.
-template <size_t kOperands>
-Dtype common_dtype(const std::array<View, kOperands>& operands) {
-    for (const View& v : operands) {
-        if (v.data != nullptr && v.dtype != operands[0].dtype) return Dtype::unsupported;
-    }
-    return operands[0].dtype;
-}
-
-}  // namespace elementwise_detail
-
-/// out = f(inputs) element by element, in the compute type C. An input without data is the number at its place in
-/// `numbers`. No operand may be complex.
-template <class C, size_t kIns, class F>
-diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns> ins, F f,
-                 const std::array<C, kIns>& numbers = {}) {
-    if (const diopiError_t error = check_views(op, out, ins); error != diopiSuccess) return error;
-    if (out.numel == 0) return diopiSuccess;
+/// Inputs that lie in the way of the output are copied.
+template <class C, size_t kIns>
+diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns>& ins,
+                  const std::array<C, kIns>& numbers, Plan<C, static_cast<int>(kIns)>& p) {
     std::array<View, kIns + 1> operands;
-    operands[0] = out;
-    Inputs<C, static_cast<int>(kIns)> in{};
+    operands[0] = p.out = out;
+    p.dtype = out.dtype;
     for (size_t k = 0; k < kIns; ++k) {
         if (is_in_the_way(out, ins[k])) {
             if (const diopiError_t error = copy_of(ctx, op, ins[k], ins[k]); error != diopiSuccess) return error;
         }
         operands[k + 1] = ins[k];
-        in.data[k] = ins[k].data;
-        in.dtypes[k] = ins[k].dtype;
-        in.numbers[k] = numbers[k];
+        p.in.data[k] = ins[k].data;
+        p.in.dtypes[k] = ins[k].dtype;
+        p.in.numbers[k] = numbers[k];
+        if (ins[k].data != nullptr && ins[k].dtype != out.dtype) p.dtype = Dtype::unsupported;
     }
-    const Nest nest = make_nest(operands);
-    for (size_t k = 0; k < kIns; ++k) in.repeats[k] = nest.strides[k + 1][0] == 0;
+    p.nest = make_nest(operands);
+    for (size_t k = 0; k < kIns; ++k) p.in.repeats[k] = p.nest.strides[k + 1][0] == 0;
+    return diopiSuccess;
+}
 
-    using elementwise_detail::launch_typed;
-    const Dtype dtype = elementwise_detail::common_dtype(operands);
-    const bool is_narrow = nest.is_run() || nest.fits_32_bits();
+/// Calls launch(part) for parts of the plan whose places fit 32 bits.
+template <class C, int kIns, class F>
+diopiError_t in_narrow_parts(const Plan<C, kIns>& p, F&& launch_part) {
+    if (p.nest.fits_32_bits()) return launch_part(p);
+    const auto [halves, places] = split(p.nest);
+    for (size_t half = 0; half < 2; ++half) {
+        Plan<C, kIns> part = p;
+        part.nest = halves[half];
+        if (half == 1) {
+            part.out.data += places[0] * p.out.item_size();
+            for (size_t k = 0; k < kIns; ++k) {
+                if (p.in.data[k] == nullptr) continue;
+                part.in.data[k] = static_cast<const std::byte*>(p.in.data[k]) +
+                                  places[k + 1] * static_cast<int64_t>(size_of(p.in.dtypes[k]));
+            }
+        }
+        if (const diopiError_t error = in_narrow_parts(part, launch_part); error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
+template <class T, class C, int kIns, class F>
+diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const Plan<C, kIns>& p, F f) {
+    constexpr size_t kPackBytes = 16;
+    bool packs = p.nest.is_run() && is_aligned(p.out.data, kPackBytes);
+    for (int k = 0; k < kIns; ++k) packs = packs && (p.in.repeats[k] || is_aligned(p.in.data[k], kPackBytes));
+    if (packs) {
+        const Launch l = launch_for(p.nest.numel, kPackBytes / sizeof(T));
+        T* out = reinterpret_cast<T*>(p.out.data);
+        return launch(ctx, op, l, run_kernel<T, C, kIns, F>, f, out, p.in, p.nest.numel);
+    }
+    return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
+        return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, F>, f,
+                      reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
+                      part.nest.numel);
+    });
+}
+
+}  // namespace elementwise_detail
+
+/// out = f(inputs) element by element, in the compute type C. An input without data is the number at its place in
+/// `numbers`. Operands may be complex only where C is.
+template <class C, size_t kIns, class F>
+diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns> ins, F f,
+                 const std::array<C, kIns>& numbers = {}) {
+    using namespace elementwise_detail;
+    constexpr int kInputs = static_cast<int>(kIns);
+    if (const diopiError_t error = check_views(op, out, ins); error != diopiSuccess) return error;
+    if (out.numel == 0) return diopiSuccess;
+    Plan<C, kInputs> p;
+    if (const diopiError_t error = plan(ctx, op, out, ins, numbers, p); error != diopiSuccess) return error;
     if constexpr (std::is_same_v<C, float>) {
-        if (is_narrow && dtype == Dtype::float32) return launch_typed<float>(ctx, op, nest, out.data, in, f);
-        if (is_narrow && dtype == Dtype::float16) return launch_typed<__half>(ctx, op, nest, out.data, in, f);
-        if (is_narrow && dtype == Dtype::bfloat16) return launch_typed<__nv_bfloat16>(ctx, op, nest, out.data, in, f);
+        if (p.dtype == Dtype::float32) return launch_typed<float>(ctx, op, p, f);
+        if (p.dtype == Dtype::float16) return launch_typed<__half>(ctx, op, p, f);
+        if (p.dtype == Dtype::bfloat16) return launch_typed<__nv_bfloat16>(ctx, op, p, f);
     }
     if constexpr (std::is_same_v<C, double>) {
-        if (is_narrow && dtype == Dtype::float64) return launch_typed<double>(ctx, op, nest, out.data, in, f);
+        if (p.dtype == Dtype::float64) return launch_typed<double>(ctx, op, p, f);
     }
-    constexpr int kInputs = static_cast<int>(kIns);
-    return launch(ctx, op, launch_for(nest.numel, 1), mixed_kernel<C, kInputs, F>, f, out.data, out.dtype, in,
-                  walk_of<int64_t, kInputs + 1>(nest), nest.numel);
+    return in_narrow_parts(p, [&](const Plan<C, kInputs>& part) {
+        return launch(ctx, op, launch_for(part.nest.numel, kEach), mixed_kernel<C, kInputs, F>, f, part.out.data,
+                      part.out.dtype, part.in, walk_of<int32_t, kInputs + 1>(part.nest), part.nest.numel);
+    });
 }
 
 /// Calls f<C>() with what a result of that dtype is computed in: float for the narrow floating dtypes, double, int64_t
@@ -179,6 +238,22 @@ diopiError_t with_compute_type(Dtype dtype, F&& f) {
     if (is_floating(dtype)) return f.template operator()<float>();
     if (dtype == Dtype::uint64) return f.template operator()<uint64_t>();
     return f.template operator()<int64_t>();
+}
+
+/// The same with Complex for complex dtypes.
+template <class F>
+diopiError_t with_any_compute_type(Dtype dtype, F&& f) {
+    if (is_complex(dtype)) return f.template operator()<Complex>();
+    return with_compute_type(dtype, f);
+}
+
+/// A number in a compute type, the complex one included.
+template <class C>
+[[nodiscard]] C compute_number(const diopiScalar_t& scalar) {
+    if constexpr (kIsComplex<C>)
+        return {number<double>(scalar), 0};
+    else
+        return number<C>(scalar);
 }
 
 }  // namespace diopi::cuda

@@ -29,6 +29,13 @@ struct Nest {
 /// size 1 go, the rest is ordered by falling stride of the output, and neighbours that are one run are merged.
 [[nodiscard]] Nest make_nest(std::span<const View> operands);
 
+/// Two halves of a nest that does not fit 32 bits, cut where it spans most, and where the second one begins.
+struct Halves {
+    std::array<Nest, 2> nests;
+    std::array<int64_t, kMaxOperands> places{};
+};
+[[nodiscard]] Halves split(const Nest& nest);
+
 template <class Index, int kOperands>
 [[nodiscard]] Walk<Index, kOperands> walk_of(const Nest& nest) {
     Walk<Index, kOperands> walk{};

@@ -142,6 +142,43 @@ TEST_CASE("cuda: what does not fit 32 bits is known, by elements and by places")
     CHECK_FALSE(make_nest(std::array{narrow.view(), backwards.view()}).fits_32_bits());
 }
 
+TEST_CASE("cuda: the halves of a nest visit what it visits") {
+    const Layout out = contiguous({4, 5, 3}), permuted{{4, 5, 3}, {1, -4, 20}}, row = contiguous({3});
+    const std::array views = {out.view(), permuted.view(), row.view()};
+    const Nest nest = make_nest(views);
+    const Halves halves = split(nest);
+    std::vector<std::array<int64_t, 3>> wanted, found;
+    const auto collect = [](const Nest& part, const std::array<int64_t, kMaxOperands>& first, auto& places) {
+        const auto walk = walk_of<int64_t, 3>(part);
+        for (int64_t n = 0; n < part.numel; ++n) {
+            int64_t at[3];
+            walk.find(n, at);
+            places.push_back({at[0] + first[0], at[1] + first[1], at[2] + first[2]});
+        }
+    };
+    collect(nest, {}, wanted);
+    collect(halves.nests[0], {}, found);
+    collect(halves.nests[1], halves.places, found);
+    std::ranges::sort(wanted);
+    std::ranges::sort(found);
+    CHECK(wanted == found);
+}
+
+TEST_CASE("cuda: a nest that does not fit 32 bits is cut until its parts do") {
+    const int64_t most = INT32_MAX;
+    const Layout large = contiguous({3, most}), far{{2, 2, 2}, {4 * most, most, 1}}, near = contiguous({2, 2, 2});
+    CHECK(split(make_nest(std::array{large.view()})).places[0] == 3 * most / 2);
+    const Nest nest = make_nest(std::array{near.view(), far.view()});
+    const Halves halves = split(nest);
+    CHECK_FALSE(nest.fits_32_bits());
+    CHECK(halves.places == std::array<int64_t, kMaxOperands>{4, 4 * most});
+    CHECK(halves.nests[0].numel == 4);
+    const Halves quarters = split(halves.nests[1]);
+    CHECK(quarters.places == std::array<int64_t, kMaxOperands>{2, most});
+    CHECK(quarters.nests[0].fits_32_bits());
+    CHECK(quarters.nests[1].fits_32_bits());
+}
+
 TEST_CASE("cuda: operands that no kernel could take are refused") {
     const Layout out = contiguous({3, 4}), repeated{{3, 4}, {0, 1}};
     CHECK(check_views("op", out.view(), std::array{out.view(), contiguous({4}).view()}) == diopiSuccess);

@@ -1,6 +1,9 @@
 #include "kernels/cuda/operands.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "core/half.hpp"
 
 namespace diopi::cuda {
 
@@ -10,7 +13,9 @@ Dtype result_dtype(const View& a, const View& b) {
     if (a.shape.empty() == b.shape.empty()) return promote(a.dtype, b.dtype);
     const Dtype tensor = a.shape.empty() ? b.dtype : a.dtype;
     const Dtype zero_dim = a.shape.empty() ? a.dtype : b.dtype;
-    return category(zero_dim) <= category(tensor) ? tensor : promote(tensor, zero_dim);
+    if (category(zero_dim) <= category(tensor)) return tensor;
+    if (is_complex(zero_dim) && is_floating(tensor)) return promote_with_number(tensor, Dtype::complex64);
+    return promote(tensor, zero_dim);
 }
 
 Operands with_tensor(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
@@ -28,11 +33,37 @@ Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t inpu
     return x;
 }
 
+diopiScalar_t as_element(const diopiScalar_t& x, Dtype dtype) {
+    diopiScalar_t element = x;
+    if (dtype == Dtype::boolean) return whole_number(number<bool>(x) ? 1 : 0);
+    if (is_half(dtype)) {
+        const auto wide = number<double>(x);
+        element.stype = diopi_dtype_float64;
+        element.fval = dtype == Dtype::float16 ? to_float(to_half(wide)) : to_float(to_bfloat16(wide));
+    } else if (is_integer(dtype) && is_floating(from_c(x.stype))) {
+        // What the element type's 32 bits do not hold becomes their least number, as on the device.
+        const bool is_narrow = dtype == Dtype::int8 || dtype == Dtype::int16 || dtype == Dtype::int32;
+        const double end = is_narrow ? 0x1p31 : 0x1p63;
+        const int64_t least = is_narrow ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
+        return whole_number(x.fval >= -end && x.fval < end ? static_cast<int64_t>(x.fval) : least);
+    }
+    return element;
+}
+
+diopiScalar_t whole_number(int64_t value) {
+    diopiScalar_t number{};
+    number.stype = diopi_dtype_int64;
+    number.ival = value;
+    return number;
+}
+
 diopiError_t check_operands(std::string_view op, const Operands& x) {
     // A complex result in a real out is refused below.
-    if (is_complex(x.out.dtype)) {
-        return unsupported(op, "out", x.out.dtype, "a real dtype: the cuda backend has no complex ones");
-    }
+    if (is_complex(x.out.dtype)) return unsupported(op, "out", x.out.dtype, "a real dtype");
+    return check_any_operands(op, x);
+}
+
+diopiError_t check_any_operands(std::string_view op, const Operands& x) {
     const auto shape = broadcast_shapes(x.input.shape, x.other.shape);
     if (!shape) {
         return wrong_shape(op, "other", x.other.shape, "one that broadcasts with input's " + to_string(x.input.shape));

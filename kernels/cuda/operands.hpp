@@ -21,8 +21,14 @@ struct Operands {
                                    diopiConstTensorHandle_t other);
 [[nodiscard]] Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input,
                                    const diopiScalar_t* other);
-/// Refuses complex operands, an out of another shape than the broadcast one, or of a dtype that cannot hold the result
-/// (torch.can_cast).
+/// The number as an element of that dtype holds it: rounded once, cut off, or a truth value.
+[[nodiscard]] diopiScalar_t as_element(const diopiScalar_t& number, Dtype dtype);
+[[nodiscard]] diopiScalar_t whole_number(int64_t value);
+
+/// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
+[[nodiscard]] diopiError_t check_any_operands(std::string_view op, const Operands& x);
+/// The same for functions that take real numbers. Refuses complex operands, an out of another shape than the broadcast
+/// one, or of a dtype that cannot hold the result (torch.can_cast).
 [[nodiscard]] diopiError_t check_operands(std::string_view op, const Operands& x);
 /// Refuses complex and bool input where `wants_number`, complex input else, and an out of another shape.
 [[nodiscard]] diopiError_t check_unary(std::string_view op, const View& out, const View& input, bool wants_number);

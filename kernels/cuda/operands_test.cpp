@@ -1,6 +1,7 @@
 #include "kernels/cuda/operands.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "runtime/context.hpp"
 
@@ -62,14 +63,40 @@ TEST_CASE("cuda: shapes that do not fit are refused") {
     CHECK_THAT(last_error(), Catch::Contains("out has shape (3,), wanted (2, 3)"));
 }
 
-TEST_CASE("cuda: complex operands are refused") {
+TEST_CASE("cuda: complex operands are refused where real ones are wanted") {
     const TensorPtr x = tensor({2}, Dtype::complex64), y = tensor({2}, Dtype::float32);
     CHECK(check_operands("diopiAdd", with_tensor(x.get(), x.get(), y.get())) == diopiDtypeNotSupported);
     CHECK(check_operands("diopiAdd", with_tensor(x.get(), y.get(), y.get())) == diopiDtypeNotSupported);
     CHECK(check_unary("diopiRelu", view(x.get()), view(x.get()), true) == diopiDtypeNotSupported);
 }
 
+TEST_CASE("cuda: complex operands are taken where any are, and promote by category") {
+    const TensorPtr x = tensor({2}, Dtype::complex64), half = tensor({2}, Dtype::float16);
+    const TensorPtr zero_dim = tensor({}, Dtype::complex128);
+    CHECK(check_any_operands("diopiAdd", with_tensor(x.get(), x.get(), half.get())) == diopiSuccess);
+    CHECK(with_tensor(x.get(), half.get(), x.get()).result == Dtype::complex64);
+    CHECK(with_tensor(x.get(), half.get(), zero_dim.get()).result == Dtype::complex32);
+    CHECK(check_any_operands("diopiAdd", with_tensor(half.get(), x.get(), half.get())) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("cuda: a number as an element is rounded once, cut off, or a truth value") {
+    // Between two halves, above the middle by less than float32 sees.
+    const double above_middle = 1 + 0x1p-11 + 0x1p-40;
+    CHECK(as_element(real(above_middle), Dtype::float16).fval == 1 + 0x1p-10);
+    CHECK(as_element(real(1 + 0x1p-8 + 0x1p-40), Dtype::bfloat16).fval == 1 + 0x1p-7);
+    CHECK(as_element(real(0.5), Dtype::boolean).ival == 1);
+    CHECK(as_element(real(-2.7), Dtype::uint8).ival == -2);
+    CHECK(as_element(real(1e10), Dtype::int32).ival == INT32_MIN);
+    CHECK(as_element(real(1e10), Dtype::int64).ival == 10000000000);
+    CHECK(as_element(real(NAN), Dtype::int64).ival == INT64_MIN);
+    CHECK(as_element(real(0.1), Dtype::float64).fval == 0.1);
+    CHECK(as_element(whole(300), Dtype::int8).ival == 300);  // the store cuts it off
+}
+
 TEST_CASE("cuda: a number becomes an element of the compute type") {
+    CHECK(number<bool>(real(0.5)));
+    CHECK_FALSE(number<bool>(real(0)));
+    CHECK(number<bool>(whole(2)));
     CHECK(number<float>(real(0.1)) == 0.1f);
     CHECK(number<int64_t>(real(-2.7)) == -2);
     CHECK(number<uint64_t>(whole(-1)) == UINT64_MAX);

@@ -1,4 +1,7 @@
-/// where.
+/// Formulas on three tensors, where, and the sign.
+#include <algorithm>
+
+#include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
@@ -7,24 +10,93 @@ namespace diopi::cuda {
 
 namespace {
 
+/// a + factor * b * c with one rounding of the sum; integers wrap.
 template <class C>
-struct Choose {
-    __device__ C operator()(C condition, C a, C b) const { return condition != C(0) ? a : b; }
+struct AddProduct {
+    C factor;
+    __device__ C operator()(C a, C b, C c) const {
+        if constexpr (std::is_integral_v<C>) {
+            const uint64_t product = static_cast<uint64_t>(factor) * static_cast<uint64_t>(b);
+            return static_cast<C>(static_cast<uint64_t>(a) + product * static_cast<uint64_t>(c));
+        } else {
+            return fma(factor * b, c, a);
+        }
+    }
 };
+
+struct AddQuotient {
+    double factor;
+    __device__ double operator()(double a, double b, double c) const { return a + factor * b / c; }
+};
+
+template <class C>
+struct Negate {
+    __device__ C operator()(C x) const {
+        if constexpr (std::is_integral_v<C>)
+            return static_cast<C>(0 - static_cast<uint64_t>(x));
+        else if constexpr (kIsComplex<C>)
+            return {-x.real, -x.imag};
+        else
+            return -x;
+    }
+};
+
+/// out = input + value * tensor1 * tensor2, or value * tensor1 / tensor2 for floating tensors only.
+diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                        const std::array<View, 3>& ins, const diopiScalar_t& value, bool divides) {
+    const View y = view(out);
+    const Dtype dtype = promote(promote(ins[0].dtype, ins[1].dtype), ins[2].dtype);
+    if (category(dtype) != 2 && (divides || category(dtype) != 1)) {
+        return unsupported(op, "input", dtype, divides ? "a floating dtype" : "an integer or floating dtype");
+    }
+    if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
+    // In float64: a quotient by a denormal float32 is a number there, and infinity in float32.
+    if (divides) return map<double, 3>(ctx, op, y, ins, AddQuotient{number<double>(value)});
+    return with_compute_type(dtype,
+                             [&]<class C>() { return map<C, 3>(ctx, op, y, ins, AddProduct<C>{number<C>(value)}); });
+}
+
+diopiError_t negate(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input) {
+    const View y = view(out), x = view(input);
+    if (x.dtype == Dtype::boolean) return unsupported(op, "input", x.dtype, "numbers: use logical_not for bool");
+    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
+    const Dtype compute = is_complex(y.dtype) ? y.dtype : x.dtype;
+    return with_any_compute_type(compute, [&]<class C>() { return map<C, 1>(ctx, op, y, {x}, Negate<C>{}); });
+}
 
 }  // namespace
 
 diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    constexpr std::string_view kOp = "diopiWhere";
-    const View y = view(out), a = view(input), b = view(other);
-    const Dtype result = promote(a.dtype, b.dtype);
-    for (const Dtype dtype : {result, y.dtype}) {
-        if (is_complex(dtype)) return unsupported(kOp, "input", dtype, "a real dtype");
-    }
-    return with_compute_type(result, [&]<class C>() {
-        return map<C, 3>(ctx, kOp, y, {view(condition), a, b}, Choose<C>{});
-    });
+    const View a = view(input), b = view(other);
+    return choose(ctx, "diopiWhere", view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
+}
+
+diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                          diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
+                          const diopiScalar_t* value) {
+    return add_scaled(ctx, "diopiAddcmul", out, {view(input), view(tensor1), view(tensor2)}, *value, false);
+}
+diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
+                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
+    return add_scaled(ctx, "diopiAddcmulInp", input, {view(input), view(tensor1), view(tensor2)}, *value, false);
+}
+diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                          diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
+                          const diopiScalar_t* value) {
+    return add_scaled(ctx, "diopiAddcdiv", out, {view(input), view(tensor1), view(tensor2)}, *value, true);
+}
+diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
+                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
+    return add_scaled(ctx, "diopiAddcdivInp", input, {view(input), view(tensor1), view(tensor2)}, *value, true);
+}
+
+diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return negate(ctx, "diopiNeg", out, input);
+}
+diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return negate(ctx, "diopiNegInp", input, input);
 }
 
 }  // namespace diopi::cuda

@@ -41,10 +41,11 @@ struct View {
 /// A contiguous tensor owned by the context for the rest of the call; contents undefined.
 [[nodiscard]] diopiError_t require(diopiContextHandle_t ctx, ShapeView shape, Dtype dtype, View& made);
 
-/// The number in a compute type; integers wrap, a floating number for integers truncates.
+/// The number in a compute type; integers wrap, a floating number for integers truncates, all but 0 is true.
 template <class T>
 [[nodiscard]] T number(const diopiScalar_t& scalar) {
     if (is_floating(from_c(scalar.stype))) {
+        if constexpr (std::is_same_v<T, bool>) return scalar.fval != 0;
         if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<int64_t>(scalar.fval));
         return static_cast<T>(scalar.fval);
     }

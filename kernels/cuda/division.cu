@@ -1,0 +1,119 @@
+/// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
+#include <string>
+
+#include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/operators.hpp"
+
+namespace diopi::cuda {
+
+namespace {
+
+template <class C>
+struct Divide {
+    __device__ C operator()(C a, C b) const { return a / b; }
+};
+
+/// Source: Smith, Algorithm 116: Complex division, CACM 1962: by the larger part of b, so that nothing overflows early.
+template <>
+struct Divide<Complex> {
+    __device__ Complex operator()(Complex a, Complex b) const {
+        if (fabs(b.real) < fabs(b.imag)) {  // both by -i
+            a = {a.imag, -a.real};
+            b = {b.imag, -b.real};
+        }
+        const double ratio = b.imag / b.real, share = b.real + b.imag * ratio;
+        return {(a.real + a.imag * ratio) / share, (a.imag - a.real * ratio) / share};
+    }
+};
+
+template <class C>
+struct DivideTrunc {
+    __device__ C operator()(C a, C b) const { return trunc(a / b); }
+};
+
+/// Source: torch.div with rounding_mode "floor": the quotient of what fmod leaves, which is whole but for its rounding.
+template <class C>
+struct DivideFloor {
+    __device__ C operator()(C a, C b) const {
+        if (b == C(0)) return a / b;
+        const C rest = fmod(a, b);
+        C quotient = (a - rest) / b;
+        if (rest != C(0) && (b < C(0)) != (rest < C(0))) quotient -= C(1);
+        if (quotient == C(0)) return copysign(C(0), a / b);
+        const C below = floor(quotient);
+        return quotient - below > C(0.5) ? below + C(1) : below;
+    }
+};
+
+/// Division by 0 gives 0: an error would need a synchronisation, and PyTorch leaves the result open on a GPU.
+template <class C, bool kFloor>
+struct DivideInteger {
+    __device__ C operator()(C a, C b) const {
+        if (b == C(0)) return 0;
+        if constexpr (std::is_signed_v<C>) {
+            if (b == C(-1)) return static_cast<C>(0 - static_cast<uint64_t>(a));
+            const C quotient = a / b;
+            return kFloor && quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+        } else {
+            return a / b;
+        }
+    }
+};
+
+template <bool kFloor>
+diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
+    if (x.result == Dtype::boolean) return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
+    if (x.result == Dtype::uint64) return map_operands<uint64_t>(ctx, op, x, DivideInteger<uint64_t, kFloor>{});
+    return map_operands<int64_t>(ctx, op, x, DivideInteger<int64_t, kFloor>{});
+}
+
+template <template <class> class F>
+diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
+    if (x.result == Dtype::float64) return map_operands<double>(ctx, op, x, F<double>{});
+    return map_operands<float>(ctx, op, x, F<float>{});
+}
+
+diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diopiRoundMode_t mode) {
+    const bool integral = category(x.result) < 2, rounds = mode != RoundModeNone;
+    if (integral && !rounds) x.result = Dtype::float32;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    if (is_complex(x.result)) {
+        if (!rounds) return map_operands<Complex>(ctx, op, x, Divide<Complex>{});
+        return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
+    }
+    switch (mode) {
+        case RoundModeNone:
+            return divide_reals<Divide>(ctx, op, x);
+        case RoundModeTrunc:
+            return integral ? divide_integers<false>(ctx, op, x) : divide_reals<DivideTrunc>(ctx, op, x);
+        case RoundModeFloor:
+            return integral ? divide_integers<true>(ctx, op, x) : divide_reals<DivideFloor>(ctx, op, x);
+        case RoundModeEND:
+            break;
+    }
+    return fail(diopiErrorOccurred, std::string(op) + ": no such rounding mode: " + std::to_string(mode));
+}
+
+}  // namespace
+
+diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDiv", with_tensor(out, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
+                         diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivInp", with_tensor(input, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivScalar", with_number(out, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
+                               diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivInpScalar", with_number(input, input, other), rounding_mode);
+}
+
+}  // namespace diopi::cuda

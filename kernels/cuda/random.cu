@@ -1,0 +1,184 @@
+/// Random numbers: those of core/normal.hpp, element by element in row-major order, as every backend draws them.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/cuda/copy.hpp"
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/philox.hpp"
+
+namespace diopi::cuda {
+
+namespace {
+
+/// Where a kernel's numbers begin.
+struct Sequence {
+    uint64_t seed = 0, offset = 0;
+};
+
+/// A dense output; `packs`: aligned to a block's elements.
+struct Target {
+    void* data;
+    Dtype dtype;
+    int64_t numel;
+    bool packs;
+};
+
+Target target_of(const View& dense, int64_t of_block) {
+    return {dense.data, dense.dtype, dense.numel,
+            is_aligned(dense.data, static_cast<size_t>(of_block * dense.item_size()))};
+}
+
+/// Elements [at, at + kCount), as far as there are any.
+template <class C, int kCount>
+__device__ void store_block(const Target& to, int64_t at, const C (&values)[kCount]) {
+    with_type(to.dtype, [&](auto typed) {
+        using T = decltype(typed);
+        T* out = static_cast<T*>(to.data) + at;
+        Pack<T, kCount> pack;
+        for (int i = 0; i < kCount; ++i) pack.at[i] = convert<T>(values[i]);
+        if (to.packs && at + kCount <= to.numel) {
+            *reinterpret_cast<Pack<T, kCount>*>(out) = pack;
+        } else {
+            for (int i = 0; i < kCount && at + i < to.numel; ++i) out[i] = pack.at[i];
+        }
+    });
+}
+
+/// Element i = mean + std * n_i, computed in double, n_i made in Number's precision.
+template <class Number>
+__global__ void normal_kernel(Target to, double mean, double std, Sequence from) {
+    constexpr int kOfBlock = kNormalsOfBlock<Number>;
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t block = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; block * kOfBlock < to.numel; block += step) {
+        Number numbers[kOfBlock];
+        normals_of(philox_words(from.seed, static_cast<uint64_t>(block), from.offset), numbers);
+        double values[kOfBlock];
+        for (int i = 0; i < kOfBlock; ++i) values[i] = mean + std * static_cast<double>(numbers[i]);
+        store_block(to, block * kOfBlock, values);
+    }
+}
+
+/// A probability for each element, or the same one for all.
+struct Shares {
+    const void* data;
+    Dtype dtype;
+    double share;
+};
+
+/// Element i = u_i < p_i, compared in C; u_i = the upper 24 bits of a word / 2^24.
+template <class C>
+__global__ void bernoulli_kernel(Target to, Shares p, Sequence from) {
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t block = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; block * 4 < to.numel; block += step) {
+        const Words words = philox_words(from.seed, static_cast<uint64_t>(block), from.offset);
+        float flags[4];
+        for (int i = 0; i < 4; ++i) {
+            C share = static_cast<C>(p.share);
+            const int64_t at = block * 4 + i;
+            if (p.data != nullptr && at < to.numel) share = load<C>(p.data, at, p.dtype);
+            flags[i] = static_cast<C>(unit_interval(words.at[i])) < share ? 1.0F : 0.0F;
+        }
+        store_block(to, block * 4, flags);
+    }
+}
+
+Sequence sequence_of(diopiGeneratorHandle_t generator) {
+    Sequence from;
+    diopiGeneratorGetSeedAndOffset(generator, &from.seed, &from.offset);
+    return from;
+}
+
+/// The offset moves on by the number of elements, rounded up to whole blocks.
+diopiError_t advance(diopiGeneratorHandle_t generator, const Sequence& from, int64_t numbers) {
+    return diopiGeneratorSetSeedAndOffset(generator, from.seed,
+                                          from.offset + (static_cast<uint64_t>(numbers) + 3) / 4 * 4);
+}
+
+/// Calls draw(dense output, sequence), then moves the generator on.
+template <class Draw>
+diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const View& out,
+                         diopiGeneratorHandle_t generator, Draw&& draw) {
+    if (const diopiError_t error = check_views(op, out, {}); error != diopiSuccess) return error;
+    const Sequence from = sequence_of(generator);
+    if (out.numel > 0) {
+        DenseOut dense;
+        diopiError_t error = dense.begin(ctx, out);
+        if (error == diopiSuccess) error = draw(dense.view(), from);
+        if (error == diopiSuccess) error = dense.finish(ctx, op);
+        if (error != diopiSuccess) return error;
+    }
+    return advance(generator, from, out.numel);
+}
+
+diopiError_t no_generator(std::string_view op) {
+    return fail(diopiErrorOccurred, std::string(op) + ": generator is null, wanted one");
+}
+
+/// out may be input. What is no probability is not refused, which would need a synchronisation: below 0 and NaN give 0,
+/// above 1 gives 1.
+diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
+    const View y = view(out), p = view(input);
+    if (!is_floating(p.dtype)) return unsupported(op, "input", p.dtype, "a floating dtype");
+    if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
+    if (!std::ranges::equal(y.shape, p.shape)) return wrong_shape(op, "out", y.shape, to_string(p.shape));
+    if (generator == nullptr) return no_generator(op);
+    return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
+        View shares;
+        const diopiError_t error =
+            is_in_the_way(to, p) ? copy_of(ctx, op, p, shares) : contiguous_as(ctx, op, p, p.dtype, shares);
+        if (error != diopiSuccess) return error;
+        const auto kernel = p.dtype == Dtype::float64 ? bernoulli_kernel<double> : bernoulli_kernel<float>;
+        return launch(ctx, op, launch_for(to.numel, 4), kernel, target_of(to, 4), Shares{shares.data, shares.dtype, 0},
+                      from);
+    });
+}
+
+}  // namespace
+
+diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
+                            diopiGeneratorHandle_t generator) {
+    constexpr std::string_view kOp = "diopiNormalInp";
+    const View y = view(inout);
+    if (!is_floating(y.dtype)) return unsupported(kOp, "inout", y.dtype, "a floating dtype");
+    if (!(std >= 0.0)) {
+        return fail(diopiErrorOccurred, std::string(kOp) + ": std is " + std::to_string(std) + ", wanted 0 or more");
+    }
+    if (generator == nullptr) return no_generator(kOp);
+    return fill_random(ctx, kOp, y, generator, [&](const View& to, const Sequence& from) {
+        const bool is_wide = to.dtype == Dtype::float64;
+        const int of_block = is_wide ? kNormalsOfBlock<double> : kNormalsOfBlock<float>;
+        return launch(ctx, kOp, launch_for(to.numel, of_block), is_wide ? normal_kernel<double> : normal_kernel<float>,
+                      target_of(to, of_block), mean, std, from);
+    });
+}
+
+diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiGeneratorHandle_t generator) {
+    return bernoulli(ctx, "diopiBernoulli", out, input, generator);
+}
+
+diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
+    return bernoulli(ctx, "diopiBernoulliInp", inout, inout, generator);
+}
+
+diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
+                                  diopiGeneratorHandle_t generator) {
+    constexpr std::string_view kOp = "diopiBernoulliScalar";
+    const View y = view(out);
+    if (is_complex(y.dtype)) return unsupported(kOp, "out", y.dtype, "a real dtype");
+    if (!(p >= 0 && p <= 1)) {
+        return fail(diopiErrorOccurred, std::string(kOp) + ": p is " + std::to_string(p) + ", wanted 0 to 1");
+    }
+    if (generator == nullptr) return no_generator(kOp);
+    return fill_random(ctx, kOp, y, generator, [&](const View& to, const Sequence& from) {
+        return launch(ctx, kOp, launch_for(to.numel, 4), bernoulli_kernel<double>, target_of(to, 4),
+                      Shares{nullptr, Dtype::float64, p}, from);
+    });
+}
+
+}  // namespace diopi::cuda

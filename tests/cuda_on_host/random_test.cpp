@@ -1,0 +1,72 @@
+#include <dlfcn.h>
+
+#include <catch2/catch.hpp>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/testing.hpp"
+#include "runtime/generator.hpp"
+
+using namespace diopi;
+using namespace diopi::cpu::testing;
+
+namespace {
+
+diopiContext context(cpu_device());
+
+/// The function of the library in the place of one of the cpu backend.
+template <class Function>
+Function* on_host(Function*, const char* name) {
+    static void* const library = dlopen(DIOPI_CUDA_ON_HOST, RTLD_NOW | RTLD_LOCAL);
+    const char* why = library == nullptr ? dlerror() : "";
+    INFO(why);
+    REQUIRE(library != nullptr);
+    auto* function = reinterpret_cast<Function*>(dlsym(library, name));
+    REQUIRE(function != nullptr);
+    return function;
+}
+#define ON_HOST(name) on_host(cpu::name, #name)
+
+const std::pair<Shape, Shape> kLayouts[] = {{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}, {{0, 3}, {}}};
+const Dtype kFloating[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+
+/// Calls draw(on host or not, tensor, generator) twice from one state: the same numbers, and the same state after them.
+template <class Draw>
+void expect_same_numbers(Dtype dtype, const Draw& draw) {
+    for (const auto& [shape, strides] : kLayouts) {
+        INFO(name(dtype) << " " << to_string(shape));
+        diopiGenerator ours{77, uint64_t{1} << 33}, theirs = ours;
+        const auto a = blank(dtype, shape, strides), b = blank(dtype, shape, strides);
+        REQUIRE(draw(false, a.get(), &ours) == diopiSuccess);
+        REQUIRE(draw(true, b.get(), &theirs) == diopiSuccess);
+        CHECK(same(values(a), values(b)));
+        CHECK(ours.seed == theirs.seed);
+        CHECK(ours.offset == theirs.offset);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("cuda on host: normal_ draws the numbers of the cpu backend") {
+    const auto function = ON_HOST(diopiNormalInp);
+    for (const Dtype dtype : kFloating) {
+        expect_same_numbers(dtype, [&](bool on_host, diopiTensorHandle_t x, diopiGeneratorHandle_t generator) {
+            return (on_host ? function : cpu::diopiNormalInp)(&context, x, -0.25, 3.5, generator);
+        });
+    }
+}
+
+TEST_CASE("cuda on host: bernoulli draws the numbers of the cpu backend") {
+    const auto scalar = ON_HOST(diopiBernoulliScalar);
+    const auto tensor = ON_HOST(diopiBernoulli);
+    for (const Dtype dtype : {Dtype::float16, Dtype::float64, Dtype::int32, Dtype::boolean}) {
+        expect_same_numbers(dtype, [&](bool on_host, diopiTensorHandle_t x, diopiGeneratorHandle_t generator) {
+            return (on_host ? scalar : cpu::diopiBernoulliScalar)(&context, x, 0.3, generator);
+        });
+    }
+    for (const Dtype dtype : kFloating) {
+        expect_same_numbers(Dtype::int8, [&](bool on_host, diopiTensorHandle_t x, diopiGeneratorHandle_t generator) {
+            const auto p = generate(dtype, x->shape, [](int64_t i) { return static_cast<double>(i % 11) / 10; });
+            return (on_host ? tensor : cpu::diopiBernoulli)(&context, x, p.get(), generator);
+        });
+    }
+}
