@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What needs a GPU: is the cuda backend right, is it fast? Run it where a GPU is (docs/backends.md, "The cuda backend").
+# What needs a GPU: is the cuda backend right, is it fast? Run it where a GPU is (docs/cuda.md).
 #
 #     scripts/gpu_check.sh [--quick] [--build-dir DIR] [--out DIR]
 #     scripts/gpu_check.sh --bundle DIR [--build-dir DIR]

@@ -9,7 +9,7 @@
 
 namespace diopi::cuda {
 
-constexpr int kMaxOperands = 4;
+constexpr int kMaxOperands = 5;
 
 /// Sizes and strides (in elements) of all operands, the outermost dimension first; rank >= 1. Operand 0 is the output.
 struct Nest {

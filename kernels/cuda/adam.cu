@@ -1,0 +1,73 @@
+/// adam and adamw.
+#include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/optim.cuh"
+#include "kernels/cuda/optim_step.hpp"
+
+namespace diopi::cuda {
+
+namespace {
+
+/// Of param, grad, exp_avg, exp_avg_sq and, where `kHasMost` (amsgrad), max_exp_avg_sq.
+template <class C, bool kHasMost>
+struct Adam {
+    static constexpr int kTensors = kHasMost ? 5 : 4;
+    AdamFactors<C> s;
+
+    __device__ void operator()(C (&values)[kTensors]) const {
+        const C param = values[0];
+        const C grad = s.decay == C(0) ? values[1] : fma(s.decay, param, values[1]);
+        const C first = fma(s.beta1, values[2], s.rest1 * grad);
+        const C second = fma(s.beta2, values[3], s.rest2 * grad * grad);
+        values[2] = first;
+        values[3] = second;
+        C spread = second;
+        if constexpr (kHasMost) {
+            // A NaN in the new one is taken.
+            spread = values[4] >= second ? values[4] : second;
+            values[4] = spread;
+        }
+        values[0] = s.shrink * param - s.rate * first / (sqrt(spread) * s.root + s.eps);
+    }
+};
+
+struct State {
+    diopiTensorHandle_t param;
+    diopiConstTensorHandle_t grad;
+    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;
+};
+
+diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, const State& state, const AdamNumbers& numbers,
+                  bool amsgrad) {
+    if (amsgrad && state.max_exp_avg_sq == nullptr) {
+        return fail(diopiErrorOccurred, std::string(op) + ": max_exp_avg_sq is null, wanted a tensor for amsgrad");
+    }
+    const View p = view(state.param), g = view(state.grad), m = view(state.exp_avg), v = view(state.exp_avg_sq);
+    const View most = amsgrad ? view(state.max_exp_avg_sq) : View{};
+    const Argument arguments[] = {
+        {p, "param"}, {g, "grad"}, {m, "exp_avg"}, {v, "exp_avg_sq"}, {most, "max_exp_avg_sq"}};
+    if (const auto error = check_step(op, {arguments, amsgrad ? 5u : 4u}); error != diopiSuccess) return error;
+    const auto step = [&]<class C>() {
+        const auto factors = AdamFactors<C>::of(numbers);
+        if (amsgrad) return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, most});
+        return take_step<C>(ctx, op, Adam<C, false>{factors}, {p, g, m, v});
+    };
+    return p.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
+}
+
+}  // namespace
+
+diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                       diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
+                       float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
+    return adam(ctx, "diopiAdam", {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
+                {lr, beta1, beta2, eps, weight_decay, step, false}, amsgrad);
+}
+
+diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
+                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
+    return adam(ctx, "diopiAdamW", {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
+                {lr, beta1, beta2, eps, weight_decay, step, true}, amsgrad);
+}
+
+}  // namespace diopi::cuda

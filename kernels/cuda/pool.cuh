@@ -1,0 +1,32 @@
+/// What the pooling kernels share.
+#pragma once
+
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/pool_plan.hpp"
+
+namespace diopi::cuda {
+
+/// How a kernel over Elements<T> counts elements and places.
+template <class T>
+using IndexOf = std::conditional_t<std::is_same_v<T, Any>, int64_t, int32_t>;
+
+/// Calls f<T, kPack>(): T is the dtype of output and input where `is_narrow`, else Any; kPack the channels that a
+/// thread takes at once.
+template <class F>
+diopiError_t with_channel_packs(std::string_view op, const View& out, const View& in, bool is_narrow, F&& f) {
+    for (const Dtype dtype : {out.dtype, in.dtype}) {
+        if (is_complex(dtype)) return unsupported(op, "an image", dtype, "a floating dtype");
+    }
+    const Planes to(out), from(in);
+    const bool is_one = is_narrow && out.dtype == in.dtype && to.fits_32_bits() && from.fits_32_bits();
+    return with_elements(is_one ? out.dtype : Dtype::unsupported, [&]<class T>() {
+        constexpr int kPack = kPackOf<T>;
+        if (to.has_channel_packs(out.data, kPack) && from.has_channel_packs(in.data, kPack)) {
+            return f.template operator()<T, kPack>();
+        }
+        return f.template operator()<T, 1>();
+    });
+}
+
+}  // namespace diopi::cuda
