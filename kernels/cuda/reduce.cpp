@@ -1,0 +1,253 @@
+#include "kernels/cuda/reduce.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace diopi::cuda {
+
+namespace {
+
+/// Chosen by reading, not measured: no GPU was available.
+constexpr int64_t kFullDevice = int64_t{1} << 18;  ///< threads that keep a large device busy
+constexpr int64_t kLaneUnits = 4;                  ///< loads of a lane, where there are rows enough
+constexpr int64_t kWarpUnits = 4096;               ///< loads of a warp, where there are rows enough
+constexpr int64_t kPartUnits = 4;                  ///< least loads of a thread in a part
+constexpr int64_t kRowsDown = 4;                   ///< rows that a thread of a column has at least
+constexpr int64_t kChannelBlocks = 2048;           ///< blocks that go over a tensor in steps
+constexpr int kWarp = 32;
+
+int64_t divided_up(int64_t n, int64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
+
+int power_of_2(int64_t n, int most) {
+    return n >= most ? most : static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
+}
+
+diopiError_t mark_dims(std::string_view op, const View& in, ShapeView dims, Flags& reduced) {
+    if (dims.empty()) reduced.fill(true);
+    const auto rank = static_cast<int64_t>(in.shape.size());
+    for (const int64_t dim : dims) {
+        const auto wrapped = wrap_dim(dim, rank);
+        if (!wrapped) {
+            return fail(diopiErrorOccurred, std::string(op) + ": dim is " + std::to_string(dim) +
+                                                ", but input has shape " + to_string(in.shape));
+        }
+        const auto d = static_cast<size_t>(*wrapped);
+        if (rank > 0 && reduced[d]) {
+            return fail(diopiErrorOccurred, std::string(op) + ": dim names dimension " + std::to_string(d) + " twice");
+        }
+        reduced[d] = true;
+    }
+    return diopiSuccess;
+}
+
+/// Strides of out along the input's dimensions that are kept; false when the shapes contradict.
+bool out_strides(const View& out, const View& in, const Flags& reduced, std::array<int64_t, kMaxRank>& strides) {
+    const bool keeps = out.shape.size() == in.shape.size();
+    size_t next = 0;
+    for (size_t d = 0; d < in.shape.size(); ++d) {
+        if (reduced[d] && !keeps) continue;
+        const int64_t wanted = reduced[d] ? 1 : in.shape[d];
+        if (next >= out.shape.size() || out.shape[next] != wanted) return false;
+        if (!reduced[d]) strides[d] = out.strides[next];
+        ++next;
+    }
+    return next == out.shape.size();
+}
+
+/// `view` with other sizes.
+View resized(const View& view, ShapeView shape) {
+    View v = view;
+    v.shape = shape;
+    v.numel = numel(shape);
+    return v;
+}
+
+int64_t inner_stride(const Nest& nest, size_t operand) {
+    return nest.strides[operand][static_cast<size_t>(nest.rank - 1)];
+}
+
+int64_t inner_size(const Nest& nest) { return nest.sizes[static_cast<size_t>(nest.rank - 1)]; }
+
+/// Whether packs stay aligned when a dimension moves: all but the innermost one of `inner` and all of `outer`.
+bool moves_by_packs(const Nest& inner, const Nest& outer, size_t operand, int pack) {
+    for (size_t d = 0; d + 1 < static_cast<size_t>(inner.rank); ++d) {
+        if (inner.strides[operand][d] % pack != 0) return false;
+    }
+    for (size_t d = 0; d < static_cast<size_t>(outer.rank); ++d) {
+        if (outer.strides[operand][d] % pack != 0 && outer.sizes[d] > 1) return false;
+    }
+    return true;
+}
+
+bool has_packs(const Nest& inner, const Nest& outer, std::span<const View> ins, int pack) {
+    if (pack == 1 || inner_size(inner) % pack != 0) return false;
+    for (size_t k = 0; k < ins.size(); ++k) {
+        if (inner_stride(inner, k) != 1 || !moves_by_packs(inner, outer, k, pack)) return false;
+        if (!is_aligned(ins[k].data, static_cast<size_t>(pack * ins[k].item_size()))) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool Reduction::runs_across_results() const {
+    if (results == 1) return false;
+    if (count <= 1) return true;
+    return std::abs(inner_stride(kept, 0)) < std::abs(inner_stride(joined, 0));
+}
+
+Reduction make_reduction(std::span<const View> ins, const Flags& reduced, std::span<const int64_t> out_strides) {
+    Shape kept(ins[0].shape.begin(), ins[0].shape.end());
+    Shape joined = kept;
+    for (size_t d = 0; d < kept.size(); ++d) (reduced[d] ? kept : joined)[d] = 1;
+    Reduction r;
+    r.results = numel(kept);
+    r.count = numel(joined);
+    if (r.count == 0) std::ranges::fill(joined, 1);
+    std::array<View, kMaxOperands> operands;
+    for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], joined);
+    r.joined = make_nest({operands.data(), ins.size()});
+    for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], kept);
+    operands[ins.size()] = resized(ins[0], kept);
+    operands[ins.size()].strides = ShapeView(out_strides.data(), kept.size());
+    r.kept = make_nest({operands.data(), ins.size() + 1});
+    return r;
+}
+
+diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims, Reduction& plan) {
+    if (in.shape.size() > kMaxRank) return wrong_shape(op, "input", in.shape, "at most 16 dimensions");
+    Flags reduced{};
+    if (const diopiError_t error = mark_dims(op, in, dims, reduced); error != diopiSuccess) return error;
+    std::array<int64_t, kMaxRank> strides{};
+    if (!out_strides(out, in, reduced, strides)) {
+        return wrong_shape(op, "out", out.shape, "input's " + to_string(in.shape) + " reduced over dim");
+    }
+    plan = make_reduction({&in, 1}, reduced, strides);
+    return diopiSuccess;
+}
+
+RowShare share_rows(int64_t results, int64_t count, int pack) {
+    RowShare s;
+    s.part = count;
+    const int64_t units = divided_up(count, pack);
+    const auto is_busy = [&] { return results >= kFullDevice / s.lanes; };
+    while (s.lanes < kWarp && units > s.lanes * (is_busy() ? kLaneUnits : 1)) s.lanes *= 2;
+    if (s.lanes == kWarp && units >= (is_busy() ? kWarpUnits : 2 * int64_t{kThreads})) s.lanes = kThreads;
+    if (s.lanes == kThreads) {
+        const int64_t wanted = std::min(kFullDevice / kThreads / results, units / (kThreads * kPartUnits));
+        if (wanted > 1) s.part = divided_up(units, wanted) * pack;
+        s.parts = divided_up(count, s.part);
+    }
+    const int64_t in_block = kThreads / s.lanes;
+    s.launch = {static_cast<unsigned>(std::min(divided_up(results * s.parts, in_block), kMostBlocks)), kThreads};
+    return s;
+}
+
+ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack) {
+    ColumnShare s;
+    s.part = count;
+    const int64_t units = divided_up(width, pack);
+    const int threads = static_cast<int>(kThreads);
+    s.across = power_of_2(units, kWarp);
+    s.down = power_of_2(divided_up(count, kRowsDown), threads / s.across);
+    while (s.across * s.down < threads && s.across < units) s.across *= 2;
+    s.tiles = divided_up(units, s.across);
+    const int64_t tiles = slices * s.tiles;
+    const int64_t in_block = threads / (s.across * s.down);
+    const int64_t wanted = std::min(kFullDevice / threads / tiles, count / (s.down * kRowsDown * 2));
+    if (in_block == 1 && wanted > 1) {
+        s.part = divided_up(count, wanted);
+        s.parts = divided_up(count, s.part);
+    }
+    s.launch = {static_cast<unsigned>(std::min(divided_up(tiles * s.parts, in_block), kMostBlocks)), kThreads};
+    return s;
+}
+
+bool joins_packs(const Reduction& r, std::span<const View> ins, int pack) {
+    // One input's single run: the kernel begins where it is aligned.
+    if (pack > 1 && ins.size() == 1 && r.joined.rank == 1 && inner_stride(r.joined, 0) == 1) {
+        return is_aligned(ins[0].data, static_cast<size_t>(ins[0].item_size()));
+    }
+    return has_packs(r.joined, r.kept, ins, pack);
+}
+
+bool keeps_packs(const Reduction& r, std::span<const View> ins, int pack) {
+    return has_packs(r.kept, r.joined, ins, pack);
+}
+
+RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, Held held) {
+    RowTeams t{rows, size, 1, side_by_side, packs, true};
+    const auto few = static_cast<int64_t>(kFewHeldBytes / held.item);
+    const auto many = static_cast<int64_t>(kManyHeldBytes / held.item) / held.tensors;
+    const int64_t threads = kThreads;
+    if (side_by_side) {
+        // A warp's rows lie side by side; lanes share a row among the warps of a block.
+        t.lanes = power_of_2(divided_up(size, few), static_cast<int>(kThreads) / kWarp);
+        t.holds_few = size <= t.lanes * few;
+    } else if (size <= kWarp * many) {
+        t.holds_few = size <= kWarp * few;
+        t.lanes = power_of_2(divided_up(size, few), kWarp);
+    } else {
+        t.holds_few = size <= threads * few;
+        t.lanes = static_cast<int>(size <= threads * many ? kThreads : kMostRowThreads);
+    }
+    return t;
+}
+
+RowPlan make_rows(std::span<const View> operands, int64_t dim, int pack, Held held) {
+    const auto along = static_cast<size_t>(dim);
+    Shape shape(operands[0].shape.begin(), operands[0].shape.end()), row(shape.size(), 1);
+    if (!shape.empty()) std::swap(shape[along], row[along]);
+    std::array<View, kMaxOperands> outer, inner;
+    RowPlan plan;
+    for (size_t k = 0; k < operands.size(); ++k) {
+        outer[k] = resized(operands[k], shape);
+        inner[k] = resized(operands[k], row);
+    }
+    plan.rows = make_nest({outer.data(), operands.size()});
+    const Nest elements = make_nest({inner.data(), operands.size()});
+    for (size_t k = 0; k < operands.size(); ++k) plan.strides[k] = elements.strides[k][0];
+    const bool packs = has_packs(elements, plan.rows, operands, pack);
+    const bool is_across = std::abs(inner_stride(plan.rows, 0)) < std::abs(plan.strides[0]);
+    plan.teams = make_teams(numel(shape), numel(row), numel(shape) > 1 && is_across, packs, held);
+    return plan;
+}
+
+Launch launch_for(const RowTeams& t) {
+    const unsigned threads = std::max(kThreads, static_cast<unsigned>(t.lanes));
+    const int64_t blocks = divided_up(t.rows, static_cast<int64_t>(threads) / t.lanes);
+    return {static_cast<unsigned>(std::min(blocks, kMostBlocks)), threads};
+}
+
+std::optional<DenseChannels> dense_channels(std::span<const View> operands) {
+    const View& out = operands[0];
+    const Nest nest = make_nest(operands);
+    if (!nest.is_run() || nest.numel > std::numeric_limits<int32_t>::max()) return std::nullopt;
+    for (size_t k = 0; k < operands.size(); ++k) {
+        if (nest.numel > 1 && nest.strides[k][0] != 1) return std::nullopt;
+        if (!is_aligned(operands[k].data, 16)) return std::nullopt;
+    }
+    const int64_t channels = out.shape[1];
+    return DenseChannels{out.numel, channels > 1 ? out.strides[1] : out.numel, channels};
+}
+
+Launch launch_for_channels(const DenseChannels& dense, int pack) {
+    Launch grid = launch_for(dense.numel, pack);
+    if (dense.inner > 1 || grid.blocks <= kChannelBlocks) return grid;
+    const int64_t in_block = int64_t{grid.threads} * pack;
+    const int64_t multiple = dense.channels / std::gcd(dense.channels, in_block);
+    if (multiple <= kChannelBlocks)
+        grid.blocks = static_cast<unsigned>(divided_up(kChannelBlocks, multiple) * multiple);
+    return grid;
+}
+
+std::array<int64_t, kMaxRank> channel_strides() {
+    std::array<int64_t, kMaxRank> strides{};
+    strides[1] = 1;
+    return strides;
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,54 @@
+/// Arguments in the dtypes and layouts that kernels are compiled for.
+#pragma once
+
+#include <array>
+
+#include "kernels/cuda/view.hpp"
+
+namespace diopi::cuda {
+
+/// Whether float and double, the types that the kernels of softmax and the norms compute in, hold all of the dtype.
+[[nodiscard]] bool is_computable(Dtype dtype);
+
+/// to = from, converted; both floating, of one shape. (reduce_staging.cu)
+[[nodiscard]] diopiError_t cast(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to);
+/// Every element = value; not complex. (reduce_staging.cu)
+[[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to, double value);
+
+/// Reads and writes floating tensors through copies where they are not what a kernel takes. The first error stays:
+/// views made after it have no data.
+class Staging {
+ public:
+    Staging(diopiContextHandle_t ctx, std::string_view op) : ctx_(ctx), op_(op) {}
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+
+    enum class Strides { any, contiguous };
+
+    /// An input; of null a view without data.
+    [[nodiscard]] View in(diopiConstTensorHandle_t tensor, Dtype dtype, Strides strides);
+    /// An output, contents undefined; of null a view without data.
+    [[nodiscard]] View out(diopiTensorHandle_t tensor, Dtype dtype, Strides strides);
+    /// Contiguous memory for `count` elements.
+    [[nodiscard]] View buffer(int64_t count, Dtype dtype);
+
+    [[nodiscard]] diopiError_t error() const { return error_; }
+    /// Writes back the outputs that are copies.
+    [[nodiscard]] diopiError_t finish();
+
+ private:
+    struct Pending {
+        View made, target;
+    };
+    static constexpr size_t kMostOutputs = 4;
+
+    [[nodiscard]] View made_like(const View& tensor, Dtype dtype);
+
+    diopiContextHandle_t ctx_;
+    std::string_view op_;
+    diopiError_t error_ = diopiSuccess;
+    std::array<Pending, kMostOutputs> pending_;
+    size_t pending_count_ = 0;
+};
+
+}  // namespace diopi::cuda

@@ -1,0 +1,89 @@
+/// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
+#include <limits>
+
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/reduce.cuh"
+
+namespace diopi::cuda {
+
+namespace {
+
+template <class C>
+struct Place {
+    C value;
+    int64_t index;  ///< -1: no element yet
+};
+
+template <>
+struct Place<float> {
+    int64_t index;
+    float value;
+    unsigned unused;
+};
+
+template <class C>
+struct ArgMax {
+    using State = Place<C>;
+
+    __device__ static bool is_nan(C x) { return x != x; }
+    __device__ static bool beats(C x, C best) { return x > best || (is_nan(x) && !is_nan(best)); }
+
+    __device__ State identity() const {
+        State state{};
+        state.index = -1;
+        return state;
+    }
+    /// A state takes its elements in rising order.
+    __device__ void take(State& state, C x, int64_t index) const {
+        if (state.index >= 0 && !beats(x, state.value)) return;
+        state.value = x;
+        state.index = index;
+    }
+    __device__ State combine(const State& a, const State& b) const {
+        if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+        if (beats(a.value, b.value)) return a;
+        if (beats(b.value, a.value)) return b;
+        return a.index < b.index ? a : b;
+    }
+    __device__ int64_t finish(const State& state) const { return state.index; }
+};
+
+/// `in`, or a copy of it in row-major order.
+diopiError_t make_contiguous(diopiContextHandle_t ctx, std::string_view op, View& in) {
+    return is_contiguous(in.shape, in.strides) ? diopiSuccess : copy_of(ctx, op, in, in);
+}
+
+}  // namespace
+
+diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                         const int64_t* dim, bool) {
+    constexpr std::string_view kOp = "diopiArgmax";
+    const View to = view(out);
+    View in = view(input);
+    if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
+        return unsupported(kOp, "input", in.dtype, "a real dtype other than uint64");
+    }
+    if (to.dtype != Dtype::int64 && to.dtype != Dtype::int32) {
+        return unsupported(kOp, "out", to.dtype, "int64 or int32");
+    }
+    if (dim == nullptr) {  // the index counts in row-major order
+        if (const diopiError_t error = make_contiguous(ctx, kOp, in); error != diopiSuccess) return error;
+    }
+    Reduction plan;
+    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
+    if (const diopiError_t error = plan_reduction(kOp, to, in, dims, plan); error != diopiSuccess) return error;
+    if (to.numel == 0) return diopiSuccess;
+    if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
+    if (to.dtype == Dtype::int32 && plan.count - 1 > std::numeric_limits<int32_t>::max()) {
+        return unsupported(kOp, "out", to.dtype, "int64 for so many elements");
+    }
+    return with_compute_type(in.dtype, [&]<class C>() {
+        if constexpr (std::is_same_v<C, uint64_t>)
+            return diopiErrorOccurred;  // refused above
+        else
+            return reduce<C>(ctx, kOp, plan, to, in, ArgMax<C>{});
+    });
+}
+
+}  // namespace diopi::cuda
