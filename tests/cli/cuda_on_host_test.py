@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from program import ProgramTest
+from program import SOURCE, ProgramTest
 
 LIBRARY = os.environ.get("DIOPI_CUDA_ON_HOST", "")
 
@@ -19,7 +19,7 @@ class CudaOnHostTest(ProgramTest):
 
     def test_what_the_suite_has_no_cases_for(self):
         """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes."""
-        cases = os.path.join(os.environ["DIOPI_SOURCE_DIR"], "tests", "cuda_on_host", "cases.json")
+        cases = str(SOURCE / "tests" / "cuda_on_host" / "cases.json")
         for variant in ([], ["--strided"]):
             run = self.expect(0, "test", "--impl", LIBRARY, "--cases", cases, *variant, "--json")
             self.assertGreater(run.json["counts"]["passed"], 100)
