@@ -1,4 +1,5 @@
 /// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
+#include <cmath>
 #include <string>
 
 #include "kernels/cuda/binary.cuh"
@@ -13,16 +14,37 @@ struct Divide {
     __device__ C operator()(C a, C b) const { return a / b; }
 };
 
+/// 1 where x is infinite, else 0, with the sign of x.
+__device__ double unit_of(double x) { return copysign(isinf(x) ? 1.0 : 0.0, x); }
+
+/// What a quotient of two NaN really is: infinite by 0 or of an infinite number, 0 by one. Source: C17, annex G.5.1.
+__device__ Complex recovered(Complex a, Complex b, Complex quotient) {
+    const double infinity = copysign(HUGE_VAL, b.real);
+    const bool is_finite_a = isfinite(a.real) && isfinite(a.imag), is_finite_b = isfinite(b.real) && isfinite(b.imag);
+    if (b.real == 0 && b.imag == 0 && !(isnan(a.real) && isnan(a.imag))) {
+        return {infinity * a.real, infinity * a.imag};
+    }
+    double scale = 0;
+    if ((isinf(a.real) || isinf(a.imag)) && is_finite_b) {
+        a = {unit_of(a.real), unit_of(a.imag)};
+        scale = HUGE_VAL;
+    } else if ((isinf(b.real) || isinf(b.imag)) && is_finite_a) {
+        b = {unit_of(b.real), unit_of(b.imag)};
+    } else {
+        return quotient;
+    }
+    return {scale * (a.real * b.real + a.imag * b.imag), scale * (a.imag * b.real - a.real * b.imag)};
+}
+
 /// Source: Smith, Algorithm 116: Complex division, CACM 1962: by the larger part of b, so that nothing overflows early.
 template <>
 struct Divide<Complex> {
     __device__ Complex operator()(Complex a, Complex b) const {
-        if (fabs(b.real) < fabs(b.imag)) {  // both by -i
-            a = {a.imag, -a.real};
-            b = {b.imag, -b.real};
-        }
-        const double ratio = b.imag / b.real, share = b.real + b.imag * ratio;
-        return {(a.real + a.imag * ratio) / share, (a.imag - a.real * ratio) / share};
+        const bool turns = fabs(b.real) < fabs(b.imag);  // both by -i
+        const Complex c = turns ? Complex{a.imag, -a.real} : a, d = turns ? Complex{b.imag, -b.real} : b;
+        const double ratio = d.imag / d.real, share = d.real + d.imag * ratio;
+        const Complex quotient = {(c.real + c.imag * ratio) / share, (c.imag - c.real * ratio) / share};
+        return isnan(quotient.real) && isnan(quotient.imag) ? recovered(a, b, quotient) : quotient;
     }
 };
 

@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from program import ProgramTest
+from program import SOURCE, ProgramTest
 
 LIBRARY = os.environ.get("DIOPI_CUDA_ON_HOST", "")
 
@@ -16,6 +16,14 @@ class CudaOnHostTest(ProgramTest):
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 500, counts)
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
+
+    def test_what_the_suite_has_no_cases_for(self):
+        """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes."""
+        cases = str(SOURCE / "tests" / "cuda_on_host" / "cases.json")
+        for variant in ([], ["--strided"]):
+            run = self.expect(0, "test", "--impl", LIBRARY, "--cases", cases, *variant, "--json")
+            self.assertGreater(run.json["counts"]["passed"], 100)
+            self.assertEqual(run.json["counts"]["not_implemented"], 0)
 
 
 if __name__ == "__main__":
