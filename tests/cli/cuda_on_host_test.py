@@ -1,5 +1,6 @@
 """The cuda kernels' sources on the host's processor: each operator, each dtype, forward and backward, all checks."""
 import os
+import pathlib
 import unittest
 
 from program import ProgramTest
@@ -16,6 +17,14 @@ class CudaOnHostTest(ProgramTest):
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 500, counts)
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
+
+    def test_products_and_convolutions_by_libraries(self):
+        """The stand-ins for cuBLASLt and cuDNN refuse what the libraries would."""
+        cases = pathlib.Path(__file__).parents[1] / "cuda_on_host" / "products.json"
+        for variant in ([], ["--strided"], ["--empty"], ["--nhwc"], ["--fill", "special"], ["--jobs", "1"]):
+            with self.subTest(variant=variant):
+                run = self.expect(0, "test", "--impl", LIBRARY, "--cases", str(cases), "--json", *variant)
+                self.assertGreater(run.json["counts"]["passed"], 15, run.json["counts"])
 
 
 if __name__ == "__main__":
