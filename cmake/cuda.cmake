@@ -51,6 +51,7 @@ endif()
 # The sources that call them, built by the host's compiler.
 function(diopi_cuda_library_sources result)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/libraries/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
     foreach(library cublaslt cudnn)
         string(TOUPPER DIOPI_${library} header)
         if(${header})
@@ -99,7 +100,8 @@ function(diopi_add_cuda target)
     set(cuda_options --expt-relaxed-constexpr --fmad=false -Werror=all-warnings
                      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
     target_compile_options(diopi_cuda_kernels PRIVATE
-        $<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}> $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>)
+        "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>"
+        "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>")
     target_include_directories(diopi_cuda_kernels SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${DIOPI_CUDNN}>:${DIOPI_CUDNN}>)
     target_sources(${target} INTERFACE $<TARGET_OBJECTS:diopi_cuda_kernels>)

@@ -127,9 +127,16 @@ Dtype compute_dtype(std::initializer_list<Dtype> dtypes, Dtype input) {
 
 bool has_channels_last(const Tensor4& x) { return x.is_dense(true) && !x.is_dense(false); }
 
+/// How many images the library can count at a time; 0: not one.
+int64_t images_per_call(const Convolution& c) {
+    return kMostElements / std::max(c.channels * c.height * c.width, c.out_channels * c.out_height * c.out_width);
+}
+
 /// Chooses dtype and layout: the channels stay last where input or weight have them so and the library can do it.
 diopiError_t choose_form(std::string_view op, const Problem& p, std::initializer_list<Dtype> dtypes, Convolution& c) {
     c.dtype = compute_dtype(dtypes, p.input.dtype);
+    const bool adds_calls = c.pass == ConvPass::kWeightGradient && images_per_call(c) < c.count;
+    if (adds_calls && is_half(c.dtype)) c.dtype = Dtype::float32;  // the sum is rounded once
     c.channels_last = c.dtype != Dtype::float64 && (has_channels_last(p.input) || has_channels_last(p.weight));
     if (c.channels_last) {
         const diopiError_t error = find_convolution(op, c);
@@ -169,12 +176,12 @@ class Pass {
     [[nodiscard]] diopiError_t run_chunks(double beta) {
         const int64_t of_input = c_.channels * c_.height * c_.width;
         const int64_t of_out = c_.out_channels * c_.out_height * c_.out_width;
-        const int64_t largest = std::max({of_input, of_out, numel(weight_.shape)});
-        if (largest > kMostElements) {
-            return fail(diopiNoImplement, std::string(op_) + ": an image of " + std::to_string(largest) +
-                                              " elements, cuDNN takes 2^31 - 1: split it");
+        const int64_t most = std::min(c_.count, images_per_call(c_));
+        if (most == 0 || numel(weight_.shape) > kMostElements) {
+            return fail(diopiNoImplement, std::string(op_) + ": an image or the weight has more than " +
+                                              std::to_string(kMostElements) +
+                                              " elements, which cuDNN cannot count: split it");
         }
-        const int64_t most = std::min(c_.count, kMostElements / std::max(of_input, of_out));
         for (int64_t first = 0; first < c_.count; first += most) {
             Convolution chunk = c_;
             chunk.count = std::min(most, c_.count - first);

@@ -201,12 +201,15 @@ diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView b
         error = copy_as(ctx, op, x->view, types.factors, x->view);
         if (error != diopiSuccess) return error;
     }
-    // Sums of several calls are rounded once.
-    if (plan_product(product_from(batch, a, b, c)).adds() && is_half(types.result)) types.result = Dtype::float32;
     Preparation ready(ctx, op, batch);
     ready.a = a, ready.b = b, ready.c = c;
     if (c.view.dtype != types.result) error = require(ctx, c.view.shape, types.result, ready.c.view);
     if (error == diopiSuccess) error = ready.run();
+    if (error == diopiSuccess && ready.call.plan.adds() && is_half(types.result)) {
+        types.result = Dtype::float32;  // sums of several calls are rounded once
+        error = require(ctx, c.view.shape, types.result, ready.c.view);
+        if (error == diopiSuccess) error = ready.run();
+    }
     if (error != diopiSuccess) return error;
 
     const ProductPlan& plan = ready.call.plan;

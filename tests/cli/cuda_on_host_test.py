@@ -17,13 +17,22 @@ class CudaOnHostTest(ProgramTest):
         self.assertGreater(counts["passed"], 500, counts)
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
 
+    def own_cases(self, name, least, *variant):
+        with self.subTest(cases=name, variant=variant):
+            run = self.expect(0, "test", "--impl", LIBRARY, "--cases", SOURCE / "tests" / "cuda_on_host" / name, "--json",
+                              *variant)
+            self.assertGreater(run.json["counts"]["passed"], least, run.json["counts"])
+            self.assertEqual(run.json["counts"]["not_implemented"], 0)
+
     def test_what_the_suite_has_no_cases_for(self):
         """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes."""
-        cases = str(SOURCE / "tests" / "cuda_on_host" / "cases.json")
         for variant in ([], ["--strided"]):
-            run = self.expect(0, "test", "--impl", LIBRARY, "--cases", cases, *variant, "--json")
-            self.assertGreater(run.json["counts"]["passed"], 100)
-            self.assertEqual(run.json["counts"]["not_implemented"], 0)
+            self.own_cases("cases.json", 100, *variant)
+
+    def test_products_and_convolutions_by_libraries(self):
+        """The stand-ins for cuBLASLt and cuDNN refuse what the libraries would."""
+        for variant in ([], ["--strided"], ["--empty"], ["--nhwc"], ["--fill", "special"], ["--jobs", "1"]):
+            self.own_cases("products.json", 15, *variant)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-#include "kernels/cuda/libraries/cublaslt.hpp"
+#include "kernels/cuda/libraries/cublaslt.cuh"
 
 #include <memory>
 #include <unordered_map>
 
-#include "kernels/cuda/libraries/device.hpp"
+#include "kernels/cuda/libraries/device.cuh"
 
 namespace diopi::cuda {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/libraries/cublaslt.hpp"
-#include "kernels/cuda/libraries/device.hpp"
+#include "kernels/cuda/libraries/cublaslt.cuh"
+#include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
 #include "kernels/cuda/nest.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "kernels/cuda/convolution.hpp"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/libraries/cudnn.hpp"
-#include "kernels/cuda/libraries/device.hpp"
+#include "kernels/cuda/libraries/cudnn.cuh"
+#include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
 
 namespace diopi::cuda {
