@@ -70,3 +70,17 @@ TEST_CASE("cuda on host: bernoulli draws the numbers of the cpu backend") {
         });
     }
 }
+
+TEST_CASE("cuda on host: arange writes into a strided output") {
+    const auto function = ON_HOST(diopiArange);
+    diopiScalar_t start{}, end{}, step{};
+    for (diopiScalar_t* number : {&start, &end, &step}) number->stype = diopi_dtype_int64;
+    start.ival = -3;
+    end.ival = 7;
+    step.ival = 2;
+    for (const Dtype dtype : {Dtype::float16, Dtype::float64, Dtype::int8}) {
+        const auto y = blank(dtype, {5}, {3});
+        REQUIRE(function(&context, y.get(), &start, &end, &step) == diopiSuccess);
+        CHECK(values(y) == Values{-3, -1, 1, 3, 5});
+    }
+}
