@@ -70,3 +70,39 @@ TEST_CASE("cuda on host: bernoulli draws the numbers of the cpu backend") {
         });
     }
 }
+
+TEST_CASE("cuda on host: numbers that a dtype does not hold become what the cpu backend makes of them") {
+    const auto function = ON_HOST(diopiCopyInp);
+    const std::vector<Complex> numbers = {0,    -0.0, 0.5,  -1.5,     300.7,     -70000.0, 3e9,    -3e9,
+                                          1e10, 1e19, 1e30, INFINITY, -INFINITY, NAN,      {0, 2}, {-1, 0.5}};
+    const auto number = [&](int64_t i) { return numbers[static_cast<size_t>(i)]; };
+    for (const Dtype from : all_dtypes()) {
+        if (!is_floating(from) && !is_complex(from)) continue;
+        const auto x = generate(from, {static_cast<int64_t>(numbers.size())}, number);
+        for (const Dtype to : all_dtypes()) {
+            INFO(name(from) << " to " << name(to));
+            const auto ours = blank(to, x->shape), theirs = blank(to, x->shape);
+            REQUIRE(cpu::diopiCopyInp(&context, x.get(), ours.get()) == diopiSuccess);
+            REQUIRE(function(&context, x.get(), theirs.get()) == diopiSuccess);
+            const auto wanted = complex_values(ours), found = complex_values(theirs);
+            for (size_t i = 0; i < numbers.size(); ++i) {
+                INFO(numbers[i]);
+                CHECK((same(found[i].real(), wanted[i].real()) && same(found[i].imag(), wanted[i].imag())));
+            }
+        }
+    }
+}
+
+TEST_CASE("cuda on host: arange writes into a strided output") {
+    const auto function = ON_HOST(diopiArange);
+    diopiScalar_t start{}, end{}, step{};
+    for (diopiScalar_t* number : {&start, &end, &step}) number->stype = diopi_dtype_int64;
+    start.ival = -3;
+    end.ival = 7;
+    step.ival = 2;
+    for (const Dtype dtype : {Dtype::float16, Dtype::float64, Dtype::int8}) {
+        const auto y = blank(dtype, {5}, {3});
+        REQUIRE(function(&context, y.get(), &start, &end, &step) == diopiSuccess);
+        CHECK(values(y) == Values{-3, -1, 1, 3, 5});
+    }
+}
