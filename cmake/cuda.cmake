@@ -41,11 +41,15 @@ if(DIOPI_HAS_CUDA)
     find_path(DIOPI_CUBLASLT cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_path(DIOPI_CUDNN cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     mark_as_advanced(DIOPI_CUBLASLT DIOPI_CUDNN)
+    set(DIOPI_CUDA_HEADERS ${CUDAToolkit_INCLUDE_DIRS})
     foreach(library CUBLASLT CUDNN)
-        if(NOT DIOPI_${library})
+        if(DIOPI_${library})
+            list(APPEND DIOPI_CUDA_HEADERS ${DIOPI_${library}})
+        else()
             message(STATUS "cuda backend: built without ${library}, its header was not found (CUDAToolkit_ROOT)")
         endif()
     endforeach()
+    list(REMOVE_DUPLICATES DIOPI_CUDA_HEADERS)
 endif()
 
 # The sources that call them, built by the host's compiler.
@@ -102,7 +106,6 @@ function(diopi_add_cuda target)
     target_compile_options(diopi_cuda_kernels PRIVATE
         "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>"
         "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>")
-    target_include_directories(diopi_cuda_kernels SYSTEM PRIVATE
-        ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${DIOPI_CUDNN}>:${DIOPI_CUDNN}>)
+    target_include_directories(diopi_cuda_kernels SYSTEM PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${DIOPI_CUDA_HEADERS}>")
     target_sources(${target} INTERFACE $<TARGET_OBJECTS:diopi_cuda_kernels>)
 endfunction()

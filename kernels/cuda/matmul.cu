@@ -119,10 +119,14 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     const Operand grad = product_of(g, dims.a, dims.b);
     diopiError_t error = diopiSuccess;
     if (grad_input != nullptr) {
-        error = contract(ctx, kOp, dims.batch, factor(view(grad_input), Side::kLeft), grad, transpose(dims.b));
+        const View ga = view(grad_input);
+        if (!std::ranges::equal(ga.shape, a.shape)) return wrong_shape(kOp, "grad_input", ga.shape, to_string(a.shape));
+        error = contract(ctx, kOp, dims.batch, factor(ga, Side::kLeft), grad, transpose(dims.b));
     }
     if (grad_other != nullptr && error == diopiSuccess) {
-        error = contract(ctx, kOp, dims.batch, factor(view(grad_other), Side::kRight), transpose(dims.a), grad);
+        const View gb = view(grad_other);
+        if (!std::ranges::equal(gb.shape, b.shape)) return wrong_shape(kOp, "grad_other", gb.shape, to_string(b.shape));
+        error = contract(ctx, kOp, dims.batch, factor(gb, Side::kRight), transpose(dims.a), grad);
     }
     return error;
 }

@@ -101,7 +101,6 @@ void move(GemmMatrix& x, int64_t elements, Dtype dtype) {
 
 /// Every call of the plan; those that meet a c again add to it.
 diopiError_t run_calls(diopiContextHandle_t ctx, std::string_view op, const ProductPlan& plan, const Gemm& first) {
-    std::vector<int64_t> at(plan.loops.size(), 0);
     for (int64_t call = 0; call < plan.calls(); ++call) {
         Gemm g = first;
         int64_t rest = call;
