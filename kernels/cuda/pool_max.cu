@@ -102,7 +102,7 @@ __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_o
                 const Index place = plane + y * p.out.y + x * p.out.x;
                 const Index index = index_plane + y * p.indices.y + x * p.indices.x;
                 for (int k = 0; k < kPack; ++k) {
-                    if (indices.get(index + k * p.indices.c) == own) sum[k] += grad_out.get(place + k * p.out.c);
+                    if (indices.get(index + k * p.indices.c) == own) sum[k] += grad_out.get(place + k);
                 }
             }
         }

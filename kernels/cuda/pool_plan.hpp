@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
 
 #include "kernels/cuda/index.hpp"
 #include "kernels/cuda/view.hpp"

@@ -170,6 +170,9 @@ TEST_CASE("cuda: packs of channels need neighbours, whole packs and aligned memo
     const Layout gaps{{2, 8, 3, 5}, {150, 1, 50, 10}};
     CHECK_FALSE(Planes(gaps.view()).has_channel_packs(v.data, 4));
     CHECK(Planes(gaps.view()).has_channel_packs(v.data, 2));
+    const Layout partial{{2, 12, 3, 5}, {240, 1, 80, 16}};
+    CHECK_FALSE(Planes(partial.view()).has_channel_packs(v.data, 8));
+    CHECK(Planes(partial.view()).has_channel_packs(v.data, 4));
 }
 
 TEST_CASE("cuda: what does not fit 32 bits in pooling is known") {
