@@ -133,8 +133,8 @@ void print_device_notes(const Profile& profile) {
     std::map<std::string, int64_t> reasons;
     for (const std::string& reason : profile.slowdowns) ++reasons[reason];
     for (const auto& [reason, times] : reasons) {
-        fmt::print(stderr, "diopi: warning: the device was slower than it could be ({}), seen {} time{}\n", reason, times,
-                   times == 1 ? "" : "s");
+        fmt::print(stderr, "diopi: warning: the device was slower than it could be ({}), seen {} time{}\n", reason,
+                   times, times == 1 ? "" : "s");
     }
 }
 

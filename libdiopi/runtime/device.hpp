@@ -58,7 +58,8 @@ class Device {
     virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
     virtual Status synchronize(diopiStreamHandle_t stream) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;
-    /// Why the device is slower at the moment than it could be, such as "too hot"; empty where it is not or cannot tell.
+    /// Why the device is slower at the moment than it could be, such as "too hot"; empty where it is not or cannot
+    /// tell.
     [[nodiscard]] virtual std::string slowdown() { return {}; }
     /// Begins to record what the device does; null where a device tells nothing of it.
     [[nodiscard]] virtual Result<std::unique_ptr<ActivityRecording>> record_activities() {

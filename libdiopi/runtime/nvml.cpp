@@ -11,8 +11,7 @@ namespace {
 
 /// Source: NVML API reference, nvmlClocksEventReasons. What is left out is wanted: an idle GPU, clocks that were set.
 constexpr std::pair<uint64_t, const char*> kReasons[] = {
-    {0x04, "power limit"},    {0x08, "hardware slowdown"}, {0x20, "too hot"},
-    {0x40, "too hot"},        {0x80, "power brake"},
+    {0x04, "power limit"}, {0x08, "hardware slowdown"}, {0x20, "too hot"}, {0x40, "too hot"}, {0x80, "power brake"},
 };
 
 /// The functions of NVML that are needed; its handles are pointers and its results are 0 for success.
