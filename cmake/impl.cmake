@@ -36,7 +36,7 @@ install(TARGETS diopi_impl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Hosts look for the one name, so the folder tells them apart.
 if(DIOPI_HAS_CUDA)
     diopi_impl_library(diopi_impl_cuda BACKEND cuda OBJECTS diopi_cuda diopi_cuda_kernels
-                       SOURCES kernels/export/cuda_device.cpp LIBRARIES CUDA::cudart_static)
+                       SOURCES kernels/export/cuda_device.cpp libdiopi/runtime/opened_library.cpp LIBRARIES CUDA::cudart_static)
     set_target_properties(diopi_impl_cuda PROPERTIES OUTPUT_NAME diopi_impl LINKER_LANGUAGE CXX
                                                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cuda)
     install(TARGETS diopi_impl_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cuda)

@@ -138,7 +138,7 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
         if (Status s = show(step); !s.ok()) return s;
     }
     if (pass == 0 && options_.activities) {
-        if (Status s = record(step); !s.ok()) return s;
+        if (Status s = record(step, call.name); !s.ok()) return s;
     }
     return options_.schedule ? iterate(step, call, pass) : sample(step, call, pass);
 }
@@ -208,7 +208,7 @@ Status ProfileSampler::show(const Step& step) {
 }
 
 /// One call, with what the device does for it. Recording takes time, so it is none of the samples.
-Status ProfileSampler::record(const Step& step) {
+Status ProfileSampler::record(const Step& step, std::string_view name) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
     if (!placed.ok()) return placed.status();
@@ -216,7 +216,7 @@ Status ProfileSampler::record(const Step& step) {
     log.begin(*context_.device, clock_);
     const Outcome outcome = chain_.run(placed->call(), context_);
     context_.release();
-    log.finish(step.name);
+    log.finish(name);
     return outcome.ok() ? Status() : failed(outcome.message);
 }
 

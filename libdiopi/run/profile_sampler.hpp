@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "run/placed_call.hpp"
@@ -50,7 +51,7 @@ class ProfileSampler {
     Result<Sets> place(const Step& step, const ProfiledCall& call, int64_t pass);
     Status describe(const Step& step, ProfiledCall& call);
     Status show(const Step& step);
-    Status record(const Step& step);
+    Status record(const Step& step, std::string_view name);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 

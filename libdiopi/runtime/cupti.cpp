@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "runtime/cuda_check.cuh"
-#include "runtime/optional_library.hpp"
+#include "runtime/opened_library.hpp"
 
 namespace diopi {
 
@@ -40,20 +40,14 @@ struct Cupti {
     decltype(&cuptiGetTimestamp) timestamp = nullptr;
     decltype(&cuptiGetResultString) text = nullptr;
 
-    static Result<Cupti> open() {
-        auto library = OptionalLibrary::open(
-            DIOPI_CUPTI_LIBRARY, "put the folder of the CUDA toolkit's CUPTI on LD_LIBRARY_PATH, or leave out --trace");
-        if (!library.ok()) return library.error();
-        Cupti cupti;
-        Status s = library->find("cuptiActivityRegisterCallbacks", cupti.register_callbacks);
-        if (s.ok()) s = library->find("cuptiActivityEnable", cupti.enable);
-        if (s.ok()) s = library->find("cuptiActivityDisable", cupti.disable);
-        if (s.ok()) s = library->find("cuptiActivityFlushAll", cupti.flush);
-        if (s.ok()) s = library->find("cuptiActivityGetNextRecord", cupti.next);
-        if (s.ok()) s = library->find("cuptiGetTimestamp", cupti.timestamp);
-        if (s.ok()) s = library->find("cuptiGetResultString", cupti.text);
-        if (!s.ok()) return s.error();
-        return cupti;
+    void find_all(FunctionFinder& finder) {
+        finder.find(register_callbacks, "cuptiActivityRegisterCallbacks");
+        finder.find(enable, "cuptiActivityEnable");
+        finder.find(disable, "cuptiActivityDisable");
+        finder.find(flush, "cuptiActivityFlushAll");
+        finder.find(next, "cuptiActivityGetNextRecord");
+        finder.find(timestamp, "cuptiGetTimestamp");
+        finder.find(text, "cuptiGetResultString");
     }
 
     [[nodiscard]] Status checked(const char* doing, CUptiResult result) const {
@@ -64,10 +58,12 @@ struct Cupti {
     }
 };
 
-const Result<Cupti>& cupti() {
-    static const Result<Cupti> opened = Cupti::open();
+const OpenedLibrary<Cupti>& library() {
+    static const OpenedLibrary<Cupti> opened(DIOPI_CUPTI_LIBRARY);
     return opened;
 }
+
+const Cupti& cupti() { return library().functions; }
 
 /// "ns::kernel<float>(float*)" of "_ZN...".
 std::string readable(const char* symbol) {
@@ -168,7 +164,7 @@ void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most_records) 
 
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t filled) {
     CUpti_Activity* record = nullptr;
-    while (filled > 0 && cupti()->next(buffer, filled, &record) == CUPTI_SUCCESS) records().add(record);
+    while (filled > 0 && cupti().next(buffer, filled, &record) == CUPTI_SUCCESS) records().add(record);
     std::free(buffer);
 }
 
@@ -177,17 +173,17 @@ class CuptiRecording final : public ActivityRecording {
     ~CuptiRecording() override { stop(); }
 
     Status begin() {
-        Status s = cupti()->checked("taking buffers", cupti()->register_callbacks(give_buffer, take_buffer));
+        Status s = cupti().checked("taking buffers", cupti().register_callbacks(give_buffer, take_buffer));
         for (const CUpti_ActivityKind kind : kKinds) {
-            if (s.ok()) s = cupti()->checked("recording what the device does", cupti()->enable(kind));
+            if (s.ok()) s = cupti().checked("recording what the device does", cupti().enable(kind));
         }
-        if (s.ok()) s = cupti()->checked("asking for the time", cupti()->timestamp(&zero_));
+        if (s.ok()) s = cupti().checked("asking for the time", cupti().timestamp(&zero_));
         return s;
     }
 
     Result<std::vector<DeviceActivity>> finish() override {
         Status s = cuda_status("waiting for the device", cudaDeviceSynchronize());
-        if (s.ok()) s = cupti()->checked("collecting what was recorded", cupti()->flush(0));
+        if (s.ok()) s = cupti().checked("collecting what was recorded", cupti().flush(0));
         stop();
         if (!s.ok()) return s.error();
         return records().take(zero_);
@@ -195,7 +191,7 @@ class CuptiRecording final : public ActivityRecording {
 
  private:
     static void stop() {
-        for (const CUpti_ActivityKind kind : kKinds) (void)cupti()->disable(kind);
+        for (const CUpti_ActivityKind kind : kKinds) (void)cupti().disable(kind);
     }
 
     uint64_t zero_ = 0;
@@ -204,7 +200,10 @@ class CuptiRecording final : public ActivityRecording {
 }  // namespace
 
 Result<std::unique_ptr<ActivityRecording>> record_cuda_activities() {
-    if (!cupti().ok()) return cupti().error();
+    if (!library().is_usable) {
+        return bad_input(std::string(DIOPI_CUPTI_LIBRARY) + " cannot be used (" + library().why +
+                         "): put the folder of the CUDA toolkit's CUPTI on LD_LIBRARY_PATH, or leave out --trace");
+    }
     auto recording = std::make_unique<CuptiRecording>();
     if (Status s = recording->begin(); !s.ok()) return s.error();
     return std::unique_ptr<ActivityRecording>(std::move(recording));

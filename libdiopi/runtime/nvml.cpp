@@ -1,9 +1,8 @@
 #include "runtime/nvml.hpp"
 
-#include <optional>
 #include <utility>
 
-#include "runtime/optional_library.hpp"
+#include "runtime/opened_library.hpp"
 
 namespace diopi {
 
@@ -20,15 +19,10 @@ struct Nvml {
     int (*by_bus_id)(const char*, void**) = nullptr;
     int (*reasons)(void*, unsigned long long*) = nullptr;
 
-    static std::optional<Nvml> open() {
-        auto library = OptionalLibrary::open("libnvidia-ml.so.1", "install the NVIDIA driver");
-        Nvml nvml;
-        if (!library.ok() || !library->find("nvmlInit_v2", nvml.init).ok() ||
-            !library->find("nvmlDeviceGetHandleByPciBusId_v2", nvml.by_bus_id).ok() ||
-            !library->find("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons).ok() || nvml.init() != 0) {
-            return std::nullopt;
-        }
-        return nvml;
+    void find_all(FunctionFinder& finder) {
+        finder.find(init, "nvmlInit_v2");
+        finder.find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
+        finder.find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     }
 };
 
@@ -44,10 +38,13 @@ std::string slowdown_text(uint64_t reasons) {
 }
 
 std::string nvml_slowdown(const std::string& bus_id) {
-    static const std::optional<Nvml> nvml = Nvml::open();
+    static const OpenedLibrary<Nvml> opened("libnvidia-ml.so.1");
+    static const bool is_ready = opened.is_usable && opened.functions.init() == 0;
+    if (!is_ready) return {};
+    const Nvml& nvml = opened.functions;
     void* gpu = nullptr;
     unsigned long long reasons = 0;
-    if (!nvml || nvml->by_bus_id(bus_id.c_str(), &gpu) != 0 || nvml->reasons(gpu, &reasons) != 0) return {};
+    if (nvml.by_bus_id(bus_id.c_str(), &gpu) != 0 || nvml.reasons(gpu, &reasons) != 0) return {};
     return slowdown_text(reasons);
 }
 

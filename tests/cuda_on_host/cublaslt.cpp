@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cuda/libraries/open.hpp"
+#include "kernels/cuda/libraries/handle.cuh"
 
 namespace {
 

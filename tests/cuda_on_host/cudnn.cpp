@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cuda/libraries/open.hpp"
+#include "kernels/cuda/libraries/handle.cuh"
 
 struct cudnnTensorStruct {
     cudnnDataType_t type;

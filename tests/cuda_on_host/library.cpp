@@ -1,9 +1,9 @@
 /// The seam: where a build for a GPU asks the loader, this one knows the libraries.
 #include "tests/cuda_on_host/library.hpp"
 
-#include "kernels/cuda/libraries/open.hpp"
+#include "runtime/opened_library.hpp"
 
-namespace diopi::cuda {
+namespace diopi {
 
 void* open_library(const char* soname, std::string& why) {
     for (const cuda_on_host::Library* library : {&cuda_on_host::cublaslt_library(), &cuda_on_host::cudnn_library()}) {
@@ -20,4 +20,4 @@ void* find_function(void* library, const char* name) {
     return nullptr;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopi

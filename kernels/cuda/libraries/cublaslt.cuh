@@ -3,15 +3,18 @@
 
 #include <cublasLt.h>
 
-#include "kernels/cuda/libraries/open.hpp"
-#include "kernels/cuda/view.hpp"
+#include "kernels/cuda/libraries/handle.cuh"
 
 namespace diopi::cuda {
 
 struct CublasLt {
+    using Handle = cublasLtHandle_t;
+    static constexpr const char* kSoname = "libcublasLt.so." DIOPI_TEXT(CUBLAS_VER_MAJOR);
+    static constexpr const char* kCreate = "cublasLtCreate";
+
     decltype(&cublasLtCreate) create;
     decltype(&cublasLtDestroy) destroy;
-    decltype(&cublasLtGetStatusName) status_name;
+    decltype(&cublasLtGetStatusName) status_text;
     decltype(&cublasLtMatmulDescCreate) desc_create;
     decltype(&cublasLtMatmulDescDestroy) desc_destroy;
     decltype(&cublasLtMatmulDescSetAttribute) desc_set;
@@ -26,9 +29,5 @@ struct CublasLt {
 
     void find_all(FunctionFinder& finder);
 };
-
-/// The library's functions and the calling thread's handle for the current device. Null, with the last error set and
-/// its code in `error`, where there is none.
-[[nodiscard]] const CublasLt* cublaslt(std::string_view op, cublasLtHandle_t& handle, diopiError_t& error);
 
 }  // namespace diopi::cuda

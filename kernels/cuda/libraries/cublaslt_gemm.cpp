@@ -42,7 +42,7 @@ class Maker {
     }
     [[nodiscard]] bool ok() const { return status_ == CUBLAS_STATUS_SUCCESS; }
     /// "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE".
-    [[nodiscard]] std::string text() const { return std::string(call_) + ": " + lt_.status_name(status_); }
+    [[nodiscard]] std::string text() const { return std::string(call_) + ": " + lt_.status_text(status_); }
 
     Desc desc(cublasComputeType_t compute, cudaDataType_t scale) {
         cublasLtMatmulDesc_t made = nullptr;
@@ -185,7 +185,7 @@ bool takes_bias(Dtype result, const void* bias) { return result != Dtype::float6
 diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
     cublasLtHandle_t handle = nullptr;
     diopiError_t error = diopiSuccess;
-    const CublasLt* lt = cublaslt(op, handle, error);
+    const CublasLt* lt = use_library<CublasLt>(op, handle, error);
     if (lt == nullptr) return error;
 
     thread_local Plans<GemmPlan> plans;

@@ -3,17 +3,20 @@
 
 #include <cudnn.h>
 
-#include "kernels/cuda/libraries/open.hpp"
-#include "kernels/cuda/view.hpp"
+#include "kernels/cuda/libraries/handle.cuh"
 
 namespace diopi::cuda {
 
 /// The functions of its older interface, which names algorithms: what is chosen can be read and reasoned about.
 struct Cudnn {
+    using Handle = cudnnHandle_t;
+    static constexpr const char* kSoname = "libcudnn.so." DIOPI_TEXT(CUDNN_MAJOR);
+    static constexpr const char* kCreate = "cudnnCreate";
+
     decltype(&cudnnCreate) create;
     decltype(&cudnnDestroy) destroy;
     decltype(&cudnnSetStream) set_stream;
-    decltype(&cudnnGetErrorString) error_string;
+    decltype(&cudnnGetErrorString) status_text;
     decltype(&cudnnCreateTensorDescriptor) tensor_create;
     decltype(&cudnnDestroyTensorDescriptor) tensor_destroy;
     decltype(&cudnnSetTensor4dDescriptorEx) tensor_set;
@@ -37,9 +40,5 @@ struct Cudnn {
 
     void find_all(FunctionFinder& finder);
 };
-
-/// The library's functions and the calling thread's handle for the current device. Null, with the last error set and
-/// its code in `error`, where there is none.
-[[nodiscard]] const Cudnn* cudnn(std::string_view op, cudnnHandle_t& handle, diopiError_t& error);
 
 }  // namespace diopi::cuda

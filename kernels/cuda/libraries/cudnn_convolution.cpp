@@ -54,7 +54,7 @@ class Calls {
     [[nodiscard]] bool ok() const { return status_ == CUDNN_STATUS_SUCCESS; }
     [[nodiscard]] diopiError_t error(std::string_view op) const {
         if (ok()) return diopiSuccess;
-        return fail(diopiErrorOccurred, std::string(op) + ": " + name_ + ": " + dnn_.error_string(status_));
+        return fail(diopiErrorOccurred, std::string(op) + ": " + name_ + ": " + dnn_.status_text(status_));
     }
 
  private:
@@ -208,7 +208,7 @@ diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t hand
 diopiError_t find_convolution(std::string_view op, const Convolution& c) {
     cudnnHandle_t handle = nullptr;
     diopiError_t error = diopiSuccess;
-    const Cudnn* dnn = cudnn(op, handle, error);
+    const Cudnn* dnn = use_library<Cudnn>(op, handle, error);
     ConvPlan* plan = nullptr;
     return dnn == nullptr ? error : find_plan(op, *dnn, handle, c, plan);
 }
@@ -217,7 +217,7 @@ diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convo
                       void* out, double beta) {
     cudnnHandle_t handle = nullptr;
     diopiError_t error = diopiSuccess;
-    const Cudnn* dnn = cudnn(op, handle, error);
+    const Cudnn* dnn = use_library<Cudnn>(op, handle, error);
     if (dnn == nullptr) return error;
     ConvPlan* p = nullptr;
     error = find_plan(op, *dnn, handle, c, p);

@@ -1,8 +1,8 @@
-#include "kernels/cuda/libraries/open.hpp"
+#include "runtime/opened_library.hpp"
 
 #include <dlfcn.h>
 
-namespace diopi::cuda {
+namespace diopi {
 
 void* open_library(const char* soname, std::string& why) {
     void* library = dlopen(soname, RTLD_LAZY | RTLD_LOCAL);
@@ -12,4 +12,4 @@ void* open_library(const char* soname, std::string& why) {
 
 void* find_function(void* library, const char* name) { return dlsym(library, name); }
 
-}  // namespace diopi::cuda
+}  // namespace diopi

@@ -1,31 +1,16 @@
-/// CUDA's libraries are opened at their first use, so that the program starts where they are missing.
+/// Shared libraries that the program can do without: opened at their first use, their functions typed by their headers.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-/// A macro's number as text.
-#define DIOPI_TEXT_OF(x) #x
-#define DIOPI_TEXT(x) DIOPI_TEXT_OF(x)
-
-namespace diopi::cuda {
+namespace diopi {
 
 /// Opens a library that then stays open. Null where it cannot be opened, with the loader's reason in `why`.
 [[nodiscard]] void* open_library(const char* soname, std::string& why);
 /// Null where the library has no such function.
 [[nodiscard]] void* find_function(void* library, const char* name);
 
-/// "diopiMm: libcublasLt.so.13 cannot be used (...): put its folder on LD_LIBRARY_PATH".
-[[nodiscard]] inline std::string cannot_use(std::string_view op, const char* soname, std::string_view why) {
-    return std::string(op)
-        .append(": ")
-        .append(soname)
-        .append(" cannot be used (")
-        .append(why)
-        .append("): put the folder of a library of that version on LD_LIBRARY_PATH");
-}
-
-/// Fills a table of functions, each typed by the library's header. Keeps the first name that is missing.
+/// Fills a table of functions. Keeps the first name that is missing.
 class FunctionFinder {
  public:
     explicit FunctionFinder(void* library) : library_(library) {}
@@ -59,4 +44,4 @@ struct OpenedLibrary {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopi

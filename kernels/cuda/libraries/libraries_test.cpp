@@ -1,0 +1,27 @@
+#include <catch2/catch.hpp>
+
+#include "kernels/cuda/convolution.hpp"
+#include "kernels/cuda/gemm.hpp"
+#include "runtime/context.hpp"
+
+namespace diopi::cuda {
+namespace {
+
+/// Where a GPU is, calls work; elsewhere the library's own first call fails, or it is not there. What must not be: a
+/// library of the build's version that lacks a function.
+void expect_all_functions(diopiError_t error, const std::string& first_call) {
+    if (error == diopiSuccess) return;
+    CHECK_THAT(last_error(), Catch::Contains(first_call) || Catch::Contains("LD_LIBRARY_PATH") ||
+                                 Catch::Contains("this build has no"));
+    CHECK_THAT(last_error(), !Catch::Contains("no function"));
+}
+
+TEST_CASE("cuDNN and cuBLASLt have every function that is asked of them, or are not there") {
+    const diopiError_t found = find_convolution("diopiConvolution2d", {});
+    expect_all_functions(found, "diopiConvolution2d: cudnnCreate: ");
+    if (found == diopiSuccess) return;  // a product would run, and needs a context
+    expect_all_functions(gemm(nullptr, "diopiMm", {}), "diopiMm: cublasLtCreate: ");
+}
+
+}  // namespace
+}  // namespace diopi::cuda
