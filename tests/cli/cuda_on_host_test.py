@@ -25,8 +25,9 @@ class CudaOnHostTest(ProgramTest):
             self.assertEqual(run.json["counts"]["not_implemented"], 0)
 
     def test_what_the_suite_has_no_cases_for(self):
-        """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes."""
-        for variant in ([], ["--strided"]):
+        """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes, and
+        with drawn gradients what a gradient of ones does not show of a norm."""
+        for variant in ([], ["--strided"], ["--fill", "signed"]):
             self.own_cases("cases.json", 100, *variant)
 
     def test_products_and_convolutions_by_libraries(self):
