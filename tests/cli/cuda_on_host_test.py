@@ -9,6 +9,14 @@ LIBRARY = os.environ.get("DIOPI_CUDA_ON_HOST", "")
 
 @unittest.skipUnless(LIBRARY, "built without the cuda backend")
 class CudaOnHostTest(ProgramTest):
+    def functions_of(self, library):
+        return set(self.diopi("report", "--audit", library, "--json").json["implemented"])
+
+    def test_every_function_of_the_cpu_backend_has_its_cuda_kernel(self):
+        wanted = self.functions_of(os.environ["DIOPI_IMPL"])
+        self.assertGreater(len(wanted), 100)
+        self.assertEqual(wanted - self.functions_of(LIBRARY), set())
+
     def test_a_sample_of_the_operator_suite(self):
         """scripts/test.sh --full runs the whole."""
         run = self.expect(0, "test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(12, 200_000), "--json",
