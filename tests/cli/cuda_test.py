@@ -1,6 +1,7 @@
 """The cuda backend where it cannot run: one line that says why, while everything else works."""
 import contextlib
 import ctypes
+import os
 import pathlib
 import shutil
 import subprocess
@@ -55,6 +56,18 @@ class CudaTest(ProgramTest):
                           env={"LD_LIBRARY_PATH": str(self.folder)})
         self.assertNotIn("there is no NVIDIA driver", run.err)
         self.assertIn("nvidia-smi", run.err)
+
+    def test_the_exported_library_says_why_it_cannot_run_and_needs_no_other(self):
+        library = pathlib.Path(os.environ.get("DIOPI_IMPL", "none")).parent / "cuda" / "libdiopi_impl.so"
+        if not library.exists():
+            self.skipTest("built without the cuda backend")
+        self.expect(2, "test", "--impl", library, "--fname", "relu", err=["initLibrary", "looking for a GPU", "driver"])
+        symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout.split("\n")
+        names = {line[19:] for line in symbols if line[17:18] == "T"}
+        self.assertIn("diopiAdd", names)
+        self.assertEqual({name for name in names if not name.startswith(("diopi", "device_"))},
+                         {"initLibrary", "finalizeLibrary"})
+        self.assertIn("U diopiRequireTensor", {line.strip() for line in symbols})
 
     def gpu_check(self, *args, folder=None):
         script = (folder or SOURCE) / "scripts" / "gpu_check.sh"
