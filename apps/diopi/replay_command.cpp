@@ -30,12 +30,12 @@ std::string repeat_text(const ReplayCommand& options) {
 /// How this replay is not the run that saved the bundle.
 std::vector<std::string> differences(const BundleOrigin& then, const BundleOrigin& now) {
     if (then.backend != now.backend) {
-        return {fmt::format("the bundle was saved with --impl {} ({}), this is {}", then.backend, then.library,
-                            now.backend)};
+        return {
+            fmt::format("the bundle was saved with --impl {} ({}), this is {}", then.backend, then.file, now.backend)};
     }
-    if (then.library_hash == now.library_hash) return {};
+    if (then.file_hash == now.file_hash) return {};
     return {fmt::format("the library is not the one that the bundle was saved with: {} has checksum {}, {} had {}",
-                        now.library, now.library_hash, then.library, then.library_hash)};
+                        now.file, now.file_hash, then.file, then.file_hash)};
 }
 
 std::string replay_text(const CaseResult& result, const std::string& repeat) {
@@ -66,9 +66,9 @@ std::string json_text(const Replay& replay, const RunFigures& figures, const std
                       const std::vector<std::string>& notes) {
     Json json = Json::parse(summary_json({replay.result}, figures));
     for (Json& fault : json["not_passed"]) fault["repeat"] = repeat;
-    json["recorded"] = {{"verdict", name(replay.recorded)},           {"reason", replay.reason},
-                        {"backend", replay.origin.backend},           {"library", replay.origin.library},
-                        {"library_hash", replay.origin.library_hash}, {"version", replay.origin.version}};
+    json["recorded"] = {{"verdict", name(replay.recorded)},        {"reason", replay.reason},
+                        {"backend", replay.origin.backend},        {"library", replay.origin.file},
+                        {"library_hash", replay.origin.file_hash}, {"version", replay.origin.version}};
     json["notes"] = notes;
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -245,7 +245,7 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     }
     if (y.numel == 0) return diopiSuccess;
     if (p.is_empty()) {
-        return added ? assign(ctx, kOp, y, added->view) : assign_number(ctx, kOp, y, 0);
+        return added ? assign(ctx, kOp, y, added->view) : assign_zero(ctx, kOp, y);
     }
     Convolution c = p.c;
     const Dtype of_bias = added ? added->view.dtype : x.dtype;
@@ -277,7 +277,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHan
         const View written = view(gradient);
         diopiError_t failed = check_gradient(kOp, argument, written, of);
         if (failed != diopiSuccess || written.numel == 0) return failed;
-        if (p.is_empty()) return assign_number(ctx, kOp, written, 0);
+        if (p.is_empty()) return assign_zero(ctx, kOp, written);
         Convolution c = p.c;
         c.pass = pass;
         failed = choose_form(kOp, p, {w.dtype, g.dtype, written.dtype}, c);

@@ -134,10 +134,42 @@ __device__ void store(void* data, int64_t place, Dtype dtype, C value) {
                      [&](auto typed) { static_cast<decltype(typed)*>(data)[place] = convert<decltype(typed)>(value); });
 }
 
+/// In the place of an element type: the dtype is looked up at each load.
+struct Any {};
+
+/// What a kernel over a floating T computes in.
+template <class T>
+using ComputeOf = std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, Any>, double, float>;
+
 /// kCount neighbours that are loaded at once.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
     T at[kCount];
 };
+
+/// Elements that 16 bytes hold; one of Any.
+template <class T>
+constexpr int kPackOf = 16 / sizeof(T);
+template <>
+inline constexpr int kPackOf<Any> = 1;
+
+/// The pack at `from`; where fewer than a pack are `left`, those, and zeros.
+template <class T>
+__device__ Pack<T, kPackOf<T>> load_pack(const T* from, int64_t left) {
+    using Packed = Pack<T, kPackOf<T>>;
+    if (left >= kPackOf<T>) return *reinterpret_cast<const Packed*>(from);
+    Packed pack{};
+    for (int i = 0; i < left; ++i) pack.at[i] = from[i];
+    return pack;
+}
+
+template <class T>
+__device__ void store_pack(T* to, int64_t left, const Pack<T, kPackOf<T>>& pack) {
+    if (left >= kPackOf<T>) {
+        *reinterpret_cast<Pack<T, kPackOf<T>>*>(to) = pack;
+    } else {
+        for (int i = 0; i < left; ++i) to[i] = pack.at[i];
+    }
+}
 
 }  // namespace diopi::cuda

@@ -8,23 +8,10 @@
 
 namespace diopi::cuda {
 
-/// In the place of an element type: operands of several dtypes, or of more elements than 32 bits count.
-struct Any {};
-
-/// What a kernel over T computes in.
-template <class T>
-using ComputeOf = std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, Any>, double, float>;
-
 template <class C>
 constexpr C kInfinity = std::numeric_limits<C>::infinity();
 template <class C>
 constexpr C kNan = std::numeric_limits<C>::quiet_NaN();
-
-/// Elements that 16 bytes hold; one of Any.
-template <class T>
-constexpr int kPackOf = 16 / sizeof(T);
-template <>
-inline constexpr int kPackOf<Any> = 1;
 
 template <class T>
 struct Elements {

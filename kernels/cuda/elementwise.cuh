@@ -37,8 +37,7 @@ __device__ C call(const F& f, const C (&values)[kIns]) {
 /// Output and inputs are runs of T (or repeat one element), aligned to packs.
 template <class T, class C, int kIns, class F>
 __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
-    constexpr int kPack = 16 / sizeof(T);
-    using Packed = Pack<T, kPack>;
+    constexpr int kPack = kPackOf<T>;
     C values[kPack][kIns];
     bool moves[kIns];
     for (int k = 0; k < kIns; ++k) {
@@ -48,25 +47,14 @@ __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
     }
     const int64_t step = int64_t{gridDim.x} * blockDim.x * kPack;
     for (int64_t at = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kPack; at < n; at += step) {
-        const bool is_whole = at + kPack <= n;
         for (int k = 0; k < kIns; ++k) {
             if (!moves[k]) continue;
-            const T* from = static_cast<const T*>(in.data[k]) + at;
-            Packed pack{};
-            if (is_whole) {
-                pack = *reinterpret_cast<const Packed*>(from);
-            } else {
-                for (int i = 0; i < kPack && at + i < n; ++i) pack.at[i] = from[i];
-            }
+            const auto pack = load_pack(static_cast<const T*>(in.data[k]) + at, n - at);
             for (int i = 0; i < kPack; ++i) values[i][k] = convert<C>(pack.at[i]);
         }
-        Packed result;
+        Pack<T, kPack> result;
         for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(call(f, values[i]));
-        if (is_whole) {
-            *reinterpret_cast<Packed*>(out + at) = result;
-        } else {
-            for (int i = 0; i < kPack && at + i < n; ++i) out[at + i] = result.at[i];
-        }
+        store_pack(out + at, n - at, result);
     }
 }
 

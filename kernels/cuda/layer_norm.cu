@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/cuda/copy.hpp"
+#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce_moments.cuh"
 #include "kernels/cuda/reduce_row.cuh"
@@ -278,7 +280,8 @@ diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op, std::initia
                       double value) {
     for (const diopiTensorHandle_t tensor : tensors) {
         if (tensor == nullptr) continue;
-        if (const diopiError_t error = fill(ctx, op, view(tensor), value); error != diopiSuccess) return error;
+        const diopiError_t error = fill(ctx, op, view(tensor), real_number(value));
+        if (error != diopiSuccess) return error;
     }
     return diopiSuccess;
 }

@@ -3,26 +3,14 @@
 #include <catch2/catch.hpp>
 
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-/// A view that needs no memory: its data is an address that nothing is read from.
-struct Layout {
-    Shape shape, strides;
-    Dtype dtype = Dtype::float32;
-
-    [[nodiscard]] View view() const {
-        return {reinterpret_cast<std::byte*>(uintptr_t{1} << 40), dtype, shape, strides, diopi::numel(shape)};
-    }
-};
-
-Layout contiguous(Shape shape, Dtype dtype = Dtype::float32) {
-    Layout layout{std::move(shape), {}, dtype};
-    layout.strides = contiguous_strides(layout.shape);
-    return layout;
-}
+using testing::contiguous;
+using testing::Layout;
 
 Loss loss_of(const Layout& input, const Layout& target, diopiReduction_t reduction = ReductionMean) {
     return {"op", input.view(), target.view(), nullptr, reduction, -100};

@@ -4,26 +4,15 @@
 #include <random>
 #include <vector>
 
-#include "core/tensor.hpp"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-/// A view that needs no memory: its data is an address that nothing is read from.
-struct Layout {
-    Shape shape, strides;
-    std::byte* data = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
-
-    [[nodiscard]] View view() const { return {data, Dtype::float32, shape, strides, diopi::numel(shape)}; }
-};
-
-Layout contiguous(Shape shape) {
-    Layout layout{std::move(shape), {}};
-    layout.strides = contiguous_strides(layout.shape);
-    return layout;
-}
+using testing::contiguous;
+using testing::Layout;
 
 template <class Index, size_t kCount>
 void expect_places(const std::array<View, kCount>& views) {
@@ -196,13 +185,13 @@ TEST_CASE("cuda: an input that shares memory with the output is in the way unles
     shifted.data += 4;
     Layout behind = out;
     behind.data += 16;
-    const Layout backwards{{4}, {-1}, out.data + 12};
+    const Layout backwards{{4}, {-1}, Dtype::float32, out.data + 12};
     CHECK_FALSE(is_in_the_way(out.view(), out.view()));
     CHECK(is_in_the_way(out.view(), shifted.view()));
     CHECK(is_in_the_way(out.view(), backwards.view()));
     CHECK_FALSE(is_in_the_way(out.view(), behind.view()));
     CHECK_FALSE(is_in_the_way(out.view(), number_view(Dtype::float32)));
-    const Layout first{{1}, {1}, out.data};
+    const Layout first{{1}, {1}, Dtype::float32, out.data};
     CHECK(is_in_the_way(out.view(), first.view()));
 }
 

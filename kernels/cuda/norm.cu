@@ -2,7 +2,9 @@
 /// a channel is computed in double.
 #include <algorithm>
 
+#include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/norm.cuh"
+#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
 
 namespace diopi::cuda {
@@ -110,7 +112,8 @@ diopiError_t fill_channels(diopiContextHandle_t ctx, std::string_view op,
                            std::initializer_list<diopiTensorHandle_t> all) {
     for (const diopiTensorHandle_t tensor : all) {
         if (tensor == nullptr) continue;
-        if (const diopiError_t error = fill(ctx, op, view(tensor), 0); error != diopiSuccess) return error;
+        const diopiError_t error = fill(ctx, op, view(tensor), whole_number(0));
+        if (error != diopiSuccess) return error;
     }
     return diopiSuccess;
 }

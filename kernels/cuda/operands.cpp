@@ -34,26 +34,32 @@ Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t inpu
 }
 
 diopiScalar_t as_element(const diopiScalar_t& x, Dtype dtype) {
-    diopiScalar_t element = x;
     if (dtype == Dtype::boolean) return whole_number(number<bool>(x) ? 1 : 0);
     if (is_half(dtype)) {
         const auto wide = number<double>(x);
-        element.stype = diopi_dtype_float64;
-        element.fval = dtype == Dtype::float16 ? to_float(to_half(wide)) : to_float(to_bfloat16(wide));
-    } else if (is_integer(dtype) && is_floating(from_c(x.stype))) {
+        return real_number(dtype == Dtype::float16 ? to_float(to_half(wide)) : to_float(to_bfloat16(wide)));
+    }
+    if (is_integer(dtype) && is_floating(from_c(x.stype))) {
         // What the element type's 32 bits do not hold becomes their least number, as on the device.
         const bool is_narrow = dtype == Dtype::int8 || dtype == Dtype::int16 || dtype == Dtype::int32;
         const double end = is_narrow ? 0x1p31 : 0x1p63;
         const int64_t least = is_narrow ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
         return whole_number(x.fval >= -end && x.fval < end ? static_cast<int64_t>(x.fval) : least);
     }
-    return element;
+    return x;
 }
 
 diopiScalar_t whole_number(int64_t value) {
     diopiScalar_t number{};
     number.stype = diopi_dtype_int64;
     number.ival = value;
+    return number;
+}
+
+diopiScalar_t real_number(double value) {
+    diopiScalar_t number{};
+    number.stype = diopi_dtype_float64;
+    number.fval = value;
     return number;
 }
 

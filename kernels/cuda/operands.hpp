@@ -24,6 +24,7 @@ struct Operands {
 /// The number as an element of that dtype holds it: rounded once, cut off, or a truth value.
 [[nodiscard]] diopiScalar_t as_element(const diopiScalar_t& number, Dtype dtype);
 [[nodiscard]] diopiScalar_t whole_number(int64_t value);
+[[nodiscard]] diopiScalar_t real_number(double value);
 
 /// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
 [[nodiscard]] diopiError_t check_any_operands(std::string_view op, const Operands& x);

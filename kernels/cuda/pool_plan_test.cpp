@@ -5,26 +5,14 @@
 #include <set>
 #include <vector>
 
+#include "kernels/cuda/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-/// A view that needs no memory: its data is an address that nothing is read from.
-struct Layout {
-    Shape shape, strides;
-    Dtype dtype = Dtype::float32;
-
-    [[nodiscard]] View view() const {
-        return {reinterpret_cast<std::byte*>(uintptr_t{1} << 40), dtype, shape, strides, diopi::numel(shape)};
-    }
-};
-
-Layout contiguous(Shape shape, Dtype dtype = Dtype::float32) {
-    Layout layout{std::move(shape), {}, dtype};
-    layout.strides = contiguous_strides(layout.shape);
-    return layout;
-}
+using testing::contiguous;
+using testing::Layout;
 
 Layout channels_last(const Shape& s) { return {s, {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}}; }
 

@@ -1,15 +1,12 @@
 #include "kernels/cuda/product_copies.hpp"
 
+#include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/operands.hpp"
 
 namespace diopi::cuda {
 
 namespace {
-
-template <class C>
-struct Same {
-    __device__ C operator()(C x) const { return x; }
-};
 
 template <class C>
 struct Scaled {
@@ -29,24 +26,18 @@ diopiError_t in_float(bool is_wide, F&& f) {
     return is_wide ? f.template operator()<double>() : f.template operator()<float>();
 }
 
-/// Integers go through float64, as in the cpu backend.
-bool is_wide(Dtype dtype) { return dtype == Dtype::float64 || !is_floating(dtype); }
-
 }  // namespace
 
 diopiError_t assign(diopiContextHandle_t ctx, std::string_view op, const View& to, const View& from) {
     for (const auto& [v, argument] : {std::pair{&to, "an output"}, {&from, "an input"}}) {
         if (is_complex(v->dtype)) return unsupported(op, argument, v->dtype, "a real dtype");
     }
-    return in_float(is_wide(to.dtype) || is_wide(from.dtype),
-                    [&]<class C>() { return map<C, 1>(ctx, op, to, {from}, Same<C>{}); });
+    return copy_into(ctx, op, from, to);
 }
 
-diopiError_t assign_number(diopiContextHandle_t ctx, std::string_view op, const View& to, double value) {
+diopiError_t assign_zero(diopiContextHandle_t ctx, std::string_view op, const View& to) {
     if (is_complex(to.dtype)) return unsupported(op, "an output", to.dtype, "a real dtype");
-    return in_float(is_wide(to.dtype), [&]<class C>() {
-        return map<C, 1>(ctx, op, to, {number_view(to.dtype)}, Same<C>{}, {static_cast<C>(value)});
-    });
+    return fill(ctx, op, to, whole_number(0));
 }
 
 diopiError_t copy_as(diopiContextHandle_t ctx, std::string_view op, const View& view, Dtype dtype, View& made) {

@@ -171,7 +171,7 @@ diopiError_t sum_to(diopiContextHandle_t ctx, std::string_view op, const View& o
     if (!is_computable(in.dtype)) return unsupported(op, "grad_output", in.dtype, "a floating dtype");
     if (is_complex(out.dtype)) return unsupported(op, "a sum", out.dtype, "a real dtype");
     if (out.numel == 0) return diopiSuccess;
-    if (in.numel == 0) return assign_number(ctx, op, out, 0);
+    if (in.numel == 0) return assign_zero(ctx, op, out);
     const Source from = source_of(out, in);
     const SumShape s = shape_of(from.kept, from.terms, true);
     const int64_t splits = quotient_up(s.terms, s.terms_of_split);

@@ -159,11 +159,11 @@ diopiError_t bring_addend(diopiContextHandle_t ctx, std::string_view op, const A
 
 /// Without terms c is the addend, or zeros.
 diopiError_t write_empty_sums(diopiContextHandle_t ctx, std::string_view op, const View& c, const Addend& addend) {
-    if (addend.view == nullptr) return assign_number(ctx, op, c, 0);
+    if (addend.view == nullptr) return assign_zero(ctx, op, c);
     View zeros;
     const Dtype dtype = addend.view->dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
     diopiError_t error = require(ctx, c.shape, dtype, zeros);
-    if (error == diopiSuccess) error = assign_number(ctx, op, zeros, 0);
+    if (error == diopiSuccess) error = assign_zero(ctx, op, zeros);
     return error == diopiSuccess ? combine(ctx, op, c, *addend.view, zeros, addend.weight, 1) : error;
 }
 

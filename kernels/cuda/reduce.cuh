@@ -29,16 +29,9 @@ struct Sources {
     Dtype dtypes[kIns];
 };
 
-/// In the place of an element's type: the dtype is looked up at each load.
-struct AnyType {};
-template <class T>
-constexpr int kPackOf = 16 / sizeof(T);
-template <>
-inline constexpr int kPackOf<AnyType> = 1;
-
 template <class T, class C>
 __device__ C fetch(const void* data, int64_t place, Dtype dtype) {
-    if constexpr (std::is_same_v<T, AnyType>) {
+    if constexpr (std::is_same_v<T, Any>) {
         return load<C>(data, place, dtype);
     } else {
         return convert<C>(static_cast<const T*>(data)[place]);
@@ -490,7 +483,7 @@ diopiError_t run_reduction(diopiContextHandle_t ctx, std::string_view op, const 
     if constexpr (std::is_same_v<typename Op::Compute, double>) {
         if (is_narrow && dtype == Dtype::float64) return launch_typed<double, int32_t>(ctx, op, r, ins, in, f);
     }
-    return launch_typed<AnyType, int64_t>(ctx, op, r, ins, in, f);
+    return launch_typed<Any, int64_t>(ctx, op, r, ins, in, f);
 }
 
 /// out = the results of a simple operator, which computes in C.

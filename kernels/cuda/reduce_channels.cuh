@@ -22,7 +22,6 @@ template <class T, class C, int kIns, class F>
 __global__ void __launch_bounds__(kThreads)
     dense_channels_kernel(F f, T* out, Sources<kIns> in, ChannelsOf s, int64_t n) {
     constexpr int kPack = kPackOf<T>;
-    using Packed = Pack<T, kPack>;
     typename F::Channel of[kPack];
     const auto find_channels = [&](int64_t at) {
         const int32_t row = s.inner.quotient(static_cast<int32_t>(at));
@@ -43,25 +42,14 @@ __global__ void __launch_bounds__(kThreads)
     if (at < n) find_channels(at);
     for (bool is_first = true; at < n; at += step, is_first = false) {
         if (!is_first && !s.same_each_step) find_channels(at);
-        const bool is_whole = at + kPack <= n;
         C values[kPack][kIns] = {};
         for (int k = 0; k < kIns; ++k) {
-            const T* from = static_cast<const T*>(in.data[k]) + at;
-            Packed pack{};
-            if (is_whole) {
-                pack = *reinterpret_cast<const Packed*>(from);
-            } else {
-                for (int i = 0; i < kPack && at + i < n; ++i) pack.at[i] = from[i];
-            }
+            const auto pack = load_pack(static_cast<const T*>(in.data[k]) + at, n - at);
             for (int i = 0; i < kPack; ++i) values[i][k] = convert<C>(pack.at[i]);
         }
-        Packed result;
+        Pack<T, kPack> result;
         for (int i = 0; i < kPack; ++i) result.at[i] = convert<T>(f(of[i], values[i]));
-        if (is_whole) {
-            *reinterpret_cast<Packed*>(out + at) = result;
-        } else {
-            for (int i = 0; i < kPack && at + i < n; ++i) out[at + i] = result.at[i];
-        }
+        store_pack(out + at, n - at, result);
     }
 }
 

@@ -6,9 +6,6 @@
 
 namespace diopi::cuda {
 
-template <class T>
-using ComputeOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 /// What a thread holds of a row: few elements of rows that are short, many of longer ones.
 template <class T>
 constexpr int kFewHeld = kFewHeldBytes / sizeof(ComputeOf<T>);

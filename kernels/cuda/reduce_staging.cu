@@ -1,16 +1,11 @@
 /// Copies of arguments, made and written back.
 #include "kernels/cuda/reduce_staging.hpp"
 
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/copy.hpp"
 
 namespace diopi::cuda {
 
 namespace {
-
-template <class C>
-struct Same {
-    __device__ C operator()(C x) const { return x; }
-};
 
 bool fits(const View& tensor, Dtype dtype, Staging::Strides strides) {
     if (tensor.dtype != dtype) return false;
@@ -18,20 +13,6 @@ bool fits(const View& tensor, Dtype dtype, Staging::Strides strides) {
 }
 
 }  // namespace
-
-bool is_computable(Dtype dtype) { return is_half(dtype) || dtype == Dtype::float32 || dtype == Dtype::float64; }
-
-diopiError_t cast(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
-    const bool is_wide = from.dtype == Dtype::float64 || to.dtype == Dtype::float64;
-    return is_wide ? map<double, 1>(ctx, op, to, {from}, Same<double>{})
-                   : map<float, 1>(ctx, op, to, {from}, Same<float>{});
-}
-
-diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to, double value) {
-    return with_compute_type(to.dtype, [&]<class C>() {
-        return map<C, 1>(ctx, op, to, {number_view(to.dtype)}, Same<C>{}, {static_cast<C>(value)});
-    });
-}
 
 View Staging::made_like(const View& tensor, Dtype dtype) {
     View made;
@@ -44,7 +25,7 @@ View Staging::in(diopiConstTensorHandle_t tensor, Dtype dtype, Strides strides) 
     const View given = view(tensor);
     if (fits(given, dtype, strides)) return given;
     const View made = made_like(given, dtype);
-    if (error_ == diopiSuccess) error_ = cast(ctx_, op_, given, made);
+    if (error_ == diopiSuccess) error_ = copy_into(ctx_, op_, given, made);
     return made;
 }
 
@@ -66,7 +47,7 @@ View Staging::buffer(int64_t count, Dtype dtype) {
 
 diopiError_t Staging::finish() {
     for (size_t i = 0; i < pending_count_ && error_ == diopiSuccess; ++i) {
-        error_ = cast(ctx_, op_, pending_[i].made, pending_[i].target);
+        error_ = copy_into(ctx_, op_, pending_[i].made, pending_[i].target);
     }
     pending_count_ = 0;
     return error_;

@@ -7,14 +7,6 @@
 
 namespace diopi::cuda {
 
-/// Whether float and double, the types that the kernels of softmax and the norms compute in, hold all of the dtype.
-[[nodiscard]] bool is_computable(Dtype dtype);
-
-/// to = from, converted; both floating, of one shape. (reduce_staging.cu)
-[[nodiscard]] diopiError_t cast(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to);
-/// Every element = value; not complex. (reduce_staging.cu)
-[[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to, double value);
-
 /// Reads and writes floating tensors through copies where they are not what a kernel takes. The first error stays:
 /// views made after it have no data.
 class Staging {

@@ -6,27 +6,14 @@
 #include <set>
 #include <vector>
 
-#include "core/tensor.hpp"
+#include "kernels/cuda/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-/// A view that needs no memory: its data is an address that nothing is read from.
-struct Layout {
-    Shape shape, strides;
-    std::byte* data = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
-
-    [[nodiscard]] View view(Dtype dtype = Dtype::float32) const {
-        return {data, dtype, shape, strides, diopi::numel(shape)};
-    }
-};
-
-Layout contiguous(Shape shape) {
-    Layout layout{std::move(shape), {}};
-    layout.strides = contiguous_strides(layout.shape);
-    return layout;
-}
+using testing::contiguous;
+using testing::Layout;
 
 Reduction planned(const Layout& out, const Layout& in, const Shape& dims) {
     Reduction plan;

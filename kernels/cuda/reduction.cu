@@ -1,4 +1,6 @@
 /// sum and mean. Sums of float32 and half types are formed in float32, of float64 in float64, of integers in int64.
+#include "kernels/cuda/copy.hpp"
+#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
@@ -105,7 +107,7 @@ diopiError_t sum_into_complex(diopiContextHandle_t ctx, std::string_view op, con
     const View parts[] = {to.part(0), to.part(1)};
     if (const diopiError_t error = plan_reduction(op, parts[0], in, dims, real); error != diopiSuccess) return error;
     if (const diopiError_t error = sum_real(ctx, op, real, parts[0], in, mean); error != diopiSuccess) return error;
-    return fill(ctx, op, parts[1], 0);
+    return fill(ctx, op, parts[1], whole_number(0));
 }
 
 diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& in, ShapeView dims,

@@ -26,6 +26,13 @@ struct View {
 };
 
 [[nodiscard]] View view(diopiConstTensorHandle_t tensor);
+
+/// float16, bfloat16, float32 or float64: what float and double, in which products, softmax and norms compute, hold all
+/// of.
+[[nodiscard]] inline bool is_computable(Dtype dtype) {
+    return is_half(dtype) || dtype == Dtype::float32 || dtype == Dtype::float64;
+}
+
 /// In the place of a tensor: a number, which a kernel gets as its argument. 0-dim, without data.
 [[nodiscard]] View number_view(Dtype dtype);
 

@@ -24,8 +24,8 @@ namespace {
 constexpr double kReadSeconds = 60;
 
 /// In the order of the payload's lines.
-constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::library,
-                                                       &BundleOrigin::library_hash, &BundleOrigin::version};
+constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::file,
+                                                       &BundleOrigin::file_hash, &BundleOrigin::version};
 
 const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
     const auto found = std::ranges::find(bundle.layouts.tensors, place, &CapturedTensor::id);

@@ -75,7 +75,7 @@ TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run]
     CHECK_THAT(bad.reason, Contains("out: "));
     CHECK(bad.recorded == Verdict::kFailed);
     CHECK(bad.result.case_id == "ops/test.relu.0");
-    CHECK(bad.origin.library_hash == "0123");
+    CHECK(bad.origin.file_hash == "0123");
     CHECK(replayed(file, **find_backend("cpu")).result.verdict == Verdict::kPassed);
     CHECK(replayed(file, reference_backend()).result.verdict == Verdict::kPassed);
     const auto bundle = read_bundle(file);

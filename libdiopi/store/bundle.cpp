@@ -43,8 +43,8 @@ struct OriginMember {
     std::string BundleOrigin::*member;
 };
 constexpr OriginMember kOrigins[] = {{"backend", &BundleOrigin::backend},
-                                     {"library", &BundleOrigin::library},
-                                     {"library_hash", &BundleOrigin::library_hash},
+                                     {"library", &BundleOrigin::file},
+                                     {"library_hash", &BundleOrigin::file_hash},
                                      {"version", &BundleOrigin::version}};
 
 struct ToleranceMember {

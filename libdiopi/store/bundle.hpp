@@ -19,10 +19,10 @@ namespace diopi {
 
 /// Where a bundle comes from: the same for all of one run.
 struct BundleOrigin {
-    std::string backend;       ///< "cpu"
-    std::string library;       ///< path of the file that holds its functions
-    std::string library_hash;  ///< its XXH64
-    std::string version;       ///< of the program that wrote the bundle: "diopi 1.0.0"
+    std::string backend;    ///< "cpu"
+    std::string file;       ///< path of the file that holds its functions
+    std::string file_hash;  ///< its XXH64
+    std::string version;    ///< of the program that wrote the bundle: "diopi 1.0.0"
     /// "kernel", "cpu" and the environment variables that matter, with their values.
     std::vector<std::pair<std::string, std::string>> environment;
 };

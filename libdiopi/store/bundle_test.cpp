@@ -200,8 +200,8 @@ TEST_CASE("a bundle gives back all that was put into it", "[store][bundle]") {
     CHECK((!back->random && back->legacy && back->exact));
     CHECK(back->checks == bundle.checks);
     CHECK(back->origin.backend == "cpu");
-    CHECK(back->origin.library == "lib/libx.so");
-    CHECK(back->origin.library_hash == bundle.origin.library_hash);
+    CHECK(back->origin.file == "lib/libx.so");
+    CHECK(back->origin.file_hash == bundle.origin.file_hash);
     CHECK(back->origin.version == "diopi 1.0.0");
     CHECK(back->origin.environment == bundle.origin.environment);
 }
