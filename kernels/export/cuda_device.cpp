@@ -49,7 +49,7 @@ diopiError_t device_memcpy_d2d_async(diopiStreamHandle_t stream, void* dst, cons
 
 diopiError_t device_make_stream(diopiStreamHandle_t* stream) {
     cudaStream_t made = nullptr;
-    const diopiError_t error = checked("creating a stream", cudaStreamCreate(&made));
+    const diopiError_t error = checked("creating a stream", cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
     *stream = made;
     return error;
 }

@@ -43,6 +43,10 @@ int poison_byte(Dtype dtype, Poison poison) {
     return is_floating(dtype) || is_complex(dtype) ? row.floating : row.integer;
 }
 
+PoisonedWorkspace::PoisonedWorkspace(Context& context, Poison poison) : context_(&context) {
+    context.fresh = static_cast<std::byte>(poison_byte(Dtype::float32, poison));
+}
+
 bool is_spread(const Tensor& tensor) { return tensor.storage.nbytes > 16 * tensor.nbytes() + (1 << 20); }
 
 void Placement::name_memory(const Tensor& tensor, const std::string& name) {

@@ -23,6 +23,18 @@ enum class Poison { kFirst, kSecond };
 /// One byte of that pattern; every byte of the memory has this value.
 [[nodiscard]] int poison_byte(Dtype dtype, Poison poison);
 
+/// While it lives, what a library requires of the context holds the pattern of floating tensors.
+class PoisonedWorkspace {
+ public:
+    PoisonedWorkspace(Context& context, Poison poison);
+    ~PoisonedWorkspace() { context_->fresh.reset(); }
+    PoisonedWorkspace(const PoisonedWorkspace&) = delete;
+    PoisonedWorkspace& operator=(const PoisonedWorkspace&) = delete;
+
+ private:
+    Context* context_;
+};
+
 /// The layout of a tensor in the device's memory; empty: its own.
 using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
 

@@ -223,6 +223,8 @@ Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison, const C
     if (!placed.ok()) return placed.error();
     if (Status s = validate(placed->call()); !s.ok()) return s.error();
     Trial trial{std::move(*placed), {}};
+    std::optional<PoisonedWorkspace> workspace;
+    if (rules_.checks.poison) workspace.emplace(*context_, poison);
     if (Status s = call(trial, chain); !s.ok()) return s.error();
     return trial;
 }

@@ -80,6 +80,7 @@ Status StreamCheck::call(HeldRun& run, std::vector<Block>& blocks, double hold_s
         if (block.before == nullptr || !status.ok()) continue;
         status = held_->copy(block.storage.memory.get(), block.before.get(), block.storage.nbytes);
     }
+    const PoisonedWorkspace workspace(context, Poison::kSecond);
     const Stopwatch watch;
     if (status.ok()) run.outcome = chain.run(run.placed.call(), context);
     run.call_s = watch.seconds();

@@ -1,6 +1,8 @@
 /// The context behind diopiContextHandle_t: the device and stream of a call, and the tensors that the call asked for.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,8 @@ struct diopiContext {
     diopiStreamHandle_t stream;
     /// Tensors handed out by diopiRequireTensor and diopiRequireBuffer; released by `release`.
     std::vector<diopi::TensorPtr> required;
+    /// What every byte of a required tensor is before the library gets it; nullopt: whatever the memory held.
+    std::optional<std::byte> fresh;
 
     /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.
     [[nodiscard]] diopi::TensorPtr take(diopiConstTensorHandle_t handle) const;

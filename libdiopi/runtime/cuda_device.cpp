@@ -107,7 +107,9 @@ class CudaDevice final : public Device {
     Result<diopiStreamHandle_t> create_stream() override {
         if (Status s = same_process(); !s.ok()) return s.error();
         cudaStream_t stream = nullptr;
-        if (Status s = cuda_status("creating a stream", cudaStreamCreate(&stream)); !s.ok()) return s.error();
+        // Not in order with the default stream: what a library wrongly does there must not look right.
+        const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        if (Status s = cuda_status("creating a stream", error); !s.ok()) return s.error();
         allocator_.stream_created(stream);
         return static_cast<diopiStreamHandle_t>(stream);
     }

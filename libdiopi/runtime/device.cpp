@@ -1,7 +1,9 @@
 #include "runtime/device.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "core/strided.hpp"
 
@@ -90,6 +92,30 @@ Status copy_values(Device& device, diopiStreamHandle_t stream, const Tensor& hos
     copy_strided(host, **staged);
     s = device.copy_to_device(stream, storage, (*staged)->storage.memory.get(), to.storage.nbytes);
     return s.ok() ? device.synchronize(stream) : s;
+}
+
+Status write_now(Device& device, void* dst, const void* src, size_t nbytes) {
+    if (device.is_host()) {
+        std::memcpy(dst, src, nbytes);
+        return {};
+    }
+    const Status s = device.copy_to_device(nullptr, dst, src, nbytes);
+    return s.ok() ? device.synchronize(nullptr) : s;
+}
+
+Status fill_now(Device& device, const Tensor& tensor, std::byte byte) {
+    auto* storage = static_cast<std::byte*>(tensor.storage.memory.get());
+    const size_t nbytes = tensor.storage.nbytes;
+    if (device.is_host()) {
+        if (nbytes > 0) std::memset(storage, std::to_integer<int>(byte), nbytes);
+        return {};
+    }
+    const std::vector<std::byte> piece(std::min(nbytes, size_t{1} << 20), byte);
+    for (size_t at = 0; at < nbytes; at += piece.size()) {
+        const Status s = write_now(device, storage + at, piece.data(), std::min(piece.size(), nbytes - at));
+        if (!s.ok()) return s;
+    }
+    return {};
 }
 
 Status check_health(Device& device) {

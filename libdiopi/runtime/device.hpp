@@ -75,6 +75,11 @@ class Device {
 /// The same as a view that starts `offset` elements behind the start of a storage of `extent` elements.
 [[nodiscard]] Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent);
 
+/// Writes memory that no stream uses yet, the host's, too; all is there when it returns, whatever streams have to do.
+Status write_now(Device& device, void* dst, const void* src, size_t nbytes);
+/// The same for every byte of a tensor's storage.
+Status fill_now(Device& device, const Tensor& tensor, std::byte byte);
+
 /// The tensor with its whole storage, layout and all, in the host's memory; contents undefined.
 [[nodiscard]] Result<TensorPtr> staging_for(const Tensor& tensor);
 

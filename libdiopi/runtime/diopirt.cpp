@@ -146,6 +146,9 @@ diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* t
     diopi::Device& where = device == diopi_host ? diopi::cpu_device() : *ctx->device;
     auto made = diopi::make_tensor(where, spec);
     if (!made.ok()) return fail(made.error().message);
+    if (ctx->fresh) {
+        if (diopi::Status s = diopi::fill_now(where, **made, *ctx->fresh); !s.ok()) return fail(s.error().message);
+    }
     *tensor = made->get();
     ctx->required.push_back(std::move(*made));
     return diopiSuccess;

@@ -93,11 +93,7 @@ class SignalText {
 }  // namespace
 
 Status GuardedDevice::fill(std::byte* guard, size_t nbytes) {
-    if (device_->is_host()) {
-        std::memcpy(guard, kPattern.data(), nbytes);
-        return {};
-    }
-    return device_->copy_to_device(nullptr, guard, kPattern.data(), nbytes);
+    return write_now(*device_, guard, kPattern.data(), nbytes);
 }
 
 Result<std::shared_ptr<void>> GuardedDevice::allocate_zoned(size_t nbytes, Block& block) {

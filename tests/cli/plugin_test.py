@@ -188,6 +188,9 @@ class RulesTest(PluginTest):
     def test_poison(self):
         self.offends("rule_unwritten", r"out: 1 of \d+ elements were never written; last element")
 
+    def test_workspace_is_poisoned_too(self):
+        self.offends("rule_reads_workspace", r"out: 1 of \d+ elements differ")
+
     def test_const_inputs(self):
         self.offends("rule_const_input", "input input was modified: it is const in diopiRelu")
 

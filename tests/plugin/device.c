@@ -16,9 +16,11 @@ static diopiError_t check(diopiStreamHandle_t stream) {
     return s != NULL && s->magic == STREAM_MAGIC ? diopiSuccess : diopiErrorOccurred;
 }
 
+/* Zeros, as the memory of a device often is at first. */
 void* device_malloc(uint64_t bytes) {
-    void* memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    return memory == NULL ? NULL : to_device(memory);
+    const uint64_t size = (bytes + 63) / 64 * 64;
+    void* memory = aligned_alloc(64, size);
+    return memory == NULL ? NULL : to_device(memset(memory, 0, size));
 }
 
 void device_free(void* memory) { free(to_host(memory)); }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -56,8 +57,19 @@ class Stream {
 };
 
 std::mutex g_mutex;
+/// The streams that are alive.
 std::set<Stream*>& streams() {
     static auto* const all = new std::set<Stream*>;
+    return *all;
+}
+
+/// Sizes of all blocks, and those that are free, by address and size.
+std::map<void*, uint64_t>& sizes() {
+    static auto* const all = new std::map<void*, uint64_t>;
+    return *all;
+}
+std::map<uint64_t, std::vector<void*>>& free_blocks() {
+    static auto* const all = new std::map<uint64_t, std::vector<void*>>;
     return *all;
 }
 
@@ -70,18 +82,27 @@ void finish(diopiStreamHandle_t stream) { stream_of(stream).drain(); }
 
 extern "C" {
 
+/// Memory that was freed last comes first, as it was.
 void* device_malloc(uint64_t bytes) {
-    void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    return memory == nullptr ? nullptr : to_device(memory);
+    const uint64_t size = (bytes + 63) / 64 * 64;
+    const std::lock_guard lock(g_mutex);
+    const auto free = free_blocks().find(size);
+    if (free != free_blocks().end() && !free->second.empty()) {
+        void* memory = free->second.back();
+        free->second.pop_back();
+        return memory;
+    }
+    void* memory = std::aligned_alloc(64, size);
+    if (memory == nullptr) return nullptr;
+    sizes()[to_device(memory)] = size;
+    return to_device(memory);
 }
 
 /// Waits for every stream: one may still use the memory.
 void device_free(void* memory) {
-    {
-        const std::lock_guard lock(g_mutex);
-        for (Stream* stream : streams()) stream->drain();
-    }
-    std::free(to_host(memory));
+    const std::lock_guard lock(g_mutex);
+    for (Stream* stream : streams()) stream->drain();
+    free_blocks()[sizes().at(memory)].push_back(memory);
 }
 
 diopiError_t device_memcpy_h2d_async(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {

@@ -48,6 +48,15 @@ void offend([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Ve
     diopiGetTensorData(workspace, &memory);
     static_cast<char*>(to_host(memory))[64] = 1;
 #endif
+#ifdef RULE_READS_WORKSPACE
+    diopiTensorHandle_t workspace = nullptr;
+    void* memory = nullptr;
+    diopiRequireBuffer(ctx, &workspace, 64, diopi_device);
+    diopiGetTensorData(workspace, &memory);
+    int& sum = *static_cast<int*>(to_host(memory));  // which another one left at 0, or new memory is
+    v.out[0] += sum == 0 ? 0 : 1;
+    sum = 0;
+#endif
 #ifdef RULE_KEEPS_DEVICE_MEMORY
     device_malloc(256);
 #endif
