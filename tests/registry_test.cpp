@@ -170,7 +170,7 @@ TEST_CASE("backends are found by name, and cpu is the default") {
     const auto missing = find_backend("gpu");
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().code == Errc::kBadInput);
-    CHECK(missing.error().message.find("'gpu'; there are: cpu, cuda, reference") != std::string::npos);
+    CHECK(missing.error().message.find("'gpu'; there are: cpu, cuda, cuda+tf32, reference") != std::string::npos);
 }
 
 }  // namespace diopi

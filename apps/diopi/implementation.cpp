@@ -11,7 +11,19 @@
 
 namespace diopi {
 
-bool is_library_path(const std::string& name) {
+namespace {
+
+constexpr std::string_view kTf32 = "+tf32";
+
+/// The path in front of a declaration.
+std::string path_in(const std::string& name) {
+    return name.ends_with(kTf32) ? name.substr(0, name.size() - kTf32.size()) : name;
+}
+
+}  // namespace
+
+bool is_library_path(const std::string& given) {
+    const std::string name = path_in(given);
     return name.find('/') != std::string::npos || name.ends_with(".so") || name.find(".so.") != std::string::npos;
 }
 
@@ -56,16 +68,23 @@ Result<Implementation> Implementation::find(const std::string& name, const Libra
         found.backend_ = *backend;
         return found;
     }
-    auto library = LibraryBackend::create(name, flags.runtime);
+    const std::string path = path_in(name);
+    auto library = LibraryBackend::create(path, flags.runtime);
     if (!library.ok()) return library.error();
     std::weak_ptr<LibraryBackend>& known = (*flags.opened)[(*library)->file()];
     found.opened_ = known.lock();
     if (found.opened_ == nullptr) {
-        if (Status s = try_out(**library, name, flags); !s.ok()) return s.error();
+        if (Status s = try_out(**library, path, flags); !s.ok()) return s.error();
         found.opened_ = std::move(*library);
         known = found.opened_;
     }
     found.backend_ = &found.opened_->backend();
+    if (path != name) {
+        auto declared = std::make_shared<InTf32>(InTf32{name, *found.backend_});
+        declared->backend = declared->backend.in_tf32(declared->name);
+        found.in_tf32_ = declared;
+        found.backend_ = &declared->backend;
+    }
     return found;
 }
 

@@ -27,20 +27,28 @@ void add_library_options(CLI::App& command, LibraryFlags& flags);
 /// What must be appended to a command to open libraries in the same way.
 [[nodiscard]] std::string repeat_library_options(const LibraryFlags& flags);
 
-/// Whether it is the path of a library: it has a slash in it, or ends as a shared library's name does.
+/// Whether it is the path of a library: it has a slash in it, or ends as a shared library's name does, "+tf32" or not.
 [[nodiscard]] bool is_library_path(const std::string& name);
 
 class Implementation {
  public:
     /// A library is tried once in a process of its own (run/library_probe.hpp), and what is odd about it told on
-    /// standard error. Any name but a path is that of a linked backend, whose device must be there.
+    /// standard error. "+tf32" behind a path declares that its float32 products are of factors in TF32. Any name but a
+    /// path is that of a linked backend, whose device must be there.
     [[nodiscard]] static Result<Implementation> find(const std::string& name, const LibraryFlags& flags);
 
     [[nodiscard]] const Backend& operator*() const { return *backend_; }
     [[nodiscard]] const Backend* operator->() const { return backend_; }
 
  private:
+    /// The backend of a library under the name that the user gave.
+    struct InTf32 {
+        std::string name;
+        Backend backend;
+    };
+
     std::shared_ptr<LibraryBackend> opened_;  ///< keeps the backend of a library
+    std::shared_ptr<const InTf32> in_tf32_;   ///< null unless it is declared so
     const Backend* backend_ = nullptr;
 };
 

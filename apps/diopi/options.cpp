@@ -61,7 +61,7 @@ CLI::Validator seconds_above_zero() {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
-    command.add_option("--impl", options.impl, "operator library: cpu, cuda, reference, or a path (docs/plugins.md)")
+    command.add_option("--impl", options.impl, "operator library: cpu, cuda, cuda+tf32, reference, or a path (docs/plugins.md)")
         ->group(group)
         ->capture_default_str();
     add_library_options(command, options.loading);

@@ -13,7 +13,8 @@ enum class ConvPass : int64_t { kForward, kInputGradient, kWeightGradient };
 
 /// A convolution of dense tensors, all of one floating dtype: input (count, channels, height, width), weight
 /// (out_channels, channels / groups, kernel), out (count, out_channels, out_height, out_width); each in that order, or
-/// with the channels last. Sums are float32, or float64 for float64. No size is 0.
+/// with the channels last. Sums are float32, or float64 for float64; float32 factors may be in
+/// TF32 (tf32.hpp). No size is 0.
 struct Convolution {
     ConvPass pass = ConvPass::kForward;
     Dtype dtype = Dtype::float32;

@@ -16,7 +16,8 @@ struct GemmMatrix {
 
 /// c = alpha * a * b + beta * c + bias, of a (m, k), b (k, n), c (m, n), never transposed; m, n, k, batch >= 1.
 /// `factors`: the dtype of a and b; `result`: of c and bias. float16, bfloat16 with a result of the same or float32;
-/// float32; float64. Sums and scales are float32, or float64 for float64. With beta = 0 the old c is not read.
+/// float32 (in TF32: tf32.hpp); float64. Sums and scales are float32, or float64 for float64. With beta = 0 the old c
+/// is not read.
 struct Gemm {
     int64_t m = 1, n = 1, k = 1, batch = 1;
     Dtype factors = Dtype::float32, result = Dtype::float32;

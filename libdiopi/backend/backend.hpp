@@ -30,6 +30,8 @@ class Backend {
  public:
     using LastError = const char* (*)();
     using Probe = Status (*)();
+    /// Called in front of each function, for what a function is not told by its arguments.
+    using Setting = void (*)();
 
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
@@ -38,13 +40,22 @@ class Backend {
         : name_(name), device_(&device), table_(table), plugin_(&plugin) {}
 
     /// Of a device that may be missing. `probe` may start the device, so it is called in a worker.
-    Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Probe probe)
-        : name_(name), device_(&device), table_(table), probe_(probe) {}
+    Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Probe probe, Setting setting)
+        : name_(name), device_(&device), table_(table), probe_(probe), setting_(setting) {}
 
     /// The same functions on another device: one that decorates this one's.
     [[nodiscard]] Backend on(Device& device) const {
         Backend other(*this);
         other.device_ = &device;
+        return other;
+    }
+    /// The same functions, whose float32 products round their factors to TF32: where `setting` makes them so, or
+    /// because the library always does.
+    [[nodiscard]] Backend in_tf32(std::string_view name, Setting setting = nullptr) const {
+        Backend other(*this);
+        other.name_ = name;
+        other.setting_ = setting;
+        other.is_tf32_ = true;
         return other;
     }
 
@@ -56,6 +67,10 @@ class Backend {
     [[nodiscard]] Plugin* plugin() const { return plugin_; }
     /// Says why the backend cannot run here; null where it always can.
     [[nodiscard]] Probe probe() const { return probe_; }
+    /// Null where there is nothing to set.
+    [[nodiscard]] Setting setting() const { return setting_; }
+    /// Whether float32 products are declared to be of factors in TF32, of 10 bits behind the point.
+    [[nodiscard]] bool is_tf32() const { return is_tf32_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
     /// What the library says about its last failure, with the code's name.
@@ -68,6 +83,8 @@ class Backend {
     LastError last_error_ = nullptr;
     Probe probe_ = nullptr;
     Plugin* plugin_ = nullptr;
+    Setting setting_ = nullptr;
+    bool is_tf32_ = false;
 };
 
 /// "cpu does not implement diopiSort": of a function or an operator.

@@ -4,6 +4,7 @@
 #include "backend/backend.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/cuda/tf32.hpp"
 #include "kernels/reference/operators.hpp"
 #include "runtime/cuda_device.hpp"
 
@@ -38,8 +39,9 @@ const Backend& reference_backend() {
 
 std::span<const Backend* const> backends() {
     static const Backend cpu_backend("cpu", cpu_device(), kCpuTable);
-    static const Backend cuda_backend("cuda", cuda_device(), kCudaTable, probe_cuda);
-    static const std::array<const Backend*, 3> all = {&cpu_backend, &cuda_backend, &reference_backend()};
+    static const Backend cuda_backend("cuda", cuda_device(), kCudaTable, probe_cuda, [] { cuda::use_tf32(false); });
+    static const Backend tf32_backend = cuda_backend.in_tf32("cuda+tf32", [] { cuda::use_tf32(true); });
+    static const std::array all = {&cpu_backend, &cuda_backend, &tf32_backend, &reference_backend()};
     return all;
 }
 

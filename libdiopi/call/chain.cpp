@@ -13,6 +13,7 @@ Outcome call_backend(const Backend& backend, Call& call, Context& context) {
         if (Status s = plugin->open(); !s.ok()) return {diopiNotInited, s.message()};
         function = backend.function(*call.row);
     }
+    if (const Backend::Setting set = backend.setting()) set();
     set_last_error({});
     const diopiError_t error = invoke(function, context, call);
     if (error == diopiSuccess) return {};

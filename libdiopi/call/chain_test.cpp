@@ -106,6 +106,25 @@ TEST_CASE("interceptors stand around the call in their order, and one may answer
     CHECK(outcome.message == "answered");
 }
 
+int g_set = 0;
+
+TEST_CASE("what a backend has to set is set in front of each function, in the mode of the backend that is called") {
+    const OneFunction one("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    const Backend plain("test", cpu_device(), one.table, nullptr, [] { g_set = 1; });
+    const Backend tf32 = plain.in_tf32("test+tf32", [] { g_set = 2; });
+    CHECK_FALSE(plain.is_tf32());
+    CHECK(tf32.is_tf32());
+    CHECK(tf32.name() == "test+tf32");
+    Call call = add_call();
+    Context context(cpu_device());
+    CHECK(Chain(plain).run(call, context).ok());
+    CHECK(g_set == 1);
+    CHECK(Chain(tf32).run(call, context).ok());
+    CHECK(g_set == 2);
+    CHECK(Chain(plain.on(cpu_device())).run(call, context).ok());
+    CHECK(g_set == 1);
+}
+
 TEST_CASE("a function that the backend lacks is not implemented, by name") {
     const OneFunction none("diopiAdd", nullptr);
     Call call = add_call();

@@ -88,4 +88,10 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     return std::max<int64_t>(terms, 1);
 }
 
+bool is_product(const Call& call, const OutputSpec& output) {
+    constexpr std::string_view kOps[] = {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "conv2d"};
+    if (std::ranges::find(kOps, call.row->op) == std::end(kOps)) return false;
+    return call.row->args()[output.arg].name != "grad_bias";
+}
+
 }  // namespace diopi

@@ -38,6 +38,8 @@ inline constexpr int64_t kFromInput = INT64_MIN;
 
 /// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
 [[nodiscard]] int64_t accumulation_length(const Call& call, const OutputSpec& output);
+/// Whether the output is a matrix product, a convolution or a gradient of one by a factor.
+[[nodiscard]] bool is_product(const Call& call, const OutputSpec& output);
 
 /// The dtype of an operation on a tensor and another tensor or number, as torch.result_type: a 0-dim tensor or a number
 /// only counts when its category (bool, integer, floating, complex) is the higher one.

@@ -107,6 +107,7 @@ TEST_CASE("an addend broadcasts to the product, and is as large in place") {
     REQUIRE(specs.ok());
     CHECK(specs->front().spec.shape == Shape{2, 3, 5});
     CHECK(accumulation_length(call, specs->front()) == 6);
+    CHECK(is_product(call, specs->front()));
     Call in_place = call_of("diopiBaddbmmInp");
     in_place.args = {meta({5}), call["batch1"], call["batch2"]};
     in_place.args.resize(in_place.row->num_args);

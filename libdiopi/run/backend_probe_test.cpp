@@ -13,7 +13,7 @@ Status crashes() {
     return {};
 }
 
-Backend probed(Backend::Probe probe) { return {"chip", cpu_device(), {}, probe}; }
+Backend probed(Backend::Probe probe) { return {"chip", cpu_device(), {}, probe, nullptr}; }
 
 }  // namespace
 

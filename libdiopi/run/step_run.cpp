@@ -42,6 +42,9 @@ constexpr const char* kBehind = " behind other work of its stream: ";
 constexpr const char* kElsewhere =
     " worked on a stream that is not the context's, or on the host: behind other work of its stream, ";
 
+/// Of each factor of a product in TF32.
+constexpr double kTf32Roundoff = 0x1p-11;
+
 /// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
@@ -424,6 +427,8 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
         bound.tolerance.max_ulp = bound.max_ulp + rounded_before;
     }
     if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
+    const bool is_tf32 = rules_.backend->is_tf32() && spec.dtype == Dtype::float32;
+    if (is_tf32 && is_product(step.call, output)) bound.extra_roundoff = 2 * kTf32Roundoff;
     return bound;
 }
 

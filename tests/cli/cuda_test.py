@@ -11,6 +11,7 @@ from program import BINARY, SOURCE, ProgramTest
 
 WITH_CUDA = [
     ["test", "--impl", "cuda", "--fname", "relu"],
+    ["test", "--impl", "cuda+tf32", "--fname", "mm"],
     ["test", "--suite", "runtime", "--impl", "cuda"],
     ["profile", "--impl", "cuda", "--fname", "relu"],
     ["compare", "--impl", "cpu", "--against", "cuda", "--fname", "relu"],
@@ -32,7 +33,8 @@ class CudaTest(ProgramTest):
     def test_says_why_it_cannot_run_in_one_line(self):
         for command in WITH_CUDA:
             with self.subTest(command=command):
-                run = self.expect(2, *command, err="diopi: error: cuda cannot run here: ")
+                name = "cuda+tf32" if "cuda+tf32" in command else "cuda"
+                run = self.expect(2, *command, err=f"diopi: error: {name} cannot run here: ")
                 self.assertEqual(run.out, "")
                 self.assertEqual(run.err.count("\n"), 1, str(run))
                 self.assertIn("use --impl cpu", run.err)

@@ -140,8 +140,8 @@ class FallbackTest(ProgramTest):
         for args, message in [
             (["--ops", "("], "--ops: '(' is no regular expression"),
             (["--impl", "cpu", "--wait"], "--sim-config and --wait describe the device of --impl sim"),
-            (["--impl", "simm"], "no backend is called 'simm'; there are: cpu, cuda, reference, and sim"),
-            (["--to", "sim"], "no backend is called 'sim'; there are: cpu, cuda, reference"),
+            (["--impl", "simm"], "no backend is called 'simm'; there are: cpu, cuda, cuda+tf32, reference, and sim"),
+            (["--to", "sim"], "no backend is called 'sim'; there are: cpu, cuda, cuda+tf32, reference"),
             (["--bisect", "--ops", "log"], "--bisect chooses the operators itself"),
             (["--bisect", "--format", "seed"], "--bisect has no lines in the seed's format"),
             (["--repeats", "2"], "--repeats and --call-replays belong to --bisect"),

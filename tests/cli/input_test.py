@@ -42,7 +42,7 @@ class NameTest(ProgramTest):
         for command in ("test", "gen", "profile"):
             with self.subTest(command=command):
                 self.refuse([command, "--impl", "cup", "--case", "ops/relu.relu.3"],
-                            "no backend is called 'cup'", "there are: cpu, cuda, reference")
+                            "no backend is called 'cup'", "there are: cpu, cuda, cuda+tf32, reference")
 
     def test_option(self):
         self.refuse(["test", "--fnam", "add"], "--fnam (did you mean '--fname'?)", "Run diopi --help")

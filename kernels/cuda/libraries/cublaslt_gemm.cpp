@@ -9,6 +9,7 @@
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
 #include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/tf32.hpp"
 
 namespace diopi::cuda {
 
@@ -108,7 +109,8 @@ Layout layout_of(Maker& maker, const Gemm& g, const GemmMatrix& x, Dtype dtype, 
 
 void describe(Maker& maker, const Gemm& g, GemmPlan& plan) {
     const bool is_wide = g.factors == Dtype::float64;
-    plan.desc = maker.desc(is_wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, is_wide ? CUDA_R_64F : CUDA_R_32F);
+    const cublasComputeType_t narrow = is_in_tf32(g.factors) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    plan.desc = maker.desc(is_wide ? CUBLAS_COMPUTE_64F : narrow, is_wide ? CUDA_R_64F : CUDA_R_32F);
     const auto operation = [](const GemmMatrix& x) {
         return static_cast<int32_t>(x.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     };
@@ -153,6 +155,7 @@ PlanKey key_of(const Gemm& g) {
     return {current_device(),
             static_cast<int64_t>(g.factors),
             static_cast<int64_t>(g.result),
+            is_in_tf32(g.factors) ? 1 : 0,
             g.m,
             g.n,
             g.k,

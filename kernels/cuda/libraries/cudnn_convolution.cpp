@@ -8,6 +8,7 @@
 #include "kernels/cuda/libraries/cudnn.cuh"
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
+#include "kernels/cuda/tf32.hpp"
 
 namespace diopi::cuda {
 
@@ -69,9 +70,9 @@ cudnnDataType_t type_of(Dtype dtype) {
     return dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
 
-/// Tensor cores for half types; for float32 none, since they would round the factors to 10 bits.
+/// Tensor cores for half types; for float32 only those of TF32.
 cudnnMathType_t math_of(Dtype dtype) {
-    if (dtype == Dtype::float32) return CUDNN_FMA_MATH;
+    if (dtype == Dtype::float32) return is_in_tf32(dtype) ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
     return dtype == Dtype::float64 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
 }
 
@@ -162,6 +163,7 @@ PlanKey key_of(const Convolution& c) {
     return {current_device(),
             static_cast<int64_t>(c.pass),
             static_cast<int64_t>(c.dtype),
+            is_in_tf32(c.dtype) ? 1 : 0,
             c.channels_last ? 1 : 0,
             c.count,
             c.channels,
