@@ -99,6 +99,11 @@ function(diopi_add_cuda target)
     # Relaxed constexpr: core's constexpr functions on the device, too.
     set(cuda_options --expt-relaxed-constexpr --fmad=false -Werror=all-warnings
                      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
+    # The default in one pass of nvcc's front end instead of two: machine code for sm_90 of the PTX that others get.
+    if(DIOPI_CUDA_ARCHITECTURES STREQUAL "90-real;80-virtual")
+        set_target_properties(diopi_cuda_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
+        list(APPEND cuda_options "--generate-code=arch=compute_80,code=[compute_80,sm_90]")
+    endif()
     target_compile_options(diopi_cuda_kernels PRIVATE
         "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>"
         "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>")

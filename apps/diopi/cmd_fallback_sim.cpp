@@ -203,7 +203,7 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     return s.ok() ? code : report_error(s.error());
 }
 
-std::string repeat_command(const FallbackSimOptions& options, const std::vector<BlamedFunction>& functions) {
+std::string repeat_of(const FallbackSimOptions& options, const std::vector<BlamedFunction>& functions) {
     std::string text = "diopi fallback-sim";
     text += options.capture.empty() ? " --model " + options.common.model : " --capture " + options.capture;
     text += " --ops ";
@@ -242,7 +242,7 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
     if (options.common.json)
         fmt::print("{}\n", to_json(*report, loaded.capture));
     else
-        print_bisect(*report, loaded.capture, repeat_command(options, report->functions));
+        print_bisect(*report, loaded.capture, repeat_of(options, report->functions));
     if (report->call_search.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
     switch (report->function_search.end) {
         case Culprits::End::kNothingWrong:

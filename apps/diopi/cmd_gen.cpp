@@ -33,7 +33,7 @@ Json json_of(const CaseCounts& counts) {
             {"random", counts.random}};
 }
 
-std::string bytes_text(int64_t bytes) {
+std::string size_text(int64_t bytes) {
     if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
     if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
     return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
@@ -141,7 +141,7 @@ int dry_run(const GenOptions& options) {
                    run.not_implemented.size());
         for (const auto& [op, n] : run.not_implemented) fmt::print("  {} ({} cases): not implemented\n", op, n);
     }
-    fmt::print("\n{} of tensors: inputs, and outputs where their shapes are known\n", bytes_text(bytes));
+    fmt::print("\n{} of tensors: inputs, and outputs where their shapes are known\n", size_text(bytes));
     return static_cast<int>(Exit::kPassed);
 }
 
@@ -157,7 +157,7 @@ void print_file(const GeneratedFile& file, bool quiet) {
     }
     const std::string left = file.left_out > 0 ? fmt::format(", {} left out", file.left_out) : "";
     const std::string former = file.former > 0 ? fmt::format(", {} more kept", file.former) : "";
-    fmt::print("{}: {} cases, {}{}{}{}\n", file.path, file.cases, bytes_text(file.bytes), left, former,
+    fmt::print("{}: {} cases, {}{}{}{}\n", file.path, file.cases, size_text(file.bytes), left, former,
                file.kept == Kept::kUnchanged ? ", kept (--force makes it again)" : "");
     std::fflush(stdout);
 }
@@ -195,7 +195,7 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
         fmt::print("{}\n", Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}}.dump(2));
     } else {
         fmt::print("{} cases stored in {} ({}), seed {}\n", sum.cases, options.common.data + "/baselines",
-                   bytes_text(sum.bytes), options.common.seed);
+                   size_text(sum.bytes), options.common.seed);
         if (sum.left_out > 0) {
             fmt::print(
                 "{} cases left out: random operators, and operators without a reference (diopi gen --dry-run "

@@ -62,7 +62,7 @@ struct TestOptions {
     std::vector<std::string> command;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kTestExamples =
     "Examples:\n"
     "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
@@ -506,7 +506,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     add_record_options(*command, options->record, "--record,--capture")
         ->excludes(command->get_option("--resume"))
         ->excludes(command->get_option("--find-order"));
-    command->footer(kExamples);
+    command->footer(kTestExamples);
     command->callback([options, command, &code] {
         for (const CLI::Option* option : command->get_options()) {
             if (option->count() > 0) options->given.push_back(option->get_name());

@@ -40,9 +40,6 @@ void take_smaller(double& smallest, double x) {
     if (std::isnan(x) || x < smallest) smallest = x;
 }
 
-/// "1 call", "2 calls".
-std::string counted(int64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
 /// What was cast before a tensor was compared, and why it differs.
 std::string note_of(const CompareRow& row) {
     if (row.cast.empty()) return row.error;

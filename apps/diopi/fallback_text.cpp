@@ -43,11 +43,6 @@ std::string bytes_text(int64_t nbytes) {
     return fmt::format("{:.1f} MB", static_cast<double>(nbytes) * 1e-6);
 }
 
-/// "1 call", "2 calls".
-std::string counted(int64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 Json encode(const Transfers& transfers) {
     return {{"copies", transfers.copies}, {"bytes", transfers.nbytes}, {"seconds", transfers.seconds}};
 }

@@ -34,12 +34,6 @@ Result<std::vector<Case>> one_case(const CommonOptions& options, const Catalogue
     return std::vector<Case>{std::move(*found)};
 }
 
-Error unknown_operator(const std::string& op) {
-    std::vector<std::string> known;
-    for (const Row& row : rows()) known.emplace_back(row.op);
-    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
-}
-
 /// An empty name, of an unset variable say, must not stand for all.
 CLI::Validator not_empty() {
     return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
@@ -47,6 +41,12 @@ CLI::Validator not_empty() {
 }
 
 }  // namespace
+
+Error unknown_operator(const std::string& op) {
+    std::vector<std::string> known;
+    for (const Row& row : rows()) known.emplace_back(row.op);
+    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
+}
 
 CLI::Validator seconds_above_zero() {
     const auto check = [](const std::string& text) {
@@ -61,7 +61,9 @@ CLI::Validator seconds_above_zero() {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
-    command.add_option("--impl", options.impl, "operator library: cpu, cuda, cuda+tf32, reference, or a path (docs/plugins.md)")
+    command
+        .add_option("--impl", options.impl,
+                    "operator library: cpu, cuda, cuda+tf32, reference, or a path (docs/plugins.md)")
         ->group(group)
         ->capture_default_str();
     add_library_options(command, options.loading);

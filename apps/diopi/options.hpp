@@ -59,6 +59,9 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 [[nodiscard]] Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue,
                                  const CommonOptions& options, const Backend& backend);
 
+/// With what the name may be a slip of.
+[[nodiscard]] Error unknown_operator(const std::string& op);
+
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 
 /// Whether a report can be written to `path` (empty: none is wanted); asked before a long run, not after it.

@@ -53,7 +53,7 @@ Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& opti
     return checks;
 }
 
-void log_result(Console& console, const CaseResult& result, const std::string& repeat) {
+void log_check(Console& console, const CaseResult& result, const std::string& repeat) {
     if (!is_failure(result.verdict)) {
         const char* how = result.verdict == Verdict::kPassed ? "succeed" : "not implemented";
         console.log(LogLevel::kInfo, fmt::format("Run runtime.{} {}: {}", result.op, how, result.reason));
@@ -119,7 +119,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
     const auto run = run_runtime_suite(suite, [&](const CaseResult& result) {
         fmt::print(stderr, "{}", result.notes);
-        if (!options.common.json) log_result(console, result, suite.repeat);
+        if (!options.common.json) log_check(console, result, suite.repeat);
     });
     if (!run.ok()) return report_error(run.error());
     if (Status s = write_reports(*run, options); !s.ok()) return report_error(s.error());

@@ -11,13 +11,12 @@
 #include "cases/plan.hpp"
 #include "core/extent.hpp"
 #include "core/suggest.hpp"
+#include "options.hpp"
 #include "schema/schema.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::json;
 
 Result<Shape> parse_shape(const std::string& text) {
     Shape shape;
@@ -36,7 +35,7 @@ Result<Shape> parse_shape(const std::string& text) {
     return bad_input("--shape: '" + text + "' is no shape; write 32x64x128, or scalar for no dims");
 }
 
-Result<Param> param_from(const Json& json) {
+Result<Param> param_from(const nlohmann::json& json) {
     if (json.is_null()) return Param{};
     if (json.is_boolean()) return Param{json.get<bool>()};
     if (json.is_number_integer()) return Param{json.get<int64_t>()};
@@ -44,7 +43,7 @@ Result<Param> param_from(const Json& json) {
     if (json.is_string()) return Param{json.get<std::string>()};
     if (!json.is_array()) return bad_input("an object is no parameter");
     std::vector<Param> list;
-    for (const Json& item : json) {
+    for (const nlohmann::json& item : json) {
         auto param = param_from(item);
         if (!param.ok()) return param;
         list.push_back(std::move(*param));
@@ -59,7 +58,7 @@ Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
         return bad_input("--param: '" + text + "' is no NAME=VALUE; write dim=1 or kernel_size=[3,3]");
     }
     const std::string value = text.substr(equals + 1);
-    Json json = Json::parse(value, nullptr, false);
+    nlohmann::json json = nlohmann::json::parse(value, nullptr, false);
     if (json.is_discarded()) json = value;
     auto param = param_from(json);
     if (!param.ok()) return bad_input("--param: '" + text + "': " + param.error().message);
@@ -93,12 +92,6 @@ const Row* row_for(const std::string& op, size_t tensors) {
         }
     }
     return nullptr;
-}
-
-Error unknown_operator(const std::string& op) {
-    std::vector<std::string> known;
-    for (const Row& row : rows()) known.emplace_back(row.op);
-    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
 }
 
 }  // namespace

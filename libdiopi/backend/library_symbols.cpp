@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 27> kRuntime = {"diopiGetVersion",
                                                        "diopiRecordStart",
                                                        "diopiRecordEnd"};
 
-using Names = std::unordered_set<std::string_view>;
+using NameViews = std::unordered_set<std::string_view>;
 
 template <class List>
 bool contains(const List& list, std::string_view name) {
@@ -87,7 +87,7 @@ bool is_candidate(std::string_view symbol) {
 }
 
 /// A vendor may well keep its own in a namespace, and give the C name to the same: only what has none is a slip.
-void note_mangled(const std::string& symbol, const Names& defined, LibrarySymbols& found) {
+void note_mangled(const std::string& symbol, const NameViews& defined, LibrarySymbols& found) {
     if (!is_candidate(symbol)) return;
     const std::string signature = demangled(symbol);
     const std::string_view name = function_in(signature);
@@ -102,7 +102,7 @@ bool LibrarySymbols::has(std::string_view device_function) const { return contai
 
 LibrarySymbols symbols_of(const ElfFile& file) {
     LibrarySymbols found;
-    Names defined;
+    NameViews defined;
     for (const ElfSymbol& symbol : file.symbols) {
         if (symbol.is_defined && symbol.is_function) defined.insert(symbol.name);
         if (!symbol.is_defined && !symbol.is_weak) found.undefined.push_back(symbol.name);

@@ -80,7 +80,7 @@ bool spans_memory(const GroupEntry& entry) {
 }
 
 /// Turns the tree of a file into groups. Every step returns false after it has stated the first error.
-class Reader : public JsonReader {
+class CaseFileReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
 
@@ -114,7 +114,7 @@ class Reader : public JsonReader {
     int64_t zipped_length_ = 1;
 };
 
-bool Reader::read_fill(const JsonNode& node, FillSpec& fill) {
+bool CaseFileReader::read_fill(const JsonNode& node, FillSpec& fill) {
     fill = FillSpec();
     const JsonNode* fn = &node;
     if (node.is(Kind::kObject)) {
@@ -148,7 +148,7 @@ bool Reader::read_fill(const JsonNode& node, FillSpec& fill) {
     return true;
 }
 
-bool Reader::read_tolerance(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_tolerance(const JsonNode& node, CaseGroup& group) {
     if (!check_keys(node, kToleranceKeys)) return false;
     const auto read = [&](const JsonNode& from, const char* key, double& value, bool& stated) {
         const JsonNode* item = from.find(key);
@@ -170,7 +170,7 @@ bool Reader::read_tolerance(const JsonNode& node, CaseGroup& group) {
     return true;
 }
 
-bool Reader::read(std::vector<CaseGroup>& groups) {
+bool CaseFileReader::read(std::vector<CaseGroup>& groups) {
     if (!check_keys(root(), kFileKeys) || !require(root(), "groups")) return false;
     std::string suite = "ops";
     if (const JsonNode* model = root().find("model")) {
@@ -198,7 +198,7 @@ bool Reader::read(std::vector<CaseGroup>& groups) {
     return true;
 }
 
-bool Reader::read_group(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_group(const JsonNode& node, CaseGroup& group) {
     zipped_by_.clear();
     zipped_length_ = 1;
     if (!check_keys(node, kGroupKeys)) return false;
@@ -208,7 +208,7 @@ bool Reader::read_group(const JsonNode& node, CaseGroup& group) {
     return check_size(node, group);
 }
 
-bool Reader::check_size(const JsonNode& node, const CaseGroup& group) {
+bool CaseFileReader::check_size(const JsonNode& node, const CaseGroup& group) {
     int64_t cases = static_cast<int64_t>(group.ops.size());
     bool beyond = __builtin_mul_overflow(cases, group.num_entries, &cases);
     beyond |= __builtin_mul_overflow(cases, group.num_dtypes, &cases);
@@ -221,7 +221,7 @@ bool Reader::check_size(const JsonNode& node, const CaseGroup& group) {
     return fail(node, fmt::format("the group expands to more than {} cases: split it", kMostCases));
 }
 
-bool Reader::read_names(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_names(const JsonNode& node, CaseGroup& group) {
     if (!require(node, "group") || !require(node, "ops")) return false;
     const JsonNode& name = *node.find("group");
     if (!read_text(name, "the name of the group", group.name)) return false;
@@ -248,7 +248,7 @@ bool Reader::read_names(const JsonNode& node, CaseGroup& group) {
     return true;
 }
 
-bool Reader::read_checks(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_checks(const JsonNode& node, CaseGroup& group) {
     if (const JsonNode* item = node.find("inplace"); item && !read_bool(*item, group.inplace)) return false;
     if (const JsonNode* item = node.find("random"); item && !read_bool(*item, group.random)) return false;
     if (const JsonNode* item = node.find("tolerance"); item && !read_tolerance(*item, group)) return false;
@@ -270,7 +270,7 @@ bool Reader::read_checks(const JsonNode& node, CaseGroup& group) {
     return true;
 }
 
-bool Reader::read_tensors(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_tensors(const JsonNode& node, CaseGroup& group) {
     const JsonNode* list = node.find("tensors");
     if (list == nullptr) {
         for (const char* key : {"dtypes", "fill"}) {
@@ -297,7 +297,7 @@ bool Reader::read_tensors(const JsonNode& node, CaseGroup& group) {
     return set_dtypes(node, group);
 }
 
-bool Reader::set_dtypes(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::set_dtypes(const JsonNode& node, CaseGroup& group) {
     const JsonNode* list = node.find("dtypes");
     const JsonNode& tensors = *node.find("tensors");
     std::vector<Dtype> common;
@@ -334,7 +334,7 @@ bool Reader::set_dtypes(const JsonNode& node, CaseGroup& group) {
     return true;
 }
 
-bool Reader::read_tensor(const JsonNode& node, const FillSpec& group_fill, GroupTensor& tensor) {
+bool CaseFileReader::read_tensor(const JsonNode& node, const FillSpec& group_fill, GroupTensor& tensor) {
     if (!check_keys(node, kTensorKeys) || !read_tensor_names(node, tensor)) return false;
     if (!read_entries(node, tensor) || !read_count(node, tensor) || !read_strides(node, tensor)) return false;
     if (const JsonNode* item = node.find("dtypes"); item && !read_dtypes(*item, tensor.dtypes)) return false;
@@ -352,7 +352,7 @@ bool Reader::read_tensor(const JsonNode& node, const FillSpec& group_fill, Group
     return read_sparse(node, tensor);
 }
 
-bool Reader::read_tensor_names(const JsonNode& node, GroupTensor& tensor) {
+bool CaseFileReader::read_tensor_names(const JsonNode& node, GroupTensor& tensor) {
     if (!require(node, "name")) return false;
     const JsonNode& name = *node.find("name");
     const std::span<const JsonNode> items =
@@ -368,7 +368,7 @@ bool Reader::read_tensor_names(const JsonNode& node, GroupTensor& tensor) {
     return true;
 }
 
-bool Reader::read_entries(const JsonNode& node, GroupTensor& tensor) {
+bool CaseFileReader::read_entries(const JsonNode& node, GroupTensor& tensor) {
     const JsonNode* list = nullptr;
     const char* kind = "";
     for (const char* key : {"shapes", "shape_lists", "values"}) {
@@ -406,7 +406,7 @@ bool Reader::read_entries(const JsonNode& node, GroupTensor& tensor) {
     return zip(*list, static_cast<int64_t>(tensor.entries.size()), tensor.names.front());
 }
 
-bool Reader::zip(const JsonNode& list, int64_t length, const std::string& what) {
+bool CaseFileReader::zip(const JsonNode& list, int64_t length, const std::string& what) {
     if (zipped_by_.empty()) {
         zipped_by_ = what;
         zipped_length_ = length;
@@ -418,7 +418,7 @@ bool Reader::zip(const JsonNode& list, int64_t length, const std::string& what) 
                                   length, what, zipped_length_, zipped_by_));
 }
 
-bool Reader::read_literal(const JsonNode& node, size_t depth, GroupEntry& entry) {
+bool CaseFileReader::read_literal(const JsonNode& node, size_t depth, GroupEntry& entry) {
     Shape& shape = entry.shapes.front();
     if (!node.is(Kind::kList)) {
         if (depth != shape.size()) return fail(node, "the rows of a tensor differ in depth");
@@ -444,7 +444,7 @@ bool Reader::read_literal(const JsonNode& node, size_t depth, GroupEntry& entry)
                        [&](const JsonNode& item) { return read_literal(item, depth + 1, entry); });
 }
 
-bool Reader::read_count(const JsonNode& node, GroupTensor& tensor) {
+bool CaseFileReader::read_count(const JsonNode& node, GroupTensor& tensor) {
     const JsonNode* count = node.find("count");
     if (count == nullptr) return true;
     if (node.find("shapes") == nullptr) return fail(*count, "'count' goes with 'shapes'");
@@ -464,7 +464,7 @@ bool Reader::read_count(const JsonNode& node, GroupTensor& tensor) {
     return true;
 }
 
-bool Reader::read_strides(const JsonNode& node, GroupTensor& tensor) {
+bool CaseFileReader::read_strides(const JsonNode& node, GroupTensor& tensor) {
     const JsonNode* list = node.find("strides");
     if (list == nullptr) return true;
     if (node.find("shapes") == nullptr) return fail(*list, "'strides' go with 'shapes'");
@@ -492,7 +492,7 @@ bool Reader::read_strides(const JsonNode& node, GroupTensor& tensor) {
     return true;
 }
 
-bool Reader::read_sparse(const JsonNode& node, GroupTensor& tensor) {
+bool CaseFileReader::read_sparse(const JsonNode& node, GroupTensor& tensor) {
     const JsonNode* sparse = node.find("sparse");
     if (sparse == nullptr) return true;
     const std::span<const JsonNode> items =
@@ -511,7 +511,7 @@ bool Reader::read_sparse(const JsonNode& node, GroupTensor& tensor) {
     return true;
 }
 
-bool Reader::read_params(const JsonNode& node, CaseGroup& group) {
+bool CaseFileReader::read_params(const JsonNode& node, CaseGroup& group) {
     const JsonNode* params = node.find("params");
     if (params == nullptr) return true;
     if (!params->is(Kind::kObject)) return wrong_kind(*params, "an object: parameter to list of values");
@@ -556,7 +556,7 @@ Result<std::vector<CaseGroup>> parse_case_file(std::string_view text, const std:
     const Result<JsonNode> root = parse_json(text, file);
     if (!root.ok()) return root.error();
     std::vector<CaseGroup> groups;
-    Reader reader(file, *root);
+    CaseFileReader reader(file, *root);
     if (!reader.read(groups)) return reader.error();
     return groups;
 }

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr std::array kFileKeys = {"$schema", "device", "rules"};
+constexpr std::array kConfigKeys = {"$schema", "device", "rules"};
 constexpr std::array kRuleKeys = {"ops",   "cases", "dtypes", "argument", "param", "skip",
                                   "steps", "atol",  "rtol",   "max_ulp",  "reason"};
 constexpr std::array kCriteria = {"ops", "cases", "dtypes", "argument", "param"};
@@ -28,7 +28,7 @@ constexpr std::array kParamKeys = {"name", "values"};
 constexpr std::array kSteps = {"forward", "inplace", "backward"};
 
 /// Turns the tree of a file into rules. Every step returns false after it has stated the first error.
-class Reader : public JsonReader {
+class DeviceConfigReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
 
@@ -45,20 +45,20 @@ class Reader : public JsonReader {
     bool read_tolerance(const JsonNode& node, DeviceRule& rule);
 };
 
-std::string Reader::place_of(const JsonNode& node) const {
+std::string DeviceConfigReader::place_of(const JsonNode& node) const {
     return fmt::format("{}:{}: {}", file(), node.line, pointer_of(root(), node));
 }
 
-bool Reader::read_word(const JsonNode& node, const char* wanted, PlacedWord& word) {
+bool DeviceConfigReader::read_word(const JsonNode& node, const char* wanted, PlacedWord& word) {
     if (!read_text(node, wanted, word.text)) return false;
     if (word.text.empty()) return fail(node, fmt::format("expected {}, got an empty text", wanted));
     word.place = place_of(node);
     return true;
 }
 
-bool Reader::read(DeviceConfig& config) {
+bool DeviceConfigReader::read(DeviceConfig& config) {
     config.file = file();
-    if (!check_keys(root(), kFileKeys) || !require(root(), "rules")) return false;
+    if (!check_keys(root(), kConfigKeys) || !require(root(), "rules")) return false;
     const JsonNode* device = root().find("device");
     if (device != nullptr && !read_text(*device, "the name of the device", config.device)) return false;
     const JsonNode& list = *root().find("rules");
@@ -67,7 +67,7 @@ bool Reader::read(DeviceConfig& config) {
                                [&](const JsonNode& node) { return read_rule(node, config.rules.emplace_back()); });
 }
 
-bool Reader::read_rule(const JsonNode& node, DeviceRule& rule) {
+bool DeviceConfigReader::read_rule(const JsonNode& node, DeviceRule& rule) {
     if (!check_keys(node, kRuleKeys) || !require(node, "reason")) return false;
     rule.place = place_of(node);
     PlacedWord reason;
@@ -77,7 +77,7 @@ bool Reader::read_rule(const JsonNode& node, DeviceRule& rule) {
     return node.find("skip") != nullptr ? read_skip(node, rule) : read_tolerance(node, rule);
 }
 
-bool Reader::read_criteria(const JsonNode& node, DeviceRule& rule) {
+bool DeviceConfigReader::read_criteria(const JsonNode& node, DeviceRule& rule) {
     if (std::ranges::none_of(kCriteria, [&](const char* key) { return node.find(key) != nullptr; })) {
         return fail(node, "a rule says which cases it is for: \"ops\": [\"*\"] for all, or one of " +
                               fmt::format("{}", fmt::join(kCriteria, ", ")));
@@ -102,7 +102,7 @@ bool Reader::read_criteria(const JsonNode& node, DeviceRule& rule) {
     return param == nullptr || read_param_criterion(*param, rule.param.emplace());
 }
 
-bool Reader::read_argument(const JsonNode& node, ArgumentCriterion& argument) {
+bool DeviceConfigReader::read_argument(const JsonNode& node, ArgumentCriterion& argument) {
     if (!check_keys(node, kArgumentKeys) || !require(node, "name")) return false;
     if (!read_word(*node.find("name"), "the name of an argument", argument.name)) return false;
     if (const JsonNode* dtypes = node.find("dtypes"); dtypes && !read_dtypes(*dtypes, argument.dtypes)) return false;
@@ -122,7 +122,7 @@ bool Reader::read_argument(const JsonNode& node, ArgumentCriterion& argument) {
     return true;
 }
 
-bool Reader::read_param_criterion(const JsonNode& node, ParamCriterion& param) {
+bool DeviceConfigReader::read_param_criterion(const JsonNode& node, ParamCriterion& param) {
     if (!check_keys(node, kParamKeys) || !require(node, "name") || !require(node, "values")) return false;
     if (!read_word(*node.find("name"), "the name of a parameter", param.name)) return false;
     const JsonNode& values = *node.find("values");
@@ -131,7 +131,7 @@ bool Reader::read_param_criterion(const JsonNode& node, ParamCriterion& param) {
                                [&](const JsonNode& item) { return read_param(item, param.values.emplace_back()); });
 }
 
-bool Reader::read_skip(const JsonNode& node, DeviceRule& rule) {
+bool DeviceConfigReader::read_skip(const JsonNode& node, DeviceRule& rule) {
     const JsonNode& skip = *node.find("skip");
     if (!read_bool(skip, rule.skip)) return false;
     if (!rule.skip) return fail(skip, "expected true; a rule that is not to skip is left out");
@@ -150,7 +150,7 @@ bool Reader::read_skip(const JsonNode& node, DeviceRule& rule) {
     return true;
 }
 
-bool Reader::read_tolerance(const JsonNode& node, DeviceRule& rule) {
+bool DeviceConfigReader::read_tolerance(const JsonNode& node, DeviceRule& rule) {
     if (const JsonNode* steps = node.find("steps")) return fail(*steps, "'steps' go with 'skip'");
     const std::array<std::optional<double>*, 3> values = {&rule.atol, &rule.rtol, &rule.max_ulp};
     for (size_t i = 0; i < kTolerances.size(); ++i) {
@@ -309,7 +309,7 @@ Result<DeviceConfig> parse_device_config(std::string_view text, const std::strin
     const Result<JsonNode> root = parse_json(text, file);
     if (!root.ok()) return root.error();
     DeviceConfig config;
-    Reader reader(file, *root);
+    DeviceConfigReader reader(file, *root);
     if (!reader.read(config)) return reader.error();
     return config;
 }

@@ -16,12 +16,12 @@ namespace diopi {
 namespace {
 
 /// The ulp percentile sorts no more elements than this.
-constexpr int64_t kSampleSize = int64_t{1} << 22;
+constexpr int64_t kMostSampled = int64_t{1} << 22;
 
 /// Gathers a Diagnosis element by element.
 class Collector {
  public:
-    explicit Collector(int64_t count) : every_(std::max<int64_t>(1, count / kSampleSize)) {}
+    explicit Collector(int64_t count) : every_(std::max<int64_t>(1, count / kMostSampled)) {}
 
     void add(int64_t element, int64_t part, const Judgement& j) {
         if (j.finite && part % every_ == 0) ulps_.push_back(static_cast<float>(std::min(j.ulp_error, 1e38)));

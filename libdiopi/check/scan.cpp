@@ -25,7 +25,7 @@ using Shorts = uint16_t __attribute__((vector_size(kVectorBytes / 2)));
 constexpr int64_t kLanes = kVectorBytes / sizeof(double);
 constexpr int64_t kHalfLanes = kVectorBytes / sizeof(float);
 
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kMostFinite = std::numeric_limits<double>::max();
 constexpr int64_t kMagnitudeBits = 0x7fffffffffffffff;
 constexpr int64_t kExponentBits = 0x7ff0000000000000;
 
@@ -172,14 +172,14 @@ void sweep(const Block& block, const Rule& rule, Figures& figures) {
             f.warned -= (Bits)(error > rule.warn_ulps * ulp + rule.warn_sums * s);
         }
         const Bits both_nan = (a != a) & (e != e);
-        const Bits within = (error <= allowed) & (allowed <= kLargest);
+        const Bits within = (error <= allowed) & (allowed <= kMostFinite);
         f.suspect |= ~(equal | both_nan | within);
         raise(f.unequal_magnitude, (Lanes)((Bits)magnitude & ~equal));
         raise(f.max_abs, error);
         raise(f.max_ulp, error / ulp);
         raise(f.max_rel, (Lanes)((Bits)(error / magnitude) & (Bits)(magnitude > 0)));
         raise(f.share, error / allowed);
-        const Bits finite = (magnitude <= kLargest) & ((Lanes)((Bits)a & kMagnitudeBits) <= kLargest);
+        const Bits finite = (magnitude <= kMostFinite) & ((Lanes)((Bits)a & kMagnitudeBits) <= kMostFinite);
         a = (Lanes)((Bits)a & finite);
         e = (Lanes)((Bits)e & finite);
         f.dot += a * e;
@@ -191,7 +191,7 @@ void sweep(const Block& block, const Rule& rule, Figures& figures) {
 
 void add_sweep(const Figures& figures, Scan& total) {
     total.max_abs = std::max(total.max_abs, largest_of(figures.max_abs));
-    total.max_rel = std::max(total.max_rel, std::min(largest_of(figures.max_rel), kLargest));
+    total.max_rel = std::max(total.max_rel, std::min(largest_of(figures.max_rel), kMostFinite));
     total.max_ulp = std::max(total.max_ulp, largest_of(figures.max_ulp));
     total.share = std::max(total.share, largest_of(figures.share));
     total.warnings += sum_of(figures.warned);
@@ -251,7 +251,7 @@ Scan scan(const Operands& operands, const Rule& rule) {
         load_block(operands, begin, rule.has_sums, block);
         Figures figures;
         rule.has_sums ? sweep<true>(block, rule, figures) : sweep<false>(block, rule, figures);
-        const bool undecided = any(figures.suspect) || largest_of(figures.max_ulp) > kLargest ||
+        const bool undecided = any(figures.suspect) || largest_of(figures.max_ulp) > kMostFinite ||
                                largest_of(figures.unequal_magnitude) >= rule.format.overflow;
         undecided ? add_judged(block, rule, total) : add_sweep(figures, total);
     }

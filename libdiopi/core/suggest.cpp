@@ -62,4 +62,10 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
     return text + "?)";
 }
 
+std::string_view trimmed(std::string_view text) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// Suggestions for names that nothing answers to.
+/// Names that a user typed: without blanks, and suggestions where nothing answers to them.
 #pragma once
 
 #include <cstddef>
@@ -18,5 +18,8 @@ namespace diopi {
 
 /// " (did you mean 'add' or 'addmm'?)", or nothing: the end of a message about an unknown name.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+
+/// The text without blanks and line ends around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace diopi

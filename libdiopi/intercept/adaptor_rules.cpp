@@ -78,12 +78,6 @@ bool same_strides(ShapeView shape, ShapeView a, ShapeView b) {
     return true;
 }
 
-std::string_view trimmed(std::string_view text) {
-    const size_t begin = text.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 Result<Dtype> known_dtype(std::string_view text) {
     const auto dtype = parse_dtype(text);
     if (dtype && *dtype != Dtype::unsupported) return *dtype;

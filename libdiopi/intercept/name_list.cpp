@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "call/call_name.hpp"
+#include "core/suggest.hpp"
 
 namespace diopi {
 
@@ -18,12 +19,6 @@ struct Item {
     std::regex pattern;
     bool matched = false;
 };
-
-std::string_view trimmed(std::string_view text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/shape.hpp"
+#include "report/table.hpp"
 
 namespace diopi {
 
@@ -43,8 +44,6 @@ const char* suffix_of(Verdict verdict) {
     }
     return "";
 }
-
-std::string counted(int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -124,9 +123,9 @@ std::string error_report(const std::vector<CaseResult>& results) {
     for (const auto& [key, cases] : unrun) {
         const auto& [verdict, function, reason] = key;
         if (verdict == Verdict::kNotImplemented) {
-            text += fmt::format("diopi_functions.{} not implemented ({})\n", function, counted(cases));
+            text += fmt::format("diopi_functions.{} not implemented ({})\n", function, counted(cases, "case"));
         } else {
-            text += fmt::format("diopi_functions.{} skipped: {} ({})\n", function, reason, counted(cases));
+            text += fmt::format("diopi_functions.{} skipped: {} ({})\n", function, reason, counted(cases, "case"));
         }
     }
     return text;

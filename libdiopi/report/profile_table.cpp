@@ -18,7 +18,6 @@ namespace {
 constexpr int kColumnWidth = 12;
 constexpr int kNameWidth = 55;
 constexpr int kShapesWidth = 80;
-constexpr int kGap = 2;
 /// A text column counts with so much when columns are chosen; it yields further when the table is fitted.
 constexpr int kLeastName = 24;
 constexpr int kLeastShapes = 20;
@@ -143,8 +142,8 @@ int least_width(const TableColumn& column, const std::vector<ProfileRow>& rows, 
 }
 
 int total_width(const std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, bool roomy) {
-    int total = -kGap;
-    for (const TableColumn& column : columns) total += least_width(column, rows, roomy) + kGap;
+    int total = -kColumnGap;
+    for (const TableColumn& column : columns) total += least_width(column, rows, roomy) + kColumnGap;
     return total;
 }
 
@@ -156,9 +155,9 @@ std::string choose(std::vector<TableColumn>& columns, const std::vector<ProfileR
     std::iota(by_rank.begin(), by_rank.end(), size_t{0});
     std::ranges::stable_sort(by_rank, {}, [&](size_t c) { return columns[c].rank; });
     std::vector<bool> stays(columns.size(), false);
-    int total = -kGap;
+    int total = -kColumnGap;
     for (const size_t c : by_rank) {
-        const int own = least_width(columns[c], rows, false) + kGap;
+        const int own = least_width(columns[c], rows, false) + kColumnGap;
         stays[c] = columns[c].rank == 0 || total + own <= width;
         if (stays[c]) total += own;
     }

@@ -1,5 +1,7 @@
 #include "report/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace diopi {
@@ -8,16 +10,15 @@ namespace {
 
 constexpr int kNarrowest = 80;
 constexpr int kWidest = 200;
-constexpr int kGap = 2;
 /// A text column is not squeezed below this.
 constexpr int kNarrowestText = 8;
 /// The width of a column that has no room.
 constexpr int kLeftOut = -1;
 
 int total_width(const std::vector<int>& widths) {
-    int total = -kGap;
+    int total = -kColumnGap;
     for (const int width : widths) {
-        if (width != kLeftOut) total += width + kGap;
+        if (width != kLeftOut) total += width + kColumnGap;
     }
     return total;
 }
@@ -29,6 +30,10 @@ std::string repeated(std::string_view piece, int times) {
 }
 
 }  // namespace
+
+std::string counted(int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 void Table::add_row(std::vector<std::string> cells, Style style) {
     cells.resize(columns_.size());
@@ -67,7 +72,7 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
     std::string text;
     for (size_t c = 0; c < columns_.size(); ++c) {
         if (widths[c] == kLeftOut) continue;
-        if (c > 0) text.append(kGap, ' ');
+        if (c > 0) text.append(kColumnGap, ' ');
         const bool is_number = columns_[c].align == Align::kRight && columns_[c].max_width == 0;
         const std::string cell = is_number ? cells[c] : shorten(cells[c], widths[c]);
         const auto padding = static_cast<size_t>(std::max(0, widths[c] - display_width(cell)));

@@ -1,6 +1,7 @@
 /// A plain text table: aligned columns, fitted to the width of the terminal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,12 @@
 #include "report/terminal.hpp"
 
 namespace diopi {
+
+/// "1 call", "2 calls".
+[[nodiscard]] std::string counted(int64_t count, std::string_view noun);
+
+/// Blanks between two columns.
+constexpr int kColumnGap = 2;
 
 enum class Align { kLeft, kRight };
 

@@ -60,7 +60,7 @@ std::vector<std::string> operator_names() {
 
 bool holds_tensors(const Arg& arg) { return arg.is_tensor() || arg.is_tensor_list(); }
 
-class Reader : public JsonReader {
+class AdaptorReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
 
@@ -87,7 +87,7 @@ class Reader : public JsonReader {
         const std::string file(preset->name);
         const auto tree = parse_json(preset->text, file);
         if (!tree.ok()) return fail(node, tree.error().message);
-        Reader reader(file, *tree);
+        AdaptorReader reader(file, *tree);
         return reader.read(levels) || fail(node, reader.error().message);
     }
 
@@ -220,7 +220,7 @@ Result<AdaptorConfig> adaptor_config_from(std::string_view text, const std::stri
     const auto root = parse_json(text, file);
     if (!root.ok()) return root.error();
     Levels levels;
-    Reader reader(file, *root);
+    AdaptorReader reader(file, *root);
     if (!reader.read(levels)) return reader.error();
     AdaptorConfig config{std::move(levels.device), AdaptorRules(levels.common, levels.operators)};
     config.rules.check_range = levels.check_range;

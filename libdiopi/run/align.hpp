@@ -16,12 +16,12 @@ struct Aligned {
 };
 
 /// How much speaks for it that two elements correspond: 0 for nothing, kCertain at most.
-using Evidence = std::function<uint32_t(size_t one, size_t other)>;
+using Likeness = std::function<uint32_t(size_t one, size_t other)>;
 constexpr uint32_t kCertain = 1000;
 
-/// The pairs with the largest sum of evidence that keep both orders; a pair needs some. Time and memory grow with the
+/// The pairs with the largest sum of likeness that keep both orders; a pair needs some. Time and memory grow with the
 /// product of what is left between the certain pairs at the beginning and at the end; where that is beyond 2^26 these
 /// are all that is paired.
-[[nodiscard]] std::vector<Aligned> align(size_t ones, size_t others, const Evidence& evidence);
+[[nodiscard]] std::vector<Aligned> align(size_t ones, size_t others, const Likeness& likeness);
 
 }  // namespace diopi

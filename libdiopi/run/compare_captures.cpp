@@ -21,14 +21,14 @@ void add_kept(ComparedCall& compared, TensorPtr actual, TensorPtr expected, cons
 }
 
 /// A capture with the values that it kept.
-struct Kept {
+struct KeptCapture {
     const Capture& capture;
     const CaptureValues& values;
 };
 
 class CaptureComparison {
  public:
-    CaptureComparison(const Kept& one, const Kept& other, const CompareOptions& options)
+    CaptureComparison(const KeptCapture& one, const KeptCapture& other, const CompareOptions& options)
         : one_(one), other_(other), options_(options), pairs_(match_calls(one.capture, other.capture)) {}
 
     Status run() {
@@ -125,7 +125,7 @@ class CaptureComparison {
         return report_tensors(compared, row, options_.save_folder, options_.on_row);
     }
 
-    Kept one_, other_;
+    KeptCapture one_, other_;
     const CompareOptions& options_;
     std::vector<CallPair> pairs_;
 };

@@ -13,13 +13,13 @@ namespace {
 /// Numbers that do not wait for each other, enough to keep the units for arithmetic, loads and stores busy: beside
 /// another guest such work took 1.7 times as long, 64 numbers, which stay in registers, 1.02 times.
 constexpr int kNumbers = 1024;
-constexpr int kRounds = 1400;
+constexpr int kProbeRounds = 1400;
 
 void work() {
     alignas(64) std::array<float, kNumbers> numbers;
     volatile float seed = 1;  // no compiler works it out beforehand
     numbers.fill(float{seed});
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kProbeRounds; ++round) {
 #pragma omp simd
         for (float& x : numbers) x = x * 0.999F + 0.001F;
     }

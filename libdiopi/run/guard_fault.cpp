@@ -12,11 +12,11 @@ namespace diopi {
 
 namespace {
 
-constexpr size_t kWords = 120;
+constexpr size_t kLongestWords = 120;
 constexpr size_t kStack = 64 << 10;
 
 /// What say_call noted, and room for the buffer behind it; the handler must not allocate.
-std::array<char, 2 * kWords> g_words;
+std::array<char, 2 * kLongestWords> g_words;
 size_t g_length = 0;
 std::array<char, kStack> g_stack;
 
@@ -24,7 +24,7 @@ void name_buffer(int signal, siginfo_t* info, void*) {
     constexpr std::string_view kComma = ", ";
     char* behind = g_words.data() + g_length;
     std::memcpy(behind, kComma.data(), kComma.size());
-    const std::span<char> room(behind + kComma.size(), kWords - kComma.size());
+    const std::span<char> room(behind + kComma.size(), kLongestWords - kComma.size());
     if (describe_guard_fault(info->si_addr, room)) say(g_words.data());
     // The instruction is tried again, and ends the process as it would have.
     std::signal(signal, SIG_DFL);
@@ -33,7 +33,7 @@ void name_buffer(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 void say_call(std::string_view words) noexcept {
-    g_length = std::min(words.size(), kWords - 1);
+    g_length = std::min(words.size(), kLongestWords - 1);
     std::memcpy(g_words.data(), words.data(), g_length);
     g_words[g_length] = '\0';
     say(words);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostIterations = 1'000'000;
 
-constexpr std::array<std::pair<std::string_view, int64_t Schedule::*>, 5> kWords = {
+constexpr std::array<std::pair<std::string_view, int64_t Schedule::*>, 5> kScheduleWords = {
     {{"skip_first", &Schedule::skip_first},
      {"wait", &Schedule::wait},
      {"warmup", &Schedule::warmup},
@@ -29,7 +29,7 @@ Status read_item(Schedule& schedule, std::string_view item) {
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos) return refusal(item, "has no number");
     const std::string_view word = item.substr(0, equals), digits = item.substr(equals + 1);
-    for (const auto& [known, member] : kWords) {
+    for (const auto& [known, member] : kScheduleWords) {
         if (word != known) continue;
         int64_t number = 0;
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -41,7 +41,7 @@ Status read_item(Schedule& schedule, std::string_view item) {
         return {};
     }
     std::vector<std::string> words;
-    for (const auto& [known, member] : kWords) words.emplace_back(known);
+    for (const auto& [known, member] : kScheduleWords) words.emplace_back(known);
     return refusal(item, "is no word of a schedule" + did_you_mean(word, words));
 }
 

@@ -16,7 +16,7 @@ constexpr std::array kKeys = {"$schema",   "name",   "copy",   "kernel",  "memor
 constexpr std::array kCopyKeys = {"latency_us", "gigabytes_per_second"};
 constexpr std::array kKernelKeys = {"launch_us", "slowdown"};
 
-class Reader : public JsonReader {
+class SimReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
 
@@ -117,7 +117,7 @@ Result<SimOptions> sim_config_from(std::string_view text, const std::string& fil
     const auto root = parse_json(text, file);
     if (!root.ok()) return root.error();
     SimOptions options;
-    Reader reader(file, *root);
+    SimReader reader(file, *root);
     if (!reader.read(options)) return reader.error();
     return options;
 }

@@ -23,7 +23,7 @@ constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
 /// Where a leak is seen beside a driver with threads of its own: calls until these have pieces enough, and rounds of
 /// calls each of which must keep memory again.
-constexpr int kSettlingCalls = 256, kRoundCalls = 16, kRounds = 6;
+constexpr int kSettlingCalls = 256, kRoundCalls = 16, kLeakRounds = 6;
 /// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
 /// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
 constexpr int64_t kFewElements = 4096;
@@ -327,7 +327,7 @@ void StepRun::judge_leak(const Step& step, Trial& trial, int64_t kept, StepResul
         if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
     }
     // A driver's threads free late, and each keeps freed pieces to itself: only what goes on growing is kept.
-    const int more = device().is_host() || least <= 0 ? 0 : kSettlingCalls + kRounds * kRoundCalls;
+    const int more = device().is_host() || least <= 0 ? 0 : kSettlingCalls + kLeakRounds * kRoundCalls;
     int64_t held_before = 0;
     for (int i = 1; i <= more; ++i) {
         if (Status s = call(trial, chain_); !s.ok()) return fail_step(result, s);

@@ -11,7 +11,7 @@ namespace diopi {
 namespace {
 
 constexpr size_t kZone = 4096;
-constexpr size_t kAlignment = 64;
+constexpr size_t kEndAlignment = 64;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -111,7 +111,7 @@ Result<std::shared_ptr<void>> GuardedDevice::allocate_zoned(size_t nbytes, Block
 
 Result<std::shared_ptr<void>> GuardedDevice::allocate_paged(size_t nbytes, Block& block) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t padded = round_up(nbytes, kAlignment);
+    const size_t padded = round_up(nbytes, kEndAlignment);
     const size_t inner = round_up(padded, page);
     const size_t whole = inner + 2 * page;
     void* mapped = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

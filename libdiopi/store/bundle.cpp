@@ -24,13 +24,13 @@ constexpr const char* kActual = "/actual";
 constexpr const char* kOrigin = "/origin";
 constexpr const char* kEnvironment = "/origin/environment";
 
-struct TextMember {
+struct BundleText {
     const char* name;
     std::string Bundle::*member;
 };
-constexpr TextMember kTexts[] = {{"case", &Bundle::case_id},      {"step", &Bundle::step},
-                                 {"function", &Bundle::function}, {"reason", &Bundle::reason},
-                                 {"repeat", &Bundle::repeat},     {"checks", &Bundle::checks}};
+constexpr BundleText kBundleTexts[] = {{"case", &Bundle::case_id},      {"step", &Bundle::step},
+                                       {"function", &Bundle::function}, {"reason", &Bundle::reason},
+                                       {"repeat", &Bundle::repeat},     {"checks", &Bundle::checks}};
 
 struct FlagMember {
     const char* name;
@@ -60,13 +60,13 @@ constexpr std::array kInstead = {std::pair{"accuracy class", Tolerance::Instead:
                                  std::pair{"tolerance", Tolerance::Instead::kTolerance},
                                  std::pair{"ulp", Tolerance::Instead::kUlp}};
 
-constexpr std::array kVerdicts = {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout};
-constexpr std::array<std::string_view, 3> kSteps = {"forward", "inplace", "backward"};
+constexpr std::array kBundleVerdicts = {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout};
+constexpr std::array<std::string_view, 3> kBundleSteps = {"forward", "inplace", "backward"};
 
 /// Writes attributes and tensors until the first error.
-class Writer {
+class BundleWriter {
  public:
-    explicit Writer(Hdf5File& file) : file_(file) {}
+    explicit BundleWriter(Hdf5File& file) : file_(file) {}
 
     template <class T>
     void attribute(const std::string& object, const std::string& name, const T& value) {
@@ -90,7 +90,7 @@ class Writer {
     Status status_;
 };
 
-void write_judgement(Writer& writer, const Bundle& bundle) {
+void write_judgement(BundleWriter& writer, const Bundle& bundle) {
     writer.attribute("/", "verdict", std::string_view(name(bundle.verdict)));
     for (const auto& [name, member] : kFlags) writer.attribute("/", name, int64_t{bundle.*member});
     for (const auto& [name, member] : kTolerances) writer.attribute("/", name, bundle.tolerance.*member);
@@ -101,9 +101,9 @@ void write_judgement(Writer& writer, const Bundle& bundle) {
 }
 
 /// Reads until the first error.
-class Reader {
+class BundleReader {
  public:
-    explicit Reader(const Hdf5File& file) : file_(file) {}
+    explicit BundleReader(const Hdf5File& file) : file_(file) {}
 
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
@@ -154,11 +154,11 @@ class Reader {
     std::optional<Error> error_;
 };
 
-void read_judgement(Reader& reader, Bundle& bundle) {
+void read_judgement(BundleReader& reader, Bundle& bundle) {
     std::string word;
     reader.take("/", "verdict", word);
-    const auto verdict = std::ranges::find_if(kVerdicts, [&](Verdict v) { return word == name(v); });
-    if (verdict == kVerdicts.end()) {
+    const auto verdict = std::ranges::find_if(kBundleVerdicts, [&](Verdict v) { return word == name(v); });
+    if (verdict == kBundleVerdicts.end()) {
         reader.refuse(fmt::format("attribute `verdict` is '{}', not failed, crashed or timeout", word));
     } else {
         bundle.verdict = *verdict;
@@ -176,7 +176,7 @@ void read_judgement(Reader& reader, Bundle& bundle) {
 }
 
 /// The parts of `bundle` that describe its call's tensors.
-void read_tensors(Reader& reader, const Hdf5File& file, Bundle& bundle) {
+void read_tensors(BundleReader& reader, const Hdf5File& file, Bundle& bundle) {
     const Row& row = *bundle.stored.call.row;
     std::string outputs, layouts;
     reader.take(kCall, "outputs", outputs);
@@ -188,7 +188,7 @@ void read_tensors(Reader& reader, const Hdf5File& file, Bundle& bundle) {
     reader.tensors(kActual, row, bundle.actual);
 }
 
-void read_origin(Reader& reader, const Hdf5File& file, BundleOrigin& origin) {
+void read_origin(BundleReader& reader, const Hdf5File& file, BundleOrigin& origin) {
     for (const auto& [name, member] : kOrigins) reader.take(kOrigin, name, origin.*member);
     if (!file.has(kEnvironment)) return;
     for (const std::string& name : file.attributes(kEnvironment)) {
@@ -227,9 +227,9 @@ Status write_bundle(const std::string& path, const Bundle& bundle) {
     const auto layouts = tensors_to_json(bundle.layouts);
     if (!layouts.ok()) return layouts.status();
     const Row& row = *bundle.stored.call.row;
-    Writer writer(*file);
+    BundleWriter writer(*file);
     writer.attribute("/", "diopi_bundle", kBundleFormat);
-    for (const auto& [name, member] : kTexts) writer.attribute("/", name, std::string_view(bundle.*member));
+    for (const auto& [name, member] : kBundleTexts) writer.attribute("/", name, std::string_view(bundle.*member));
     writer.attribute("/", "seed", static_cast<int64_t>(bundle.seed));
     write_judgement(writer, bundle);
     writer.call(bundle.stored.call);
@@ -253,15 +253,15 @@ Result<Bundle> read_bundle(const std::string& path) {
     auto stored = read_call(*file, kCall);
     if (!stored.ok()) return stored.error();
     Bundle bundle(std::move(*stored));
-    Reader reader(*file);
+    BundleReader reader(*file);
     int64_t seed = 0;
-    for (const auto& [name, member] : kTexts) reader.take("/", name, bundle.*member);
+    for (const auto& [name, member] : kBundleTexts) reader.take("/", name, bundle.*member);
     reader.take("/", "seed", seed);
     bundle.seed = static_cast<uint64_t>(seed);
     read_judgement(reader, bundle);
     read_tensors(reader, *file, bundle);
     read_origin(reader, *file, bundle.origin);
-    if (!reader.error() && std::ranges::find(kSteps, bundle.step) == kSteps.end()) {
+    if (!reader.error() && std::ranges::find(kBundleSteps, bundle.step) == kBundleSteps.end()) {
         reader.refuse(fmt::format("attribute `step` is '{}', not forward, inplace or backward", bundle.step));
     }
     if (reader.error()) return *reader.error();

@@ -16,7 +16,7 @@ namespace diopi {
 
 namespace {
 
-using Json = JsonReader::Json;
+using Tree = JsonReader::Json;
 
 constexpr int64_t kCaptureFormat = 1;
 constexpr size_t kMostListed = size_t{1} << 14;  ///< tensors in one argument
@@ -37,7 +37,7 @@ class Reader {
  public:
     explicit Reader(JsonReader& json) : json_(json) {}
 
-    bool read_capture(const Json& json, Capture& capture) {
+    bool read_capture(const Tree& json, Capture& capture) {
         int64_t format = 0;
         if (json.is_object() && !json.contains("diopi_capture")) {
             return json_.fail("", "no capture: member 'diopi_capture' is missing (docs/capture.md shows the form)");
@@ -64,15 +64,15 @@ class Reader {
     }
 
     /// The members storages and tensors.
-    bool read_tensors(const Json& json, Capture& capture) {
+    bool read_tensors(const Tree& json, Capture& capture) {
         return read_ids(json, "storages", storages_) && read_ids(json, "tensors", tensors_) &&
                read_storages(json["storages"], capture) && read_tensors_of(json["tensors"], capture);
     }
 
  private:
-    bool read_ids(const Json& json, const char* member, Positions& positions) {
+    bool read_ids(const Tree& json, const char* member, Positions& positions) {
         const std::string at = std::string("/") + member;
-        const Json& objects = json[member];
+        const Tree& objects = json[member];
         if (!objects.is_object() || objects.size() > kMostJsonItems) {
             return json_.fail(at, fmt::format("an object with up to {} members is wanted", kMostJsonItems));
         }
@@ -87,9 +87,9 @@ class Reader {
         return true;
     }
 
-    bool read_storages(const Json& json, Capture& capture) {
+    bool read_storages(const Tree& json, Capture& capture) {
         for (const std::string& id : json_.keys_of("storages")) {
-            const Json& member = json[id];
+            const Tree& member = json[id];
             const std::string at = "/storages/" + id;
             CapturedStorage storage{id, 0, {}};
             if (!json_.members(member, at, {"nbytes"}, {"fill"}) ||
@@ -97,7 +97,7 @@ class Reader {
                 return false;
             }
             if (storage.nbytes < 0) return json_.fail(at + "/nbytes", "a number of bytes from 0 on is wanted");
-            if (const Json* fill = JsonReader::find(member, "fill")) {
+            if (const Tree* fill = JsonReader::find(member, "fill")) {
                 if (!read_recipe(json_, *fill, at + "/fill", storage.fill.emplace())) return false;
                 if (storage.nbytes % static_cast<int64_t>(size_of(storage.fill->dtype)) != 0) {
                     return json_.fail(at + "/fill/dtype", fmt::format("{} bytes are no whole number of {}",
@@ -109,14 +109,14 @@ class Reader {
         return true;
     }
 
-    bool read_tensors_of(const Json& json, Capture& capture) {
+    bool read_tensors_of(const Tree& json, Capture& capture) {
         for (const std::string& id : json_.keys_of("tensors")) {
             if (!read_tensor_of(json[id], "/tensors/" + id, id, capture)) return false;
         }
         return true;
     }
 
-    bool read_tensor_of(const Json& json, const std::string& at, const std::string& id, Capture& capture) {
+    bool read_tensor_of(const Tree& json, const std::string& at, const std::string& id, Capture& capture) {
         size_t storage = 0;
         TensorSpec spec;
         int64_t offset = 0;
@@ -138,7 +138,7 @@ class Reader {
                                               *checked_extent(spec), name(spec.dtype), offset, of.nbytes, of.id));
         }
         std::optional<size_t> grad_of;
-        if (const Json* other = JsonReader::find(json, "grad_of")) {
+        if (const Tree* other = JsonReader::find(json, "grad_of")) {
             if (!read_id(*other, at + "/grad_of", "tensor", tensors_, grad_of.emplace())) return false;
             if (*grad_of == capture.tensors.size()) return json_.fail(at + "/grad_of", "no tensor is its own gradient");
         }
@@ -148,7 +148,7 @@ class Reader {
         return true;
     }
 
-    bool read_id(const Json& json, const std::string& at, const char* what, const Positions& positions,
+    bool read_id(const Tree& json, const std::string& at, const char* what, const Positions& positions,
                  size_t& position) {
         std::string id;
         if (!json_.read(json, at, id)) return false;
@@ -162,7 +162,7 @@ class Reader {
         return true;
     }
 
-    bool read_calls(const Json& json, Capture& capture) {
+    bool read_calls(const Tree& json, Capture& capture) {
         if (!json.is_array() || json.size() > kMostJsonItems) {
             return json_.fail("/calls", fmt::format("a list of up to {} calls is wanted", kMostJsonItems));
         }
@@ -173,7 +173,7 @@ class Reader {
         return true;
     }
 
-    bool read_call(const Json& json, const std::string& at, Capture& capture, CapturedCall& call) {
+    bool read_call(const Tree& json, const std::string& at, Capture& capture, CapturedCall& call) {
         if (!json.is_object()) return json_.fail(at, "an object is wanted");
         const bool has_function = json.contains("function") || json.contains("args");
         const bool has_effects = json.contains("reads") || json.contains("writes");
@@ -195,19 +195,19 @@ class Reader {
                                   read_writes(json["writes"], at + "/writes", capture, call);
     }
 
-    bool read_phase(const Json& json, const std::string& at, CapturedCall& call) {
+    bool read_phase(const Tree& json, const std::string& at, CapturedCall& call) {
         if (!json_.read_optional(json, at, "phase", call.phase)) return false;
         if (json.contains("phase") && std::ranges::find(kPhases, call.phase) == kPhases.end()) {
             return json_.fail(at + "/phase",
                               fmt::format("'{}' is none of forward, backward and optimizer", clipped(call.phase)));
         }
-        const Json* id = JsonReader::find(json, "forward_id");
+        const Tree* id = JsonReader::find(json, "forward_id");
         if (id == nullptr) return true;
         if (!json_.read(*id, at + "/forward_id", call.forward_id.emplace())) return false;
         return *call.forward_id >= 0 || json_.fail(at + "/forward_id", "a count from 0 on is wanted");
     }
 
-    bool read_reads(const Json& json, const std::string& at, CapturedCall& call) {
+    bool read_reads(const Tree& json, const std::string& at, CapturedCall& call) {
         if (!json.is_array() || json.size() > kMostListed) return json_.fail(at, "a list of tensors is wanted");
         call.reads.resize(json.size());
         for (size_t i = 0; i < json.size(); ++i) {
@@ -216,7 +216,7 @@ class Reader {
         return true;
     }
 
-    bool read_writes(const Json& json, const std::string& at, const Capture& capture, CapturedCall& call) {
+    bool read_writes(const Tree& json, const std::string& at, const Capture& capture, CapturedCall& call) {
         if (!json.is_object() || json.size() > kMostListed) {
             return json_.fail(at, "an object with a recipe per tensor is wanted");
         }
@@ -234,7 +234,7 @@ class Reader {
         return true;
     }
 
-    bool read_function(const Json& json, const std::string& at, Capture& capture, CapturedCall& call) {
+    bool read_function(const Tree& json, const std::string& at, Capture& capture, CapturedCall& call) {
         std::string function;
         if (!json_.read(json["function"], at + "/function", function)) return false;
         const Row* row = find_row(function);
@@ -244,7 +244,7 @@ class Reader {
             return json_.fail(at + "/function", fmt::format("the standard has no function '{}'{}", clipped(function),
                                                             hint(function, known)));
         }
-        const Json& args = json["args"];
+        const Tree& args = json["args"];
         const std::string at_args = at + "/args";
         if (!has_each_arg(args, at_args, *row)) return false;
         call.call.emplace(*row);
@@ -256,7 +256,7 @@ class Reader {
         return true;
     }
 
-    bool has_each_arg(const Json& json, const std::string& at, const Row& row) {
+    bool has_each_arg(const Tree& json, const std::string& at, const Row& row) {
         if (!json.is_object()) return json_.fail(at, "an object is wanted");
         std::vector<std::string> known;
         for (const Arg& arg : row.args()) known.emplace_back(arg.name);
@@ -273,7 +273,7 @@ class Reader {
         return true;
     }
 
-    bool read_arg(const Json& json, const std::string& at, const Arg& arg, Capture& capture, Value& value) {
+    bool read_arg(const Tree& json, const std::string& at, const Arg& arg, Capture& capture, Value& value) {
         if (json.is_null()) {
             const bool may_be = arg.optional || arg.is_output || arg.kind == ArgKind::pointer;
             return may_be || json_.fail(at, fmt::format("a {} is wanted, and null is none", name(arg.kind)));
@@ -288,7 +288,7 @@ class Reader {
         return fmt::format("the C type holds {} to {}", low, high);
     }
 
-    bool read_value(const Json& json, const std::string& at, ArgKind kind, Capture& capture, Value& value) {
+    bool read_value(const Tree& json, const std::string& at, ArgKind kind, Capture& capture, Value& value) {
         switch (alternative_of(kind)) {
             case kAlternative<TensorPtr>:
                 return read_tensor(json, at, capture, value.emplace<TensorPtr>());
@@ -312,14 +312,14 @@ class Reader {
         return json_.fail(at, "nothing but null can stand for a pointer");
     }
 
-    bool read_tensor(const Json& json, const std::string& at, const Capture& capture, TensorPtr& tensor) {
+    bool read_tensor(const Tree& json, const std::string& at, const Capture& capture, TensorPtr& tensor) {
         size_t position = 0;
         if (!read_id(json, at, "tensor", tensors_, position)) return false;
         tensor = capture.tensors[position].tensor;
         return true;
     }
 
-    bool read_list(const Json& json, const std::string& at, const Capture& capture, TensorList& list) {
+    bool read_list(const Tree& json, const std::string& at, const Capture& capture, TensorList& list) {
         if (!json.is_array() || json.size() > kMostListed) return json_.fail(at, "a list of tensors is wanted");
         list.resize(json.size());
         for (size_t i = 0; i < json.size(); ++i) {
@@ -329,7 +329,7 @@ class Reader {
         return true;
     }
 
-    bool read_scalar(const Json& json, const std::string& at, Scalar& number) {
+    bool read_scalar(const Tree& json, const std::string& at, Scalar& number) {
         if (!json_.members(json, at, {"dtype", "value"}) || !json_.read(json["dtype"], at + "/dtype", number.dtype)) {
             return false;
         }
@@ -339,7 +339,7 @@ class Reader {
         return true;
     }
 
-    bool read_generator(const Json& json, const std::string& at, Capture& capture, Value& value) {
+    bool read_generator(const Tree& json, const std::string& at, Capture& capture, Value& value) {
         auto generator = std::make_shared<Generator>();
         if (!json_.members(json, at, {"seed", "offset"}) || !json_.read(json["seed"], at + "/seed", generator->seed) ||
             !json_.read(json["offset"], at + "/offset", generator->offset)) {
@@ -358,7 +358,7 @@ class Reader {
 
 Result<Capture> capture_from_json(std::string_view text, const std::string& where) {
     JsonReader json(where);
-    Json parsed;
+    Tree parsed;
     Capture capture;
     if (!json.parse(text, parsed) || !Reader(json).read_capture(parsed, capture)) return json.error();
     return capture;
@@ -366,7 +366,7 @@ Result<Capture> capture_from_json(std::string_view text, const std::string& wher
 
 Result<Capture> tensors_from_json(std::string_view text, const std::string& where) {
     JsonReader json(where);
-    Json parsed;
+    Tree parsed;
     Capture capture;
     if (!json.parse(text, parsed) || !json.members(parsed, "", {"storages", "tensors"}) ||
         !Reader(json).read_tensors(parsed, capture)) {

@@ -15,7 +15,7 @@ namespace diopi {
 
 namespace {
 
-using Json = JsonReader::Json;
+using Tree = JsonReader::Json;
 
 constexpr size_t kMostDepth = 16;
 constexpr size_t kMostRank = 32;  ///< that of HDF5
@@ -25,7 +25,7 @@ constexpr size_t kMostPrinted = 60;
 
 /// A first pass over the text, without building anything: whether a key occurs twice, how deep it goes, and the order
 /// of keys, which the parsed objects do not keep. (The parser's own callback takes quadratic time in large objects.)
-class Watch final : public nlohmann::json_sax<Json> {
+class Watch final : public nlohmann::json_sax<Tree> {
  public:
     bool start_object(size_t) override {
         seen_.emplace_back();
@@ -50,7 +50,7 @@ class Watch final : public nlohmann::json_sax<Json> {
         if (depth_ == 2 && seen_.size() == 2) keys.back().second.push_back(key);
         return true;
     }
-    bool parse_error(size_t, const std::string&, const Json::exception& e) override {
+    bool parse_error(size_t, const std::string&, const Tree::exception& e) override {
         const char* message = std::strstr(e.what(), "] ");
         return complain(clipped(message == nullptr ? e.what() : message + 2));
     }
@@ -85,13 +85,13 @@ bool JsonReader::fail(const std::string& at, const std::string& message) {
     return false;
 }
 
-bool JsonReader::parse(std::string_view text, Json& json) {
+bool JsonReader::parse(std::string_view text, Tree& json) {
     if (text.size() > kMostJsonText) {
         return fail("", fmt::format("{} bytes are too many, {} are read", text.size(), kMostJsonText));
     }
     Watch watch;
-    if (!Json::sax_parse(text, &watch)) return fail("", watch.complaint);
-    json = Json::parse(text, nullptr, false);
+    if (!Tree::sax_parse(text, &watch)) return fail("", watch.complaint);
+    json = Tree::parse(text, nullptr, false);
     keys_ = std::move(watch.keys);
     return true;
 }
@@ -102,7 +102,7 @@ const std::vector<std::string>& JsonReader::keys_of(std::string_view member) con
     return found == keys_.end() ? kNone : found->second;
 }
 
-bool JsonReader::members(const Json& json, const std::string& at, std::initializer_list<const char*> wanted,
+bool JsonReader::members(const Tree& json, const std::string& at, std::initializer_list<const char*> wanted,
                          std::initializer_list<const char*> optional) {
     if (!json.is_object()) return fail(at, "an object is wanted");
     std::vector<std::string> known(wanted.begin(), wanted.end());
@@ -117,32 +117,32 @@ bool JsonReader::members(const Json& json, const std::string& at, std::initializ
     return true;
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, std::string& text) {
+bool JsonReader::read(const Tree& json, const std::string& at, std::string& text) {
     if (!json.is_string()) return fail(at, "a text is wanted");
     text = json.get<std::string>();
     return true;
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, bool& value) {
+bool JsonReader::read(const Tree& json, const std::string& at, bool& value) {
     if (!json.is_boolean()) return fail(at, "true or false is wanted");
     value = json.get<bool>();
     return true;
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, int64_t& value) {
+bool JsonReader::read(const Tree& json, const std::string& at, int64_t& value) {
     const bool too_large = json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
     if (!json.is_number_integer() || too_large) return fail(at, "an integer of 64 bits with a sign is wanted");
     value = json.get<int64_t>();
     return true;
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, uint64_t& value) {
+bool JsonReader::read(const Tree& json, const std::string& at, uint64_t& value) {
     if (!json.is_number_unsigned()) return fail(at, "an integer from 0 to 2^64 - 1 is wanted");
     value = json.get<uint64_t>();
     return true;
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, double& value) {
+bool JsonReader::read(const Tree& json, const std::string& at, double& value) {
     if (json.is_number()) {
         value = json.get<double>();
         return true;
@@ -154,7 +154,7 @@ bool JsonReader::read(const Json& json, const std::string& at, double& value) {
     return special || fail(at, "a number, \"nan\", \"inf\" or \"-inf\" is wanted");
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, Dtype& dtype) {
+bool JsonReader::read(const Tree& json, const std::string& at, Dtype& dtype) {
     std::string text;
     if (!read(json, at, text)) return false;
     const auto parsed = parse_dtype(text);
@@ -167,7 +167,7 @@ bool JsonReader::read(const Json& json, const std::string& at, Dtype& dtype) {
     return fail(at, fmt::format("there is no dtype '{}'{}", clipped(text), hint(text, known)));
 }
 
-bool JsonReader::read(const Json& json, const std::string& at, std::vector<int64_t>& list) {
+bool JsonReader::read(const Tree& json, const std::string& at, std::vector<int64_t>& list) {
     if (!json.is_array() || json.size() > kMostJsonItems) return fail(at, "a list of integers is wanted");
     list.resize(json.size());
     for (size_t i = 0; i < json.size(); ++i) {
@@ -176,7 +176,7 @@ bool JsonReader::read(const Json& json, const std::string& at, std::vector<int64
     return true;
 }
 
-bool JsonReader::read_spec(const Json& json, const std::string& at, bool may_lack_strides, TensorSpec& spec) {
+bool JsonReader::read_spec(const Tree& json, const std::string& at, bool may_lack_strides, TensorSpec& spec) {
     if (!read(json["dtype"], at + "/dtype", spec.dtype) || !read(json["shape"], at + "/shape", spec.shape) ||
         !read(json["strides"], at + "/strides", spec.strides)) {
         return false;
@@ -197,7 +197,7 @@ bool JsonReader::read_spec(const Json& json, const std::string& at, bool may_lac
                                              clipped(to_string(spec.strides))));
 }
 
-const Json* JsonReader::find(const Json& json, const char* key) {
+const Tree* JsonReader::find(const Tree& json, const char* key) {
     const auto found = json.find(key);
     return found == json.end() ? nullptr : &*found;
 }

@@ -10,9 +10,9 @@ namespace diopi {
 
 namespace {
 
-using Json = JsonReader::Json;
+using Tree = JsonReader::Json;
 
-bool read_output(JsonReader& reader, const Json& json, const std::string& at, const Row& row, OutputSpec& output) {
+bool read_output(JsonReader& reader, const Tree& json, const std::string& at, const Row& row, OutputSpec& output) {
     std::string name;
     if (!reader.members(json, at, {"name", "dtype", "shape", "strides", "has_meaning"}) ||
         !reader.read(json["name"], at + "/name", name) || !reader.read_spec(json, at, true, output.spec) ||
@@ -44,7 +44,7 @@ std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outpu
 
 Result<std::vector<OutputSpec>> outputs_from_json(std::string_view text, const std::string& where, const Row& row) {
     JsonReader reader(where);
-    Json json;
+    Tree json;
     if (!reader.parse(text, json)) return reader.error();
     if (!json.is_array() || json.size() > row.num_args) {
         reader.fail("", "a list of outputs is wanted");

@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-using Json = JsonReader::Json;
+using Tree = JsonReader::Json;
 
 struct Form {
     Recipe::Kind kind;
@@ -87,9 +87,9 @@ nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
     return json;
 }
 
-bool read_recipe(JsonReader& reader, const Json& json, const std::string& at, Recipe& recipe) {
+bool read_recipe(JsonReader& reader, const Tree& json, const std::string& at, Recipe& recipe) {
     std::string word;
-    const Json* kind = json.is_object() ? JsonReader::find(json, "kind") : nullptr;
+    const Tree* kind = json.is_object() ? JsonReader::find(json, "kind") : nullptr;
     if (kind == nullptr) return reader.fail(at, "a recipe is wanted: an object with kind, dtype and numbers");
     if (!reader.read(*kind, at + "/kind", word)) return false;
     const auto* form =

@@ -1,5 +1,6 @@
-# Precompiled headers keep a clean build short (docs/building.md). They hold none of our own, so that no edit
-# makes them anew. Each source still names what it needs: the presets dev and tidy build without them.
+# Precompiled headers, and the sources of a folder compiled together, keep a clean build short (docs/building.md). The
+# headers hold none of our own, so that no edit makes them anew. Each source still names what it needs and compiles
+# alone: the presets dev and tidy build so.
 if(DIOPI_TIDY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     # clang reads none of GCC's, and ccache keeps nothing that was compiled with one.
     set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
@@ -20,4 +21,24 @@ function(diopi_precompile target kind)
         target_compile_options(${target} PRIVATE
             $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow>)
     endif()
+endfunction()
+
+# The target's sources of one folder become one, but for those whose names match a regular expression behind ALONE. In
+# the unnamed namespaces of such a folder no name may stand twice.
+function(diopi_compile_together target)
+    cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
+    if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+        return()
+    endif()
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    foreach(expression ${TOGETHER_ALONE})
+        list(FILTER sources EXCLUDE REGEX "${expression}")
+    endforeach()
+    foreach(source ${sources})
+        get_filename_component(folder ${source} DIRECTORY)
+        get_filename_component(folder ${folder} NAME)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
