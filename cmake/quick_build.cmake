@@ -24,7 +24,7 @@ function(diopi_precompile target kind)
 endfunction()
 
 # The target's sources of one folder become one, but for those whose names match a regular expression behind ALONE. In
-# the unnamed namespaces of such a folder no name may stand twice.
+# the unnamed namespaces of such a folder no name may stand twice: of two functions the wrong one might be called.
 function(diopi_compile_together target)
     cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
     if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
