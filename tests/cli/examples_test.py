@@ -148,20 +148,20 @@ class OpenClTest(LibraryTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.library = build(EXAMPLES / "opencl", "opencl") / "libdiopi_impl.so"
+        cls.opencl = build(EXAMPLES / "opencl", "opencl") / "libdiopi_impl.so"
 
     def test_every_operator(self):
         for variant in ([], ["--empty"], ["--strided"]):
             with self.subTest(variant=variant):
-                self.assertEqual(self.verdicts(self.library, self.OPS, variant), {op: {"passed"} for op in self.OPS})
+                self.assertEqual(self.verdicts(self.opencl, self.OPS, variant), {op: {"passed"} for op in self.OPS})
 
     def test_runtime_suite(self):
-        run = self.expect(0, "test", "--suite", "runtime", "--impl", self.library, "--json")
+        run = self.expect(0, "test", "--suite", "runtime", "--impl", self.opencl, "--json")
         self.assertEqual((run.json["counts"]["passed"], run.json["counts"]["not_implemented"]), (9, 1))
 
     def test_compare(self):
         for op in ("add", "mm"):
-            self.expect(0, "compare", op, *ONLY_FLOAT32, "--impl", self.library, "--against", "cpu",
+            self.expect(0, "compare", op, *ONLY_FLOAT32, "--impl", self.opencl, "--against", "cpu",
                         out="tensors differ")
 
     def test_a_wrong_kernel_and_a_stray_write_are_seen(self):
@@ -184,7 +184,7 @@ class OpenClTest(LibraryTest):
 
     def test_no_device(self):
         nowhere = {"OCL_ICD_VENDORS": str(self.folder)}
-        self.expect(2, "test", "--fname", "neg", "--impl", self.library, env=nowhere,
+        self.expect(2, "test", "--fname", "neg", "--impl", self.opencl, env=nowhere,
                     err="no OpenCL device is found: apt-get install pocl-opencl-icd")
 
     def test_no_opencl_to_build_with(self):
