@@ -57,6 +57,13 @@ int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     return beyond ? INT64_MAX : ratio(products, numel(output.spec.shape));
 }
 
+/// The rule of the function itself, also of its gradients, whose own rule says only that they are such.
+ShapeRule forward_rule(const Row& row) {
+    const auto rows = rows_of(row.op);
+    const auto forward = std::ranges::find(rows, Variant::forward, &Row::variant);
+    return row.rule == ShapeRule::gradients && forward != rows.end() ? (*forward)->rule : row.rule;
+}
+
 /// Adaptive pooling: a window spans at most one element more than size / windows on each side.
 int64_t window_terms(const Tensor& input, const Shape& pooled) {
     int64_t terms = 1;
@@ -70,13 +77,13 @@ int64_t window_terms(const Tensor& input, const Shape& pooled) {
 
 int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     const std::string_view arg = call.row->args()[output.arg].name;
-    const ShapeRule rule = call.row->rule;
+    const ShapeRule rule = forward_rule(*call.row);
     int64_t terms = 1;
-    if (call.row->op == "linear") {
+    if (rule == ShapeRule::linear) {
         terms = linear_terms(call, arg);
-    } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product || call.row->op == "matmul") {
+    } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product) {
         terms = matmul_terms(call, output);
-    } else if (rule == ShapeRule::convolution || call.row->op == "conv2d") {
+    } else if (rule == ShapeRule::convolution) {
         terms = convolution_terms(call, arg);
     } else if (call.row->op == "addcmul" || call.row->op == "addcdiv") {
         terms = 3;
@@ -89,9 +96,10 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
 }
 
 bool is_product(const Call& call, const OutputSpec& output) {
-    constexpr std::string_view kOps[] = {"mm", "bmm", "matmul", "addmm", "baddbmm", "linear", "conv2d"};
-    if (std::ranges::find(kOps, call.row->op) == std::end(kOps)) return false;
-    return call.row->args()[output.arg].name != "grad_bias";
+    const ShapeRule rule = forward_rule(*call.row);
+    const bool multiplies = rule == ShapeRule::linear || rule == ShapeRule::matmul || rule == ShapeRule::add_product ||
+                            rule == ShapeRule::convolution;
+    return multiplies && call.row->args()[output.arg].name != "grad_bias";
 }
 
 }  // namespace diopi
