@@ -326,6 +326,21 @@ TEST_CASE("class D warns between its bounds, and fails on the warn bound where t
     CHECK(at(limit + 0.09).passed);
 }
 
+TEST_CASE("NaN may stand for an infinity whose sum of magnitudes is NaN, and for nothing else") {
+    const Bound bound = bound_of(Accuracy::D);
+    const Tensor oracle = oracle_of({2}, {kInf, kInf});
+    const Tensor unknown = oracle_of({2}, {kInf, kNan});
+    const auto check_at = [&](const std::vector<double>& values) {
+        return check(rounded_to(Dtype::float32, {2}, values), oracle, bound, &unknown).passed;
+    };
+    CHECK(check_at({kInf, kNan}));
+    CHECK(check_at({kInf, kInf}));
+    CHECK_FALSE(check_at({kNan, kInf}));
+    CHECK_FALSE(check_at({kInf, -kInf}));
+    CHECK_FALSE(check_at({kInf, 1}));
+    CHECK_FALSE(check(rounded_to(Dtype::float32, {1}, {kNan}), oracle_of({1}, {1}), bound).passed);
+}
+
 TEST_CASE("class D for float64 takes the roundoff of float64") {
     Bound bound = bound_of(Accuracy::D);
     bound.accumulation_length = 100;

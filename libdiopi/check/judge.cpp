@@ -106,7 +106,8 @@ Judgement judge(double actual, double exact, double sum, const Rule& rule) {
     if (std::isnan(exact) || magnitude >= rule.format.overflow || !std::isfinite(actual)) {
         result.finite = false;
         const bool overflows = magnitude >= rule.format.overflow;
-        result.ok = std::isnan(exact) ? std::isnan(actual) : overflows && actual == std::copysign(kInfinity, exact);
+        const bool may_be_nan = std::isnan(exact) || (overflows && std::isnan(sum));
+        result.ok = std::isnan(actual) ? may_be_nan : overflows && actual == std::copysign(kInfinity, exact);
         return result;
     }
     if (actual == exact) return result;

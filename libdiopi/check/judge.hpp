@@ -50,7 +50,8 @@ struct Judgement {
     double share = 0;  ///< of the allowed error
 };
 
-/// `actual`: a value of the output dtype; `exact`: the unrounded oracle; `sum`: S of class D, ignored elsewhere.
+/// `actual`: a value of the output dtype; `exact`: the unrounded oracle; `sum`: S of class D, ignored elsewhere. Where
+/// `exact` is infinite and `sum` is NaN, `actual` may be either.
 [[nodiscard]] Judgement judge(double actual, double exact, double sum, const Rule& rule);
 
 }  // namespace diopi

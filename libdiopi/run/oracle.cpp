@@ -1,7 +1,10 @@
 #include "run/oracle.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
+#include <span>
 
 #include "call/chain.hpp"
 #include "core/convert.hpp"
@@ -48,6 +51,12 @@ void drop_signs(const Tensor& tensor) {
         auto* x = tensor.data_as<std::complex<double>>();
         for (int64_t i = 0; i < n; ++i) x[i] = {std::fabs(x[i].real()), std::fabs(x[i].imag())};
     }
+}
+
+void flush_denormals(const Tensor& tensor) {
+    if (tensor.dtype != Dtype::float64) return;
+    auto* x = tensor.data_as<double>();
+    std::replace_if(x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
 }
 
 /// A dim that a function sums over, for one of its outputs. `grouped`: also where the channels are in groups.
@@ -107,7 +116,8 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
     if (!out.ok()) return out;
     widen(*tensor, **out);
-    if (sign == Sign::kDropped) drop_signs(**out);
+    if (sign != Sign::kKept) drop_signs(**out);
+    if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
     if (cached) widened_[tensor.get()] = *out;
     return out;
 }
@@ -137,8 +147,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
-            if (sign == Sign::kDropped) drop_sign(call, arg, *scalar);
-        } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign == Sign::kDropped) {
+            if (sign != Sign::kKept) drop_sign(call, arg, *scalar);
+        } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
             *factor = std::fabs(*factor);
         } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
             generator = **handle;
@@ -162,18 +172,39 @@ Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<O
     return evaluate(call, outputs, Sign::kKept);
 }
 
-Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
-    Call fewer = call;
-    if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
+Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
     // An in-out tensor is among the results by itself; a new one in its place would lose what it held.
     std::vector<OutputSpec> outputs;
     if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
-    auto sums = evaluate(fewer, outputs, Sign::kDropped);
+    auto sums = evaluate(call, outputs, sign);
     if (!sums.ok()) return sums.error();
     for (const ArgTensor& sum : *sums) {
         if (sum.arg == output.arg) return sum.tensor;
     }
     return internal_error("the oracle has no magnitudes of an output");
+}
+
+Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
+    Call fewer = call;
+    if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
+    return sum_of_terms(fewer, output, Sign::kDropped);
+}
+
+Result<TensorPtr> Oracle::magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff) {
+    auto all = sum_of_terms(call, output, Sign::kDropped);
+    if (!all.ok()) return all;
+    const auto kept = sum_of_terms(call, output, Sign::kDroppedAndFlushed);
+    if (!kept.ok()) return kept;
+    const std::span<double> sums((*all)->data_as<double>(), static_cast<size_t>((*all)->numel()));
+    for (size_t i = 0; i < sums.size(); ++i) {
+        const double sum = (*kept)->data_as<double>()[i];
+        if (std::isnan(sum)) {
+            sums[i] = sum;
+        } else if (std::isfinite(sums[i])) {
+            sums[i] += (sums[i] - sum) / roundoff;
+        }
+    }
+    return all;
 }
 
 }  // namespace diopi

@@ -24,8 +24,18 @@ class Oracle {
     enum class Terms { kPart, kAll };
     [[nodiscard]] Result<TensorPtr> magnitude(const Call& call, const OutputSpec& output, Terms terms);
 
+    /// S of a product whose factors are held with fewer bits, as in TF32, which leaves little or nothing of denormals:
+    /// `roundoff` times it is no less than all terms that have one as a factor. NaN where an infinite term may have
+    /// become NaN beside a factor of 0.
+    [[nodiscard]] Result<TensorPtr> magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff);
+
  private:
-    enum class Sign { kKept, kDropped };
+    enum class Sign {
+        kKept,
+        kDropped,
+        kDroppedAndFlushed  ///< denormals of float32 are 0, too
+    };
+    [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);
     [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
                                                           Sign sign);
     [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);

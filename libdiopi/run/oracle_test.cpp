@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "cases/draw.hpp"
 #include "cases/testing.hpp"
@@ -109,6 +111,31 @@ TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of the
     REQUIRE((part.ok() && all.ok()));
     CHECK((*part)->data_as<double>()[0] == 2);
     CHECK((*all)->data_as<double>()[0] == 16);
+}
+
+TEST_CASE("what TF32 may lose of a product counts: terms with a denormal, and NaN beside an infinite factor") {
+    constexpr double kInf = std::numeric_limits<double>::infinity(), kRoundoff = 0x1p-10;
+    const auto matrix = [](const std::vector<double>& values, Shape shape) {
+        const TensorPtr tensor = tensor_of(values, Dtype::float32);
+        tensor->strides = {shape[1], 1};
+        tensor->shape = std::move(shape);
+        return tensor;
+    };
+    Call call(*find_row("diopiMm"));
+    call["input"] = matrix({-3, 2, 0x1p10, kInf, kInf, 1}, {3, 2});
+    call["mat2"] = matrix({0x1p-140, -5}, {2, 1});
+    const auto sums = Oracle().magnitude_in_tf32(call, {0, {{3, 1}, Dtype::float32, {}}}, kRoundoff);
+    REQUIRE(sums.ok());
+    const auto* sum = (*sums)->data_as<double>();
+    CHECK(sum[0] == 10);  // 3 * 2^-140 is less than a bit of it
+    CHECK(sum[1] == kInf);
+    CHECK(std::isnan(sum[2]));
+
+    call["input"] = matrix({-3}, {1, 1});
+    call["mat2"] = matrix({0x1p-140}, {1, 1});
+    const auto alone = Oracle().magnitude_in_tf32(call, {0, {{1, 1}, Dtype::float32, {}}}, kRoundoff);
+    REQUIRE(alone.ok());
+    CHECK(kRoundoff * (*alone)->data_as<double>()[0] >= 3 * 0x1p-140);
 }
 
 TEST_CASE("an in-out argument is expected as the call leaves it") {

@@ -450,18 +450,20 @@ void StepRun::compare_one(const Step& step, const Tensor& actual, const ArgTenso
     }
 }
 
-/// Class D is held to the lower bound of S first, and to S itself only when that leaves a doubt.
+/// Class D is held to a lower bound of S first, and to S itself only when that leaves a doubt.
 Comparison StepRun::compare_with_sums(const Step& step, const Tensor& actual, const ArgTensor& value,
                                       const OutputSpec& output) {
     if (rules_.legacy) return compare_legacy(actual, *value.tensor, rules_.tolerance);
     const Bound bound = bound_for(step, output);
-    const bool sums =
-        bound.accuracy == AccuracyClass::D && bound.accumulation_length > 1 && !is_complex(output.spec.dtype);
+    const bool in_tf32 = bound.extra_roundoff > 0;
+    const bool several = bound.accumulation_length > 1 || in_tf32;
+    const bool sums = bound.accuracy == AccuracyClass::D && several && !is_complex(output.spec.dtype);
     if (!sums) return compare(actual, *value.tensor, output.spec, bound, nullptr);
     TensorPtr magnitude = expectations_.magnitude(step, output, Oracle::Terms::kPart);
     Comparison comparison = compare(actual, *value.tensor, output.spec, bound, magnitude.get());
     if (comparison.passed && comparison.warning.empty()) return comparison;
-    magnitude = expectations_.magnitude(step, output, Oracle::Terms::kAll);
+    magnitude = in_tf32 ? expectations_.magnitude_in_tf32(step, output, bound.extra_roundoff)
+                        : expectations_.magnitude(step, output, Oracle::Terms::kAll);
     return compare(actual, *value.tensor, output.spec, bound, magnitude.get());
 }
 

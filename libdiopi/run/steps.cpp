@@ -52,6 +52,11 @@ TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Or
     return sums.ok() ? *sums : nullptr;
 }
 
+TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
+    auto sums = oracle_.magnitude_in_tf32(step.call, output, roundoff);
+    return sums.ok() ? *sums : nullptr;
+}
+
 Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
     std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline));
     auto rows = rows_for(c);
