@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 /// " (did you mean 'diopiAdd'?)" of a function that the standard does not have.
-std::string suggestion(const std::string& unknown) {
+std::string close_function(const std::string& unknown) {
     static const Names known = [] {
         Names names;
         for (const Row& row : rows()) names.emplace_back(row.function);
@@ -27,7 +27,7 @@ std::string suggestion(const std::string& unknown) {
     return did_you_mean(unknown, known);
 }
 
-std::string json_text(const LibraryAudit& audit) {
+std::string audit_json(const LibraryAudit& audit) {
     const LibrarySymbols& symbols = audit.symbols;
     Json mangled = Json::array();
     for (const MangledSymbol& one : symbols.mangled) {
@@ -53,7 +53,7 @@ std::string json_text(const LibraryAudit& audit) {
 }
 
 /// Operators by name with how many of their functions there are: what the table lists.
-void print_operators(const LibraryAudit& audit) {
+void print_functions(const LibraryAudit& audit) {
     Table table({{"operator"}, {"implemented"}, {"missing"}});
     std::string_view op;
     Names has, lacks;
@@ -103,7 +103,7 @@ Names findings(const LibraryAudit& audit) {
 Names remarks(const LibraryAudit& audit) {
     Names lines;
     for (const std::string& name : audit.symbols.unknown) {
-        lines.push_back(fmt::format("unknown: the standard has no {}{}", name, suggestion(name)));
+        lines.push_back(fmt::format("unknown: the standard has no {}{}", name, close_function(name)));
     }
     if (!audit.symbols.own_runtime.empty()) {
         lines.push_back(fmt::format("runtime: it has its own {}, which the host provides; leave them undefined",
@@ -112,14 +112,14 @@ Names remarks(const LibraryAudit& audit) {
     return lines;
 }
 
-void print_text(const LibraryAudit& audit, bool quiet) {
+void print_audit(const LibraryAudit& audit, bool quiet) {
     if (!audit.is_ours) {
         fmt::print("{}: wrong architecture: built for {}, which this machine cannot run; build it for this one\n",
                    audit.path, audit.machine);
         return;
     }
     if (!quiet) {
-        print_operators(audit);
+        print_functions(audit);
         fmt::print("\n");
     }
     const LibrarySymbols& symbols = audit.symbols;
@@ -140,9 +140,9 @@ int run_audit_command(const AuditCommand& options) {
     const auto audit = audit_library(options.path);
     if (!audit.ok()) return report_error(audit.error());
     if (options.json) {
-        fmt::print("{}\n", json_text(*audit));
+        fmt::print("{}\n", audit_json(*audit));
     } else {
-        print_text(*audit, options.quiet);
+        print_audit(*audit, options.quiet);
     }
     return static_cast<int>(audit->is_usable() ? Exit::kPassed : Exit::kFailures);
 }

@@ -143,7 +143,7 @@ void print_seed(const FallbackAnswer& answer) {
 }
 
 /// Which calls of the capture the list of exceptions keeps on the device.
-void print_skipped(Subject& subject) {
+void print_left_out(Subject& subject) {
     if (!subject.lists.except) return;
     std::vector<std::string> skipped;
     for (const CapturedCall& captured : subject.loaded->capture.calls) {
@@ -168,7 +168,7 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const std:
     if (options.common.json) {
         fmt::print("{}\n", payload);
     } else if (options.format == "seed") {
-        print_skipped(subject);
+        print_left_out(subject);
         print_seed(answer);
     } else {
         print_fallback(answer, subject.target.backend().name(), subject.other->name());

@@ -26,7 +26,7 @@ struct GenOptions {
     bool self_contained = false;
 };
 
-Json json_of(const CaseCounts& counts) {
+Json counts_json(const CaseCounts& counts) {
     return {{"total", counts.total},
             {"also_inplace", counts.inplace},
             {"also_backward", counts.backward},
@@ -78,14 +78,14 @@ DryRun count_all(const Catalogue& catalogue, const std::string& fname) {
     return run;
 }
 
-Json json_of(const DryRun& run) {
+Json counts_json(const DryRun& run) {
     Json groups = Json::object();
-    for (const auto& [name, counts] : run.groups) groups[name] = json_of(counts);
+    for (const auto& [name, counts] : run.groups) groups[name] = counts_json(counts);
     Json models = Json::object();
-    for (const auto& [name, counts] : run.by_model) models[name] = json_of(counts);
-    Json operators = json_of(run.operators);
+    for (const auto& [name, counts] : run.by_model) models[name] = counts_json(counts);
+    Json operators = counts_json(run.operators);
     operators["groups"] = groups;
-    Json model_sum = json_of(run.models);
+    Json model_sum = counts_json(run.models);
     model_sum["models"] = models;
     return {{"operator_cases", run.operators.total},
             {"model_cases", run.models.total},
@@ -128,7 +128,7 @@ int dry_run(const GenOptions& options) {
     int64_t bytes = 0;
     for (const Case& c : *cases) bytes += estimate_bytes(c);
     if (common.json) {
-        Json json = json_of(run);
+        Json json = counts_json(run);
         json["bytes"] = bytes;
         fmt::print("{}\n", json.dump(2));
         return static_cast<int>(Exit::kPassed);

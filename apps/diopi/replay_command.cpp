@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string repeat_text(const ReplayCommand& options) {
+std::string same_replay_text(const ReplayCommand& options) {
     std::string text = "diopi test --replay " + shell_quoted(options.file);
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
@@ -62,8 +62,8 @@ void log_notes(Console& console, const Replay& replay, const std::vector<std::st
     for (const std::string& note : notes) console.log(LogLevel::kWarning, note);
 }
 
-std::string json_text(const Replay& replay, const RunFigures& figures, const std::string& repeat,
-                      const std::vector<std::string>& notes) {
+std::string replay_json(const Replay& replay, const RunFigures& figures, const std::string& repeat,
+                        const std::vector<std::string>& notes) {
     Json json = Json::parse(summary_json({replay.result}, figures));
     for (Json& fault : json["not_passed"]) fault["repeat"] = repeat;
     json["recorded"] = {{"verdict", name(replay.recorded)},        {"reason", replay.reason},
@@ -109,10 +109,10 @@ int run_replay_command(const ReplayCommand& options) {
     }
     fmt::print(stderr, "{}", done->result.notes);
     const std::vector<std::string> notes = differences(done->origin, *origin);
-    const std::string repeat = repeat_text(options);
+    const std::string repeat = same_replay_text(options);
     if (options.common.json) {
         const RunFigures figures{std::string(backend.name()), options.common.seed, done->result.seconds, ""};
-        fmt::print("{}\n", json_text(*done, figures, repeat, notes));
+        fmt::print("{}\n", replay_json(*done, figures, repeat, notes));
     } else {
         Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
         log_notes(console, *done, notes);

@@ -64,7 +64,7 @@ void log_check(Console& console, const CaseResult& result, const std::string& re
 }
 
 /// `test --json` with, besides, what each check measured.
-std::string json_text(const ConformanceRun& run, const RunFigures& figures) {
+std::string suite_json(const ConformanceRun& run, const RunFigures& figures) {
     Json json = Json::parse(summary_json(run.results, figures));
     Json checks = Json::array();
     for (const CaseResult& result : run.results) {
@@ -84,7 +84,7 @@ Status write_reports(const ConformanceRun& run, const RuntimeSuiteCommand& optio
         if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
     }
     if (options.common.json) {
-        fmt::print("{}\n", json_text(run, {options.common.impl, options.common.seed, run.seconds, repeat}));
+        fmt::print("{}\n", suite_json(run, {options.common.impl, options.common.seed, run.seconds, repeat}));
     } else {
         fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
     }

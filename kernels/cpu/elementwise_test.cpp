@@ -9,11 +9,6 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-const double kInf = std::numeric_limits<double>::infinity();
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-
-diopiContext context(cpu_device());
-
 const Dtype kReals[] = {Dtype::int8,    Dtype::uint8,    Dtype::int16,  Dtype::uint16,  Dtype::int32,
                         Dtype::uint32,  Dtype::int64,    Dtype::uint64, Dtype::float16, Dtype::float32,
                         Dtype::float64, Dtype::bfloat16, Dtype::boolean};

@@ -15,7 +15,11 @@
 
 namespace diopi::testing {
 
+using cpu::testing::kInf;
+using cpu::testing::kNan;
 using Values = std::vector<double>;
+
+inline constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
 /// In row-major order.
 inline Values values(const Tensor& t) {

@@ -9,8 +9,6 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-diopiContext context(cpu_device());
-
 struct Setting {
     double lr, momentum, dampening, weight_decay;
     bool nesterov;

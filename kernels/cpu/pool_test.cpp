@@ -7,11 +7,7 @@ using namespace diopi::testing;
 
 namespace {
 
-const Dtype kDtypes[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-struct Setup {
+struct PoolSetup {
     Shape input;
     IntList kernel, stride, padding, dilation;
     bool ceil_mode;
@@ -27,20 +23,20 @@ struct Setup {
 };
 
 /// The output sides are those that PyTorch gives.
-const Setup kSetups[] = {{{3, 12, 20}, {6}, {}, {0}, {1}, false, 2, 3},
-                         {{5, 4, 17, 22}, {6, 12}, {3, 100}, {2, 6}, {4, 3}, true, 1, 1},
-                         {{6, 17, 23}, {6, 8}, {3, 2}, {2, 3}, {2, 3}, false, 4, 4},
-                         {{1, 4, 17, 23}, {6, 8}, {3, 2}, {2, 3}, {2, 3}, true, 5, 5},
-                         {{2, 9, 35, 18}, {3}, {2}, {1}, {1}, false, 18, 9},
-                         {{2, 2, 12, 10}, {2, 1}, {2, 1}, {0}, {1}, true, 6, 10},
-                         {{2, 5, 4, 26}, {2, 2}, {2, 1}, {0, 1}, {1}, false, 2, 27},
-                         {{3, 4, 10}, {3}, {2}, {0}, {2}, true, 1, 4}};
+const PoolSetup kPools[] = {{{3, 12, 20}, {6}, {}, {0}, {1}, false, 2, 3},
+                            {{5, 4, 17, 22}, {6, 12}, {3, 100}, {2, 6}, {4, 3}, true, 1, 1},
+                            {{6, 17, 23}, {6, 8}, {3, 2}, {2, 3}, {2, 3}, false, 4, 4},
+                            {{1, 4, 17, 23}, {6, 8}, {3, 2}, {2, 3}, {2, 3}, true, 5, 5},
+                            {{2, 9, 35, 18}, {3}, {2}, {1}, {1}, false, 18, 9},
+                            {{2, 2, 12, 10}, {2, 1}, {2, 1}, {0}, {1}, true, 6, 10},
+                            {{2, 5, 4, 26}, {2, 2}, {2, 1}, {0, 1}, {1}, false, 2, 27},
+                            {{3, 4, 10}, {3}, {2}, {0}, {2}, true, 1, 4}};
 
 struct Maxima {
     Values values, indices;
 };
 
-Maxima maxima(const Setup& s, const Values& x) {
+Maxima maxima(const PoolSetup& s, const Values& x) {
     const int64_t h = s.input[s.input.size() - 2], w = s.input.back();
     Maxima m;
     for (int64_t plane = 0; plane < static_cast<int64_t>(x.size()) / (h * w); ++plane)
@@ -70,8 +66,8 @@ Shape strides_of(const Shape& shape, int layout) {
 }  // namespace
 
 TEST_CASE("max pooling finds the largest element of every window and its place") {
-    const Setup& s = kSetups[GENERATE(range(size_t{0}, std::size(kSetups)))];
-    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
+    const PoolSetup& s = kPools[GENERATE(range(size_t{0}, std::size(kPools)))];
+    const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const int layout = GENERATE(0, 1, 2);
     const Dtype index = GENERATE(Dtype::int64, Dtype::int32);
     const auto x = random(s.input, dtype, 7, strides_of(s.input, layout));
@@ -99,8 +95,8 @@ TEST_CASE("max pooling finds the largest element of every window and its place")
 }
 
 TEST_CASE("a NaN is the largest element wherever it stands, and -inf has a place") {
-    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
-    const Setup s{{1, 1, 2, 8}, {2}, {2}, {0}, {1}, false, 1, 4};
+    const Dtype dtype = kFloats[GENERATE(range(0, 4))];
+    const PoolSetup s{{1, 1, 2, 8}, {2}, {2}, {0}, {1}, false, 1, 4};
     const auto x = tensor(s.input, dtype, {kNan, 1, 1, 2, 3, 4, -kInf, -kInf, 5, 6, kNan, 7, 8, kNan, -kInf, -kInf});
     const auto y = unwritten(s.out(), dtype), places = unwritten(s.out(), Dtype::int64);
     diopiContext ctx(cpu_device());
@@ -137,7 +133,7 @@ TEST_CASE("adaptive means and their gradients") {
                                                                                  {{2, 20, 8, 6}, 1, 1},
                                                                                  {{2, 5, 7, 7}, 10, 10},
                                                                                  {{2, 5, 7, 7}, 3, 7}}));
-    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
+    const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const int layout = GENERATE(0, 1, 2);
     Shape out = shape;
     out[out.size() - 2] = height, out[out.size() - 1] = width;
@@ -169,7 +165,7 @@ TEST_CASE("adaptive means and their gradients") {
 }
 
 TEST_CASE("adaptive means into no window at all") {
-    const Dtype dtype = kDtypes[GENERATE(range(0, 4))];
+    const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto x = random({2, 3, 4, 5}, dtype, 1), y = unwritten({2, 3, 0, 0}, dtype),
                gx = unwritten({2, 3, 4, 5}, dtype);
     const IntList zero{0};

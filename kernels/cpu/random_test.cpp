@@ -10,8 +10,6 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-diopiContext context(cpu_device());
-
 template <class Number>
 Values wanted(Dtype dtype, int64_t n, double mean, double std, uint64_t seed, uint64_t offset) {
     std::vector<Number> numbers(static_cast<size_t>(n));

@@ -8,14 +8,12 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-diopiContext context(cpu_device());
-
 diopiError_t argmax(const TensorPtr& out, const TensorPtr& in, const int64_t* dim) {
     return cpu::diopiArgmax(&context, out.get(), in.get(), dim, false);
 }
 
 /// First greatest element of each line along dim, NaN above all.
-Values naive(const TensorPtr& in, size_t dim) {
+Values naive_argmax(const TensorPtr& in, size_t dim) {
     const Values all = values(in);
     const int64_t n = in->shape[dim];
     int64_t inner = 1;
@@ -50,8 +48,8 @@ TEST_CASE("argmax along each dimension, for every dtype and layout", "[cpu][redu
                 REQUIRE(argmax(out, in, &dim) == diopiSuccess);
                 REQUIRE(argmax(narrow, in, &dim) == diopiSuccess);
                 INFO(name(dtype) << " dim " << d << " strides " << to_string(layout));
-                CHECK(same(values(out), naive(in, d)));
-                CHECK(same(values(narrow), naive(in, d)));
+                CHECK(same(values(out), naive_argmax(in, d)));
+                CHECK(same(values(narrow), naive_argmax(in, d)));
             }
         }
     }
@@ -88,7 +86,7 @@ TEST_CASE("among equals the first wins, and NaN is the greatest", "[cpu][reducti
         const auto columns = blank(Dtype::int64, {1, 3});
         const int64_t dim = 0;
         REQUIRE(argmax(columns, grid, &dim) == diopiSuccess);
-        CHECK(same(values(columns), naive(grid, 0)));
+        CHECK(same(values(columns), naive_argmax(grid, 0)));
     }
 }
 

@@ -10,8 +10,6 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-diopiContext context(cpu_device());
-
 const Dtype kAll[] = {Dtype::int8,    Dtype::uint8,    Dtype::int16,     Dtype::uint16,    Dtype::int32,
                       Dtype::uint32,  Dtype::int64,    Dtype::uint64,    Dtype::float16,   Dtype::float32,
                       Dtype::float64, Dtype::bfloat16, Dtype::complex32, Dtype::complex64, Dtype::complex128};

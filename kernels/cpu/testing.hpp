@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "core/half.hpp"
@@ -14,6 +15,12 @@ namespace diopi::cpu::testing {
 
 using Values = std::vector<double>;
 using Complex = std::complex<double>;
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Where the kernels run.
+inline diopiContext context(cpu_device());
 
 inline void write(Dtype dtype, void* data, int64_t i, Complex z) {
     const double x = z.real();

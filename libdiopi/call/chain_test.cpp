@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/testing.hpp"
 #include "call/invoke.hpp"
 
 namespace diopi {
@@ -27,7 +28,7 @@ Call add_call() {
     return call;
 }
 
-const Backend& cpu() { return **find_backend("cpu"); }
+using testing::cpu;
 
 /// A table with one function, so that a call reaches what the test says.
 struct OneFunction {

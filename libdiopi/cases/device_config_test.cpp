@@ -11,7 +11,7 @@ using diopi::testing::make_case;
 namespace {
 
 /// ops/pointwise_binary.add.17: add of a float32 (2, 3) and an int64 (3).
-Case add_case() {
+Case plain_add() {
     Case c = make_case("add", {case_tensor("input", {2, 3}), case_tensor("other", {3}, Dtype::int64)});
     c.group = "pointwise_binary";
     c.index = 17;
@@ -20,15 +20,15 @@ Case add_case() {
 }
 
 /// A file with one rule.
-std::string file_with(const std::string& rule) { return "{\"rules\": [\n{" + rule + "}]}"; }
+std::string config_with(const std::string& rule) { return "{\"rules\": [\n{" + rule + "}]}"; }
 
 DeviceRule rule_of(const std::string& criteria) {
-    const auto config = parse_device_config(file_with(criteria + R"(, "skip": true, "reason": "why")"), "x.json");
+    const auto config = parse_device_config(config_with(criteria + R"(, "skip": true, "reason": "why")"), "x.json");
     if (!config.ok()) FAIL(config.error().message);
     return config->rules.front();
 }
 
-bool matches(const std::string& criteria, const Case& c = add_case()) { return rule_of(criteria).matches(c); }
+bool matches(const std::string& criteria, const Case& c = plain_add()) { return rule_of(criteria).matches(c); }
 
 DeviceConfig config_of(const std::string& rules) {
     auto config = parse_device_config("{\"rules\": [" + rules + "]}", "x.json");
@@ -36,14 +36,14 @@ DeviceConfig config_of(const std::string& rules) {
     return *config;
 }
 
-std::string refusal_of_file(const std::string& text) {
+std::string refused_config(const std::string& text) {
     const auto config = parse_device_config(text, "x.json");
     REQUIRE_FALSE(config.ok());
     CHECK(config.error().code == Errc::kBadInput);
     return config.error().message;
 }
 
-std::string refusal(const std::string& rule) { return refusal_of_file(file_with(rule)); }
+std::string refused_rule(const std::string& rule) { return refused_config(config_with(rule)); }
 
 }  // namespace
 
@@ -79,7 +79,7 @@ TEST_CASE("a device rule matches by an argument") {
 }
 
 TEST_CASE("an absent tensor is no argument, an element of a list goes by the list's name") {
-    Case c = add_case();
+    Case c = plain_add();
     c.tensors[1].absent = true;
     CHECK_FALSE(matches(R"("argument": {"name": "other"})", c));
     c.tensors[0].list = "tensors";
@@ -88,7 +88,7 @@ TEST_CASE("an absent tensor is no argument, an element of a list goes by the lis
 }
 
 TEST_CASE("one tensor of an argument must be of dtype, rank and shape at once") {
-    Case c = add_case();
+    Case c = plain_add();
     c.tensors[0].is_list = true;
     c.tensors[0].specs = {{{2}, Dtype::float32, {}}, {{2, 3}, Dtype::int64, {}}};
     CHECK(matches(R"("argument": {"name": "input", "ranks": [2], "dtypes": ["int64"]})", c));
@@ -96,7 +96,7 @@ TEST_CASE("one tensor of an argument must be of dtype, rank and shape at once") 
 }
 
 TEST_CASE("a device rule matches by a parameter") {
-    const auto param = [](const std::string& name, const std::string& values, const Case& c = add_case()) {
+    const auto param = [](const std::string& name, const std::string& values, const Case& c = plain_add()) {
         return matches(R"("param": {"name": ")" + name + R"(", "values": )" + values + "}", c);
     };
     CHECK(param("alpha", "[1, 2]"));
@@ -105,7 +105,7 @@ TEST_CASE("a device rule matches by a parameter") {
     CHECK_FALSE(param("beta", "[2, null]"));
     CHECK(param("dims", "[[0, 1.0]]"));
     CHECK_FALSE(param("dims", "[0, [0], [1, 0]]"));
-    Case c = add_case();
+    Case c = plain_add();
     c.params = {{"alpha", Param{}}, {"mode", Param{std::string("floor")}}};
     CHECK(param("alpha", "[null]", c));
     CHECK(param("mode", "[\"ceil\", \"floor\"]", c));
@@ -119,7 +119,7 @@ TEST_CASE("every criterion of a device rule must hold") {
 }
 
 TEST_CASE("a rule for steps matches cases that have one of them") {
-    Case c = add_case();
+    Case c = plain_add();
     CHECK(matches(R"("ops": ["add"], "steps": ["forward"])", c));
     CHECK_FALSE(matches(R"("ops": ["add"], "steps": ["inplace", "backward"])", c));
     c.backward = true;
@@ -131,7 +131,7 @@ TEST_CASE("skips of whole cases name the first rule, skips of steps go into the 
         {"ops": ["add"], "steps": ["inplace", "backward"], "skip": true, "reason": "no gradients"},
         {"dtypes": ["int64"], "skip": true, "reason": "no int64"},
         {"ops": ["*"], "skip": true, "reason": "nothing works"})");
-    std::vector<Case> cases(1, add_case());
+    std::vector<Case> cases(1, plain_add());
     cases[0].backward = true;
     const DeviceConfigUse use = apply_device_config(config, cases);
     CHECK(use.matched == std::vector<int64_t>{1, 1, 1});
@@ -146,7 +146,7 @@ TEST_CASE("a later tolerance wins, for what it states") {
     const DeviceConfig config = config_of(R"(
         {"ops": ["add"], "atol": 0.5, "rtol": 0.25, "reason": "a"},
         {"ops": ["add"], "atol": 0.125, "reason": "b"})");
-    std::vector<Case> cases(2, add_case());
+    std::vector<Case> cases(2, plain_add());
     cases[1].op = "sub";
     const DeviceConfigUse use = apply_device_config(config, cases);
     CHECK(use.held == 1);
@@ -156,7 +156,7 @@ TEST_CASE("a later tolerance wins, for what it states") {
     CHECK(cases[1].tolerance.instead == Tolerance::Instead::kNothing);
     CHECK(cases[1].tolerance.atol == 1e-5);
 
-    cases.assign(1, add_case());
+    cases.assign(1, plain_add());
     static_cast<void>(apply_device_config(config_of(R"({"ops": ["add"], "atol": 0.5, "reason": "a"},
                                                        {"ops": ["add"], "max_ulp": 4, "reason": "b"})"),
                                           cases));
@@ -168,7 +168,7 @@ TEST_CASE("cases that are skipped or random are held to no tolerance") {
     const DeviceConfig config = config_of(R"(
         {"ops": ["*"], "atol": 1, "reason": "a"},
         {"ops": ["sub"], "skip": true, "reason": "b"})");
-    std::vector<Case> cases(3, add_case());
+    std::vector<Case> cases(3, plain_add());
     cases[1].op = "sub";
     cases[2].random = true;
     const DeviceConfigUse use = apply_device_config(config, cases);
@@ -184,7 +184,7 @@ TEST_CASE("what a device configuration asks for in vain is told with its place")
 {"ops": ["add"], "argument": {"name": "inptu"}, "skip": true, "reason": "d"},
 {"ops": ["add"], "param": {"name": "alhpa", "values": [1]}, "skip": true, "reason": "e"},
 {"ops": ["*"], "param": {"name": "keepdim", "values": [true]}, "skip": true, "reason": "f"})");
-    std::vector<Case> cases(1, add_case());
+    std::vector<Case> cases(1, plain_add());
     const DeviceConfigUse use = apply_device_config(config, cases);
     CHECK(use.matched == std::vector<int64_t>{1, 0, 1, 0, 0, 0});
     CHECK(use.unmatched ==
@@ -209,14 +209,14 @@ TEST_CASE("the effect of a device rule in words") {
 }
 
 TEST_CASE("a malformed device configuration is refused with file, line and JSON path") {
-    CHECK(refusal_of_file("[]") == "x.json:1: /: expected an object, got a list");
-    CHECK(refusal_of_file("{}") == "x.json:1: /: the key 'rules' is missing");
-    CHECK(refusal_of_file(R"({"rules": []})") == "x.json:1: /rules: expected a list of rules, got an empty list");
-    CHECK(refusal_of_file(R"({"ruels": []})") == "x.json:1: /ruels: unknown key 'ruels' (did you mean 'rules'?)");
-    CHECK(refusal_of_file(R"({"device": 1, "rules": [1]})") ==
+    CHECK(refused_config("[]") == "x.json:1: /: expected an object, got a list");
+    CHECK(refused_config("{}") == "x.json:1: /: the key 'rules' is missing");
+    CHECK(refused_config(R"({"rules": []})") == "x.json:1: /rules: expected a list of rules, got an empty list");
+    CHECK(refused_config(R"({"ruels": []})") == "x.json:1: /ruels: unknown key 'ruels' (did you mean 'rules'?)");
+    CHECK(refused_config(R"({"device": 1, "rules": [1]})") ==
           "x.json:1: /device: expected the name of the device, got a number");
-    CHECK(refusal_of_file(R"({"rules": [1]})") == "x.json:1: /rules/0: expected an object, got a number");
-    CHECK_THAT(refusal_of_file("{\"rules\": ["), Catch::StartsWith("x.json:1:11: malformed JSON"));
+    CHECK(refused_config(R"({"rules": [1]})") == "x.json:1: /rules/0: expected an object, got a number");
+    CHECK_THAT(refused_config("{\"rules\": ["), Catch::StartsWith("x.json:1:11: malformed JSON"));
 }
 
 TEST_CASE("a device rule that makes no sense is refused") {
@@ -258,6 +258,6 @@ TEST_CASE("a device rule that makes no sense is refused") {
     };
     for (const Row& row : rows) {
         INFO(row.rule);
-        CHECK_THAT(refusal(row.rule), Catch::Contains(row.message));
+        CHECK_THAT(refused_rule(row.rule), Catch::Contains(row.message));
     }
 }

@@ -6,7 +6,7 @@ using namespace diopi;
 
 namespace {
 
-std::string refusal(std::string_view text) {
+std::string refused_text(std::string_view text) {
     const Result<JsonNode> root = parse_json(text, "f.json");
     REQUIRE_FALSE(root.ok());
     return root.error().message;
@@ -43,12 +43,12 @@ TEST_CASE("a pointer leads from the root to a value") {
 }
 
 TEST_CASE("malformed text is refused with line and column") {
-    CHECK(refusal("{\n  \"a\": [1, 2\n}") ==
+    CHECK(refused_text("{\n  \"a\": [1, 2\n}") ==
           "f.json:3:1: malformed JSON: while parsing array - unexpected '}'; expected ']'");
-    CHECK(refusal("").substr(0, 27) == "f.json:1:1: malformed JSON:");
-    CHECK(refusal("{\"a\": 1,\n\"a\": 2}") == "f.json:2:3: the key 'a' occurs twice in one object");
+    CHECK(refused_text("").substr(0, 27) == "f.json:1:1: malformed JSON:");
+    CHECK(refused_text("{\"a\": 1,\n\"a\": 2}") == "f.json:2:3: the key 'a' occurs twice in one object");
     CHECK_THAT(
-        refusal("[99999999999999999999]"),
+        refused_text("[99999999999999999999]"),
         Catch::StartsWith("f.json:1:") && Catch::EndsWith("99999999999999999999 does not fit in 64 bits with a sign"));
-    CHECK(refusal(std::string(100, '[')) == "f.json:1:65: nested deeper than 64 levels");
+    CHECK(refused_text(std::string(100, '[')) == "f.json:1:65: nested deeper than 64 levels");
 }

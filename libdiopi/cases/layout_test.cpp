@@ -10,7 +10,7 @@ using namespace diopi;
 
 namespace {
 
-constexpr Arg argument(bool channels_last, int8_t spatial_dims) {
+constexpr Arg layout_arg(bool channels_last, int8_t spatial_dims) {
     Arg arg;
     arg.name = "input";
     arg.channels_last = channels_last;
@@ -18,7 +18,7 @@ constexpr Arg argument(bool channels_last, int8_t spatial_dims) {
     return arg;
 }
 
-constexpr Arg kPlain = argument(false, -1), kImages = argument(true, 2), kSecond = argument(true, -1);
+constexpr Arg kPlain = layout_arg(false, -1), kImages = layout_arg(true, 2), kSecond = layout_arg(true, -1);
 
 TensorSpec spec(Shape shape, Shape strides = {}) { return {std::move(shape), Dtype::float32, std::move(strides)}; }
 
@@ -113,9 +113,9 @@ TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[
     c.suite = "ops";
     c.group = "g";
     c.op = "add";
-    for (const char* argument : {"input", "other"}) {
+    for (const char* layout_arg : {"input", "other"}) {
         CaseTensor tensor;
-        tensor.name = argument;
+        tensor.name = layout_arg;
         tensor.specs = {spec({2, 3})};
         c.tensors.push_back(tensor);
     }

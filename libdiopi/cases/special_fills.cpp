@@ -116,7 +116,7 @@ void take(const Target& target, Parts parts, const Tensor& values, int64_t first
 }
 
 template <class T>
-T element(const T* from, int64_t i, int64_t first, int64_t available) {
+T number_at(const T* from, int64_t i, int64_t first, int64_t available) {
     return from[(first + i) % available];
 }
 
@@ -154,13 +154,13 @@ void fill_special(const Target& target, uint64_t key, Extremes extremes) {
 
 void fill_captured(const Target& target, const Tensor& values, int64_t first) {
     if (values.dtype == Dtype::int64) {
-        return take<int64_t, int64_t>(target, Parts::kReal, values, first, element<int64_t>);
+        return take<int64_t, int64_t>(target, Parts::kReal, values, first, number_at<int64_t>);
     }
     if (values.dtype == Dtype::boolean) {
-        return take<int32_t, bool>(target, Parts::kReal, values, first, element<bool>);
+        return take<int32_t, bool>(target, Parts::kReal, values, first, number_at<bool>);
     }
     if (values.dtype == Dtype::float64) {
-        return take<double, double>(target, Parts::kReal, values, first, element<double>);
+        return take<double, double>(target, Parts::kReal, values, first, number_at<double>);
     }
     if (is_complex(target.spec.dtype)) return take<double, double>(target, Parts::kBoth, values, first, component);
     take<double, double>(target, Parts::kReal, values, first, real_part);

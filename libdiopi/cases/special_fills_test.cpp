@@ -14,10 +14,10 @@ using namespace diopi;
 
 namespace {
 
-constexpr uint64_t kKey = 0x5eed;
+constexpr uint64_t kFillKey = 0x5eed;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-CaseTensor argument(Fill fn, Shape shape, Dtype dtype = Dtype::float32) {
+CaseTensor filled_argument(Fill fn, Shape shape, Dtype dtype = Dtype::float32) {
     CaseTensor tensor;
     tensor.name = "input";
     tensor.fill.fn = fn;
@@ -44,7 +44,7 @@ std::vector<double> values_of(const Tensor& tensor) {
 }
 
 std::vector<double> drawn(const CaseTensor& tensor) {
-    auto list = draw(tensor, kKey);
+    auto list = draw(tensor, kFillKey);
     INFO((list.ok() ? "" : list.error().message));
     REQUIRE(list.ok());
     std::vector<double> all;
@@ -63,7 +63,7 @@ TensorPtr doubles(const std::vector<double>& values) {
 }
 
 CaseTensor captured(TensorPtr values, Shape shape, Dtype dtype) {
-    CaseTensor tensor = argument(Fill::kCaptured, std::move(shape), dtype);
+    CaseTensor tensor = filled_argument(Fill::kCaptured, std::move(shape), dtype);
     tensor.captured = std::move(values);
     return tensor;
 }
@@ -80,7 +80,7 @@ TEST_CASE("exact numbers are small, whole, of both signs and rarely zero", "[dra
                                             {Dtype::float16, 2},   {Dtype::complex32, 2}, {Dtype::bfloat16, 1}};
     for (const auto& [dtype, range] : ranges) {
         CAPTURE(name(dtype));
-        const std::vector<double> values = drawn(argument(Fill::kExact, {100, 120}, dtype));
+        const std::vector<double> values = drawn(filled_argument(Fill::kExact, {100, 120}, dtype));
         CHECK(count(values, [r = range](double x) { return x != std::floor(x) || std::fabs(x) > r; }) == 0);
         const auto n = static_cast<int64_t>(values.size());
         CHECK(count(values, [](double x) { return x == 0; }) > n / 50);
@@ -89,12 +89,13 @@ TEST_CASE("exact numbers are small, whole, of both signs and rarely zero", "[dra
         CHECK(count(values, [](double x) { return x > 0; }) > n * 2 / 5);
         CHECK(count(values, [r = range](double x) { return x == r; }) > n / 20);
     }
-    CHECK(count(drawn(argument(Fill::kExact, {4000}, Dtype::uint8)), [](double x) { return x < 0 || x > 4; }) == 0);
+    CHECK(count(drawn(filled_argument(Fill::kExact, {4000}, Dtype::uint8)), [](double x) { return x < 0 || x > 4; }) ==
+          0);
 }
 
 TEST_CASE("exact numbers are never zero at the last index and where tiles begin and end", "[draw]") {
     const Shape shape = {6, 30, 53};
-    const std::vector<double> values = drawn(argument(Fill::kExact, shape));
+    const std::vector<double> values = drawn(filled_argument(Fill::kExact, shape));
     int64_t zeros = 0, wrong = 0;
     for (int64_t i = 0; i < numel(shape); ++i) {
         const int64_t x = i % 53, y = i / 53 % 30, z = i / 53 / 30;
@@ -107,9 +108,9 @@ TEST_CASE("exact numbers are never zero at the last index and where tiles begin 
 
 TEST_CASE("sums of exact products are the same in float in any order", "[draw]") {
     const int64_t n = int64_t{1} << 20;
-    CaseTensor list = argument(Fill::kExact, {n});
+    CaseTensor list = filled_argument(Fill::kExact, {n});
     list.specs.push_back(list.specs.front());
-    auto pair = draw(list, kKey);
+    auto pair = draw(list, kFillKey);
     REQUIRE(pair.ok());
     const auto* a = (*pair)[0]->data_as<float>();
     const auto* b = (*pair)[1]->data_as<float>();
@@ -139,7 +140,7 @@ TEST_CASE("special numbers are of every kind, few and spread out", "[draw]") {
     for (const auto& [dtype, least, significand] : formats) {
         for (const Shape& shape : {Shape{32}, Shape{4, 8, 200}}) {
             CAPTURE(name(dtype), shape.size());
-            const std::vector<double> x = drawn(argument(Fill::kSpecial, shape, dtype));
+            const std::vector<double> x = drawn(filled_argument(Fill::kSpecial, shape, dtype));
             const double smallest = std::ldexp(1.0, least), tiny = std::ldexp(smallest, 1 - significand);
             const double largest = std::ldexp(2.0 - std::ldexp(1.0, 1 - significand), 1 - least);
             CHECK(count(x, [](double v) { return std::isnan(v); }) >= 1);
@@ -153,7 +154,7 @@ TEST_CASE("special numbers are of every kind, few and spread out", "[draw]") {
             CHECK(count(x, plain) >= static_cast<int64_t>(x.size()) - 34);
         }
     }
-    const std::vector<double> spread = drawn(argument(Fill::kSpecial, {3200}));
+    const std::vector<double> spread = drawn(filled_argument(Fill::kSpecial, {3200}));
     for (size_t stretch = 0; stretch < 32; ++stretch) {
         const auto part = std::vector(spread.begin() + static_cast<int64_t>(stretch) * 100,
                                       spread.begin() + static_cast<int64_t>(stretch + 1) * 100);
@@ -165,11 +166,11 @@ TEST_CASE("special numbers for sums leave out what overflows", "[draw]") {
     for (const auto& [dtype, most] : std::map<Dtype, double>{
              {Dtype::float16, 8}, {Dtype::bfloat16, 0x1p31}, {Dtype::float32, 0x1p31}, {Dtype::float64, 0x1p255}}) {
         CAPTURE(name(dtype));
-        const std::vector<double> x = drawn(argument(Fill::kSpecialSums, {5000}, dtype));
+        const std::vector<double> x = drawn(filled_argument(Fill::kSpecialSums, {5000}, dtype));
         CHECK(count(x, [m = most](double v) { return std::isfinite(v) && std::fabs(v) > m; }) == 0);
         CHECK(count(x, [](double v) { return std::isinf(v); }) >= 2);
         CHECK(count(x, [](double v) { return std::isnan(v); }) >= 1);
-        const std::vector<double> factors = drawn(argument(Fill::kSpecialFactors, {5000}, dtype));
+        const std::vector<double> factors = drawn(filled_argument(Fill::kSpecialFactors, {5000}, dtype));
         CHECK(count(factors, [](double v) { return !(std::fabs(v) < 6); }) == 0);
         CHECK(count(factors, [](double v) { return v == 0; }) >= 2);
     }
@@ -178,19 +179,19 @@ TEST_CASE("special numbers for sums leave out what overflows", "[draw]") {
 TEST_CASE("special integers are the extremes and the smallest", "[draw]") {
     for (const Dtype dtype : {Dtype::int8, Dtype::uint8, Dtype::int16, Dtype::uint16, Dtype::int32, Dtype::uint32}) {
         CAPTURE(name(dtype));
-        const std::vector<double> x = drawn(argument(Fill::kSpecial, {64}, dtype));
+        const std::vector<double> x = drawn(filled_argument(Fill::kSpecial, {64}, dtype));
         const bool is_signed = dtype == Dtype::int8 || dtype == Dtype::int16 || dtype == Dtype::int32;
         const double top = std::ldexp(1.0, significand_bits(dtype)) - 1;
         CHECK(std::ranges::count(x, top) >= 1);
         CHECK(std::ranges::count(x, is_signed ? -top - 1 : 0) >= 1);
         CHECK(std::ranges::count(x, 1.0) >= 1);
     }
-    auto drawn64 = draw(argument(Fill::kSpecial, {64}, Dtype::int64), kKey);
+    auto drawn64 = draw(filled_argument(Fill::kSpecial, {64}, Dtype::int64), kFillKey);
     REQUIRE(drawn64.ok());
     const auto* x = drawn64->front()->data_as<int64_t>();
     CHECK(std::count(x, x + 64, std::numeric_limits<int64_t>::min()) >= 1);
     CHECK(std::count(x, x + 64, std::numeric_limits<int64_t>::max()) >= 1);
-    auto unsigned64 = draw(argument(Fill::kSpecial, {64}, Dtype::uint64), kKey);
+    auto unsigned64 = draw(filled_argument(Fill::kSpecial, {64}, Dtype::uint64), kFillKey);
     REQUIRE(unsigned64.ok());
     const auto* y = unsigned64->front()->data_as<uint64_t>();
     CHECK(std::count(y, y + 64, std::numeric_limits<uint64_t>::max()) >= 1);
@@ -198,13 +199,13 @@ TEST_CASE("special integers are the extremes and the smallest", "[draw]") {
 
 TEST_CASE("small, 0-dim and empty tensors have as many special numbers as fit", "[draw]") {
     for (const Fill fn : {Fill::kExact, Fill::kSpecial, Fill::kSpecialSums}) {
-        CHECK(drawn(argument(fn, {})).size() == 1);
-        CHECK(drawn(argument(fn, {3, 0})).empty());
-        CHECK(drawn(argument(fn, {5}, Dtype::boolean)).size() == 5);
+        CHECK(drawn(filled_argument(fn, {})).size() == 1);
+        CHECK(drawn(filled_argument(fn, {3, 0})).empty());
+        CHECK(drawn(filled_argument(fn, {5}, Dtype::boolean)).size() == 5);
     }
-    CHECK(std::isfinite(drawn(argument(Fill::kSpecial, {1}))[0]));
-    CHECK(count(drawn(argument(Fill::kSpecial, {2})), [](double v) { return v == 0; }) == 1);
-    CHECK(drawn(argument(Fill::kExact, {1}))[0] != 0);
+    CHECK(std::isfinite(drawn(filled_argument(Fill::kSpecial, {1}))[0]));
+    CHECK(count(drawn(filled_argument(Fill::kSpecial, {2})), [](double v) { return v == 0; }) == 1);
+    CHECK(drawn(filled_argument(Fill::kExact, {1}))[0] != 0);
 }
 
 TEST_CASE("captured values come in order, again from the start, and go on in a list", "[draw]") {
@@ -223,7 +224,7 @@ TEST_CASE("captured integers, truths and complex numbers are converted", "[draw]
     REQUIRE(whole.ok());
     (*whole)->data_as<int64_t>()[0] = (int64_t{1} << 60) + 1;
     (*whole)->data_as<int64_t>()[1] = -3;
-    auto kept = draw(captured(*whole, {2}, Dtype::int64), kKey);
+    auto kept = draw(captured(*whole, {2}, Dtype::int64), kFillKey);
     REQUIRE(kept.ok());
     CHECK(kept->front()->data_as<int64_t>()[0] == (int64_t{1} << 60) + 1);
     CHECK(drawn(captured(*whole, {2}, Dtype::float32))[1] == -3);
@@ -242,7 +243,7 @@ TEST_CASE("captured integers, truths and complex numbers are converted", "[draw]
 }
 
 TEST_CASE("captured values that are not there are refused", "[draw]") {
-    auto none = draw(argument(Fill::kCaptured, {2}), kKey);
+    auto none = draw(filled_argument(Fill::kCaptured, {2}), kFillKey);
     REQUIRE(!none.ok());
     CHECK(none.error().message == "argument 'input': there are no captured values to take");
 }

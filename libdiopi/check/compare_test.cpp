@@ -16,9 +16,6 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 Bound bound_of(Accuracy accuracy, double max_ulp = 0.5) {
     Bound bound;
     bound.accuracy = accuracy;
@@ -39,7 +36,6 @@ Comparison check(const Tensor& actual, const Tensor& oracle, const Bound& bound,
 }
 
 constexpr Accuracy kElementwise[] = {Accuracy::A, Accuracy::B, Accuracy::C, Accuracy::D, Accuracy::E};
-constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
 struct Dot {
     double exact = 0, magnitude = 0, in_float32 = 0, in_float16 = 0;

@@ -14,8 +14,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
-
 template <class Draw>
 Tensor draw(Dtype dtype, int64_t n, Draw&& next, unsigned seed = 11) {
     std::mt19937_64 bits(seed);

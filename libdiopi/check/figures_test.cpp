@@ -9,12 +9,7 @@
 using namespace diopi;
 using namespace diopi::testing;
 
-namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("figures count NaN and infinity, and describe the rest", "[check][figures]") {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {

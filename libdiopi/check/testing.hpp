@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <functional>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "core/half.hpp"
 
 namespace diopi::testing {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr Dtype kFloats[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
 /// Stores `x` rounded to nearest as element `i` of a floating tensor.
 inline void store(const Tensor& tensor, int64_t i, double x) {

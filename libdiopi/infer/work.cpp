@@ -83,7 +83,7 @@ double spread_sums(const Call& call) {
 }
 
 /// Each output element looks at one window.
-double windows(const Call& call) {
+double window_elements(const Call& call) {
     const IntList* kernel = call.ints("kernel_size");
     if (kernel == nullptr || kernel->empty()) return count(call, "out");
     double area = 1;
@@ -118,8 +118,8 @@ constexpr WorkRow kOperators[] = {
     {"layer_norm", per_element<7>, per_element<10>},
     {"group_norm", per_element<7>, per_element<10>},
     {"instance_norm", per_element<7>, per_element<10>},
-    {"max_pool2d", windows, per_element<1>},
-    {"avg_pool2d", windows, per_element<1>},
+    {"max_pool2d", window_elements, per_element<1>},
+    {"avg_pool2d", window_elements, per_element<1>},
     {"adaptive_avg_pool2d", per_element<1>, per_element<1>},
     {"adaptive_max_pool2d", per_element<1>, per_element<1>},
     {"cross_entropy", per_element<5>, per_element<4>},

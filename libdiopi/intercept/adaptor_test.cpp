@@ -8,12 +8,14 @@
 
 #include "intercept/call_copy.hpp"
 #include "intercept/sim_backend.hpp"
+#include "intercept/testing.hpp"
 
 namespace diopi {
 
 namespace {
 
 using Catch::Matchers::Contains;
+using testing::add_of;
 
 /// A host tensor with the values 1, 2, 3, ... in row-major order.
 TensorPtr counted(Dtype dtype, const Shape& shape, const Shape& strides = {}, double first = 1) {
@@ -107,15 +109,6 @@ Run run(Call& call, AdaptorRules rules, const Backend& backend = **find_backend(
     result.adapted = adaptor.last();
     result.counted = tally->functions();
     return result;
-}
-
-Call add_of(TensorPtr out, TensorPtr input, TensorPtr other) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = std::move(out);
-    call["input"] = std::move(input);
-    call["other"] = std::move(other);
-    call["alpha"] = Scalar::of(1.0);
-    return call;
 }
 
 diopiError_t failing_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t,

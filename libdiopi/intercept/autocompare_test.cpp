@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "backend/testing.hpp"
 #include "intercept/testing.hpp"
 #include "runtime/async_device.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 using namespace testing;
 using Catch::Matchers::Contains;
 
-const Backend& cpu() { return **find_backend("cpu"); }
-
 diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t other, const diopiScalar_t*) {
     for (int64_t i = 0; i < out->numel(); ++i) {
@@ -23,11 +22,11 @@ diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopi
     return diopiSuccess;
 }
 
-diopiError_t failing_add(diopiContextHandle_t) { return diopiErrorOccurred; }
+diopiError_t broken_add(diopiContextHandle_t) { return diopiErrorOccurred; }
 
 /// A backend on memory of its own with one function.
-struct Chip {
-    Chip(const char* function, AnyFunction is) {
+struct AutocompareChip {
+    AutocompareChip(const char* function, AnyFunction is) {
         table.assign(rows().size(), nullptr);
         table[find_row(function)->index()] = is;
         backend.emplace("chip", device, table);
@@ -42,18 +41,18 @@ struct Chip {
     std::unique_ptr<Side> side;
 };
 
-struct Seen {
+struct Verdicts {
     std::vector<ComparedTensor> tensors;
     std::string skipped;
     Outcome outcome;
 };
 
-Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact = false,
-              std::optional<Dtype> against_dtype = std::nullopt) {
+Verdicts compared(AutocompareChip& chip, Call& call, const Backend& against = cpu(), bool exact = false,
+                  std::optional<Dtype> against_dtype = std::nullopt) {
     auto other = Side::create(against, against_dtype), reference = Side::create(reference_backend());
     REQUIRE((other.ok() && reference.ok()));
     const ToleranceTable tolerances;
-    Seen seen;
+    Verdicts seen;
     Autocompare autocompare(**other, tolerances, [&](const ComparedCall& call_compared) {
         seen.tensors = call_compared.tensors;
         seen.skipped = call_compared.skipped;
@@ -66,7 +65,7 @@ Seen compared(Chip& chip, Call& call, const Backend& against = cpu(), bool exact
 }
 
 /// Values of one dim in a dtype, as an output of add.
-TensorPtr values_of(const std::vector<float>& values, Dtype dtype) {
+TensorPtr tensor_with(const std::vector<float>& values, Dtype dtype) {
     auto made = cast(*floats_on(cpu_device(), values), dtype);
     REQUIRE(made.ok());
     return *made;
@@ -75,25 +74,16 @@ TensorPtr values_of(const std::vector<float>& values, Dtype dtype) {
 ComparedTensor compared_in(const std::vector<float>& actual, Dtype actual_dtype, const std::vector<float>& expected,
                            Dtype expected_dtype, const ToleranceTable& tolerances = {}) {
     const Call call(*find_row("diopiAdd"));
-    return compare_tensors(call, *values_of(actual, actual_dtype), *values_of(expected, expected_dtype), "out",
+    return compare_tensors(call, *tensor_with(actual, actual_dtype), *tensor_with(expected, expected_dtype), "out",
                            tolerances);
-}
-
-Call add_on(Device& device) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = floats_on(device, {0, 0, 0});
-    call["input"] = floats_on(device, {1, 2, 3});
-    call["other"] = floats_on(device, {10, 20, 30});
-    call["alpha"] = Scalar::of(1.0);
-    return call;
 }
 
 }  // namespace
 
 TEST_CASE("equal answers are allclose, inputs included", "[intercept][autocompare]") {
-    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
-    Call call = add_on(chip.device);
-    const Seen seen = compared(chip, call);
+    AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
+    const Verdicts seen = compared(chip, call);
     REQUIRE(seen.outcome.ok());
     REQUIRE(seen.tensors.size() == 3);
     for (const ComparedTensor& tensor : seen.tensors) CHECK(tensor.allclose);
@@ -105,9 +95,9 @@ TEST_CASE("equal answers are allclose, inputs included", "[intercept][autocompar
 }
 
 TEST_CASE("a wrong element and a written input are differences", "[intercept][autocompare]") {
-    Chip chip("diopiAdd", reinterpret_cast<AnyFunction>(&half_wrong_add));
-    Call call = add_on(chip.device);
-    const Seen seen = compared(chip, call);
+    AutocompareChip chip("diopiAdd", reinterpret_cast<AnyFunction>(&half_wrong_add));
+    Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
+    const Verdicts seen = compared(chip, call);
     REQUIRE(seen.tensors.size() == 3);
     CHECK_FALSE(seen.tensors[0].allclose);
     CHECK(seen.tensors[0].deviation.max_abs == Approx(0.5));
@@ -116,9 +106,9 @@ TEST_CASE("a wrong element and a written input are differences", "[intercept][au
 }
 
 TEST_CASE("the reference answers as the other side, and as the oracle", "[intercept][autocompare]") {
-    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
-    Call call = add_on(chip.device);
-    const Seen seen = compared(chip, call, reference_backend(), true);
+    AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
+    const Verdicts seen = compared(chip, call, reference_backend(), true);
     REQUIRE(seen.tensors.size() == 3);
     CHECK(seen.tensors[0].allclose);
     CHECK(seen.tensors[0].expected->dtype == Dtype::float32);
@@ -128,29 +118,29 @@ TEST_CASE("the reference answers as the other side, and as the oracle", "[interc
 }
 
 TEST_CASE("what the other side lacks, or fails at, is said and changes nothing", "[intercept][autocompare]") {
-    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
-    Call call = add_on(chip.device);
+    AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
     const std::vector<AnyFunction> nothing(rows().size(), nullptr);
-    const Seen lacking = compared(chip, call, Backend("empty", cpu_device(), nothing));
+    const Verdicts lacking = compared(chip, call, Backend("empty", cpu_device(), nothing));
     CHECK(lacking.outcome.ok());
     CHECK_THAT(lacking.skipped, Contains("empty does not implement it"));
 
-    std::vector<AnyFunction> failing(rows().size(), reinterpret_cast<AnyFunction>(&failing_add));
-    const Seen failed = compared(chip, call, Backend("broken", cpu_device(), failing));
+    std::vector<AnyFunction> failing(rows().size(), reinterpret_cast<AnyFunction>(&broken_add));
+    const Verdicts failed = compared(chip, call, Backend("broken", cpu_device(), failing));
     CHECK(failed.outcome.ok());
     CHECK_THAT(failed.skipped, Contains("broken: diopiErrorOccurred"));
     CHECK(floats_of(chip.side->context(), *call.tensor("out")) == std::vector<float>{11, 22, 33});
 }
 
 TEST_CASE("random numbers are not compared", "[intercept][autocompare]") {
-    Chip chip("diopiNormalInp", cpu().function(*find_row("diopiNormalInp")));
+    AutocompareChip chip("diopiNormalInp", cpu().function(*find_row("diopiNormalInp")));
     Generator generator{1, 0};
     Call call(*find_row("diopiNormalInp"));
     call["inout"] = floats_on(chip.device, std::vector<float>(8, 0));
     call["mean"] = 0.0;
     call["std"] = 1.0;
     call["generator"] = diopiGeneratorHandle_t{&generator};
-    const Seen seen = compared(chip, call);
+    const Verdicts seen = compared(chip, call);
     CHECK(seen.outcome.ok());
     CHECK_THAT(seen.skipped, Contains("random"));
 }
@@ -216,10 +206,10 @@ TEST_CASE("a floating dtype against an integer one or bool is a mismatch with bo
 }
 
 TEST_CASE("the other side can be asked in another floating dtype", "[intercept][autocompare]") {
-    Chip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
-    Call call = add_on(chip.device);
+    AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
+    Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
     for (const Backend* against : {&cpu(), &reference_backend()}) {
-        const Seen seen = compared(chip, call, *against, true, Dtype::bfloat16);
+        const Verdicts seen = compared(chip, call, *against, true, Dtype::bfloat16);
         REQUIRE(seen.tensors.size() == 3);
         CHECK(seen.tensors[0].cast == "float32 and bfloat16 as float32");
         CHECK(seen.tensors[0].actual->dtype == Dtype::float32);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "backend/testing.hpp"
 #include "intercept/testing.hpp"
 #include "runtime/async_device.hpp"
 
@@ -11,8 +12,6 @@ namespace diopi {
 namespace {
 
 using namespace testing;
-
-const Backend& cpu() { return **find_backend("cpu"); }
 
 diopiError_t decline(diopiContextHandle_t) { return diopiDtypeNotSupported; }
 
@@ -51,15 +50,6 @@ class Scene {
     std::vector<FallbackReason> reasons;
     Transfers in, out;
 };
-
-Call add_on(Device& device) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = floats_on(device, {0, 0});
-    call["input"] = floats_on(device, {1, 2});
-    call["other"] = floats_on(device, {10, 20});
-    call["alpha"] = Scalar::of(1.0);
-    return call;
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "backend/testing.hpp"
 #include "intercept/testing.hpp"
 #include "store/capture_json.hpp"
 #include "store/test_folder.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using namespace testing;
 using Catch::Matchers::Contains;
-
-const Backend& cpu() { return **find_backend("cpu"); }
 
 /// Calls through a chain with a recorder.
 struct Recording {
@@ -31,15 +30,6 @@ struct Recording {
     Chain chain{cpu()};
     Context context{cpu_device()};
 };
-
-Call add_of(const TensorPtr& out, const TensorPtr& input, const TensorPtr& other) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = out;
-    call["input"] = input;
-    call["other"] = other;
-    call["alpha"] = Scalar::of(1.0);
-    return call;
-}
 
 Call add_inp(const TensorPtr& input, const TensorPtr& other) {
     Call call(*find_row("diopiAddInp"));
@@ -82,7 +72,7 @@ size_t storage_at(const Capture& capture, size_t call, const char* arg) {
 }
 
 template <class T>
-TensorPtr tensor_of(Dtype dtype, const std::vector<T>& values) {
+TensorPtr recorded_tensor(Dtype dtype, const std::vector<T>& values) {
     auto tensor = make_tensor(cpu_device(), {{static_cast<int64_t>(values.size())}, dtype});
     REQUIRE(tensor.ok());
     std::copy(values.begin(), values.end(), (*tensor)->data_as<T>());
@@ -201,8 +191,8 @@ TEST_CASE("a call with a sparse tensor is recorded without a function", "[interc
     Recording recording;
     const auto csr = std::make_shared<Tensor>();
     csr->shape = {2, 2};
-    csr->crow_indices = tensor_of<int64_t>(Dtype::int64, {0, 1, 2});
-    csr->col_indices = tensor_of<int64_t>(Dtype::int64, {0, 1});
+    csr->crow_indices = recorded_tensor<int64_t>(Dtype::int64, {0, 1, 2});
+    csr->col_indices = recorded_tensor<int64_t>(Dtype::int64, {0, 1});
     csr->values = floats({1, 2});
     const auto matrix = [](const TensorPtr& tensor) {
         tensor->shape = {2, 2};
@@ -235,16 +225,18 @@ TEST_CASE("recipes say what the values are like", "[intercept][recorder]") {
     CHECK(recipe_like(*floats({-1, 1})) == Recipe{Kind::kNormal, Dtype::float32, 0, 1});
     CHECK(recipe_like(*floats({nan, 1, inf, 3})) == Recipe{Kind::kUniform, Dtype::float32, 1, 3});
     CHECK(recipe_like(*floats({inf, inf})) == Recipe{Kind::kConstant, Dtype::float32, inf, 0});
-    CHECK(recipe_like(*tensor_of<int64_t>(Dtype::int64, {4, -2})) == Recipe{Kind::kIntegers, Dtype::int64, -2, 5});
-    CHECK(recipe_like(*tensor_of<uint8_t>(Dtype::uint8, {0, 255})) == Recipe{Kind::kIntegers, Dtype::uint8, 0, 256});
-    CHECK(recipe_like(*tensor_of<bool>(Dtype::boolean, {true, false})) ==
+    CHECK(recipe_like(*recorded_tensor<int64_t>(Dtype::int64, {4, -2})) ==
+          Recipe{Kind::kIntegers, Dtype::int64, -2, 5});
+    CHECK(recipe_like(*recorded_tensor<uint8_t>(Dtype::uint8, {0, 255})) ==
+          Recipe{Kind::kIntegers, Dtype::uint8, 0, 256});
+    CHECK(recipe_like(*recorded_tensor<bool>(Dtype::boolean, {true, false})) ==
           Recipe{Kind::kIntegers, Dtype::boolean, 0, 2});
     const int64_t most = std::numeric_limits<int64_t>::max();
-    CHECK(recipe_like(*tensor_of<int64_t>(Dtype::int64, {most, most})).first == 0x1p53);
-    CHECK(recipe_like(*tensor_of<int64_t>(Dtype::int64, {-most, most})) ==
+    CHECK(recipe_like(*recorded_tensor<int64_t>(Dtype::int64, {most, most})).first == 0x1p53);
+    CHECK(recipe_like(*recorded_tensor<int64_t>(Dtype::int64, {-most, most})) ==
           Recipe{Kind::kIntegers, Dtype::int64, -0x1p53, -0x1p53 + 0x1p32});
     const double huge = std::numeric_limits<double>::max();
-    CHECK(recipe_like(*tensor_of<double>(Dtype::float64, {-huge, -huge, 1})) ==
+    CHECK(recipe_like(*recorded_tensor<double>(Dtype::float64, {-huge, -huge, 1})) ==
           Recipe{Kind::kNormal, Dtype::float64, 0, 1});
 }
 

@@ -11,9 +11,9 @@ namespace {
 
 using namespace testing;
 
-NameList list_of(std::string_view text) { return std::move(*NameList::parse(text)); }
+NameList names_of(std::string_view text) { return std::move(*NameList::parse(text)); }
 
-Outcome add_on(SimBackend& sim) {
+Outcome added_on(SimBackend& sim) {
     auto side = Side::create(sim.backend());
     REQUIRE(side.ok());
     Call call(*find_row("diopiAdd"));
@@ -35,22 +35,22 @@ TEST_CASE("a simulated device runs the kernels of the cpu and counts their time"
     options.model.launch_s = 1;
     options.model.copy_latency_s = 0;
     SimBackend sim(std::move(options));
-    CHECK(add_on(sim).ok());
+    CHECK(added_on(sim).ok());
     CHECK(sim.device().now() > 1);
     CHECK(sim.device().now() < 1.5);
 }
 
 TEST_CASE("a simulated device has no function that it does not list, or excludes", "[intercept][sim]") {
     SimOptions options;
-    options.operators = list_of("mul,conv2d,nonsense");
+    options.operators = names_of("mul,conv2d,nonsense");
     SimBackend without(std::move(options));
-    CHECK(add_on(without).error == diopiNoImplement);
+    CHECK(added_on(without).error == diopiNoImplement);
     CHECK(without.unknown_names() == std::vector<std::string>{"nonsense"});
 
     SimOptions others;
-    others.except = list_of("add");
+    others.except = names_of("add");
     SimBackend excluding(std::move(others));
-    CHECK(add_on(excluding).error == diopiNoImplement);
+    CHECK(added_on(excluding).error == diopiNoImplement);
     CHECK(excluding.backend().implements(*find_row("diopiMul")));
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a simulated device declines a dtype that it lacks", "[intercept][sim]
     SimOptions options;
     options.dtypes = {Dtype::float16};
     SimBackend sim(std::move(options));
-    const Outcome outcome = add_on(sim);
+    const Outcome outcome = added_on(sim);
     CHECK(outcome.error == diopiDtypeNotSupported);
     CHECK_THAT(outcome.message, Catch::Matchers::Contains("float32"));
 }
@@ -67,7 +67,7 @@ TEST_CASE("a simulated device declines a tensor that is not contiguous", "[inter
     SimOptions options;
     options.contiguous = true;
     SimBackend sim(std::move(options));
-    CHECK(add_on(sim).ok());
+    CHECK(added_on(sim).ok());
     auto side = Side::create(sim.backend());
     REQUIRE(side.ok());
     Call call(*find_row("diopiNeg"));
@@ -97,7 +97,7 @@ TEST_CASE("a simulated device that converts takes every tensor to cast and to co
         Chain chain(sim.backend());
         chain.add(sim);
         CHECK(chain.run(call, (*side)->context()).ok() == converts);
-        CHECK(add_on(sim).error == diopiDtypeNotSupported);
+        CHECK(added_on(sim).error == diopiDtypeNotSupported);
     }
 }
 

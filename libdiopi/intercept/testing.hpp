@@ -35,6 +35,22 @@ inline std::vector<float> floats_of(Context& context, const Tensor& tensor) {
     return values == nullptr ? std::vector<float>() : std::vector<float>(values, values + (*host)->numel());
 }
 
+inline Call add_of(TensorPtr out, TensorPtr input, TensorPtr other) {
+    Call call(*find_row("diopiAdd"));
+    call["out"] = std::move(out);
+    call["input"] = std::move(input);
+    call["other"] = std::move(other);
+    call["alpha"] = Scalar::of(1.0);
+    return call;
+}
+
+/// An addition in the device's memory.
+inline Call add_on(Device& device, const std::vector<float>& input = {1, 2},
+                   const std::vector<float>& other = {10, 20}) {
+    return add_of(floats_on(device, std::vector<float>(input.size())), floats_on(device, input),
+                  floats_on(device, other));
+}
+
 /// Adds a float32 storage of `numel` elements with one tensor over it, of the same id but for its first letter.
 inline size_t add_floats(Capture& capture, const std::string& id, int64_t numel, std::optional<Recipe> fill = {}) {
     capture.storages.push_back({"s" + id, numel * 4, fill});

@@ -1,6 +1,7 @@
 // Dump and tolerances.
 #include <catch2/catch.hpp>
 
+#include "backend/testing.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/testing.hpp"
 #include "intercept/tolerances.hpp"
@@ -11,17 +12,6 @@ namespace {
 
 using namespace testing;
 using Catch::Matchers::Contains;
-
-const Backend& cpu() { return **find_backend("cpu"); }
-
-Call add_on(Device& device, float first = 1) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = floats_on(device, {0, 0});
-    call["input"] = floats_on(device, {first, 2});
-    call["other"] = floats_on(device, {10, 20});
-    call["alpha"] = Scalar::of(1.0);
-    return call;
-}
 
 std::vector<std::string> dumped(DumpLevel level) {
     std::vector<std::string> lines;

@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-CaseResult result_of(const std::string& id, const std::string& op, Verdict verdict, const std::string& reason = "") {
+CaseResult reported(const std::string& id, const std::string& op, Verdict verdict, const std::string& reason = "") {
     CaseResult result;
     result.case_id = id;
     result.op = op;
@@ -18,7 +18,7 @@ CaseResult result_of(const std::string& id, const std::string& op, Verdict verdi
 }
 
 CaseResult failing_backward() {
-    CaseResult result = result_of("ops/norm.batch_norm.0", "batch_norm", Verdict::kFailed);
+    CaseResult result = reported("ops/norm.batch_norm.0", "batch_norm", Verdict::kFailed);
     Deviation fine;
     fine.output = "grad_weight";
     fine.budget_used = 0.9;
@@ -55,8 +55,8 @@ TEST_CASE("the error report stands when nothing failed", "[report]") {
 
 TEST_CASE("a crash counts as a failure, skips and missing operators are counted by reason", "[report]") {
     const std::string report = error_report(
-        {result_of("a", "relu", Verdict::kCrashed, "SIGSEGV"), result_of("b", "add", Verdict::kSkipped, "bool"),
-         result_of("c", "add", Verdict::kSkipped, "bool"), result_of("d", "nms", Verdict::kNotImplemented)});
+        {reported("a", "relu", Verdict::kCrashed, "SIGSEGV"), reported("b", "add", Verdict::kSkipped, "bool"),
+         reported("c", "add", Verdict::kSkipped, "bool"), reported("d", "nms", Verdict::kNotImplemented)});
     CHECK(report ==
           "DIOPI-Test Error Report\n"
           "---------------------------------\n"

@@ -37,7 +37,7 @@ std::vector<std::string> row_of(const std::string& title, const Counts& counts) 
     return cells;
 }
 
-Style style_of(const Counts& counts) {
+Style style_of_counts(const Counts& counts) {
     if (counts.failures() > 0) return Style::kRed;
     return counts.passed == 0 ? Style::kYellow : Style::kPlain;
 }
@@ -107,7 +107,7 @@ Table summary_table(const std::vector<CaseResult>& results) {
     const auto by_operator = count_by_operator(results);
     std::vector<std::pair<std::string, Counts>> rows(by_operator.begin(), by_operator.end());
     std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second.failures() > 0; });
-    for (const auto& [op, counts] : rows) table.add_row(row_of(op, counts), style_of(counts));
+    for (const auto& [op, counts] : rows) table.add_row(row_of(op, counts), style_of_counts(counts));
     table.add_row(row_of("all", count(results)), Style::kBold);
     return table;
 }

@@ -7,7 +7,7 @@ namespace diopi {
 
 namespace {
 
-CaseResult result_of(const std::string& op, Verdict verdict) {
+CaseResult summed(const std::string& op, Verdict verdict) {
     CaseResult result;
     result.case_id = "ops/group." + op + ".0";
     result.op = op;
@@ -18,10 +18,9 @@ CaseResult result_of(const std::string& op, Verdict verdict) {
 }
 
 std::vector<CaseResult> mixed() {
-    return {result_of("abs", Verdict::kPassed),        result_of("relu", Verdict::kPassed),
-            result_of("relu", Verdict::kFailed),       result_of("relu", Verdict::kTimeout),
-            result_of("abs", Verdict::kSkipped),       result_of("relu", Verdict::kCrashed),
-            result_of("nms", Verdict::kNotImplemented)};
+    return {summed("abs", Verdict::kPassed),        summed("relu", Verdict::kPassed), summed("relu", Verdict::kFailed),
+            summed("relu", Verdict::kTimeout),      summed("abs", Verdict::kSkipped), summed("relu", Verdict::kCrashed),
+            summed("nms", Verdict::kNotImplemented)};
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr int kNarrowestText = 8;
 /// The width of a column that has no room.
 constexpr int kLeftOut = -1;
 
-int total_width(const std::vector<int>& widths) {
+int width_of_all(const std::vector<int>& widths) {
     int total = -kColumnGap;
     for (const int width : widths) {
         if (width != kLeftOut) total += width + kColumnGap;
@@ -53,10 +53,10 @@ std::vector<int> Table::fit(int width) const {
         if (columns_[c].align == Align::kLeft)
             squeezed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
     }
-    for (size_t c = columns_.size(); c-- > 0 && total_width(squeezed) > width;) {
+    for (size_t c = columns_.size(); c-- > 0 && width_of_all(squeezed) > width;) {
         if (columns_[c].expendable) squeezed[c] = widths[c] = kLeftOut;
     }
-    for (int surplus = total_width(widths) - width; surplus > 0; --surplus) {
+    for (int surplus = width_of_all(widths) - width; surplus > 0; --surplus) {
         int* widest = nullptr;
         for (size_t c = 0; c < widths.size(); ++c) {
             const bool yields = columns_[c].align == Align::kLeft && widths[c] > kNarrowestText;

@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-AdaptorRules rules_from(const std::string& text) {
+AdaptorRules config_rules(const std::string& text) {
     auto config = adaptor_config_from(text, "chip.json");
     INFO((config.ok() ? "" : config.error().message));
     REQUIRE(config.ok());
@@ -31,7 +31,7 @@ Dtype dtype_at(const AdaptorRules& rules, std::string_view function, std::string
 }  // namespace
 
 TEST_CASE("a file of the adaptor has a level for all, for operators, and for their arguments", "[run][adaptor]") {
-    const AdaptorRules rules = rules_from(R"({"device": "chip", "common": {"dtype": "(int64,float64)->float32"},
+    const AdaptorRules rules = config_rules(R"({"device": "chip", "common": {"dtype": "(int64,float64)->float32"},
         "ops": {"conv2d": {"dtype": ["int64->int32", "float64->float16"], "layout": "NHWC", "contiguous": true,
                            "args": {"bias": {"dtype": "cast_float_only", "layout": []}}},
                 "diopiAddScalar": {"dtype": "no_cast"}}})");
@@ -42,12 +42,12 @@ TEST_CASE("a file of the adaptor has a level for all, for operators, and for the
     CHECK(dtype_at(rules, "diopiAddScalar", "input", Dtype::float64) == Dtype::float64);
     CHECK(dtype_at(rules, "diopiAdd", "input", Dtype::float64) == Dtype::float32);
     CHECK(rules.check_range);
-    CHECK_FALSE(rules_from(R"({"check_range": false})").check_range);
-    CHECK(rules_from("{}").empty());
+    CHECK_FALSE(config_rules(R"({"check_range": false})").check_range);
+    CHECK(config_rules("{}").empty());
 }
 
 TEST_CASE("a preset is what the file's own rules change", "[run][adaptor]") {
-    const AdaptorRules rules = rules_from(R"({"preset": "float32_int32", "common": {"dtype": "default"}})");
+    const AdaptorRules rules = config_rules(R"({"preset": "float32_int32", "common": {"dtype": "default"}})");
     CHECK(dtype_at(rules, "diopiAdd", "input", Dtype::float16) == Dtype::float16);
     CHECK(dtype_at(rules, "diopiAdd", "input", Dtype::float64) == Dtype::float32);
     Tensor strided;

@@ -63,7 +63,7 @@ diopiError_t hanging_sub(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTe
     for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
-std::string names_in(const BisectReport& report) {
+std::string functions_in(const BisectReport& report) {
     std::string names;
     for (const BlamedFunction& function : report.functions) {
         names += (names.empty() ? "" : " ") + std::string(function.row->function);
@@ -92,7 +92,7 @@ TEST_CASE("the operator and the one call that are wrong are found", "[run][bisec
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(40), faulty.backend());
     CHECK(report.function_search.end == Culprits::End::kFound);
-    CHECK(names_in(report) == "diopiMul");
+    CHECK(functions_in(report) == "diopiMul");
     CHECK(report.calls == std::vector<size_t>{20});
     CHECK_THAT(report.function_search.reason, Catch::Matchers::Contains("1 of 1 results differ, t39 by"));
 }
@@ -101,7 +101,7 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(12), faulty.backend());
-    CHECK(names_in(report) == "diopiMul");
+    CHECK(functions_in(report) == "diopiMul");
     CHECK(report.calls == std::vector<size_t>{0, 4, 8});
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("two operators that are both wrong are found together", "[run][bisect]
     wrong_input = 1;  // of call 0
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}, {"diopiSub", any_function(&wrong_sub)}});
     const BisectReport report = bisected(chain_of(7), faulty.backend());
-    CHECK(names_in(report) == "diopiMul diopiSub");
+    CHECK(functions_in(report) == "diopiMul diopiSub");
     CHECK(report.calls == std::vector<size_t>{0, 2, 6});
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run]
         INFO(fault.reason);
         const FaultyBackend faulty({{"diopiSub", fault.function}});
         const BisectReport report = bisected(chain_of(4), faulty.backend(), 0.5);
-        CHECK(names_in(report) == "diopiSub");
+        CHECK(functions_in(report) == "diopiSub");
         CHECK(report.calls == std::vector<size_t>{2});
         CHECK_THAT(report.function_search.reason, Catch::Matchers::Contains(fault.reason));
     }

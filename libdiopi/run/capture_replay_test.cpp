@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/testing.hpp"
 #include "intercept/testing.hpp"
 #include "run/faulty_testing.hpp"
 #include "run/recipe.hpp"
@@ -16,8 +17,6 @@ namespace {
 
 using namespace testing;
 using Catch::Matchers::Contains;
-
-const Backend& cpu() { return **find_backend("cpu"); }
 
 Recipe constant(double x) { return {Recipe::Kind::kConstant, Dtype::float32, x, 0}; }
 

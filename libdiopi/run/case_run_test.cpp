@@ -36,7 +36,7 @@ class Faulty {
 
 Case relu_case() { return make_case("relu", {case_tensor("input", {4, 33})}); }
 
-Case add_case(double alpha) {
+Case scaled_add(double alpha) {
     Case c = relu_case();
     c.op = "add";
     c.tensors.push_back(case_tensor("other", {4, 33}));
@@ -252,13 +252,13 @@ TEST_CASE("an error code fails the case, a declined call is not implemented") {
 }
 
 TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
-    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(add_case(1)).verdict ==
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(scaled_add(1)).verdict ==
           Verdict::kPassed);
-    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(add_case(1)).verdict ==
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(scaled_add(1)).verdict ==
           Verdict::kFailed);
-    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(add_case(0.3)).verdict ==
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(scaled_add(0.3)).verdict ==
           Verdict::kPassed);
-    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(add_case(0.3)).verdict ==
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(scaled_add(0.3)).verdict ==
           Verdict::kFailed);
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("a tensor that is absent or an index says nothing of exactness") {
 }
 
 TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {
-    Case c = add_case(1);
+    Case c = scaled_add(1);
     c.tolerance.instead = Tolerance::Instead::kUlp;
     c.tolerance.max_ulp = 4;
     CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(c).verdict == Verdict::kPassed);
@@ -334,7 +334,7 @@ TEST_CASE("a result that cannot be stored in place is not asked for") {
 }
 
 TEST_CASE("a case whose shapes contradict each other cannot be planned") {
-    Case c = add_case(1);
+    Case c = scaled_add(1);
     c.tensors[1] = case_tensor("other", {5, 33});
     const Status status = plan(c);
     REQUIRE_FALSE(status.ok());

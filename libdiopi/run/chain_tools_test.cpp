@@ -17,19 +17,6 @@ namespace diopi {
 
 using namespace testing;
 
-namespace {
-
-Call add_on(Device& device) {
-    Call call(*find_row("diopiAdd"));
-    call["out"] = floats_on(device, {0, 0});
-    call["input"] = floats_on(device, {std::numeric_limits<float>::infinity(), 2});
-    call["other"] = floats_on(device, {10, 20});
-    call["alpha"] = Scalar::of(1.0);
-    return call;
-}
-
-}  // namespace
-
 TEST_CASE("dump, comparison, fallback, timer and overflow check work on one chain", "[run][chain]") {
     SimOptions options;
     options.dtypes = {Dtype::float16};  // so that the call falls back
@@ -55,7 +42,7 @@ TEST_CASE("dump, comparison, fallback, timer and overflow check work on one chai
     for (Interceptor* tool : std::initializer_list<Interceptor*>{&dump, &overflow, &compare, &timer, &fallback, &sim}) {
         chain.add(*tool);
     }
-    Call call = add_on(sim.device());
+    Call call = add_on(sim.device(), {std::numeric_limits<float>::infinity(), 2});
     const Outcome outcome = chain.run(call, (*here)->context());
     INFO(outcome.message);
     REQUIRE(outcome.ok());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 
 #include "cases/testing.hpp"
+#include "check/testing.hpp"
 #include "intercept/testing.hpp"
 #include "run/faulty_testing.hpp"
 
@@ -15,8 +15,6 @@ namespace {
 
 using namespace testing;
 using Catch::Matchers::Contains;
-
-const double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Compared {
     Status status;

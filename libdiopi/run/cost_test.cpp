@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 
+#include "backend/testing.hpp"
 #include "cases/catalogue.hpp"
 #include "cases/testing.hpp"
 
@@ -16,7 +17,7 @@ CaseTensor tensor(const std::string& name, const Shape& shape, bool grad = false
     return out;
 }
 
-const Backend& cpu() { return **find_backend("cpu"); }
+using testing::cpu;
 
 }  // namespace
 

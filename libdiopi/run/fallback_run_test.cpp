@@ -29,8 +29,8 @@ Capture four_calls() {
     return capture;
 }
 
-diopiError_t wrong_mul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t,
-                       diopiConstTensorHandle_t) {
+diopiError_t mul_gives_7(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t,
+                         diopiConstTensorHandle_t) {
     for (int64_t i = 0; i < out->numel(); ++i) out->data_as<float>()[i] = 7;
     return diopiSuccess;
 }
@@ -112,7 +112,7 @@ TEST_CASE("an operator that the device lacks falls back in both steps", "[run][f
 }
 
 TEST_CASE("results that the fallback changes are named", "[run][fallback]") {
-    const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
+    const FaultyBackend faulty({{"diopiMul", any_function(&mul_gives_7)}});
     CHECK(Simulated(faulty.backend(), nullptr, "add.*").report.changed.empty());
     const FallbackReport report = Simulated(faulty.backend(), nullptr, "mul.*").report;
     CHECK(report.results == 2);

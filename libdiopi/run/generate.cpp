@@ -130,11 +130,11 @@ class FileWriter {
 };
 
 /// One line between worker and parent: the figures, then what went wrong.
-std::string encode(const GeneratedFile& made) {
+std::string made_text(const GeneratedFile& made) {
     return fmt::format("{} {} {} {} {}", made.cases, made.former, made.left_out, made.bytes, made.trouble);
 }
 
-GeneratedFile decode(const std::string& path, const std::string& text) {
+GeneratedFile made_from(const std::string& path, const std::string& text) {
     GeneratedFile made;
     made.path = path;
     std::istringstream in(text);
@@ -167,7 +167,7 @@ class Generation {
         for (size_t i = 0; i < files_.size(); ++i) {
             if (!is_kept(files_[i])) items.push_back(i);
         }
-        const auto work = [&](size_t i) { return WorkAnswer{encode(FileWriter(files_[i], options_).write())}; };
+        const auto work = [&](size_t i) { return WorkAnswer{made_text(FileWriter(files_[i], options_).write())}; };
         const auto done = [&](size_t i, const WorkOutcome& outcome, std::vector<size_t>&) {
             return settle(i, outcome);
         };
@@ -201,7 +201,7 @@ class Generation {
     }
 
     Status settle(size_t i, const WorkOutcome& outcome) {
-        GeneratedFile made = decode(files_[i].path, outcome.payload);
+        GeneratedFile made = made_from(files_[i].path, outcome.payload);
         if (outcome.end != WorkOutcome::End::kFinished) made.trouble = "the worker died: " + outcome.reason;
         if (made.trouble.empty() && made.cases > 0) {
             ManifestEntry entry;

@@ -56,7 +56,8 @@ void drop_signs(const Tensor& tensor) {
 void flush_denormals(const Tensor& tensor) {
     if (tensor.dtype != Dtype::float64) return;
     auto* x = tensor.data_as<double>();
-    std::replace_if(x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
+    std::replace_if(
+        x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
 }
 
 /// A dim that a function sums over, for one of its outputs. `grouped`: also where the channels are in groups.

@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-TensorPtr tensor_of(const std::vector<double>& values, Dtype dtype) {
+TensorPtr rounded_tensor(const std::vector<double>& values, Dtype dtype) {
     const Shape shape = {static_cast<int64_t>(values.size())};
     auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
     REQUIRE(wide.ok());
@@ -30,8 +30,8 @@ struct Difference {
     std::vector<OutputSpec> outputs;
 
     explicit Difference(double alpha) {
-        call["input"] = tensor_of({1, -2, 3}, Dtype::float32);
-        call["other"] = tensor_of({-4, 5, 6}, Dtype::float32);
+        call["input"] = rounded_tensor({1, -2, 3}, Dtype::float32);
+        call["other"] = rounded_tensor({-4, 5, 6}, Dtype::float32);
         call["alpha"] = Scalar::of(alpha);
         outputs = {{0, {{3}, Dtype::float32, {}}}};
     }
@@ -75,7 +75,7 @@ TEST_CASE("the oracle takes a CSR input, and says what the reference does not ha
     REQUIRE(sparse.ok());
     Call call(*find_row("diopiSpMM"));
     call["input"] = sparse->front();
-    call["mat2"] = tensor_of({1, 2, 3, 4, 5}, Dtype::float32);
+    call["mat2"] = rounded_tensor({1, 2, 3, 4, 5}, Dtype::float32);
     const auto computed = Oracle().run(call, {{0, {{6, 1}, Dtype::float32, {}}}});
     REQUIRE_FALSE(computed.ok());
     CHECK(computed.error().code == Errc::kNotImplemented);
@@ -116,7 +116,7 @@ TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of the
 TEST_CASE("what TF32 may lose of a product counts: terms with a denormal, and NaN beside an infinite factor") {
     constexpr double kInf = std::numeric_limits<double>::infinity(), kRoundoff = 0x1p-10;
     const auto matrix = [](const std::vector<double>& values, Shape shape) {
-        const TensorPtr tensor = tensor_of(values, Dtype::float32);
+        const TensorPtr tensor = rounded_tensor(values, Dtype::float32);
         tensor->strides = {shape[1], 1};
         tensor->shape = std::move(shape);
         return tensor;
@@ -140,7 +140,7 @@ TEST_CASE("what TF32 may lose of a product counts: terms with a denormal, and Na
 
 TEST_CASE("an in-out argument is expected as the call leaves it") {
     Call call(*find_row("diopiMulInpScalar"));
-    call["input"] = tensor_of({1, 2, 3}, Dtype::float16);
+    call["input"] = rounded_tensor({1, 2, 3}, Dtype::float16);
     call["other"] = Scalar::of(int64_t{3});
     CHECK(values_of(Oracle().run(call, {})) == std::vector<double>{3, 6, 9});
     CHECK(call.tensor("input")->dtype == Dtype::float16);
@@ -156,7 +156,7 @@ TEST_CASE("what the reference does not have is not implemented") {
 TEST_CASE("magnitudes add up when a factor is no scalar but a plain number") {
     Call call(*find_row("diopiBaddbmm"));
     const auto batch = [](double x) {
-        const TensorPtr tensor = tensor_of({x}, Dtype::float32);
+        const TensorPtr tensor = rounded_tensor({x}, Dtype::float32);
         tensor->shape = {1, 1, 1};
         tensor->strides = {1, 1, 1};
         return tensor;

@@ -11,7 +11,7 @@ namespace {
 using namespace testing;
 
 /// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): two calls that nobody implements.
-Capture four_calls() {
+Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
     const Recipe one{Recipe::Kind::kUniform, Dtype::float32, 1, 2};
@@ -32,7 +32,7 @@ Capture four_calls() {
 }
 
 Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
-    const Capture capture = four_calls();
+    const Capture capture = calls_with_gaps();
     const CaptureValues values;
     auto replay = CaptureReplay::create(capture, values, 0);
     REQUIRE(replay.ok());

@@ -59,7 +59,7 @@ bool is_wide(const Bundle& bundle) {
 }
 
 /// The case as far as the bundle tells.
-CaseResult describe(const Bundle& bundle) {
+CaseResult result_of(const Bundle& bundle) {
     const Call& call = bundle.stored.call;
     CaseResult result;
     result.case_id = bundle.case_id;
@@ -72,8 +72,8 @@ CaseResult describe(const Bundle& bundle) {
     return result;
 }
 
-void run_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
-              StepResult& result) {
+void replay_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
+                 StepResult& result) {
     if (checks.guard == Guard::kPages) install_guard_fault_handler();
     StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
     rules.adaptor = options.adaptor;
@@ -97,7 +97,7 @@ Result<Checks> checks_of(const Bundle& bundle) {
 
 /// In the worker: the one step as a case's result.
 CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
-    CaseResult result = describe(bundle);
+    CaseResult result = result_of(bundle);
     StepResult& step_result = result.steps.emplace_back();
     step_result.step = bundle.step;
     step_result.function = bundle.function;
@@ -107,7 +107,7 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
         if (!step.ok() || !checks.ok()) {
             refuse_step(step_result, step.ok() ? checks.error() : step.error());
         } else {
-            run_step(bundle, *step, options, *checks, step_result);
+            replay_step(bundle, *step, options, *checks, step_result);
         }
     } catch (const std::bad_alloc&) {
         refuse_step(step_result, failed("out of memory"));
@@ -164,7 +164,7 @@ class Replaying {
             if (!bundle.ok()) return "!" + bundle.error().message;
             if (const auto step = step_of(*bundle); !step.ok()) return "!" + step.error().message;
             if (const auto checks = checks_of(*bundle); !checks.ok()) return "!" + checks.error().message;
-            std::string text = to_json_line(describe(*bundle));
+            std::string text = to_json_line(result_of(*bundle));
             text += is_wide(*bundle) ? "\nwide" : "\n";
             text += fmt::format("\n{}\n{}", static_cast<int>(bundle->verdict), one_line(bundle->reason));
             for (const auto member : kOriginLines) text += "\n" + one_line(bundle->origin.*member);

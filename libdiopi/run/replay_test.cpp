@@ -36,7 +36,7 @@ diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
     return diopiSuccess;
 }
 
-Case relu_case() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
+Case replayed_relu() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
 
 /// Runs the case, saving what fails; the bundle of its forward step.
 std::string saved(const TestFolder& folder, const Case& c, const Backend& backend) {
@@ -67,7 +67,7 @@ TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run]
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
-    const std::string file = saved(folder, relu_case(), backend);
+    const std::string file = saved(folder, replayed_relu(), backend);
     CHECK(file == folder / "ops-test-relu-0-forward.h5");
     const Replay bad = replayed(file, backend);
     CHECK(bad.result.verdict == Verdict::kFailed);
@@ -89,7 +89,7 @@ TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<true>)}});
     const Backend backend = faulty.backend();
-    Case c = relu_case();
+    Case c = replayed_relu();
     CHECK(saved(folder, c, backend).empty());
     c.layout.strided = true;
     const std::string file = saved(folder, c, backend);
@@ -108,7 +108,7 @@ TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
 TEST_CASE("a step whose worker died is saved without what it gave", "[run][replay]") {
     const TestFolder folder;
     const SaveFailures save{folder.path(), {}, [](const std::string& id) { return "diopi test --case " + id; }};
-    const Case c = relu_case();
+    const Case c = replayed_relu();
     CaseOptions options;
     options.backend = *find_backend("cpu");
     FailureSaver saver(save, c, options);
@@ -136,7 +136,7 @@ TEST_CASE("a bundle whose parts contradict each other is bad input", "[run][repl
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
-    const std::string file = saved(folder, relu_case(), backend);
+    const std::string file = saved(folder, replayed_relu(), backend);
     const auto refused = [&](void (*change)(Bundle&)) {
         auto bundle = read_bundle(file);
         change(*bundle);

@@ -33,7 +33,7 @@ constexpr std::array kChecks = {
 
 std::string id_of(const RuntimeCheck& check) { return std::string(kSuite) + "/" + std::string(check.name); }
 
-CaseResult describe(const RuntimeCheck& check) {
+CaseResult result_of_check(const RuntimeCheck& check) {
     CaseResult result;
     result.case_id = id_of(check);
     result.suite = kSuite;
@@ -41,7 +41,7 @@ CaseResult describe(const RuntimeCheck& check) {
     return result;
 }
 
-Result<std::string> run_safely(const RuntimeCheck& check, const RuntimeSubject& subject) {
+Result<std::string> run_check(const RuntimeCheck& check, const RuntimeSubject& subject) {
     try {
         return check.run(subject);
     } catch (const std::exception& e) {
@@ -67,8 +67,8 @@ Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id) {
 
 CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject) {
     const Stopwatch watch;
-    CaseResult result = describe(check);
-    const Result<std::string> findings = run_safely(check, subject);
+    CaseResult result = result_of_check(check);
+    const Result<std::string> findings = run_check(check, subject);
     if (findings.ok()) {
         result.reason = *findings;
     } else {
@@ -101,7 +101,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
         // No option limits the memory of a check.
-        run.results.push_back(settle(describe(*options.checks[item]), outcome, 0));
+        run.results.push_back(settle(result_of_check(*options.checks[item]), outcome, 0));
         on_result(run.results.back());
         return journal->append(run.results.back());
     };

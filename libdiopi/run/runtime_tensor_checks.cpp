@@ -144,7 +144,7 @@ struct Filled {
     std::byte fill;
 };
 
-Status fill(Context& context, const Filled& made) {
+Status fill_memory(Context& context, const Filled& made) {
     if (made.wanted.storage_nbytes == 0) return {};
     void* memory = made.tensor->storage.memory.get();
     if (made.wanted.device == diopi_host) {
@@ -321,7 +321,7 @@ Findings tensor_construction(const RuntimeSubject& subject) {
     }
     for (const Filled& one : made) {
         if (Status s = check_getters(f, one.tensor, one.wanted); !s.ok()) return s.error();
-        if (Status s = fill(context, one); !s.ok()) return s.error();
+        if (Status s = fill_memory(context, one); !s.ok()) return s.error();
     }
     for (const Filled& one : made) {
         if (Status s = holds_its_fill(context, one); !s.ok()) return s.error();

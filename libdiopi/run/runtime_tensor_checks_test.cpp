@@ -141,7 +141,7 @@ struct Slip {
     const char* words;
 };
 
-const Slip kSlips[] = {
+const Slip kTensorSlips[] = {
     {[](RuntimeFunctions& f) { f.get_shape = shape_without_last; }, "diopiGetTensorShape says"},
     {[](RuntimeFunctions& f) { f.get_stride = strides_of_contiguous; }, "diopiGetTensorStride says (4, 1)"},
     {[](RuntimeFunctions& f) { f.get_dtype = dtype_is_float32; }, "diopiGetTensorDtype says 9"},
@@ -174,7 +174,7 @@ const Slip kSlips[] = {
 TEST_CASE("tensor_construction sees every runtime function that answers wrong") {
     AsyncDevice device;
     const TestBackend backend(device);
-    for (const Slip& slip : kSlips) {
+    for (const Slip& slip : kTensorSlips) {
         RuntimeSubject subject = backend.subject();
         slip.plant(subject.functions);
         expect_failure("tensor_construction", subject, slip.words);

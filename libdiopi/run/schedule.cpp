@@ -25,7 +25,7 @@ Error refusal(std::string_view item, const std::string& why) {
                      "; write skip_first=0,wait=1,warmup=1,active=3,repeat=2, or some of these");
 }
 
-Status read_item(Schedule& schedule, std::string_view item) {
+Status read_word(Schedule& schedule, std::string_view item) {
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos) return refusal(item, "has no number");
     const std::string_view word = item.substr(0, equals), digits = item.substr(equals + 1);
@@ -51,7 +51,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
     Schedule schedule;
     while (true) {
         const size_t comma = text.find(',');
-        if (Status s = read_item(schedule, text.substr(0, comma)); !s.ok()) return s.error();
+        if (Status s = read_word(schedule, text.substr(0, comma)); !s.ok()) return s.error();
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);
     }

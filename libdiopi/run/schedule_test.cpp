@@ -17,7 +17,7 @@ std::string actions(std::string_view text) {
     return letters;
 }
 
-std::string refusal(std::string_view text) {
+std::string schedule_refusal(std::string_view text) {
     const auto schedule = Schedule::parse(text);
     REQUIRE_FALSE(schedule.ok());
     CHECK(schedule.error().code == Errc::kBadInput);
@@ -33,12 +33,12 @@ TEST_CASE("a schedule skips, waits, warms up and records, as often as it repeats
 }
 
 TEST_CASE("a schedule that means nothing is refused, with what to write") {
-    CHECK(refusal("active").find("'active' has no number") != std::string::npos);
-    CHECK(refusal("activ=2").find("did you mean 'active'") != std::string::npos);
-    CHECK(refusal("wait=-1").find("no number from 0 to 1000000") != std::string::npos);
-    CHECK(refusal("wait=1x").find("write skip_first=0") != std::string::npos);
-    CHECK(refusal("active=0").find("records nothing") != std::string::npos);
-    CHECK(refusal("repeat=0").find("records nothing") != std::string::npos);
-    CHECK(refusal("active=1000000,repeat=1000000").find("more than 1000000 iterations") != std::string::npos);
-    CHECK(refusal("").find("has no number") != std::string::npos);
+    CHECK(schedule_refusal("active").find("'active' has no number") != std::string::npos);
+    CHECK(schedule_refusal("activ=2").find("did you mean 'active'") != std::string::npos);
+    CHECK(schedule_refusal("wait=-1").find("no number from 0 to 1000000") != std::string::npos);
+    CHECK(schedule_refusal("wait=1x").find("write skip_first=0") != std::string::npos);
+    CHECK(schedule_refusal("active=0").find("records nothing") != std::string::npos);
+    CHECK(schedule_refusal("repeat=0").find("records nothing") != std::string::npos);
+    CHECK(schedule_refusal("active=1000000,repeat=1000000").find("more than 1000000 iterations") != std::string::npos);
+    CHECK(schedule_refusal("").find("has no number") != std::string::npos);
 }

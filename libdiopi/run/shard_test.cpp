@@ -39,7 +39,7 @@ int64_t sum_of(const std::vector<size_t>& chosen, const std::vector<int64_t>& co
     return std::accumulate(chosen.begin(), chosen.end(), int64_t{0}, [&](int64_t s, size_t i) { return s + costs[i]; });
 }
 
-Case add_case(int64_t index, Dtype dtype) {
+Case case_number(int64_t index, Dtype dtype) {
     Case c;
     c.suite = "ops";
     c.group = "test";
@@ -136,7 +136,7 @@ TEST_CASE("the partition is the one that every machine makes", "[run][shard]") {
 }
 
 TEST_CASE("a selection is known by its ids and by what is filtered", "[run][shard]") {
-    const std::vector<Case> cases = {add_case(0, Dtype::float32), add_case(1, Dtype::float64)};
+    const std::vector<Case> cases = {case_number(0, Dtype::float32), case_number(1, Dtype::float64)};
     const Selection all = describe_selection(cases, without());
     CHECK(all.cases == 2);
     CHECK(all.checksum.size() == 16);
@@ -147,7 +147,7 @@ TEST_CASE("a selection is known by its ids and by what is filtered", "[run][shar
 
 TEST_CASE("filtered cases cost nothing", "[run][shard]") {
     std::vector<Case> cases;
-    for (int64_t i = 0; i < 8; ++i) cases.push_back(add_case(i, i < 4 ? Dtype::float32 : Dtype::float64));
+    for (int64_t i = 0; i < 8; ++i) cases.push_back(case_number(i, i < 4 ? Dtype::float32 : Dtype::float64));
     for (const int64_t number : {1, 2}) {
         std::vector<Case> kept = cases;
         keep_shard(kept, {number, 2}, **find_backend("cpu"), without(Dtype::float64));

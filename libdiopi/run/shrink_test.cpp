@@ -24,7 +24,7 @@ namespace {
 
 /// A float32 relu that may go wrong afterwards.
 template <void (*kFault)(const Tensor& input, const Tensor& out)>
-diopiError_t relu_and(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+diopiError_t cpu_relu_and(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     using Relu = diopiError_t(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
     static const AnyFunction good = (*find_backend("cpu"))->function(*find_row("diopiRelu"));
     const diopiError_t error = reinterpret_cast<Relu*>(good)(ctx, out, input);
@@ -75,11 +75,11 @@ void write_or_differ(const Tensor& input, const Tensor& out) {
 }
 void nothing(const Tensor&, const Tensor&) {}
 
-Case relu_case(const Shape& shape = {4, 33}, Dtype dtype = Dtype::float32) {
+Case shrinkable_relu(const Shape& shape = {4, 33}, Dtype dtype = Dtype::float32) {
     return make_case("relu", {case_tensor("input", shape, dtype)});
 }
 
-ShrinkOptions options_for(const Backend& backend) {
+ShrinkOptions shrink_options(const Backend& backend) {
     ShrinkOptions options;
     options.worker.cases.backend = &backend;
     options.pool.memory_limit = 0;
@@ -88,7 +88,7 @@ ShrinkOptions options_for(const Backend& backend) {
 
 Shrunk shrunk_with(AnyFunction relu, const Case& c, double seconds = 60) {
     const FaultyBackend faulty({{"diopiRelu", relu}});
-    ShrinkOptions options = options_for(faulty.backend());
+    ShrinkOptions options = shrink_options(faulty.backend());
     options.seconds = seconds;
     auto result = shrink(c, options);
     if (!result.ok()) FAIL(result.error().message);
@@ -101,8 +101,8 @@ int64_t numel_of(const Shrunk& shrunk) { return numel(input_of(shrunk).specs.fro
 }  // namespace
 
 TEST_CASE("a fault in the tail shrinks to the smallest size that has it") {
-    const AnyFunction relu = any_function(relu_and<wrong_in_the_tail>);
-    Case c = relu_case({3, 63, 129});
+    const AnyFunction relu = any_function(cpu_relu_and<wrong_in_the_tail>);
+    Case c = shrinkable_relu({3, 63, 129});
     c.inplace = true;
     c.tensors[0].requires_grad = true;
     c.backward = true;
@@ -117,8 +117,8 @@ TEST_CASE("a fault in the tail shrinks to the smallest size that has it") {
 }
 
 TEST_CASE("the file fails as the case did") {
-    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<wrong_in_the_tail>)}});
-    const auto shrunk = shrink(relu_case(), options_for(faulty.backend()));
+    const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<wrong_in_the_tail>)}});
+    const auto shrunk = shrink(shrinkable_relu(), shrink_options(faulty.backend()));
     REQUIRE(shrunk.ok());
     const auto groups = parse_case_file(shrunk->file, "shrunk.json");
     REQUIRE(groups.ok());
@@ -131,37 +131,38 @@ TEST_CASE("the file fails as the case did") {
 }
 
 TEST_CASE("a failure that needs its dtype keeps it, another one becomes float32") {
-    const Shrunk kept = shrunk_with(any_function(relu_and<wrong_in_float16>), relu_case({4, 33}, Dtype::float16));
+    const Shrunk kept =
+        shrunk_with(any_function(cpu_relu_and<wrong_in_float16>), shrinkable_relu({4, 33}, Dtype::float16));
     CHECK(kept.smallest.dtype() == Dtype::float16);
     CHECK(numel_of(kept) == 1);
     const Shrunk changed =
-        shrunk_with(any_function(relu_and<wrong_in_float32_and_float64>), relu_case({4, 33}, Dtype::float64));
+        shrunk_with(any_function(cpu_relu_and<wrong_in_float32_and_float64>), shrinkable_relu({4, 33}, Dtype::float64));
     CHECK(changed.smallest.dtype() == Dtype::float32);
     CHECK(numel_of(changed) == 1);
 }
 
 TEST_CASE("a failure that needs strides keeps them, another one loses them") {
-    Case c = relu_case();
+    Case c = shrinkable_relu();
     c.tensors[0].no_contiguous = true;
-    const Shrunk kept = shrunk_with(any_function(relu_and<wrong_with_strides>), c);
+    const Shrunk kept = shrunk_with(any_function(cpu_relu_and<wrong_with_strides>), c);
     CHECK(input_of(kept).no_contiguous);
     CHECK(numel_of(kept) == 2);
-    const Shrunk lost = shrunk_with(any_function(relu_and<wrong_in_the_tail>), c);
+    const Shrunk lost = shrunk_with(any_function(cpu_relu_and<wrong_in_the_tail>), c);
     CHECK_FALSE(input_of(lost).no_contiguous);
 }
 
 TEST_CASE("a layout of the options is kept as long as the failure needs it") {
-    Case c = relu_case();
+    Case c = shrinkable_relu();
     c.layout.strided = true;
-    const Shrunk kept = shrunk_with(any_function(relu_and<wrong_with_strides>), c);
+    const Shrunk kept = shrunk_with(any_function(cpu_relu_and<wrong_with_strides>), c);
     CHECK(kept.smallest.layout.strided);
     CHECK(kept.file.find("strided") == std::string::npos);
-    const Shrunk lost = shrunk_with(any_function(relu_and<wrong_in_float32_and_float64>), c);
+    const Shrunk lost = shrunk_with(any_function(cpu_relu_and<wrong_in_float32_and_float64>), c);
     CHECK_FALSE(lost.smallest.layout.strided);
 }
 
 TEST_CASE("a crash shrinks to the value that it needs") {
-    const Shrunk shrunk = shrunk_with(any_function(relu_and<crash_on_a_negative>), relu_case());
+    const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<crash_on_a_negative>), shrinkable_relu());
     CHECK(shrunk.before.verdict == Verdict::kCrashed);
     CHECK(shrunk.after.verdict == Verdict::kCrashed);
     const std::vector<double>& values = input_of(shrunk).values;
@@ -172,11 +173,11 @@ TEST_CASE("a crash shrinks to the value that it needs") {
 }
 
 TEST_CASE("a hang shrinks, and each candidate has little time") {
-    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<hang_over_ten>)}});
-    ShrinkOptions options = options_for(faulty.backend());
+    const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<hang_over_ten>)}});
+    ShrinkOptions options = shrink_options(faulty.backend());
     options.verdict = Verdict::kTimeout;
     options.hang_s = 0.5;
-    const auto shrunk = shrink(relu_case(), options);
+    const auto shrunk = shrink(shrinkable_relu(), options);
     REQUIRE(shrunk.ok());
     CHECK(shrunk->after.verdict == Verdict::kTimeout);
     CHECK(numel_of(*shrunk) == 11);
@@ -184,23 +185,23 @@ TEST_CASE("a hang shrinks, and each candidate has little time") {
 }
 
 TEST_CASE("a case that is slower than the search may be is refused") {
-    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<hang_over_ten>)}});
-    ShrinkOptions options = options_for(faulty.backend());
+    const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<hang_over_ten>)}});
+    ShrinkOptions options = shrink_options(faulty.backend());
     options.seconds = 0.3;
-    const auto shrunk = shrink(relu_case(), options);
+    const auto shrunk = shrink(shrinkable_relu(), options);
     REQUIRE_FALSE(shrunk.ok());
     CHECK_THAT(shrunk.error().message, Catch::Contains("--shrink-time"));
 }
 
 TEST_CASE("a failure of certain numbers is stated with them") {
-    const Case c = relu_case();
+    const Case c = shrinkable_relu();
     g_magic = draw(c.tensors[0], c.key(0))->front()->data_as<float>()[5];
     REQUIRE(g_magic != 0);
     g_magic = std::abs(g_magic);
     Case positive = c;
     positive.tensors[0].fill.fn = Fill::kPositive;
     g_magic = draw(positive.tensors[0], c.key(0))->front()->data_as<float>()[5];
-    const Shrunk shrunk = shrunk_with(any_function(relu_and<wrong_at_one_value>), positive);
+    const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<wrong_at_one_value>), positive);
     const std::vector<double>& values = input_of(shrunk).values;
     REQUIRE(values.size() == 6);
     CHECK(values[5] == static_cast<double>(g_magic));
@@ -208,7 +209,7 @@ TEST_CASE("a failure of certain numbers is stated with them") {
 }
 
 TEST_CASE("the cause stays the same: a smaller case that fails otherwise is none") {
-    const Shrunk shrunk = shrunk_with(any_function(relu_and<write_or_differ>), relu_case());
+    const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<write_or_differ>), shrinkable_relu());
     CHECK(shrunk.before.kind == FailureKind::kValues);
     CHECK(shrunk.after.kind == FailureKind::kValues);
     CHECK(numel_of(shrunk) == 20);
@@ -222,7 +223,7 @@ TEST_CASE("parameters, optional tensors and further list elements go") {
     const FaultyBackend faulty({{"diopiLinear", any_function(+refuse)}, {"diopiCat", any_function(+fail_to_cat)}});
     const auto linear = shrink(
         make_case("linear", {case_tensor("input", {6, 20}), case_tensor("weight", {7, 20}), case_tensor("bias", {7})}),
-        options_for(faulty.backend()));
+        shrink_options(faulty.backend()));
     REQUIRE(linear.ok());
     Case smallest = linear->smallest;
     CHECK(find_present(smallest, "bias") == nullptr);
@@ -232,7 +233,7 @@ TEST_CASE("parameters, optional tensors and further list elements go") {
     cat.tensors[0].is_list = true;
     cat.tensors[0].specs.resize(7, cat.tensors[0].specs.front());
     cat.params = {{"dim", Param{int64_t{1}}}};
-    const auto one = shrink(cat, options_for(faulty.backend()));
+    const auto one = shrink(cat, shrink_options(faulty.backend()));
     REQUIRE(one.ok());
     CHECK(one->smallest.tensors[0].specs.size() == 1);
     CHECK(one->smallest.tensors[0].specs[0].shape == Shape{1});
@@ -256,7 +257,7 @@ TEST_CASE("an index stays within the dim that it points into") {
 }
 
 TEST_CASE("values follow their tensor when a dim shrinks") {
-    Case c = relu_case({2, 3});
+    Case c = shrinkable_relu({2, 3});
     c.tensors[0].fill.fn = Fill::kValue;
     c.tensors[0].values = {1, 2, 3, 4, 5, 6};
     bool seen = false;
@@ -271,7 +272,7 @@ TEST_CASE("values follow their tensor when a dim shrinks") {
 
 TEST_CASE("the time is bounded") {
     const Stopwatch watch;
-    const Shrunk shrunk = shrunk_with(any_function(relu_and<slow_and_wrong>), relu_case({64, 64, 3}), 0.5);
+    const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<slow_and_wrong>), shrinkable_relu({64, 64, 3}), 0.5);
     CHECK(watch.seconds() < 8);
     CHECK_FALSE(shrunk.finished);
     CHECK(numel_of(shrunk) < 64 * 64 * 3);
@@ -279,19 +280,19 @@ TEST_CASE("the time is bounded") {
 }
 
 TEST_CASE("a case that does not fail alone is refused, and what to try is said") {
-    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<nothing>)}});
-    const auto shrunk = shrink(relu_case(), options_for(faulty.backend()));
+    const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<nothing>)}});
+    const auto shrunk = shrink(shrinkable_relu(), shrink_options(faulty.backend()));
     REQUIRE_FALSE(shrunk.ok());
     CHECK_THAT(shrunk.error().message, Catch::Contains("does not fail alone") && Catch::Contains("--find-order"));
 }
 
 TEST_CASE("what a run of the file would skip is no candidate") {
-    const FaultyBackend faulty({{"diopiRelu", any_function(relu_and<wrong_in_the_tail>)}});
-    ShrinkOptions options = options_for(faulty.backend());
+    const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<wrong_in_the_tail>)}});
+    ShrinkOptions options = shrink_options(faulty.backend());
     options.prepare = [](Case& c) { return c.tensors[0].specs[0].shape.size() > 1; };
     int64_t told = 0;
     options.progress = [&](const ShrinkProgress& progress) { told = progress.tried; };
-    const auto shrunk = shrink(relu_case(), options);
+    const auto shrunk = shrink(shrinkable_relu(), options);
     REQUIRE(shrunk.ok());
     CHECK(input_of(*shrunk).specs[0].shape.size() == 2);
     CHECK(told == shrunk->tried);

@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string sim_refusal(const std::string& text) {
     const auto options = sim_config_from(text, "chip.json");
     REQUIRE_FALSE(options.ok());
     CHECK(options.error().code == Errc::kBadInput);
@@ -47,17 +47,17 @@ TEST_CASE("an empty device file is the device as it is", "[run][sim]") {
 
 TEST_CASE("what a device file cannot mean is refused with its place", "[run][sim]") {
     using Catch::Matchers::Contains;
-    CHECK_THAT(refusal(R"({"copy": {"latency": 3}})"), Contains("chip.json:1") && Contains("latency_us"));
-    CHECK_THAT(refusal(R"({"copy": {"gigabytes_per_second": 0}})"), Contains("/copy/gigabytes_per_second"));
-    CHECK_THAT(refusal(R"({"kernel": {"launch_us": -1}})"), Contains("/kernel/launch_us"));
-    CHECK_THAT(refusal(R"({"kernel": {"slowdown": 0.5}})"), Contains("1 or more"));
-    CHECK_THAT(refusal(R"({"memory_gib": "much"})"), Contains("/memory_gib"));
-    CHECK_THAT(refusal(R"({"operators": ["(add"]})"), Contains("'(add'"));
-    CHECK_THAT(refusal(R"({"operators": ["add,mul"]})"), Contains("comma"));
-    CHECK_THAT(refusal(R"({"dtypes": ["float31"]})"), Contains("float31"));
-    CHECK_THAT(refusal(R"({"layouts": ["NHWC"]})"), Contains("/layouts/0") && Contains("contiguous"));
-    CHECK_THAT(refusal(R"({"converts": 1})"), Contains("/converts"));
-    CHECK_THAT(refusal("{"), Contains("chip.json:1"));
+    CHECK_THAT(sim_refusal(R"({"copy": {"latency": 3}})"), Contains("chip.json:1") && Contains("latency_us"));
+    CHECK_THAT(sim_refusal(R"({"copy": {"gigabytes_per_second": 0}})"), Contains("/copy/gigabytes_per_second"));
+    CHECK_THAT(sim_refusal(R"({"kernel": {"launch_us": -1}})"), Contains("/kernel/launch_us"));
+    CHECK_THAT(sim_refusal(R"({"kernel": {"slowdown": 0.5}})"), Contains("1 or more"));
+    CHECK_THAT(sim_refusal(R"({"memory_gib": "much"})"), Contains("/memory_gib"));
+    CHECK_THAT(sim_refusal(R"({"operators": ["(add"]})"), Contains("'(add'"));
+    CHECK_THAT(sim_refusal(R"({"operators": ["add,mul"]})"), Contains("comma"));
+    CHECK_THAT(sim_refusal(R"({"dtypes": ["float31"]})"), Contains("float31"));
+    CHECK_THAT(sim_refusal(R"({"layouts": ["NHWC"]})"), Contains("/layouts/0") && Contains("contiguous"));
+    CHECK_THAT(sim_refusal(R"({"converts": 1})"), Contains("/converts"));
+    CHECK_THAT(sim_refusal("{"), Contains("chip.json:1"));
 }
 
 }  // namespace diopi

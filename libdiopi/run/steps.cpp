@@ -26,7 +26,7 @@ Result<TensorPtr> ones(const TensorSpec& spec) {
     return rounded(*wide, spec.dtype);
 }
 
-std::vector<Dtype> dtypes_of(const Call& call) {
+std::vector<Dtype> tensor_dtypes(const Call& call) {
     std::vector<Dtype> dtypes;
     for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { dtypes.push_back(tensor->dtype); });
     return dtypes;
@@ -184,7 +184,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
     }
     // A step whose call is adapted may have other dtypes than its twin.
     const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
-                      dtypes_of(step.call) == forward_dtypes_;
+                      tensor_dtypes(step.call) == forward_dtypes_;
     if (twin) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
         const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
@@ -196,7 +196,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
     if (computed.ok() && step.name == "forward") {
         forward_ = *computed;
         forward_outputs_ = step.outputs;
-        forward_dtypes_ = dtypes_of(step.call);
+        forward_dtypes_ = tensor_dtypes(step.call);
     }
     return computed;
 }

@@ -61,7 +61,7 @@ Changed compare(const std::byte* found, size_t nbytes) {
     return changed;
 }
 
-std::string bytes(int64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+std::string count_of_bytes(int64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
 /// printf's part of the work, fit for a handler of signals.
 class SignalText {
@@ -173,8 +173,9 @@ Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const 
         const Changed changed = compare(found, nbytes);
         if (changed.count == 0) return {};
         const int64_t distance = behind ? changed.first : static_cast<int64_t>(nbytes) - 1 - changed.last;
-        lines.push_back("wrote " + bytes(changed.count) + (behind ? " past the end of " : " before the start of ") +
-                        block.name + ", the nearest " + bytes(distance) + " away from it");
+        lines.push_back("wrote " + count_of_bytes(changed.count) +
+                        (behind ? " past the end of " : " before the start of ") + block.name + ", the nearest " +
+                        count_of_bytes(distance) + " away from it");
         return fill(guard, nbytes);
     };
     if (Status s = look(start - block.before, block.before, false); !s.ok()) return s;

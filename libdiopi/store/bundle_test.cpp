@@ -35,7 +35,7 @@ TensorPtr doubles(const Shape& shape) {
     return *tensor;
 }
 
-Call add_call() {
+Call bundled_add() {
     Call call(*find_row("diopiAdd"));
     call["input"] = numbered({{2, 3}, Dtype::float32, {1, 4}}, 3, 16);
     call["other"] = call["input"];
@@ -44,7 +44,7 @@ Call add_call() {
 }
 
 Bundle some_bundle() {
-    Bundle bundle({add_call(), {}});
+    Bundle bundle({bundled_add(), {}});
     bundle.case_id = "ops/g.add.17";
     bundle.seed = UINT64_MAX;
     bundle.step = "forward";
@@ -80,7 +80,7 @@ TEST_CASE("a call's tensors come back from a file with their layouts, a shared o
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
     REQUIRE(file.ok());
-    const Call call = add_call();
+    const Call call = bundled_add();
     REQUIRE(write_call(*file, "/calls/0", call).ok());
     CHECK(file->children("/calls/0/tensors") == std::vector<std::string>{"input"});
     REQUIRE(file->finish().ok());
@@ -100,7 +100,7 @@ TEST_CASE("a call's tensors come back from a file with their layouts, a shared o
 TEST_CASE("a storage that its elements do not justify is neither written nor read", "[store][bundle]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
-    Call call = add_call();
+    Call call = bundled_add();
     call["input"] = numbered({{2}, Dtype::float32, {1 << 20}}, 0, (1 << 20) + 1);
     CHECK_THAT(write_call(*file, "/call", call).message(), Contains("is a small part of a storage"));
     call["input"] = numbered({{2}, Dtype::float32, {}}, 0, 2);
@@ -123,7 +123,7 @@ TEST_CASE("a storage that its elements do not justify is neither written nor rea
 TEST_CASE("tensors of one memory come back in one memory", "[store][bundle]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
-    Call call = add_call();
+    Call call = bundled_add();
     const auto view = std::make_shared<Tensor>(*std::get<TensorPtr>(call["input"]));
     view->shape = {3};
     view->strides = {4};
@@ -156,7 +156,7 @@ TEST_CASE("the text of a call must be a capture of one", "[store][bundle]") {
 TEST_CASE("a call with a sparse tensor is not written", "[store][bundle]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
-    Call call = add_call();
+    Call call = bundled_add();
     const auto sparse = numbered({{2, 2}, Dtype::float32, {}}, 0, 4);
     sparse->values = numbered({{1}, Dtype::float32, {}}, 0, 1);
     call["input"] = sparse;
@@ -226,7 +226,7 @@ TEST_CASE("files that are no bundle say what they are", "[store][bundle]") {
                Contains("/call has no attribute `call`"));
     const auto half = after(folder, [](Hdf5File& f) {
         REQUIRE(f.write_attribute("/", "diopi_bundle", int64_t{2}).ok());
-        REQUIRE(write_call(f, "/call", add_call()).ok());
+        REQUIRE(write_call(f, "/call", bundled_add()).ok());
     });
     CHECK_THAT(half.error().message, Contains("/ has no attribute `case`"));
     std::ofstream(folder / "text.h5") << "not HDF5";

@@ -35,7 +35,7 @@ std::string with(std::string text, const std::string& part, const std::string& b
 }
 
 /// An add and a call without a function.
-Capture some_capture() {
+Capture add_and_mystery() {
     Capture capture;
     capture.name = "two calls";
     capture.model = "a \"model\" \\ ü \n";
@@ -92,7 +92,7 @@ void check_same(const Capture& a, const Capture& b) {
 }
 
 /// Some value that fits the C type; `tensor` where it wants one.
-Value sample(ArgKind kind, const TensorPtr& tensor) {
+Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     switch (alternative_of(kind)) {
         case kAlternative<TensorPtr>:
             return tensor;
@@ -127,7 +127,7 @@ std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
             const ArgKind of = row.args()[i].kind;
             const bool here = at == row.num_args && of == kind;
             if (here) at = i;
-            call.args[i] = here ? value : sample(of, tensor);
+            call.args[i] = here ? value : sample_of_kind(of, tensor);
             if (here && value.index() == kAlternative<TensorPtr>) call.args[i] = tensor;
             if (here && value.index() == kAlternative<TensorList>) call.args[i] = TensorList{tensor, nullptr, tensor};
         }
@@ -145,7 +145,7 @@ std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
 
 /// The add of some_capture with another number.
 Result<Capture> with_alpha(const Scalar& alpha) {
-    Capture capture = some_capture();
+    Capture capture = add_and_mystery();
     (*capture.calls[0].call)["alpha"] = alpha;
     return read(written(capture));
 }
@@ -153,7 +153,7 @@ Result<Capture> with_alpha(const Scalar& alpha) {
 }  // namespace
 
 TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][capture_json]") {
-    const Capture capture = some_capture();
+    const Capture capture = add_and_mystery();
     const std::string text = written(capture);
     const auto back = read(text);
     if (!back.ok()) FAIL(back.error().message);
@@ -168,7 +168,7 @@ TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][cap
 }
 
 TEST_CASE("each storage, tensor and call has a line of its own", "[store][capture_json]") {
-    const std::string text = written(some_capture());
+    const std::string text = written(add_and_mystery());
     CHECK_THAT(text, Contains("{\n  \"diopi_capture\": 1,\n  \"name\": \"two calls\",\n"));
     CHECK_THAT(text, Contains("\n    \"s2\": {\"nbytes\": 8, \"fill\": {\"kind\": \"integers\", \"dtype\": \"int64\", "
                               "\"low\": -5, \"high\": 7}},\n"));
@@ -313,7 +313,7 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
         {"2.5", "1e999", "number overflow"},
         {"2.5", "", "parse error"},
     };
-    const std::string text = written(some_capture());
+    const std::string text = written(add_and_mystery());
     for (const Row& row : refused) {
         INFO(row.part << " -> " << row.by);
         const auto capture = read(with(text, row.part, row.by));
@@ -369,7 +369,7 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
     CHECK_THAT(refused(ArgKind::int32, int64_t{77}, "77", "2147483648"),
                Contains("the C type holds -2147483648 to 2147483647"));
     CHECK_THAT(refused(ArgKind::reduction, int64_t{2}, ": 2", ": 4"), Contains("the C type holds 0 to 3"));
-    Capture normal = some_capture();
+    Capture normal = add_and_mystery();
     diopiGenerator generator{1, 2};
     normal.calls.resize(1);
     normal.calls[0].call = Call(*find_row("diopiNormalInp"));
@@ -384,7 +384,7 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
 }
 
 TEST_CASE("what would take long or much memory is refused at once", "[store][capture_json]") {
-    const std::string text = written(some_capture()), endless(size_t{4} << 20, 'd');
+    const std::string text = written(add_and_mystery()), endless(size_t{4} << 20, 'd');
     for (const char* part : {"diopiAdd", "\"function\"", "\"model\"", "\"t10\"", "float16", "\"kind\": \"normal\""}) {
         INFO(part);
         const bool quoted = *part == '"';
@@ -402,13 +402,13 @@ TEST_CASE("what would take long or much memory is refused at once", "[store][cap
 }
 
 TEST_CASE("a capture that does not fit its C types, or is sparse, is not written", "[store][capture_json]") {
-    Capture capture = some_capture();
+    Capture capture = add_and_mystery();
     (*capture.calls[0].call)["alpha"] = 1.0;
     CHECK_THAT(capture_to_json(capture).error().message, Contains("diopiAdd: argument alpha holds no number"));
-    capture = some_capture();
+    capture = add_and_mystery();
     (*capture.calls[0].call)["other"] = std::make_shared<Tensor>();
     CHECK_THAT(capture_to_json(capture).error().message, Contains("argument other holds a tensor that is not the"));
-    capture = some_capture();
+    capture = add_and_mystery();
     capture.tensors[1].tensor->values = std::make_shared<Tensor>();
     const auto sparse = capture_to_json(capture);
     REQUIRE_FALSE(sparse.ok());
@@ -417,7 +417,7 @@ TEST_CASE("a capture that does not fit its C types, or is sparse, is not written
 }
 
 TEST_CASE("storages and tensors alone come back", "[store][capture_json]") {
-    Capture capture = some_capture();
+    Capture capture = add_and_mystery();
     const auto text = tensors_to_json(capture);
     REQUIRE(text.ok());
     const auto back = tensors_from_json(*text, "f");

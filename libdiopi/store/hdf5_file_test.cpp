@@ -22,7 +22,7 @@ using testing::FullDisk;
 using testing::names_in;
 using testing::TestFolder;
 
-TensorPtr filled(const TensorSpec& spec) {
+TensorPtr filled_bytes(const TensorSpec& spec) {
     auto tensor = make_tensor(cpu_device(), spec);
     REQUIRE(tensor.ok());
     auto* bytes = static_cast<unsigned char*>((*tensor)->storage.memory.get());
@@ -67,7 +67,7 @@ TEST_CASE("every dtype survives the file bit by bit", "[store][hdf5]") {
     for (const Dtype dtype : all_dtypes()) {
         for (const Shape& shape : {Shape{}, Shape{0}, Shape{2, 0, 3}, Shape{7}, Shape{3, 4, 5}, Shape{40, 50}}) {
             INFO(name(dtype) << " " << to_string(shape));
-            const TensorPtr tensor = filled({shape, dtype, {}});
+            const TensorPtr tensor = filled_bytes({shape, dtype, {}});
             write_one(folder / "x.h5", *tensor);
             const auto file = Hdf5File::open(folder / "x.h5");
             REQUIRE(file.ok());
@@ -80,7 +80,7 @@ TEST_CASE("every dtype survives the file bit by bit", "[store][hdf5]") {
 
 TEST_CASE("every half survives as a part of complex32", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr tensor = filled({{32768}, Dtype::complex32, {}});
+    const TensorPtr tensor = filled_bytes({{32768}, Dtype::complex32, {}});
     for (int i = 0; i < 65536; ++i) tensor->data_as<uint16_t>()[i] = static_cast<uint16_t>(i);
     write_one(folder / "x.h5", *tensor);
     const auto file = Hdf5File::open(folder / "x.h5");
@@ -92,7 +92,7 @@ TEST_CASE("every half survives as a part of complex32", "[store][hdf5]") {
 
 TEST_CASE("float32 that is said to be bfloat16 becomes it", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr tensor = filled({{1}, Dtype::float32, {}});
+    const TensorPtr tensor = filled_bytes({{1}, Dtype::float32, {}});
     tensor->data_as<float>()[0] = 1.5f;
     auto file = Hdf5File::create(folder / "x.h5");
     REQUIRE(file->write_tensor("/a", "x", *tensor).ok());
@@ -106,7 +106,7 @@ TEST_CASE("float32 that is said to be bfloat16 becomes it", "[store][hdf5]") {
 
 TEST_CASE("a strided tensor is stored by its elements", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr tensor = filled({{3, 4}, Dtype::float32, {1, 5}});
+    const TensorPtr tensor = filled_bytes({{3, 4}, Dtype::float32, {1, 5}});
     write_one(folder / "x.h5", *tensor);
     const auto read = Hdf5File::open(folder / "x.h5")->read_tensor("/a/b", "x");
     REQUIRE(read.ok());
@@ -138,7 +138,7 @@ TEST_CASE("attributes keep their values and can be replaced", "[store][hdf5]") {
 
 TEST_CASE("equal content gives equal bytes", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr tensor = filled({{40, 50}, Dtype::float64, {}});
+    const TensorPtr tensor = filled_bytes({{40, 50}, Dtype::float64, {}});
     write_one(folder / "a.h5", *tensor);
     write_one(folder / "b.h5", *tensor);
     CHECK(bytes_of(folder / "a.h5") == bytes_of(folder / "b.h5"));
@@ -146,7 +146,7 @@ TEST_CASE("equal content gives equal bytes", "[store][hdf5]") {
 
 TEST_CASE("a file that is not finished leaves the former one in place", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr tensor = filled({{4}, Dtype::float32, {}});
+    const TensorPtr tensor = filled_bytes({{4}, Dtype::float32, {}});
     write_one(folder / "x.h5", *tensor);
     {
         auto file = Hdf5File::create(folder / "x.h5");
@@ -169,7 +169,7 @@ TEST_CASE("missing, empty, other, truncated and foreign files are told apart", "
     std::ofstream(folder / "text.h5") << "no HDF5 at all";
     CHECK_THAT(open_error(folder / "text.h5"), Contains("not an HDF5 file"));
 
-    write_one(folder / "cut.h5", *filled({{1000}, Dtype::float64, {}}));
+    write_one(folder / "cut.h5", *filled_bytes({{1000}, Dtype::float64, {}}));
     fs::resize_file(folder / "cut.h5", fs::file_size(folder / "cut.h5") / 2);
     CHECK_THAT(open_error(folder / "cut.h5"), Contains("truncated or damaged"));
 
@@ -184,7 +184,7 @@ TEST_CASE("missing, empty, other, truncated and foreign files are told apart", "
 
 TEST_CASE("no prefix of a file opens as if it were whole", "[store][hdf5]") {
     const TestFolder folder;
-    write_one(folder / "x.h5", *filled({{100}, Dtype::float64, {}}));
+    write_one(folder / "x.h5", *filled_bytes({{100}, Dtype::float64, {}}));
     const std::string whole = bytes_of(folder / "x.h5");
     for (size_t size = 0; size < whole.size(); size += 97) {
         std::ofstream(folder / "cut.h5", std::ios::binary) << whole.substr(0, size);
@@ -246,9 +246,9 @@ TEST_CASE("a shape whose product overflows is refused", "[store][hdf5]") {
 
 TEST_CASE("a full disk names the file and the bytes, and keeps the former file", "[store][hdf5]") {
     const TestFolder folder;
-    write_one(folder / "x.h5", *filled({{4}, Dtype::float32, {}}));
+    write_one(folder / "x.h5", *filled_bytes({{4}, Dtype::float32, {}}));
     const std::string before = bytes_of(folder / "x.h5");
-    const TensorPtr large = filled({{100'000}, Dtype::float64, {}});
+    const TensorPtr large = filled_bytes({{100'000}, Dtype::float64, {}});
     std::string message;
     {
         const FullDisk full(64 * 1024);
@@ -267,7 +267,7 @@ TEST_CASE("a full disk names the file and the bytes, and keeps the former file",
 
 TEST_CASE("a disk that fills up with small datasets fails at finish", "[store][hdf5]") {
     const TestFolder folder;
-    const TensorPtr small = filled({{64}, Dtype::float64, {}});
+    const TensorPtr small = filled_bytes({{64}, Dtype::float64, {}});
     {
         const FullDisk full(64 * 1024);
         auto file = Hdf5File::create(folder / "x.h5");
@@ -283,7 +283,7 @@ TEST_CASE("a disk that fills up with small datasets fails at finish", "[store][h
 TEST_CASE("names that HDF5 would take for paths are refused", "[store][hdf5]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "x.h5");
-    const TensorPtr tensor = filled({{4}, Dtype::float32, {}});
+    const TensorPtr tensor = filled_bytes({{4}, Dtype::float32, {}});
     CHECK_FALSE(file->write_tensor("/a", "b/c", *tensor).ok());
     CHECK_FALSE(file->write_tensor("/a", "", *tensor).ok());
     REQUIRE(file->write_tensor("/a", "x", *tensor).ok());

@@ -18,13 +18,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kManifestFormat = 1;
 
-Json to_json(const ManifestEntry& entry) {
+Json entry_to_json(const ManifestEntry& entry) {
     return {{"file", entry.file},           {"bytes", entry.bytes}, {"cases", entry.cases},      {"seed", entry.seed},
             {"generator", entry.generator}, {"plan", entry.plan},   {"checksum", entry.checksum}};
 }
 
 /// Throws nlohmann's exception on a missing or mistyped member.
-ManifestEntry from_json(const Json& json) {
+ManifestEntry entry_from_json(const Json& json) {
     ManifestEntry entry;
     json.at("file").get_to(entry.file);
     json.at("bytes").get_to(entry.bytes);
@@ -53,7 +53,7 @@ Result<Manifest> Manifest::load(const std::string& folder) {
             return bad_input(fmt::format("{} has format {}, this program reads up to {}; use a newer diopi",
                                          manifest.path(), format, kManifestFormat));
         }
-        for (const Json& item : json.at("files")) manifest.entries_.push_back(from_json(item));
+        for (const Json& item : json.at("files")) manifest.entries_.push_back(entry_from_json(item));
     } catch (const nlohmann::json::exception& e) {
         return bad_input(fmt::format("{} is damaged: {}; delete it and run diopi gen", manifest.path(), e.what()));
     }
@@ -107,7 +107,7 @@ Status Manifest::verify(const std::string& file) const {
 
 Status Manifest::save() const {
     Json files = Json::array();
-    for (const ManifestEntry& entry : entries_) files.push_back(to_json(entry));
+    for (const ManifestEntry& entry : entries_) files.push_back(entry_to_json(entry));
     const Json json = {{"diopi_format", kManifestFormat}, {"files", files}};
     return write_file_atomically(path(), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -47,7 +47,7 @@ Profile sample_profile() {
     return profile;
 }
 
-std::string refusal(const std::string& path) {
+std::string refused_profile(const std::string& path) {
     const auto read = read_profile(path);
     REQUIRE_FALSE(read.ok());
     return read.error().message;
@@ -90,18 +90,18 @@ TEST_CASE("a profile comes back from its file as it was written") {
 
 TEST_CASE("a file that is no profile, or not there, is refused with what to try") {
     const testing::TestFolder folder;
-    CHECK(refusal(profile_path(folder / "none")).find("profile.h5") != std::string::npos);
+    CHECK(refused_profile(profile_path(folder / "none")).find("profile.h5") != std::string::npos);
     const std::string foreign = folder / "foreign.h5";
     auto file = Hdf5File::create(foreign);
     REQUIRE(file.ok());
     REQUIRE(file->finish().ok());
-    CHECK(refusal(foreign).find("is no profile") != std::string::npos);
+    CHECK(refused_profile(foreign).find("is no profile") != std::string::npos);
     const std::string newer = folder / "newer.h5";
     auto next = Hdf5File::create(newer);
     REQUIRE(next.ok());
     REQUIRE(next->write_attribute("/", "diopi_profile", int64_t{99}).ok());
     REQUIRE(next->finish().ok());
-    CHECK(refusal(newer).find("use a newer diopi") != std::string::npos);
+    CHECK(refused_profile(newer).find("use a newer diopi") != std::string::npos);
 }
 
 TEST_CASE("a profile comes through a pipe as it was sent, or is refused") {

@@ -11,8 +11,6 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-diopiContext context(cpu_device());
-
 /// The function of the library in the place of one of the cpu backend.
 template <class Function>
 Function* on_host(Function*, const char* name) {

@@ -174,7 +174,7 @@ bool may_come_channels_last(const Row& row) {
 
 bool takes_empty(const Row& row) { return row.traits.empty; }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kLayoutFaults[] = {
     {"LI", "input_strides_ignored", "inputs are read as if they were contiguous", misread_inputs<as_contiguous>,
      has_right_values},
     {"LO", "output_strides_ignored", "results are written as if they were contiguous", miswrite_results<as_contiguous>},
@@ -200,6 +200,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> layout_faults() { return kFaults; }
+std::span<const Fault> layout_faults() { return kLayoutFaults; }
 
 }  // namespace diopi::mutation

@@ -83,7 +83,7 @@ void leak(Scene& scene) {
     scene.act();
 }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kMemoryFaults[] = {
     {"ME", "write_past_end", "writes 4 bytes behind a result", write_past_end},
     {"MB", "write_before_start", "writes 4 bytes before a result", write_before_start},
     {"MI", "write_past_input", "writes 4 bytes behind the last input", write_past_input},
@@ -95,6 +95,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> memory_faults() { return kFaults; }
+std::span<const Fault> memory_faults() { return kMemoryFaults; }
 
 }  // namespace diopi::mutation

@@ -99,7 +99,7 @@ bool broadcasts(const Row& row) {
 
 bool is_backward(const Row& row) { return row.variant == Variant::backward; }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kOperandsFaults[] = {
     {"OB", "broadcast_ignored", "an operand that is broadcast is read as if it had all elements", broadcast_ignored,
      broadcasts},
     {"OS", "first_slice_for_all", "the last operand is broadcast along its first dim", first_slice_for_all,
@@ -115,6 +115,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> operand_faults() { return kFaults; }
+std::span<const Fault> operand_faults() { return kOperandsFaults; }
 
 }  // namespace diopi::mutation

@@ -48,7 +48,7 @@ void wrong_again(Scene& scene) {
 
 bool repeats(const Row& row) { return row.repeat == Repeat::repeatable; }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kProcessFaults[] = {
     {"PS", "crash", "SIGSEGV", crash, nullptr, Ending::kDies},
     {"PA", "abort", "SIGABRT", abort_process, nullptr, Ending::kDies},
     {"PX", "exit", "ends the process with exit code 0", end_process, nullptr, Ending::kDies},
@@ -63,6 +63,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> process_faults() { return kFaults; }
+std::span<const Fault> process_faults() { return kProcessFaults; }
 
 }  // namespace diopi::mutation

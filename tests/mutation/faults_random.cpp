@@ -75,7 +75,7 @@ void half_repeated(Scene& scene) {
 
 bool is_random(const Row& row) { return row.accuracy == AccuracyClass::F; }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kRandomFaults[] = {
     {"NS", "seed_ignored", "the same numbers whatever the generator's seed", seed_ignored, is_random},
     {"NO", "state_kept", "the generator's state does not advance", state_kept, is_random},
     {"NR", "not_repeatable", "other numbers at each call from the same state", not_repeatable, is_random},
@@ -87,6 +87,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> random_faults() { return kFaults; }
+std::span<const Fault> random_faults() { return kRandomFaults; }
 
 }  // namespace diopi::mutation

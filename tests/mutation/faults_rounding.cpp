@@ -102,7 +102,7 @@ void half_operands(Scene& scene) {
 
 bool sums(const Row& row) { return row.accuracy == AccuracyClass::D; }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kRoundingFaults[] = {
     {"RT", "truncation", "results are rounded towards zero", truncation, has_right_values},
     {"RA", "half_accumulation", "sums carry the error of a float16 accumulator", half_accumulation, sums},
     {"RO", "half_operands", "operands are rounded to float16 first", half_operands, has_right_values},
@@ -110,6 +110,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> rounding_faults() { return kFaults; }
+std::span<const Fault> rounding_faults() { return kRoundingFaults; }
 
 }  // namespace diopi::mutation

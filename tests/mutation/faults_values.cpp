@@ -193,7 +193,7 @@ bool has_indices(const Row& row) {
     return std::ranges::any_of(row.args(), [](const Arg& arg) { return arg.is_output && arg.four_bytes; });
 }
 
-constexpr Fault kFaults[] = {
+constexpr Fault kValuesFaults[] = {
     {"UL", "last_unwritten", "the last element is not written", last_unwritten},
     {"UR", "row_ends_unwritten", "the last element of each row is not written", row_ends_unwritten},
     {"U8", "tile_8_unwritten", "elements of the last partial tile of 8 are not written", partial_tile_unwritten<8>},
@@ -221,6 +221,6 @@ constexpr Fault kFaults[] = {
 
 }  // namespace
 
-std::span<const Fault> value_faults() { return kFaults; }
+std::span<const Fault> value_faults() { return kValuesFaults; }
 
 }  // namespace diopi::mutation

@@ -13,7 +13,7 @@ namespace diopi::mutation {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Cell {
     const FunctionRecord& function;
@@ -163,15 +163,15 @@ std::string text_report(const CampaignRecord& record, const CampaignOptions& opt
 std::string json_report(const CampaignRecord& record, const CampaignOptions& options,
                         const std::vector<Candidate>& candidates) {
     const Score score = score_of(record, options);
-    Json report = {{"score", score.percent()},
-                   {"seen", score.seen},
-                   {"planted", score.planted},
-                   {"excused", score.excused},
-                   {"runs", record.runs},
-                   {"seconds", record.seconds},
-                   {"false_alarms", record.false_alarms},
-                   {"faults", Json::array()},
-                   {"results", Json::array()}};
+    OrderedJson report = {{"score", score.percent()},
+                          {"seen", score.seen},
+                          {"planted", score.planted},
+                          {"excused", score.excused},
+                          {"runs", record.runs},
+                          {"seconds", record.seconds},
+                          {"false_alarms", record.false_alarms},
+                          {"faults", OrderedJson::array()},
+                          {"results", OrderedJson::array()}};
     for (const Fault* fault : options.faults) {
         report["faults"].push_back({{"code", fault->code}, {"name", fault->name}, {"text", fault->text}});
     }
@@ -186,7 +186,7 @@ std::string json_report(const CampaignRecord& record, const CampaignOptions& opt
                                      {"case", run.c.id()},
                                      {"options", run.options}});
     });
-    return report.dump(2, ' ', false, Json::error_handler_t::replace);
+    return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace diopi::mutation

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""No two sources that are compiled together (cmake/quick_build.cmake) have a helper function of the same name.
+
+A second one of the same type is an error of the compiler, but of two overloads the wrong one might be called, and only
+there. So a name stands in one unnamed namespace of a folder, and in none of the folder's headers for tests.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
+FUNCTION = re.compile(r"^(?!using |namespace |struct |class |return |else )[A-Za-z_][\w:<>,&*\s\[\]]*?[\s&*>](\w+)\(", re.M)
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
+
+
+def groups(root):
+    """The sources of each folder, tests by themselves."""
+    found = collections.defaultdict(list)
+    for pattern in ("libdiopi/*/*.cpp", "kernels/*/*.cpp", "apps/diopi/*.cpp",
+                    "tests/*_test.cpp", "tests/mutation/*.cpp"):
+        for path in sorted(root.glob(pattern)):
+            found[(path.parent, path.stem.endswith("_test"))].append(path)
+    # These are compiled one by one: core for the exported libraries' sake, kernels for their speed.
+    together = {key: paths for key, paths in found.items()
+                if key[1] or (key[0].name != "core" and key[0].parent.name != "kernels")}
+    return together
+
+
+def helpers_of(path):
+    """Names of the functions in a source's unnamed namespaces."""
+    return {name for block in UNNAMED.findall(path.read_text()) for name in FUNCTION.findall(block)}
+
+
+def headers_of(paths, root):
+    """The headers for tests that the sources include."""
+    names = {name for path in paths for name in INCLUDE.findall(path.read_text())}
+    places = [folder / name for name in sorted(names) if FOR_TESTS.search(name)
+              for folder in (root / "libdiopi", root)]
+    return [place for place in places if place.is_file()]
+
+
+def check(paths, root):
+    owners = collections.defaultdict(list)
+    for path in paths:
+        for name in helpers_of(path):
+            owners[name].append(path)
+    for header in headers_of(paths, root):
+        for name in set(FUNCTION.findall(header.read_text())) & set(owners):
+            owners[name].append(header)
+    for name, places in sorted(owners.items()):
+        if len(places) > 1:
+            yield f"{name} stands in " + " and ".join(str(place.relative_to(root)) for place in places)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
+    root = parser.parse_args().root.resolve()
+    together = groups(root)
+    complaints = [complaint for key in sorted(together) for complaint in check(together[key], root)]
+    for complaint in complaints:
+        print(complaint)
+    count = sum(map(len, together.values()))
+    print(f"{count} sources of {len(together)} folders: {len(complaints) or 'no'} complaints")
+    return 1 if complaints or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
