@@ -59,7 +59,7 @@ if [[ $clean_build == yes ]]; then
     start=$EPOCHREALTIME
     configure "$work/build" > /dev/null
     cmake --build "$work/build" > /dev/null
-    printf 'clean build\t%s\t240\t0\n' "$(seconds_since "$start")" >> "$processes"
+    printf 'clean build\t%s\t480\t0\n' "$(seconds_since "$start")" >> "$processes"
 fi
 echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)"
 echo
