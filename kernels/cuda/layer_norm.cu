@@ -155,7 +155,7 @@ struct ColumnGradients : JoinGradients<double> {
     using Compute = C;
     using State = GradientSum<double>;
     static constexpr int kIns = 2;
-    static constexpr bool kTakesMany = true;
+    static constexpr bool kTakesMany = true, kOnlyColumns = true;
 
     const C* means;
     const C* rstds;

@@ -72,13 +72,13 @@ __device__ State join(const Op& op, State state, int lanes) {
 
 /// What the kernels take. Beside what a simple operator has: kIns inputs, `at` (the operator of the result at `place`)
 /// and `write`; with kTakesMany, `take_many(state, values, number)` instead of `take`: values[i] has the number
-/// number(i).
+/// number(i). kOnlyColumns: an operator whose results are neighbours in memory but for a single one.
 template <class C, class Op>
 struct Stored {
     using Compute = C;
     using State = typename Op::State;
     static constexpr int kIns = 1;
-    static constexpr bool kTakesMany = false;
+    static constexpr bool kTakesMany = false, kOnlyColumns = false;
 
     Op op;
     void* out;
@@ -457,8 +457,12 @@ diopiError_t launch_columns(diopiContextHandle_t ctx, std::string_view op, const
 template <class T, class Index, class Op>
 diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const Reduction& r,
                           const std::array<View, Op::kIns>& ins, const Sources<Op::kIns>& in, const Op& f) {
-    return r.runs_across_results() ? launch_columns<T, Index>(ctx, op, r, ins, in, f)
-                                   : launch_rows<T, Index>(ctx, op, r, ins, in, f);
+    if constexpr (Op::kOnlyColumns) {
+        return launch_columns<T, Index>(ctx, op, r, ins, in, f);
+    } else {
+        return r.runs_across_results() ? launch_columns<T, Index>(ctx, op, r, ins, in, f)
+                                       : launch_rows<T, Index>(ctx, op, r, ins, in, f);
+    }
 }
 
 }  // namespace reduce_detail
