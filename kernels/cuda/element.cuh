@@ -159,7 +159,10 @@ __device__ Pack<T, kPackOf<T>> load_pack(const T* from, int64_t left) {
     using Packed = Pack<T, kPackOf<T>>;
     if (left >= kPackOf<T>) return *reinterpret_cast<const Packed*>(from);
     Packed pack{};
-    for (int i = 0; i < left; ++i) pack.at[i] = from[i];
+#pragma unroll  // indices that are not constant would keep every pack in local memory
+    for (int i = 0; i < kPackOf<T>; ++i) {
+        if (i < left) pack.at[i] = from[i];
+    }
     return pack;
 }
 
@@ -168,7 +171,10 @@ __device__ void store_pack(T* to, int64_t left, const Pack<T, kPackOf<T>>& pack)
     if (left >= kPackOf<T>) {
         *reinterpret_cast<Pack<T, kPackOf<T>>*>(to) = pack;
     } else {
-        for (int i = 0; i < left; ++i) to[i] = pack.at[i];
+#pragma unroll
+        for (int i = 0; i < kPackOf<T>; ++i) {
+            if (i < left) to[i] = pack.at[i];
+        }
     }
 }
 
