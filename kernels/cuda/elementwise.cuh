@@ -98,6 +98,7 @@ __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in
             const int64_t at = first + i * int64_t{blockDim.x};
             walk.find(static_cast<int32_t>(at < n ? at : first), places[i]);
         }
+#pragma unroll
         for (int k = 0; k < kIns; ++k) {
             with_type_for<C>(in.dtypes[k], [&](auto typed) {
                 const auto* from = static_cast<const decltype(typed)*>(in.data[k]);
