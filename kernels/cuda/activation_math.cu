@@ -14,12 +14,20 @@ constexpr double kTwoBySqrtPi = 1.1283791670955126;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-/// In double also for float: where exp(-x) is large, its argument's rounding would show.
-__device__ double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
+// W: the type of the inner arithmetic. double, also for float: there the rounding of an argument, and of exp far below
+// 0, would show. For half types it is float, which a GPU computes many times faster.
 
-template <class C>
+template <class W>
+__device__ W sigmoid_of(W x) {
+    if constexpr (std::is_same_v<W, double>) return 1 / (1 + exp(-x));
+    const W e = exp(x < 0 ? x : -x);  // never infinite: bfloat16 has results down to 1e-40
+    return (x < 0 ? e : W(1)) / (W(1) + e);
+}
+
+template <class C, class W = double>
 struct Sigmoid {
-    __device__ C operator()(C x) const { return static_cast<C>(sigmoid_of(x)); }
+    __device__ C operator()(C x) const { return static_cast<C>(sigmoid_of<W>(x)); }
+    [[nodiscard]] Sigmoid<C, float> half_form() const { return {}; }
 };
 template <class C>
 struct SigmoidSlope {
@@ -35,58 +43,74 @@ struct TanhSlope {
     __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * (C(1) + y)); }
 };
 
-template <class C>
+/// x sigmoid(x).
+template <class W>
+__device__ W silu_of(W x, W argument) {
+    if constexpr (std::is_same_v<W, double>) return x / (1 + exp(-argument));
+    return x * sigmoid_of(argument);
+}
+
+template <class C, class W = double>
 struct Silu {
-    __device__ C operator()(C x) const { return static_cast<C>(double{x} / (1 + exp(-double{x}))); }
+    __device__ C operator()(C x) const { return static_cast<C>(silu_of<W>(x, x)); }
+    [[nodiscard]] Silu<C, float> half_form() const { return {}; }
 };
-template <class C>
+template <class C, class W = double>
 struct SiluSlope {
     __device__ C operator()(C g, C x) const {
-        const double s = sigmoid_of(x);
+        const W s = sigmoid_of<W>(x);
         return static_cast<C>(g * (s * (1 + x * (1 - s))));
     }
+    [[nodiscard]] SiluSlope<C, float> half_form() const { return {}; }
 };
 
 /// The normal distribution up to x; by erfc, for 1 + erf has no digits left where x is far below 0. For float64 what
 /// the rounding of the argument took is given back: the tail magnifies it by the argument's square.
-template <class C>
-__device__ double normal_up_to(double x) {
-    const double argument = x * -kSqrtHalf, tail = erfc(argument);
-    if constexpr (std::is_same_v<C, float>) return tail / 2;
-    const double taken = fma(x, -kSqrtHalf, -argument) - x * kSqrtHalfRest;
-    const double slope = isfinite(x) ? -kTwoBySqrtPi * exp(-argument * argument) * taken : 0;
-    return (tail + slope) / 2;
+template <class C, class W>
+__device__ W normal_up_to(W x) {
+    const W argument = x * static_cast<W>(-kSqrtHalf), tail = erfc(argument);
+    if constexpr (std::is_same_v<C, double>) {
+        const double taken = fma(x, -kSqrtHalf, -argument) - x * kSqrtHalfRest;
+        const double slope = isfinite(x) ? -kTwoBySqrtPi * exp(-argument * argument) * taken : 0;
+        return (tail + slope) / 2;
+    }
+    return tail / 2;
 }
 
-template <class C>
+template <class C, class W = double>
 struct Gelu {
-    __device__ C operator()(C x) const { return static_cast<C>(double{x} * normal_up_to<C>(x)); }
+    __device__ C operator()(C x) const { return static_cast<C>(W{x} * normal_up_to<C, W>(x)); }
+    [[nodiscard]] Gelu<C, float> half_form() const { return {}; }
 };
-template <class C>
+template <class C, class W = double>
 struct GeluSlope {
     __device__ C operator()(C g, C x) const {
-        const double wide = x, density = kSqrtTwoByPi / 2 * exp(wide * wide * -0.5);
+        const W wide = x, density = static_cast<W>(kSqrtTwoByPi / 2) * exp(wide * wide * W(-0.5));
         return static_cast<C>(g * (normal_up_to<C>(wide) + wide * density));
     }
+    [[nodiscard]] GeluSlope<C, float> half_form() const { return {}; }
 };
 
 /// x sigmoid(2 u), u the argument of tanh in the approximation.
-template <class C>
+template <class C, class W = double>
 struct GeluTanh {
     __device__ C operator()(C x) const {
-        const double wide = x, u = kSqrtTwoByPi * wide * (1 + kCubic * (wide * wide));
-        return static_cast<C>(wide / (1 + exp(-2 * u)));
+        const W wide = x, u = static_cast<W>(kSqrtTwoByPi) * wide * (1 + static_cast<W>(kCubic) * (wide * wide));
+        return static_cast<C>(silu_of<W>(wide, 2 * u));
     }
+    [[nodiscard]] GeluTanh<C, float> half_form() const { return {}; }
 };
 /// s + 2 x s (1 - s) u', s = sigmoid(2 u).
-template <class C>
+template <class C, class W = double>
 struct GeluTanhSlope {
     __device__ C operator()(C g, C x) const {
-        const double wide = x, square = wide * wide;
-        const double s = sigmoid_of(2 * kSqrtTwoByPi * wide * (1 + kCubic * square));
-        const double slope = kSqrtTwoByPi * (1 + 3 * kCubic * square);
+        const W wide = x, square = wide * wide;
+        const W s = sigmoid_of<W>(static_cast<W>(2 * kSqrtTwoByPi) * wide * (1 + static_cast<W>(kCubic) * square));
+        // Where the square is infinite in float, s (1 - s) is 0.
+        const W slope = static_cast<W>(kSqrtTwoByPi) * (1 + static_cast<W>(3 * kCubic) * fmin(square, W(1e30)));
         return static_cast<C>(g * (s + 2 * wide * (s * (1 - s)) * slope));
     }
+    [[nodiscard]] GeluTanhSlope<C, float> half_form() const { return {}; }
 };
 
 enum class Form { kExact, kTanh, kUnknown };

@@ -152,8 +152,17 @@ class Pass {
     Pass(diopiContextHandle_t ctx, std::string_view op, const Problem& p, const Convolution& c)
         : ctx_(ctx), op_(op), c_(c), input_(p.input), weight_(p.weight), out_(p.out) {}
 
-    /// `result`: what is written instead of the problem's own tensor.
+    /// `result`: what is written instead of the problem's own tensor. With the channels last the library may still
+    /// refuse what it proposed: then they are moved.
     [[nodiscard]] diopiError_t run(const Tensor4& result, const View* bias) {
+        const diopiError_t error = run_in_form(result, bias);
+        if (error != diopiNoImplement || !c_.channels_last) return error;
+        c_.channels_last = false;
+        return run_in_form(result, bias);
+    }
+
+ private:
+    [[nodiscard]] diopiError_t run_in_form(const Tensor4& result, const View* bias) {
         Tensor4& written = c_.pass == ConvPass::kForward         ? out_
                            : c_.pass == ConvPass::kInputGradient ? input_
                                                                  : weight_;
@@ -171,7 +180,6 @@ class Pass {
         return assign(ctx_, op_, result.view(), written.view());
     }
 
- private:
     /// As many images at a time as the library can count.
     [[nodiscard]] diopiError_t run_chunks(double beta) {
         const int64_t of_input = c_.channels * c_.height * c_.width;

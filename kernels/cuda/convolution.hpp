@@ -29,7 +29,8 @@ struct Convolution {
 [[nodiscard]] diopiError_t find_convolution(std::string_view op, const Convolution& c);
 
 /// Of input, weight and out the one that the pass is about is written: its old values times beta plus the result. With
-/// beta = 0 they are not read.
+/// beta = 0 they are not read. diopiNoImplement also where the library refuses what it has proposed: nothing is written
+/// then, and find_convolution refuses the same from now on.
 [[nodiscard]] diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convolution& c, void* input,
                                     void* weight, void* out, double beta);
 

@@ -6,7 +6,9 @@
 ///     };
 ///
 /// and `map<C>(ctx, op, out, inputs, Multiply<C>{})`: any strides, broadcasting, 0-dim, empty, overlap, any mixture of
-/// dtypes. Operands of one floating dtype, the output among them, have kernels of their own.
+/// dtypes. Operands of one floating dtype, the output among them, have kernels of their own; where all are of one half
+/// type, `f.half_form()` is called instead of f if there is such a member: with arithmetic that is enough for half
+/// types.
 #pragma once
 
 #include <array>
@@ -85,8 +87,8 @@ __global__ void strided_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kI
     }
 }
 
-/// Any dtypes.
-template <class C, int kIns, class F>
+/// Any dtypes; of a real function those that map_real lets in (unary.cuh).
+template <class C, int kIns, bool kReal, class F>
 __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk,
                              int32_t n) {
     const int64_t step = int64_t{gridDim.x} * blockDim.x * kEach;
@@ -98,8 +100,9 @@ __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in
             const int64_t at = first + i * int64_t{blockDim.x};
             walk.find(static_cast<int32_t>(at < n ? at : first), places[i]);
         }
+#pragma unroll
         for (int k = 0; k < kIns; ++k) {
-            with_type_for<C>(in.dtypes[k], [&](auto typed) {
+            with_type_among<C, kReal && std::is_same_v<C, float>>(in.dtypes[k], [&](auto typed) {
                 const auto* from = static_cast<const decltype(typed)*>(in.data[k]);
 #pragma unroll
                 for (int i = 0; i < kEach; ++i) {
@@ -109,7 +112,7 @@ __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in
         }
         C results[kEach];
         for (int i = 0; i < kEach; ++i) results[i] = call(f, values[i]);
-        with_type_for<C>(out_dtype, [&](auto typed) {
+        with_type_among<C, kReal>(out_dtype, [&](auto typed) {
             using To = decltype(typed);
 #pragma unroll
             for (int i = 0; i < kEach; ++i) {
@@ -174,28 +177,61 @@ diopiError_t in_narrow_parts(const Plan<C, kIns>& p, F&& launch_part) {
     return diopiSuccess;
 }
 
-template <class T, class C, int kIns, class F>
+template <class F>
+constexpr bool kHasHalfForm = requires(const F& f) {
+    f.half_form();
+};
+
+/// What is called for elements of T.
+template <class T, class F>
+auto form_for(const F& f) {
+    if constexpr (kHasHalfForm<F> && sizeof(T) == 2)
+        return f.half_form();
+    else
+        return f;
+}
+
+/// Whatever the dtypes.
+template <bool kReal, class C, int kIns, class F>
+diopiError_t launch_mixed(diopiContextHandle_t ctx, std::string_view op, const Plan<C, kIns>& p, F f) {
+    return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
+        return launch(ctx, op, launch_for(part.nest.numel, kEach), mixed_kernel<C, kIns, kReal, F>, f, part.out.data,
+                      part.out.dtype, part.in, walk_of<int32_t, kIns + 1>(part.nest), part.nest.numel);
+    });
+}
+
+/// Of real functions, which are many and slow to compile, only these types have a strided kernel of their own.
+template <class T, class F>
+constexpr bool kHasStrided = std::is_same_v<T, float> || (!std::is_same_v<T, double> && kHasHalfForm<F>);
+
+template <class T, bool kReal = false, class C, int kIns, class F>
 diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const Plan<C, kIns>& p, F f) {
     constexpr size_t kPackBytes = 16;
+    const auto form = form_for<T>(f);
+    using Form = std::remove_cv_t<decltype(form)>;
+    T* out = reinterpret_cast<T*>(p.out.data);
     bool packs = p.nest.is_run() && is_aligned(p.out.data, kPackBytes);
     for (int k = 0; k < kIns; ++k) packs = packs && (p.in.repeats[k] || is_aligned(p.in.data[k], kPackBytes));
     if (packs) {
         const Launch l = launch_for(p.nest.numel, kPackBytes / sizeof(T));
-        T* out = reinterpret_cast<T*>(p.out.data);
-        return launch(ctx, op, l, run_kernel<T, C, kIns, F>, f, out, p.in, p.nest.numel);
+        return launch(ctx, op, l, run_kernel<T, C, kIns, Form>, form, out, p.in, p.nest.numel);
     }
-    return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
-        return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, F>, f,
-                      reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
-                      part.nest.numel);
-    });
+    if constexpr (kReal && !kHasStrided<T, F>) {
+        return launch_mixed<kReal>(ctx, op, p, f);
+    } else {
+        return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
+            return launch(ctx, op, launch_for(part.nest.numel, kEach), strided_kernel<T, C, kIns, Form>, form,
+                          reinterpret_cast<T*>(part.out.data), part.in, walk_of<int32_t, kIns + 1>(part.nest),
+                          part.nest.numel);
+        });
+    }
 }
 
 }  // namespace elementwise_detail
 
 /// out = f(inputs) element by element, in the compute type C. An input without data is the number at its place in
-/// `numbers`. Operands may be complex only where C is.
-template <class C, size_t kIns, class F>
+/// `numbers`. Operands may be complex only where C is. kReal: of a real function, called by map_real only.
+template <class C, size_t kIns, class F, bool kReal = false>
 diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns> ins, F f,
                  const std::array<C, kIns>& numbers = {}) {
     using namespace elementwise_detail;
@@ -205,17 +241,14 @@ diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out,
     Plan<C, kInputs> p;
     if (const diopiError_t error = plan(ctx, op, out, ins, numbers, p); error != diopiSuccess) return error;
     if constexpr (std::is_same_v<C, float>) {
-        if (p.dtype == Dtype::float32) return launch_typed<float>(ctx, op, p, f);
-        if (p.dtype == Dtype::float16) return launch_typed<__half>(ctx, op, p, f);
-        if (p.dtype == Dtype::bfloat16) return launch_typed<__nv_bfloat16>(ctx, op, p, f);
+        if (p.dtype == Dtype::float32) return launch_typed<float, kReal>(ctx, op, p, f);
+        if (p.dtype == Dtype::float16) return launch_typed<__half, kReal>(ctx, op, p, f);
+        if (p.dtype == Dtype::bfloat16) return launch_typed<__nv_bfloat16, kReal>(ctx, op, p, f);
     }
     if constexpr (std::is_same_v<C, double>) {
-        if (p.dtype == Dtype::float64) return launch_typed<double>(ctx, op, p, f);
+        if (p.dtype == Dtype::float64) return launch_typed<double, kReal>(ctx, op, p, f);
     }
-    return in_narrow_parts(p, [&](const Plan<C, kInputs>& part) {
-        return launch(ctx, op, launch_for(part.nest.numel, kEach), mixed_kernel<C, kInputs, F>, f, part.out.data,
-                      part.out.dtype, part.in, walk_of<int32_t, kInputs + 1>(part.nest), part.nest.numel);
-    });
+    return launch_mixed<kReal>(ctx, op, p, f);
 }
 
 /// Calls f<C>() with what a result of that dtype is computed in: float for the narrow floating dtypes, double, int64_t

@@ -21,9 +21,28 @@ struct Affine {
     const void* data;
     bool is_wide;  ///< of the compute type
 
-    __device__ C get(int64_t i, C otherwise) const {
-        if (data == nullptr) return otherwise;
-        return is_wide ? static_cast<const C*>(data)[i] : convert<C>(static_cast<const T*>(data)[i]);
+    /// kWidth neighbours from element i on; several of them lie aligned to 16 bytes, or to what they take.
+    template <int kWidth>
+    __device__ void get(int64_t i, C otherwise, C (&values)[kWidth]) const {
+        if (data == nullptr) {
+            for (C& value : values) value = otherwise;
+        } else if (is_wide) {
+            load(static_cast<const C*>(data) + i, values);
+        } else {
+            load(static_cast<const T*>(data) + i, values);
+        }
+    }
+
+ private:
+    template <class From, int kWidth>
+    __device__ static void load(const From* from, C (&values)[kWidth]) {
+        constexpr int kPack = kWidth < kPackOf<From> ? kWidth : kPackOf<From>;
+#pragma unroll
+        for (int i = 0; i < kWidth; i += kPack) {
+            const auto pack = *reinterpret_cast<const Pack<From, kPack>*>(from + i);
+#pragma unroll
+            for (int e = 0; e < kPack; ++e) values[i + e] = convert<C>(pack.at[e]);
+        }
     }
 };
 
@@ -31,13 +50,13 @@ template <class T, int kHeld>
 __device__ void take(const RowPart<T, kHeld>& part, const ComputeOf<T> (&held)[kHeld], Moments<ComputeOf<T>>& state) {
     using C = ComputeOf<T>;
     Moments<C> own{0, 0, 0};
-    part.each([&](int i, int64_t) {
+    part.each([&](int i) {
         own.count += 1;
         own.sum += held[i];
     });
     if (own.count == C(0)) return;
     const C mean = own.sum / own.count;
-    part.each([&](int i, int64_t) { own.squares = fma(held[i] - mean, held[i] - mean, own.squares); });
+    part.each([&](int i) { own.squares = fma(held[i] - mean, held[i] - mean, own.squares); });
     state = JoinMoments<C>{}.combine(state, own);
 }
 
@@ -64,8 +83,14 @@ __global__ void __launch_bounds__(kMostRowThreads)
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             if (t.size > step) part.load(in + row, 1, held);
-            part.each([&](int i, int64_t at) {
-                held[i] = (held[i] - mean) * invstd * weight.get(at, C(1)) + bias.get(at, C(0));
+            part.each_run([&]<int kWidth>(int i, int64_t at) {
+                C factors[kWidth], shifts[kWidth];
+                weight.get(at, C(1), factors);
+                bias.get(at, C(0), shifts);
+#pragma unroll
+                for (int e = 0; e < kWidth; ++e) {
+                    held[i + e] = (held[i + e] - mean) * invstd * factors[e] + shifts[e];
+                }
             });
             part.store(out + row, 1, held);
         }
@@ -91,9 +116,14 @@ __global__ void __launch_bounds__(kMostRowThreads)
         const auto load = [&](const Part& part) {
             part.load(grad_out + row, 1, h);
             part.load(in + row, 1, xhat);
-            part.each([&](int i, int64_t at) {
-                h[i] *= weight.get(at, C(1));
-                xhat[i] = (xhat[i] - mean) * rstd;
+            part.each_run([&]<int kWidth>(int i, int64_t at) {
+                C factors[kWidth];
+                weight.get(at, C(1), factors);
+#pragma unroll
+                for (int e = 0; e < kWidth; ++e) {
+                    h[i + e] *= factors[e];
+                    xhat[i + e] = (xhat[i + e] - mean) * rstd;
+                }
             });
         };
         GradientSum<C> state{0, 0};
@@ -101,7 +131,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
             const Part part(t, member, begin);
             load(part);
             GradientSum<C> own{0, 0};
-            part.each([&](int i, int64_t) {
+            part.each([&](int i) {
                 own.sum += h[i];
                 own.product = fma(h[i], xhat[i], own.product);
             });
@@ -113,7 +143,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             if (t.size > step) load(part);
-            part.each([&](int i, int64_t) { h[i] = rstd * (h[i] - average - xhat[i] * slope); });
+            part.each([&](int i) { h[i] = rstd * (h[i] - average - xhat[i] * slope); });
             part.store(grad + row, 1, h);
         }
     });
@@ -125,7 +155,7 @@ struct ColumnGradients : JoinGradients<double> {
     using Compute = C;
     using State = GradientSum<double>;
     static constexpr int kIns = 2;
-    static constexpr bool kTakesMany = true;
+    static constexpr bool kTakesMany = true, kOnlyColumns = true;
 
     const C* means;
     const C* rstds;
@@ -189,11 +219,11 @@ Numbers numbers_in(Staging& staging, diopiTensorHandle_t tensor) {
     return {v.data, v.dtype, 1};
 }
 
-/// Of contiguous operands of T; a thread holds elements of `held` of them.
+/// Of contiguous operands, in packs of T where all of them are aligned; a thread holds elements of `held` of them.
 template <class T>
-RowTeams teams_of(const RowShape& rows, int held, std::initializer_list<View> operands) {
+RowTeams teams_of(const RowShape& rows, int held, std::initializer_list<const void*> operands) {
     bool packs = rows.size % kPackOf<T> == 0;
-    for (const View& v : operands) packs = packs && is_aligned(v.data, 16);
+    for (const void* data : operands) packs = packs && is_aligned(data, 16);
     return make_teams(rows.count, rows.size, false, packs, {held, sizeof(ComputeOf<T>)});
 }
 
@@ -213,7 +243,7 @@ diopiError_t forward(diopiContextHandle_t ctx, std::string_view op, const Forwar
     const Affine<T> weight = affine<T>(staging, a.weight, dtype), bias = affine<T>(staging, a.bias, dtype);
     const Numbers mean = numbers_in(staging, a.save_mean), invstd = numbers_in(staging, a.save_invstd);
     if (staging.error() != diopiSuccess) return staging.error();
-    const RowTeams teams = teams_of<T>(a.rows, 1, {x, y});
+    const RowTeams teams = teams_of<T>(a.rows, 1, {x.data, y.data, weight.data, bias.data});
     const diopiError_t error = with_held<T, 1>(teams, [&]<int kHeld>() {
         return launch(ctx, op, launch_for(teams), layer_norm_kernel<T, kHeld>, elements<T>(y), elements<T>(x), weight,
                       bias, mean, invstd, a.eps, teams);
@@ -262,7 +292,7 @@ diopiError_t backward(diopiContextHandle_t ctx, std::string_view op, const Backw
     if (staging.error() != diopiSuccess) return staging.error();
     diopiError_t error = diopiSuccess;
     if (a.grad_input != nullptr) {
-        const RowTeams teams = teams_of<T>(a.rows, 2, {x, g, gx});
+        const RowTeams teams = teams_of<T>(a.rows, 2, {x.data, g.data, gx.data, weight.data});
         error = with_held<T, 2>(teams, [&]<int kHeld>() {
             return launch(ctx, op, launch_for(teams), gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
                           elements<T>(x), weight, Numbers{mean.data, mean.dtype, 1}, Numbers{rstd.data, rstd.dtype, 1},

@@ -96,6 +96,7 @@ struct Entropy {
     bool has_packs;
     Targets targets;
     bool has_probabilities;
+    Elements<T> shares;  ///< the probabilities; without data where they are of another dtype than the input
     int64_t target_class_stride;
     double smoothing;
     int slice_bits;
@@ -110,7 +111,9 @@ struct Entropy {
     /// The weight of class c times its share in a target of probabilities.
     __device__ double weighted_share(int64_t c, int64_t target) const {
         const int64_t place = target + c * target_class_stride;
-        const auto share = static_cast<ComputeOf<T>>(load_number(targets.data, place, targets.dtype));
+        const auto share = shares.data != nullptr
+                               ? shares.get(place)
+                               : static_cast<ComputeOf<T>>(load_number(targets.data, place, targets.dtype));
         return targets.weight_of(c) * (static_cast<double>(share) * (1 - smoothing) + spread());
     }
 };
@@ -243,11 +246,13 @@ __global__ void entropy_backward_kernel(Elements<T> grad_in, int64_t grad_class_
 template <class T>
 Entropy<T> entropy(const Loss& loss, bool has_packs) {
     const bool has_probabilities = loss.has_probabilities();
+    const bool has_shares = has_probabilities && loss.target.dtype == loss.input.dtype;
     return {Elements<T>::of(loss.input),
             loss.class_stride(loss.input),
             has_packs,
             Targets::of(loss),
             has_probabilities,
+            has_shares ? Elements<T>::of(loss.target) : Elements<T>{},
             has_probabilities ? loss.class_stride(loss.target) : 0,
             loss.smoothing,
             class_slice_bits(loss),

@@ -16,7 +16,7 @@ struct BatchStatistics : JoinMoments<C> {
     using Compute = C;
     using State = Moments<C>;
     static constexpr int kIns = 1;
-    static constexpr bool kTakesMany = true;
+    static constexpr bool kTakesMany = true, kOnlyColumns = false;
 
     ForwardChannels<C> channels;
 

@@ -24,7 +24,7 @@ struct GradientSums : JoinGradients<double> {
     using Compute = C;
     using State = GradientSum<double>;
     static constexpr int kIns = 2;
-    static constexpr bool kTakesMany = true;
+    static constexpr bool kTakesMany = true, kOnlyColumns = false;
 
     Numbers weight, centre, spread, grad_weight, grad_bias;
     Coefficients<C>* made;

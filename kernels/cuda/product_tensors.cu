@@ -49,7 +49,8 @@ Obstacles find_call(ShapeView batch, const Operand& a, const Operand& b, const O
     const auto of_c = matrix_layout(m.size, m.c, n.size, n.c);
     call.a = of_a.value_or(MatrixLayout{}), call.b = of_b.value_or(MatrixLayout{});
     call.c = of_c.value_or(MatrixLayout{});
-    return {!of_a, !of_b, !of_c || of_c->transposed};
+    const ProductDim& each = call.plan.batch;  // the library wants no negative steps
+    return {!of_a || each.a < 0, !of_b || each.b < 0, !of_c || of_c->transposed || each.c < 0};
 }
 
 bool is_dense(const Operand& x) { return is_contiguous(x.view.shape, x.view.strides); }

@@ -179,7 +179,7 @@ bool keeps_packs(const Reduction& r, std::span<const View> ins, int pack) {
 }
 
 RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, Held held) {
-    RowTeams t{rows, size, 1, side_by_side, packs, true};
+    RowTeams t{rows, size, 1, side_by_side, packs, true, 0};
     const auto few = static_cast<int64_t>(kFewHeldBytes / held.item);
     const auto many = static_cast<int64_t>(kManyHeldBytes / held.item) / held.tensors;
     const int64_t threads = kThreads;
@@ -194,6 +194,7 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
         t.holds_few = size <= threads * few;
         t.lanes = static_cast<int>(size <= threads * many ? kThreads : kMostRowThreads);
     }
+    t.lane_bits = std::countr_zero(static_cast<unsigned>(t.lanes));
     return t;
 }
 

@@ -72,13 +72,13 @@ __device__ State join(const Op& op, State state, int lanes) {
 
 /// What the kernels take. Beside what a simple operator has: kIns inputs, `at` (the operator of the result at `place`)
 /// and `write`; with kTakesMany, `take_many(state, values, number)` instead of `take`: values[i] has the number
-/// number(i).
+/// number(i). kOnlyColumns: an operator whose results are neighbours in memory but for a single one.
 template <class C, class Op>
 struct Stored {
     using Compute = C;
     using State = typename Op::State;
     static constexpr int kIns = 1;
-    static constexpr bool kTakesMany = false;
+    static constexpr bool kTakesMany = false, kOnlyColumns = false;
 
     Op op;
     void* out;
@@ -270,6 +270,7 @@ struct ColumnScan {
 
     /// `all`: the operator of all results.
     __device__ void begin(const Op& all) {
+#pragma unroll
         for (int v = 0; v < kPack; ++v) {
             ops[v] = is_there(v) ? all.at(place_of(v)) : all;
             states[v] = ops[v].identity();
@@ -341,25 +342,27 @@ __global__ void __launch_bounds__(kThreads)
                                       {}, {}};
         scan.begin(op);
         if (first + y < last) scan.run(static_cast<Index>(first + y), static_cast<Index>(last));
-        if (s.down > 1) {
-            __syncthreads();  // the last tile's states have been read
-            for (int v = 0; v < kPack; ++v) shared[v][threadIdx.x] = scan.states[v];
-            for (int half = s.down / 2; half > 0; half /= 2) {
-                __syncthreads();
-                if (y >= half) continue;
-                for (int v = 0; v < kPack; ++v) {
-                    scan.states[v] = op.combine(scan.states[v], shared[v][threadIdx.x + half * s.across]);
-                    shared[v][threadIdx.x] = scan.states[v];
-                }
+        // States are joined and written from shared memory, by loops: registers are for the scan.
+        if (s.down > 1) __syncthreads();  // the last tile's states have been read
+#pragma unroll
+        for (int v = 0; v < kPack; ++v) shared[v][threadIdx.x] = scan.states[v];
+        for (int half = s.down / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (y >= half) continue;
+            for (int v = 0; v < kPack; ++v) {
+                shared[v][threadIdx.x] = op.combine(shared[v][threadIdx.x], shared[v][threadIdx.x + half * s.across]);
             }
         }
         if (y != 0) continue;
+#pragma unroll 1
         for (int v = 0; v < kPack; ++v) {
             if (!scan.is_there(v)) continue;
+            const auto state = shared[v][threadIdx.x];
+            const int64_t place = scan.place_of(v);
             if (partials != nullptr) {
-                partials[part * s.results + slice * s.width + scan.column_of(v)] = scan.states[v];
+                partials[part * s.results + slice * s.width + scan.column_of(v)] = state;
             } else {
-                scan.ops[v].write(scan.place_of(v), scan.states[v]);
+                op.at(place).write(place, state);
             }
         }
     }
@@ -454,8 +457,12 @@ diopiError_t launch_columns(diopiContextHandle_t ctx, std::string_view op, const
 template <class T, class Index, class Op>
 diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const Reduction& r,
                           const std::array<View, Op::kIns>& ins, const Sources<Op::kIns>& in, const Op& f) {
-    return r.runs_across_results() ? launch_columns<T, Index>(ctx, op, r, ins, in, f)
-                                   : launch_rows<T, Index>(ctx, op, r, ins, in, f);
+    if constexpr (Op::kOnlyColumns) {
+        return launch_columns<T, Index>(ctx, op, r, ins, in, f);
+    } else {
+        return r.runs_across_results() ? launch_columns<T, Index>(ctx, op, r, ins, in, f)
+                                       : launch_rows<T, Index>(ctx, op, r, ins, in, f);
+    }
 }
 
 }  // namespace reduce_detail

@@ -73,6 +73,7 @@ struct RowTeams {
     bool side_by_side = false;  ///< neighbouring threads have neighbouring rows
     bool packs = false;         ///< of rows that are runs, all of them aligned
     bool holds_few = true;
+    int lane_bits = 0;  ///< lanes = 2^lane_bits
 };
 
 constexpr unsigned kMostRowThreads = 1024;

@@ -55,7 +55,8 @@ __device__ State join_team(const RowTeams& t, const Op& op, State state) {
     return shared[threadIdx.x % in_block];
 }
 
-/// A lane's elements of the part of a row that a team holds at once, from element `begin` on.
+/// A lane's elements of the part of a row that a team holds at once, from element `begin` on: every lanes-th pack or
+/// element, of which the lane holds the first `count`.
 template <class T, int kHeld>
 struct RowPart {
     using C = ComputeOf<T>;
@@ -63,55 +64,58 @@ struct RowPart {
     static_assert(kHeld % kPack == 0);
 
     int lane, lanes;
-    int left;  ///< elements of the row from `begin` on, as far as the part goes
+    int count;
     bool packs;
     int64_t begin;
 
     __device__ RowPart(const RowTeams& t, const Member& member, int64_t first)
         : lane(member.lane), lanes(t.lanes), packs(t.packs), begin(first) {
         const int64_t rest = member.is_there ? t.size - first : 0, most = int64_t{t.lanes} * kHeld;
-        left = static_cast<int>(rest < most ? rest : most);
+        const auto left = static_cast<int>(rest < most ? rest : most), units = packs ? left / kPack : left;
+        const int own = (units - lane + lanes - 1) >> t.lane_bits;
+        count = packs ? own * kPack : own;
     }
 
-    __device__ int element(int i) const {
-        return packs ? (i / kPack * lanes + lane) * kPack + i % kPack : i * lanes + lane;
-    }
-    /// Calls body(i, element of the row) for what lane holds at i.
+    /// Calls body(i) for what lane holds at i.
     template <class Body>
     __device__ void each(Body&& body) const {
 #pragma unroll
         for (int i = 0; i < kHeld; ++i) {
-            if (element(i) < left) body(i, begin + element(i));
+            if (i < count) body(i);
+        }
+    }
+    /// Calls body<kWidth>(i, element of the row) for the kWidth neighbours that lane holds from i on: packs, which
+    /// begin aligned, or single elements.
+    template <class Body>
+    __device__ void each_run(Body&& body) const {
+        if (packs) {
+#pragma unroll
+            for (int i = 0; i < kHeld; i += kPack) {
+                if (i < count) body.template operator()<kPack>(i, begin + (i / kPack * lanes + lane) * kPack);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < kHeld; ++i) {
+                if (i < count) body.template operator()<1>(i, begin + i * lanes + lane);
+            }
         }
     }
 
     __device__ void load(const T* row, int64_t stride, C (&held)[kHeld]) const {
-        if (packs) {
+        each_run([&]<int kWidth>(int i, int64_t at) {
+            const auto pack = *reinterpret_cast<const Pack<T, kWidth>*>(row + at * stride);
 #pragma unroll
-            for (int i = 0; i < kHeld; i += kPack) {
-                if (element(i) >= left) continue;
-                const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(row + begin + element(i));
-#pragma unroll
-                for (int e = 0; e < kPack; ++e) held[i + e] = convert<C>(pack.at[e]);
-            }
-            return;
-        }
-        each([&](int i, int64_t at) { held[i] = convert<C>(row[at * stride]); });
+            for (int e = 0; e < kWidth; ++e) held[i + e] = convert<C>(pack.at[e]);
+        });
     }
 
     __device__ void store(T* row, int64_t stride, const C (&held)[kHeld]) const {
-        if (packs) {
+        each_run([&]<int kWidth>(int i, int64_t at) {
+            Pack<T, kWidth> pack;
 #pragma unroll
-            for (int i = 0; i < kHeld; i += kPack) {
-                if (element(i) >= left) continue;
-                Pack<T, kPack> pack;
-#pragma unroll
-                for (int e = 0; e < kPack; ++e) pack.at[e] = convert<T>(held[i + e]);
-                *reinterpret_cast<Pack<T, kPack>*>(row + begin + element(i)) = pack;
-            }
-            return;
-        }
-        each([&](int i, int64_t at) { row[at * stride] = convert<T>(held[i]); });
+            for (int e = 0; e < kWidth; ++e) pack.at[e] = convert<T>(held[i + e]);
+            *reinterpret_cast<Pack<T, kWidth>*>(row + at * stride) = pack;
+        });
     }
 };
 

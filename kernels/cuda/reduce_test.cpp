@@ -206,6 +206,7 @@ TEST_CASE("cuda: a team holds a row up to what a block can hold") {
                 const int64_t most = (side_by_side ? 8 : 1024) * many;
                 CHECK(std::has_single_bit(static_cast<unsigned>(t.lanes)));
                 CHECK((t.lanes <= 32 || t.lanes == 256 || t.lanes == 1024));
+                CHECK(1 << t.lane_bits == t.lanes);
                 CHECK((t.lanes * held >= size || size > most));
                 const Launch grid = launch_for(t);
                 CHECK(grid.threads % static_cast<unsigned>(t.lanes) == 0);

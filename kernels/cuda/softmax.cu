@@ -32,10 +32,10 @@ struct JoinExponentials {
 template <class Part, class C, int kHeld>
 __device__ void take(const Part& part, C (&held)[kHeld], Exponentials<C>& state, bool logarithm) {
     C most = state.most;
-    part.each([&](int i, int64_t) { most = held[i] > most ? held[i] : most; });
+    part.each([&](int i) { most = held[i] > most ? held[i] : most; });
     const C base = most == C(-INFINITY) ? C(0) : most;
     C sum = 0;
-    part.each([&](int i, int64_t) {
+    part.each([&](int i) {
         const C e = exp(held[i] - base);
         sum += e;
         if (!logarithm) held[i] = e;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             if (t.size > step) part.load(x, along.at[1], held);
-            part.each([&](int i, int64_t) {
+            part.each([&](int i) {
                 if (logarithm) {
                     held[i] = (held[i] - all.most) - shift;
                 } else if (t.size > step) {
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
             part.load(grad_out + places[1], along.at[1], g);
             part.load(result + places[2], along.at[2], y);
             C terms = 0;
-            part.each([&](int i, int64_t) { terms += logarithm ? g[i] : g[i] * y[i]; });
+            part.each([&](int i) { terms += logarithm ? g[i] : g[i] * y[i]; });
             sum += terms;
         }
         sum = join_team(t, Add<C>{}, sum);
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
                 part.load(grad_out + places[1], along.at[1], g);
                 part.load(result + places[2], along.at[2], y);
             }
-            part.each([&](int i, int64_t) { g[i] = logarithm ? g[i] - exp(y[i]) * sum : y[i] * (g[i] - sum); });
+            part.each([&](int i) { g[i] = logarithm ? g[i] - exp(y[i]) * sum : y[i] * (g[i] - sum); });
             part.store(grad + places[0], along.at[0], g);
         }
     });

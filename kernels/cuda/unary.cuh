@@ -19,7 +19,8 @@ diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View&
         is_narrow = is_narrow && is_floating(in.dtype) && in.dtype != Dtype::float64;
     }
     if (!is_floating(out.dtype)) return unsupported(op, "the output", out.dtype, "a floating dtype");
-    return is_narrow ? map<float>(ctx, op, out, ins, F<float>{}) : map<double>(ctx, op, out, ins, F<double>{});
+    const auto run = [&]<class C>() { return map<C, kIns, F<C>, true>(ctx, op, out, ins, F<C>{}); };
+    return is_narrow ? run.template operator()<float>() : run.template operator()<double>();
 }
 
 /// A forward function or one in place, which has out == input.

@@ -43,6 +43,16 @@ class CudaOnHostTest(ProgramTest):
         for variant in ([], ["--strided"], ["--empty"], ["--nhwc"], ["--fill", "special"], ["--jobs", "1"]):
             self.own_cases("products.json", 15, *variant)
 
+    def test_convolutions_whose_layout_the_library_refuses_take_another(self):
+        """cuDNN may refuse channels that come last in a descriptor, in the query, or only when the algorithm runs."""
+        for step in ("describe", "propose", "run"):
+            with self.subTest(refused=step):
+                run = self.expect(0, "test", "--impl", LIBRARY, "--cases",
+                                  SOURCE / "tests" / "cuda_on_host" / "products.json", "--fname", "conv2d", "--nhwc",
+                                  "--json", env={"CUDA_ON_HOST_REFUSES_NHWC": step})
+                self.assertGreater(run.json["counts"]["passed"], 5, run.json["counts"])
+                self.assertEqual(run.json["counts"]["not_implemented"], 0)
+
     def test_tf32_is_seen_and_held_to_a_class_of_its_own_where_it_is_declared(self):
         cases = ["--cases", SOURCE / "tests" / "cuda_on_host" / "products.json", "--json"]
         on = {"DIOPI_TF32": "1"}

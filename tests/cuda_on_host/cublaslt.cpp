@@ -50,6 +50,8 @@ struct Algorithm {
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 constexpr uint64_t kMagic = 0x676f6c61;
+/// The library is said to take no more than 16 bits count.
+constexpr int32_t kMostBatch = 65535;
 /// Of sums so long that a library might split them.
 constexpr uint64_t kLongSum = 64, kSplitBytes = 4096;
 
@@ -87,6 +89,8 @@ Problem check(const Desc& d, const Layout& a, const Layout& b, const Layout& c, 
         if (x->rows == 0 || x->columns == 0) p.error = "a matrix is empty";
         if (x->pitch < static_cast<int64_t>(x->rows)) p.error = "a leading dimension is below the rows";
         if (x->batch != result.batch || x->batch < 1) p.error = "batch counts differ";
+        if (x->batch > kMostBatch) p.error = "more than 65535 matrices in a batch";
+        if (x->batch_stride < 0) p.error = "a batch's matrices lie backwards";
     }
     if ((ta ? a.columns : a.rows) != p.m || (tb ? b.rows : b.columns) != p.n || (tb ? b.columns : b.rows) != p.k) {
         p.error = "sizes do not fit";

@@ -5,7 +5,9 @@
 #include <cudnn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cuda/libraries/handle.cuh"
@@ -42,6 +44,18 @@ cudaDataType_t type_of(cudnnDataType_t type) {
     if (type == CUDNN_DATA_HALF) return CUDA_R_16F;
     if (type == CUDNN_DATA_BFLOAT16) return CUDA_R_16BF;
     return type == CUDNN_DATA_DOUBLE ? CUDA_R_64F : CUDA_R_32F;
+}
+
+#ifdef CUDNN_STATUS_CATEGORY
+constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
+#else
+constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED;
+#endif
+
+/// Whether channels that come last are to be refused at that step: "describe", "propose" or "run".
+bool refuses_last(std::string_view step) {
+    const char* refused = std::getenv("CUDA_ON_HOST_REFUSES_NHWC");
+    return refused != nullptr && step == refused;
 }
 
 /// Strides of a packed tensor of those sizes.
@@ -209,6 +223,9 @@ cudnnStatus_t propose(const char* function, const Descriptions& all, const cudnn
     *found = 0;
     if (wanted < 1 || results == nullptr) return bad(function, "no room for results");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
+    if (w.format == CUDNN_TENSOR_NHWC && refuses_last("propose")) {
+        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+    }
     for (const Described& each : all) {
         if (*found == wanted) break;
         Perf& perf = results[(*found)++];
@@ -240,6 +257,9 @@ cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int 
     if (handle == nullptr || x_data == nullptr || w_data == nullptr || y_data == nullptr)
         return bad(function, "a null");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
+    if (w.format == CUDNN_TENSOR_NHWC && refuses_last("run")) {
+        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+    }
     size_t wanted = 0;
     if (!is_supported(x, w, y) || measure(all, algorithm, &wanted) != CUDNN_STATUS_SUCCESS) {
         return refuse(CUDNN_STATUS_NOT_SUPPORTED, function, "the algorithm does not take these layouts");
@@ -294,6 +314,9 @@ cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t desc, cudnnData
     *desc = {type, format, {k, c, h, w}};
     for (const int size : desc->sizes) {
         if (size < 1) return bad("cudnnSetFilter4dDescriptor", "a size below 1");
+    }
+    if (format == CUDNN_TENSOR_NHWC && refuses_last("describe")) {
+        return refuse(kNotThisLayout, "cudnnSetFilter4dDescriptor", "told to refuse channels that come last");
     }
     return CUDNN_STATUS_SUCCESS;
 }

@@ -104,3 +104,16 @@ TEST_CASE("cuda on host: arange writes into a strided output") {
         CHECK(values(y) == Values{-3, -1, 1, 3, 5});
     }
 }
+
+TEST_CASE("cuda on host: matrices of a batch that lie backwards are copied before the library is asked") {
+    const auto function = ON_HOST(diopiBmm);
+    const auto number = [](int64_t i) { return static_cast<double>(i % 7 - 3); };
+    const auto a = generate(Dtype::float32, {3, 2, 4}, number), b = generate(Dtype::float32, {3, 4, 5}, number);
+    const auto back_a = alias(a, a->shape, {-8, 4, 1}, 16), back_b = alias(b, b->shape, {-20, 5, 1}, 40);
+    for (const auto& [x, y] : {std::pair{back_a, b}, {a, back_b}, {back_a, back_b}}) {
+        const auto ours = blank(Dtype::float32, {3, 2, 5}), theirs = blank(Dtype::float32, {3, 2, 5});
+        REQUIRE(cpu::diopiBmm(&context, ours.get(), x.get(), y.get()) == diopiSuccess);
+        CHECK(function(&context, theirs.get(), x.get(), y.get()) == diopiSuccess);
+        CHECK(values(ours) == values(theirs));
+    }
+}

@@ -18,6 +18,8 @@ namespace {
 /// What NVIDIA asks for on sm_90; an algorithm takes what it needs of it.
 constexpr uint64_t kMostWorkspace = 32 << 20;
 constexpr size_t kBiasAlignment = 16;
+/// The library may refuse 65536 and more. A power of 2: every part of a batch is aligned as the first one is.
+constexpr int64_t kMostBatch = 32768;
 
 template <auto kDestroy>
 using Destroy = DestroyWith<CublasLt, kDestroy>;
@@ -181,11 +183,30 @@ diopiError_t no_algorithm(std::string_view op, const Gemm& g) {
                                       ": contiguous tensors, or another dtype, may have one");
 }
 
+GemmMatrix moved(GemmMatrix x, int64_t matrices, Dtype dtype) {
+    x.data = static_cast<std::byte*>(x.data) + matrices * x.batch_stride * static_cast<int64_t>(size_of(dtype));
+    return x;
+}
+
+/// A batch of which the library takes a part at a time.
+diopiError_t gemm_in_parts(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
+    for (int64_t first = 0; first < g.batch; first += kMostBatch) {
+        Gemm part = g;
+        part.batch = std::min(kMostBatch, g.batch - first);
+        part.a = moved(g.a, first, g.factors);
+        part.b = moved(g.b, first, g.factors);
+        part.c = moved(g.c, first, g.result);
+        if (const diopiError_t error = gemm(ctx, op, part); error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
 }  // namespace
 
 bool takes_bias(Dtype result, const void* bias) { return result != Dtype::float64 && is_aligned(bias, kBiasAlignment); }
 
 diopiError_t gemm(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
+    if (g.batch > kMostBatch) return gemm_in_parts(ctx, op, g);
     cublasLtHandle_t handle = nullptr;
     diopiError_t error = diopiSuccess;
     const CublasLt* lt = use_library<CublasLt>(op, handle, error);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "kernels/cuda/convolution.hpp"
@@ -39,7 +40,18 @@ struct ConvPlan {
     ConvolutionDesc convolution;
     int algorithm = -1;  ///< of the pass's own enumeration; -1: there is none
     size_t workspace_bytes = 0;
+    std::string refusal;  ///< what the library said instead, where it said anything
+
+    void refuse(std::string text) { algorithm = -1, refusal = std::move(text); }
 };
+
+bool is_refusal(cudnnStatus_t status) {
+#ifdef CUDNN_STATUS_CATEGORY  // since cuDNN 9 a refusal may name its reason
+    return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
+#else
+    return status == CUDNN_STATUS_NOT_SUPPORTED;
+#endif
+}
 
 /// The library's calls; after the first error none is made.
 class Calls {
@@ -53,9 +65,12 @@ class Calls {
         name_ = name;
     }
     [[nodiscard]] bool ok() const { return status_ == CUDNN_STATUS_SUCCESS; }
+    /// The library cannot do what was asked; another layout or dtype it may do.
+    [[nodiscard]] bool is_refused() const { return is_refusal(status_); }
+    /// "cudnnConvolutionForward: CUDNN_STATUS_NOT_SUPPORTED".
+    [[nodiscard]] std::string text() const { return std::string(name_) + ": " + dnn_.status_text(status_); }
     [[nodiscard]] diopiError_t error(std::string_view op) const {
-        if (ok()) return diopiSuccess;
-        return fail(diopiErrorOccurred, std::string(op) + ": " + name_ + ": " + dnn_.status_text(status_));
+        return ok() ? diopiSuccess : fail(diopiErrorOccurred, std::string(op) + ": " + text());
     }
 
  private:
@@ -183,6 +198,12 @@ PlanKey key_of(const Convolution& c) {
             c.dilation[1]};
 }
 
+diopiError_t no_algorithm(std::string_view op, const Convolution& c, const ConvPlan& plan) {
+    const std::string why = plan.refusal.empty() ? "" : " (" + plan.refusal + ")";
+    return fail(diopiNoImplement, std::string(op) + ": cuDNN has no deterministic algorithm for this convolution of " +
+                                      std::string(name(c.dtype)) + why + ": another dtype or layout may have one");
+}
+
 /// The calling thread's plan, made when it is new.
 diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t handle, const Convolution& c,
                        ConvPlan*& plan) {
@@ -197,12 +218,14 @@ diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t hand
         made.weight = filter_desc(calls, dnn, c);
         made.convolution = convolution_desc(calls, dnn, c);
         choose(calls, dnn, handle, c, made);
-        if (!calls.ok()) return calls.error(op);
+        if (calls.is_refused()) {
+            made.refuse(calls.text());
+        } else if (!calls.ok()) {
+            return calls.error(op);
+        }
         plan = &plans.add(std::move(key), std::move(made));
     }
-    if (plan->algorithm >= 0) return diopiSuccess;
-    return fail(diopiNoImplement, std::string(op) + ": cuDNN has no deterministic algorithm for this convolution of " +
-                                      std::string(name(c.dtype)) + ": another dtype or layout may have one");
+    return plan->algorithm >= 0 ? diopiSuccess : no_algorithm(op, c, *plan);
 }
 
 }  // namespace
@@ -257,7 +280,9 @@ diopiError_t convolve(diopiContextHandle_t ctx, std::string_view op, const Convo
                        old, w, weight);
             break;
     }
-    return calls.error(op);
+    if (!calls.is_refused()) return calls.error(op);
+    p->refuse(calls.text());
+    return no_algorithm(op, c, *p);
 }
 
 }  // namespace diopi::cuda
