@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 
 #include "runtime/caching_allocator.hpp"
 #include "runtime/cuda_check.cuh"
@@ -56,10 +58,18 @@ class CudaEvent final : public Event {
     bool recorded_ = false;
 };
 
-/// Streams are of the kind that the default stream, null, waits for and that wait for it.
+bool environment_has(const char* name, std::string_view wanted) {
+    const char* value = std::getenv(name);
+    return value != nullptr && value == wanted;
+}
+
+/// DIOPI_CUDA_CACHE=0 is for compute-sanitizer, whose memcheck knows CUDA's blocks and not the cache's.
+Caching wanted_caching() { return environment_has("DIOPI_CUDA_CACHE", "0") ? Caching::kOff : Caching::kOn; }
+
+/// Streams and the default stream, null, do not wait for each other.
 class CudaDevice final : public Device {
  public:
-    CudaDevice() : allocator_({allocate_raw, free_raw, drain}) {}
+    CudaDevice() : allocator_({allocate_raw, free_raw, drain}, wanted_caching()) {}
 
     std::string_view name() const override { return "cuda"; }
     bool is_host() const override { return false; }
