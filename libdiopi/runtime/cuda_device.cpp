@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
+#include <thread>
 
 #include "runtime/caching_allocator.hpp"
 #include "runtime/cuda_check.cuh"
@@ -14,6 +17,7 @@
 #include "runtime/cupti.hpp"
 #endif
 #include "runtime/nvml.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
@@ -67,9 +71,9 @@ bool environment_has(const char* name, std::string_view wanted) {
 Caching wanted_caching() { return environment_has("DIOPI_CUDA_CACHE", "0") ? Caching::kOff : Caching::kOn; }
 
 /// Streams and the default stream, null, do not wait for each other.
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public StreamCopies {
  public:
-    CudaDevice() : allocator_({allocate_raw, free_raw, drain}, wanted_caching()) {}
+    CudaDevice() : caching_(wanted_caching()), allocator_({allocate_raw, free_raw, drain}, caching_) {}
 
     std::string_view name() const override { return "cuda"; }
     bool is_host() const override { return false; }
@@ -114,6 +118,23 @@ class CudaDevice final : public Device {
                            staging_.to_host(native(stream), dst, src, nbytes));
     }
 
+    Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        if (Status s = same_process(); !s.ok()) return s;
+        if (Status s = can_be_held(); !s.ok() || nbytes == 0) return s;
+        return cuda_status("copying " + bytes(nbytes) + " inside the device's memory",
+                           cudaMemcpyAsync(dst, src, nbytes, cudaMemcpyDeviceToDevice, native(stream)));
+    }
+    // Copies would do, too, but a fast device needs more of them than its queue of launches holds, or gigabytes; and
+    // processes that share it would wait for each other's.
+    Status pause(diopiStreamHandle_t stream, double seconds) override {
+        if (Status s = same_process(); !s.ok()) return s;
+        if (Status s = can_be_held(); !s.ok()) return s;
+        auto time = std::make_unique<Seconds>(seconds);
+        const cudaError_t error = cudaLaunchHostFunc(native(stream), sleep_on_stream, time.get());
+        if (error == cudaSuccess) (void)time.release();  // the function's, or lost with a device that is ruined
+        return cuda_status("pausing a stream", error);
+    }
+
     Result<diopiStreamHandle_t> create_stream() override {
         if (Status s = same_process(); !s.ok()) return s.error();
         cudaStream_t stream = nullptr;
@@ -156,6 +177,19 @@ class CudaDevice final : public Device {
 #endif
 
  private:
+    using Seconds = std::chrono::duration<double>;
+
+    static void CUDART_CB sleep_on_stream(void* time) {
+        const std::unique_ptr<Seconds> seconds(static_cast<Seconds*>(time));
+        std::this_thread::sleep_for(*seconds);
+    }
+    /// Workspace that comes from CUDA in the midst of a call may wait for the stream, and so may launches if they were
+    /// told to: no fault of the call.
+    Status can_be_held() const {
+        if (caching_ == Caching::kOn && !launches_wait_) return {};
+        return not_implemented("cuda: no stream is held with DIOPI_CUDA_CACHE=0 or CUDA_LAUNCH_BLOCKING=1");
+    }
+
     static Result<void*> allocate_raw(size_t nbytes) {
         void* memory = nullptr;
         const cudaError_t error = cudaMalloc(&memory, nbytes);
@@ -176,6 +210,8 @@ class CudaDevice final : public Device {
     }
 
     std::atomic<pid_t> process_ = 0;  ///< the one that used the device first
+    Caching caching_;
+    const bool launches_wait_ = environment_has("CUDA_LAUNCH_BLOCKING", "1");
     CachingAllocator allocator_;
     CudaStaging staging_;
 };
