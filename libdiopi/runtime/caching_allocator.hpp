@@ -29,6 +29,13 @@ struct AllocatorStatistics {
     int64_t from_source = 0;      ///< requests that went to the device
 };
 
+/// What devices with such an allocator have beside Device.
+class AllocatorOwner {
+ public:
+    virtual ~AllocatorOwner() = default;
+    [[nodiscard]] virtual AllocatorStatistics allocator_statistics() const = 0;
+};
+
 /// Whether freed blocks are kept.
 enum class Caching { kOn, kOff };
 

@@ -71,7 +71,7 @@ bool environment_has(const char* name, std::string_view wanted) {
 Caching wanted_caching() { return environment_has("DIOPI_CUDA_CACHE", "0") ? Caching::kOff : Caching::kOn; }
 
 /// Streams and the default stream, null, do not wait for each other.
-class CudaDevice final : public Device, public StreamCopies {
+class CudaDevice final : public Device, public StreamCopies, public AllocatorOwner {
  public:
     CudaDevice() : caching_(wanted_caching()), allocator_({allocate_raw, free_raw, drain}, caching_) {}
 
@@ -104,6 +104,7 @@ class CudaDevice final : public Device, public StreamCopies {
         return std::shared_ptr<void>(*memory, [this](void* p) { allocator_.free(p); });
     }
     std::optional<int64_t> allocated_bytes() const override { return allocator_.statistics().used_bytes; }
+    AllocatorStatistics allocator_statistics() const override { return allocator_.statistics(); }
 
     Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
         if (nbytes == 0) return {};
