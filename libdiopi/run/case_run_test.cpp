@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "cases/plan.hpp"
 #include "cases/testing.hpp"
 #include "run/faulty_testing.hpp"
+#include "runtime/device_decorator.hpp"
 
 namespace diopi {
 
@@ -138,7 +140,75 @@ diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, d
     return diopiSuccess;
 }
 
+/// Counts blocks that are handed out while a copy may still be on its way to one that was freed.
+class WatchedCopies final : public DeviceDecorator {
+ public:
+    explicit WatchedCopies(int failing) : DeviceDecorator(cpu_device()), failing_(failing) {}
+
+    int overtaken = 0;
+    [[nodiscard]] bool freed_early() const { return copies_->freed_early; }
+
+    bool is_host() const override { return false; }
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (++allocations_ == failing_) return failed("no memory left");
+        if (copies_->freed_early) ++overtaken;
+        auto memory = device_->allocate(nbytes);
+        if (!memory.ok()) return memory;
+        const auto* start = static_cast<const std::byte*>(memory->get());
+        return std::shared_ptr<void>(memory->get(), [copies = copies_, start, nbytes, kept = *memory](void*) mutable {
+            const auto to = copies->under_way.lower_bound(start);
+            if (to != copies->under_way.end() && *to < start + nbytes) copies->freed_early = true;
+            kept.reset();
+        });
+    }
+    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        if (stream != nullptr) copies_->under_way.insert(static_cast<const std::byte*>(dst));
+        return device_->copy_to_device(nullptr, dst, src, nbytes);
+    }
+    Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(nullptr, dst, src, nbytes);
+    }
+    Status copy_on_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(nullptr, dst, src, nbytes);
+    }
+    Status pause(diopiStreamHandle_t, double) override { return {}; }
+    Status synchronize(diopiStreamHandle_t stream) override {
+        if (stream != nullptr) *copies_ = {};
+        return {};
+    }
+    Result<diopiStreamHandle_t> create_stream() override { return static_cast<diopiStreamHandle_t>(this); }
+    Status destroy_stream(diopiStreamHandle_t) override { return {}; }
+
+ private:
+    struct Copies {
+        std::set<const std::byte*> under_way;
+        bool freed_early = false;
+    };
+    int failing_, allocations_ = 0;
+    std::shared_ptr<Copies> copies_ = std::make_shared<Copies>();
+};
+
 }  // namespace
+
+TEST_CASE("what is on its way to a call that cannot begin arrives before its memory is used again") {
+    Case c = add_case(1);
+    c.inplace = true;
+    int failed = 0;
+    for (int failing = 1; failing <= 48; ++failing) {
+        WatchedCopies device(failing);
+        const Backend backend = (*find_backend("cpu"))->on(device);
+        CaseOptions options;
+        options.backend = &backend;
+        options.checks = *Checks::parse({"guards", "stream"});
+        const CaseResult result = run_case(c, options);
+        INFO("allocation " << failing << " fails: " << result.reason);
+        failed += result.verdict == Verdict::kFailed ? 1 : 0;
+        CHECK(device.overtaken == 0);
+        CHECK_FALSE(device.freed_early());
+    }
+    CHECK(failed > 10);
+    CHECK(failed < 48);
+}
 
 TEST_CASE("a case passes on the cpu backend and says how near it was") {
     const CaseResult result = Faulty("", nullptr).run(relu_case());

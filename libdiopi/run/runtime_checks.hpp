@@ -22,7 +22,8 @@ Findings one_stream(const RuntimeSubject& subject);
 Findings many_streams(const RuntimeSubject& subject);
 /// Neither do threads with several streams each.
 Findings threads_and_streams(const RuntimeSubject& subject);
-/// Streams of the asynchronous test device run at the same time.
+/// Streams of the asynchronous test device run at the same time. Of the backend's device it is told, not judged,
+/// whether a stream's copies pass another's work: no device must have more than one queue.
 Findings overlap(const RuntimeSubject& subject);
 /// Tensors of every dtype and kind of shape: each getter of diopirt.h answers right and the memory is their own.
 Findings tensor_construction(const RuntimeSubject& subject);

@@ -9,7 +9,11 @@
 #include <set>
 #include <thread>
 
+#include "core/stopwatch.hpp"
+#include "run/memory_limit.hpp"
 #include "run/runtime_checks.hpp"
+#include "runtime/caching_allocator.hpp"
+#include "runtime/held_stream.hpp"
 
 namespace diopi::runtime_check {
 
@@ -34,6 +38,8 @@ constexpr int kSleepers = 4;
 constexpr auto kNap = std::chrono::milliseconds(60);
 /// How long the first sleeper waits for the others: one after the other they never meet.
 constexpr auto kPatience = std::chrono::seconds(3);
+/// How long a stream is held while another one copies.
+constexpr double kHold_s = 0.1;
 
 /// Tasks that wait for each other. Whether they meet says that they run side by side, however busy the machine is.
 class Meeting {
@@ -116,6 +122,58 @@ Status work_of_thread(const RuntimeSubject& subject, int thread) {
         if (Status s = lane->finish(); !s.ok()) return s;
     }
     return {};
+}
+
+/// A few bytes on their way there and back.
+Status round_trip(Device& device, diopiStreamHandle_t stream, const std::shared_ptr<void>& memory) {
+    int number = 7;
+    Status s = device.copy_to_device(stream, memory.get(), &number, sizeof number);
+    if (s.ok()) s = device.copy_to_host(stream, &number, memory.get(), sizeof number);
+    const Status waited = device.synchronize(stream);
+    return s.ok() ? waited : s;
+}
+
+/// Whether a stream's copies pass the work of another one, in words; no words where no stream of the device can be
+/// held, or was for long enough to tell.
+Result<std::string> passing(Device& device, diopiStreamHandle_t busy, diopiStreamHandle_t other) {
+    auto memory = device.allocate(sizeof(int));
+    if (!memory.ok()) return memory.error();
+    auto held = HeldStream::create(device, busy);
+    if (!held.ok()) return held.error();
+    if (*held == nullptr) return std::string();
+    // What comes with a stream's first copy is there before.
+    if (Status s = round_trip(device, other, *memory); !s.ok()) return s.error();
+    const Stopwatch watch;
+    Status s = (*held)->hold(kHold_s);
+    if (s.ok()) s = round_trip(device, other, *memory);
+    const double passed_s = watch.seconds();
+    if (Status waited = device.synchronize(busy); s.ok()) s = waited;
+    if (!s.ok()) return s.error();
+    const double held_s = watch.seconds();
+    if (held_s < kHold_s / 2) return std::string();
+    return fmt::format("; on {} a stream's copies {} another's work of {:.0f} ms", device.name(),
+                       passed_s < held_s / 2 ? "passed" : "waited for", held_s * 1e3);
+}
+
+/// The same with streams of its own.
+Result<std::string> passing(Device& device) {
+    auto busy = device.create_stream();
+    if (!busy.ok()) return busy.error();
+    auto other = device.create_stream();
+    auto words = other.ok() ? passing(device, *busy, *other) : Result<std::string>(other.error());
+    Status s = other.ok() ? device.destroy_stream(*other) : Status();
+    if (Status destroyed = device.destroy_stream(*busy); s.ok()) s = destroyed;
+    return words.ok() && !s.ok() ? Result<std::string>(s.error()) : words;
+}
+
+/// What the device's allocator has counted in this process; no words where it has none.
+std::string allocator_text(const Device& device) {
+    const auto* owner = dynamic_cast<const AllocatorOwner*>(&device);
+    if (owner == nullptr) return {};
+    const AllocatorStatistics now = owner->allocator_statistics();
+    return fmt::format("; its allocator answered {} of {} requests with kept blocks, {} in use at most, {} kept",
+                       now.from_cache, now.from_cache + now.from_source, memory_text(now.peak_used_bytes),
+                       memory_text(now.cached_bytes));
 }
 
 }  // namespace
@@ -264,8 +322,8 @@ Findings threads_and_streams(const RuntimeSubject& subject) {
         const Status& end = ends[static_cast<size_t>(t)];
         if (!end.ok()) return Error{end.error().code, fmt::format("thread {}: {}", t, end.message())};
     }
-    return fmt::format("{} threads with {} streams each, {} rounds of copies and sums, all results exact", kThreads,
-                       kStreamsPerThread, kRounds);
+    return fmt::format("{} threads with {} streams each, {} rounds of copies and sums, all results exact{}", kThreads,
+                       kStreamsPerThread, kRounds, allocator_text(subject.backend->device()));
 }
 
 Findings overlap(const RuntimeSubject& subject) {
@@ -300,7 +358,9 @@ Findings overlap(const RuntimeSubject& subject) {
     const std::string figures = fmt::format("{} streams with {} ms of work each took {:.0f} ms, {:.2f} of their sum",
                                             kSleepers, kNap.count(), took, took / sum);
     if (!meeting.took_place()) return failed(figures + "; one stream's work waited for another's to end");
-    return figures + ", on the built-in asynchronous test device";
+    const auto passed = passing(subject.backend->device());
+    if (!passed.ok()) return passed.error();
+    return figures + ", on the built-in asynchronous test device" + *passed;
 }
 
 }  // namespace diopi::runtime_check

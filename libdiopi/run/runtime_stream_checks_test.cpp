@@ -1,14 +1,17 @@
 /// Each check of streams fails on a device that breaks what it checks.
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <mutex>
 
 #include "run/runtime_testing.hpp"
+#include "runtime/caching_allocator.hpp"
 
 namespace diopi {
 
 using testing::any;
 using testing::expect_failure;
+using testing::run_check;
 using testing::TestBackend;
 
 namespace {
@@ -101,6 +104,37 @@ class Forgetful : public AsyncDevice {
 class Impatient : public AsyncDevice {
  public:
     Status synchronize(diopiStreamHandle_t) override { return {}; }
+};
+
+/// Streams that are paused, each alone or all together.
+class Pausing : public AsyncDevice {
+ public:
+    explicit Pausing(bool together) : together_(together) {}
+    Status enqueue(diopiStreamHandle_t stream, std::function<void()> task) override {
+        if (!together_) return AsyncDevice::enqueue(stream, std::move(task));
+        return AsyncDevice::enqueue(stream, [this, task = std::move(task)] {
+            const std::lock_guard lock(mutex_);
+            task();
+        });
+    }
+    Status pause(diopiStreamHandle_t stream, double seconds) override {
+        const auto begun = std::make_shared<std::promise<void>>();
+        const Status s = enqueue(stream, [seconds, begun] {
+            begun->set_value();
+            std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+        });
+        if (s.ok()) begun->get_future().wait();
+        return s;
+    }
+
+ private:
+    bool together_;
+    std::mutex mutex_;
+};
+
+class Counting : public AsyncDevice, public AllocatorOwner {
+ public:
+    AllocatorStatistics allocator_statistics() const override { return {0, 2048, 3 << 20, 7, 5}; }
 };
 
 class NoStreams : public AsyncDevice {
@@ -206,6 +240,25 @@ TEST_CASE("overlap sees a device that does one task at a time, none at all, or d
     expect_failure("overlap", with_async_device<Forgetful>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<Impatient>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<NoStreams>(), "no stream is left");
+}
+
+TEST_CASE("threads_and_streams tells what the device's allocator has counted") {
+    Counting counting;
+    AsyncDevice silent;
+    const auto told = [](AsyncDevice& device) {
+        return run_check("threads_and_streams", TestBackend(device).subject()).reason;
+    };
+    CHECK_THAT(told(counting), Catch::EndsWith("; its allocator answered 7 of 12 requests with kept blocks, 3.0 MiB "
+                                               "in use at most, 2.0 KiB kept"));
+    CHECK_THAT(told(silent), Catch::EndsWith("all results exact"));
+}
+
+TEST_CASE("overlap tells whether a stream's copies pass another's work on the backend's device") {
+    Pausing alone(false), together(true);
+    const auto told = [](AsyncDevice& device) { return run_check("overlap", TestBackend(device).subject()).reason; };
+    CHECK_THAT(told(alone), Catch::Contains("test device; on async a stream's copies passed another's work of"));
+    CHECK_THAT(told(together), Catch::Contains("test device; on async a stream's copies waited for another's work of"));
+    CHECK_THAT(run_check("overlap", TestBackend().subject()).reason, Catch::EndsWith("asynchronous test device"));
 }
 
 }  // namespace diopi

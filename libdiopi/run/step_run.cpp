@@ -223,8 +223,12 @@ int64_t StepRun::bytes_kept(const Trial& trial) {
 
 Result<StepRun::Trial> StepRun::attempt(const Step& step, Poison poison, const Chain& chain) {
     auto placed = PlacedCall::create(step, placement_, poison);
-    if (!placed.ok()) return placed.error();
-    if (Status s = validate(placed->call()); !s.ok()) return s.error();
+    if (Status s = placed.ok() ? validate(placed->call()) : placed.status(); !s.ok()) {
+        // Inputs may still be on their way to memory that is freed now, and written without regard to the stream when
+        // it is used again.
+        (void)device().synchronize(context_->stream);
+        return s.error();
+    }
     Trial trial{std::move(*placed), {}};
     std::optional<PoisonedWorkspace> workspace;
     if (rules_.checks.poison) workspace.emplace(*context_, poison);

@@ -117,7 +117,10 @@ Result<std::optional<HeldRun>> StreamCheck::run(const Step& step, double hold_s)
 
 Result<std::optional<HeldRun>> StreamCheck::try_once(const Step& step, double hold_s) {
     auto placed = PlacedCall::create(step, *placement_, Poison::kSecond);
+    // Where the run ends here, what is on its way must have arrived before its memory is used again.
+    const Status arrived = placement_->context().device->synchronize(placement_->context().stream);
     if (!placed.ok()) return placed.error();
+    if (!arrived.ok()) return arrived.error();
     HeldRun run{std::move(*placed), {}};
     auto blocks = blocks_of(run.placed.call());
     if (!blocks.ok()) return blocks.error();

@@ -25,6 +25,8 @@ namespace {
 
 /// For a worker whose socket has ended to die by itself.
 constexpr auto kGrace = std::chrono::seconds(3);
+/// Between two looks where the kernel has no pidfd.
+constexpr auto kPause = std::chrono::milliseconds(5);
 /// An answer is believed up to this size.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
@@ -122,8 +124,26 @@ std::optional<WorkOutcome> Worker::attend() {
     return mute_ ? crashed(kClosedSocket) : timed_out();
 }
 
+void Worker::dismiss() {
+    if (!running() || busy() || leave_by_) return;
+    (void)shutdown(fd_, SHUT_WR);
+    leave_by_ = Clock::now() + kGrace;
+}
+
 void Worker::stop() {
-    if (running()) (void)reap();
+    if (!running()) return;
+    // What watches a process, such as compute-sanitizer, has its last word only where it is not killed.
+    dismiss();
+    if (leave_by_) wait_until(*leave_by_);
+    (void)reap();
+}
+
+void Worker::wait_until(Clock::time_point end) const {
+    for (auto now = Clock::now(); now < end && !has_died(); now = Clock::now()) {
+        pollfd death = {pidfd_, POLLIN, 0};
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
+        (void)poll(&death, 1, static_cast<int>((pidfd_ < 0 ? std::min(left, kPause) : left).count()));
+    }
 }
 
 Worker::Inbox Worker::receive() {
@@ -232,6 +252,7 @@ Worker::Death Worker::reap() {
     close_all({&fd_, &pidfd_});
     pids_ = {};
     item_.reset();
+    leave_by_.reset();
     return {status, int64_t{usage.ru_maxrss} * 1024};
 }
 

@@ -39,7 +39,10 @@ class Worker {
     void add_to(std::vector<pollfd>& fds) const;
     /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
     [[nodiscard]] std::optional<WorkOutcome> attend();
-    /// Ends the process and all that it started at once.
+    /// Tells the process to leave, if it is idle: it does so by itself, running nothing more of any library.
+    void dismiss();
+    /// Ends the process and all that it started: at once if it is busy, else when it has left, but at most 3 s after it
+    /// was told to.
     void stop();
 
  private:
@@ -54,6 +57,7 @@ class Worker {
     Inbox receive();
     Inbox inspect() const;
     [[nodiscard]] bool has_died() const;
+    void wait_until(Clock::time_point end) const;
     [[nodiscard]] bool says_last() const;
     WorkOutcome finished();
     WorkOutcome crashed(std::string what);
@@ -76,6 +80,7 @@ class Worker {
     /// The socket is at its end, but the process has not died yet.
     bool mute_ = false;
     Clock::time_point deadline_;
+    std::optional<Clock::time_point> leave_by_;  ///< of a worker that was dismissed
 };
 
 }  // namespace diopi

@@ -71,6 +71,13 @@ class Pool {
         }
     }
 
+    /// All leave at the same time.
+    ~Pool() {
+        for (const auto& worker : workers_) worker->dismiss();
+    }
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
     Status run() {
         if (items_.empty()) return {};
         while (!interrupted()) {

@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <thread>
 
+#include "core/stopwatch.hpp"
 #include "run/last_words.hpp"
 #include "run/process_state.hpp"
 #include "run/worker_life.hpp"
@@ -275,6 +277,55 @@ TEST_CASE("a pool leaves neither processes nor descriptors behind", "[run][pool]
         options);
     CHECK(children_of_this_thread() == before);
     CHECK(open_descriptors() == descriptors);
+}
+
+TEST_CASE("an idle worker leaves by itself", "[run][pool]") {
+    static volatile std::sig_atomic_t s_how = 0;
+    struct sigaction note = {}, before = {};
+    note.sa_sigaction = [](int, siginfo_t* info, void*) { s_how = info->si_code; };
+    note.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(SIGCHLD, &note, &before);
+    CHECK(outcomes_of(2, [](size_t) { return WorkAnswer{}; }).size() == 2);
+    CHECK(s_how == CLD_EXITED);
+    s_how = 0;
+    CHECK(outcomes_of(1, [](size_t) { return WorkAnswer{"", true}; }).size() == 1);
+    CHECK(s_how == CLD_EXITED);
+    sigaction(SIGCHLD, &before, nullptr);
+}
+
+TEST_CASE("workers that do not leave are killed three seconds later, all together", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 3;
+    const auto work = [](size_t) {
+        std::thread([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            kill(getpid(), SIGSTOP);
+        }).detach();
+        return WorkAnswer{};
+    };
+    const auto done = [](size_t, const WorkOutcome&, std::vector<size_t>&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        return Status();
+    };
+    const auto before = children_of_this_thread();
+    const Stopwatch watch;
+    REQUIRE(run_in_workers(first_items(3), options, work, done).ok());
+    CHECK(watch.seconds() > 3);
+    CHECK(watch.seconds() < 5.5);
+    CHECK(children_of_this_thread() == before);
+}
+
+TEST_CASE("a busy worker is killed at once", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 2;
+    const auto work = [](size_t item) {
+        if (item == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+        return WorkAnswer{};
+    };
+    const auto done = [](size_t, const WorkOutcome&, std::vector<size_t>&) { return Status(failed("enough")); };
+    const Stopwatch watch;
+    CHECK_FALSE(run_in_workers(first_items(2), options, work, done).ok());
+    CHECK(watch.seconds() < 2);
 }
 
 TEST_CASE("an error of `done` ends the run", "[run][pool]") {

@@ -39,7 +39,7 @@ void* CachingAllocator::take_kept(size_t nbytes) {
 
 Result<void*> CachingAllocator::allocate(size_t nbytes) {
     const std::lock_guard lock(mutex_);
-    const size_t wanted = rounded(nbytes);
+    const size_t wanted = caching_ == Caching::kOn ? rounded(nbytes) : nbytes;
     void* memory = take_kept(wanted);
     ++(memory == nullptr ? statistics_.from_source : statistics_.from_cache);
     if (memory == nullptr) {
@@ -66,6 +66,7 @@ void CachingAllocator::free(void* memory) {
     used_.erase(found);
     statistics_.used_bytes -= nbytes;
     statistics_.cached_bytes += nbytes;
+    if (caching_ == Caching::kOff) release_locked();
 }
 
 void CachingAllocator::stream_created(const void* stream) {

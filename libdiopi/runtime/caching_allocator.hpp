@@ -13,7 +13,7 @@
 
 namespace diopi {
 
-/// What lies below the allocator. Of blocks at least `CachingAllocator::rounded` large.
+/// What lies below the allocator.
 struct MemorySource {
     std::function<Result<void*>(size_t nbytes)> allocate;
     std::function<void(void* memory)> free;
@@ -22,19 +22,32 @@ struct MemorySource {
 };
 
 struct AllocatorStatistics {
-    int64_t used_bytes = 0;       ///< held by callers, rounded up
+    int64_t used_bytes = 0;       ///< held by callers, rounded up where there is a cache
     int64_t cached_bytes = 0;     ///< freed by callers and kept
     int64_t peak_used_bytes = 0;  ///< the largest used_bytes so far
     int64_t from_cache = 0;       ///< requests that a kept block answered
     int64_t from_source = 0;      ///< requests that went to the device
 };
 
+/// What devices with such an allocator have beside Device.
+class AllocatorOwner {
+ public:
+    virtual ~AllocatorOwner() = default;
+    [[nodiscard]] virtual AllocatorStatistics allocator_statistics() const = 0;
+};
+
+/// Whether freed blocks are kept.
+enum class Caching { kOn, kOff };
+
 /// Usable by several threads. A block is freed by the host while work that uses it may still be enqueued. It is handed
 /// out again at once when one stream at most is alive, whose order keeps old and new work apart; with more streams only
-/// when each of them has been waited for since.
+/// when each of them has been waited for since. With `Caching::kOff` each request goes to the device, of just so many
+/// bytes, and what is freed goes back to it when nothing runs any more: slow, but a tool that watches the device's
+/// memory sees every block's edges and end.
 class CachingAllocator {
  public:
-    explicit CachingAllocator(MemorySource source) : source_(std::move(source)) {}
+    explicit CachingAllocator(MemorySource source, Caching caching = Caching::kOn)
+        : source_(std::move(source)), caching_(caching) {}
     ~CachingAllocator() { release_cached(); }
     CachingAllocator(const CachingAllocator&) = delete;
     CachingAllocator& operator=(const CachingAllocator&) = delete;
@@ -52,7 +65,7 @@ class CachingAllocator {
     void release_cached();
     [[nodiscard]] AllocatorStatistics statistics() const;
 
-    /// Bytes that a request takes: whole 512 bytes, from 1 MiB on whole 2 MiB, so that blocks fit again.
+    /// Bytes that a request takes with a cache: whole 512 bytes, from 1 MiB on whole 2 MiB, so that blocks fit again.
     [[nodiscard]] static size_t rounded(size_t nbytes);
 
  private:
@@ -66,6 +79,7 @@ class CachingAllocator {
     void release_locked();
 
     MemorySource source_;
+    Caching caching_;
     mutable std::mutex mutex_;
     std::multimap<size_t, Kept> kept_;            ///< by size
     std::map<void*, size_t> used_;                ///< size of each block

@@ -123,6 +123,26 @@ TEST_CASE("when the device is full, what is kept goes back to it once its stream
     CHECK(allocator.statistics().cached_bytes == 0);
 }
 
+TEST_CASE("without a cache a block is as large as was asked for, and goes back once nothing runs") {
+    CountingSource below;
+    CachingAllocator allocator(below.source(), Caching::kOff);
+    void* first = take(allocator, 1000);
+    void* second = take(allocator, (size_t{1} << 20) + 1);
+    CHECK(below.held == 1000 + (size_t{1} << 20) + 1);
+    CHECK(allocator.statistics().used_bytes == static_cast<int64_t>(below.held));
+    allocator.free(second);
+    CHECK(below.drains == 1);
+    CHECK(below.held == 1000);
+    allocator.free(first);
+    CHECK(below.drains == 2);
+    CHECK(below.held == 0);
+    const AllocatorStatistics now = allocator.statistics();
+    CHECK(now.used_bytes == 0);
+    CHECK(now.cached_bytes == 0);
+    CHECK(now.from_cache == 0);
+    CHECK(now.from_source == 2);
+}
+
 TEST_CASE("requests are rounded so that blocks fit again") {
     CHECK(CachingAllocator::rounded(1) == 512);
     CHECK(CachingAllocator::rounded(512) == 512);

@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <thread>
 
 #include "runtime/caching_allocator.hpp"
 #include "runtime/cuda_check.cuh"
@@ -12,6 +17,7 @@
 #include "runtime/cupti.hpp"
 #endif
 #include "runtime/nvml.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
@@ -56,10 +62,18 @@ class CudaEvent final : public Event {
     bool recorded_ = false;
 };
 
-/// Streams are of the kind that the default stream, null, waits for and that wait for it.
-class CudaDevice final : public Device {
+bool environment_has(const char* name, std::string_view wanted) {
+    const char* value = std::getenv(name);
+    return value != nullptr && value == wanted;
+}
+
+/// DIOPI_CUDA_CACHE=0 is for compute-sanitizer, whose memcheck knows CUDA's blocks and not the cache's.
+Caching wanted_caching() { return environment_has("DIOPI_CUDA_CACHE", "0") ? Caching::kOff : Caching::kOn; }
+
+/// Streams and the default stream, null, do not wait for each other.
+class CudaDevice final : public Device, public StreamCopies, public AllocatorOwner {
  public:
-    CudaDevice() : allocator_({allocate_raw, free_raw, drain}) {}
+    CudaDevice() : caching_(wanted_caching()), allocator_({allocate_raw, free_raw, drain}, caching_) {}
 
     std::string_view name() const override { return "cuda"; }
     bool is_host() const override { return false; }
@@ -90,6 +104,7 @@ class CudaDevice final : public Device {
         return std::shared_ptr<void>(*memory, [this](void* p) { allocator_.free(p); });
     }
     std::optional<int64_t> allocated_bytes() const override { return allocator_.statistics().used_bytes; }
+    AllocatorStatistics allocator_statistics() const override { return allocator_.statistics(); }
 
     Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
         if (nbytes == 0) return {};
@@ -102,6 +117,23 @@ class CudaDevice final : public Device {
         if (Status s = same_process(); !s.ok()) return s;
         return cuda_status("copying " + bytes(nbytes) + " to the host",
                            staging_.to_host(native(stream), dst, src, nbytes));
+    }
+
+    Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        if (Status s = same_process(); !s.ok()) return s;
+        if (Status s = can_be_held(); !s.ok() || nbytes == 0) return s;
+        return cuda_status("copying " + bytes(nbytes) + " inside the device's memory",
+                           cudaMemcpyAsync(dst, src, nbytes, cudaMemcpyDeviceToDevice, native(stream)));
+    }
+    // Copies would do, too, but a fast device needs more of them than its queue of launches holds, or gigabytes; and
+    // processes that share it would wait for each other's.
+    Status pause(diopiStreamHandle_t stream, double seconds) override {
+        if (Status s = same_process(); !s.ok()) return s;
+        if (Status s = can_be_held(); !s.ok()) return s;
+        auto time = std::make_unique<Seconds>(seconds);
+        const cudaError_t error = cudaLaunchHostFunc(native(stream), sleep_on_stream, time.get());
+        if (error == cudaSuccess) (void)time.release();  // the function's, or lost with a device that is ruined
+        return cuda_status("pausing a stream", error);
     }
 
     Result<diopiStreamHandle_t> create_stream() override {
@@ -146,6 +178,19 @@ class CudaDevice final : public Device {
 #endif
 
  private:
+    using Seconds = std::chrono::duration<double>;
+
+    static void CUDART_CB sleep_on_stream(void* time) {
+        const std::unique_ptr<Seconds> seconds(static_cast<Seconds*>(time));
+        std::this_thread::sleep_for(*seconds);
+    }
+    /// Workspace that comes from CUDA in the midst of a call may wait for the stream, and so may launches if they were
+    /// told to: no fault of the call.
+    Status can_be_held() const {
+        if (caching_ == Caching::kOn && !launches_wait_) return {};
+        return not_implemented("cuda: no stream is held with DIOPI_CUDA_CACHE=0 or CUDA_LAUNCH_BLOCKING=1");
+    }
+
     static Result<void*> allocate_raw(size_t nbytes) {
         void* memory = nullptr;
         const cudaError_t error = cudaMalloc(&memory, nbytes);
@@ -166,6 +211,8 @@ class CudaDevice final : public Device {
     }
 
     std::atomic<pid_t> process_ = 0;  ///< the one that used the device first
+    Caching caching_;
+    const bool launches_wait_ = environment_has("CUDA_LAUNCH_BLOCKING", "1");
     CachingAllocator allocator_;
     CudaStaging staging_;
 };

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "runtime/device.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
-class DeviceDecorator : public Device {
+class DeviceDecorator : public Device, public StreamCopies {
  public:
-    explicit DeviceDecorator(Device& device) : device_(&device) {}
+    explicit DeviceDecorator(Device& device) : device_(&device), copies_(dynamic_cast<StreamCopies*>(&device)) {}
 
     [[nodiscard]] std::string_view name() const override { return device_->name(); }
     [[nodiscard]] Result<DeviceInfo> info() override { return device_->info(); }
@@ -28,9 +29,19 @@ class DeviceDecorator : public Device {
     [[nodiscard]] Result<std::unique_ptr<ActivityRecording>> record_activities() override {
         return device_->record_activities();
     }
+    Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        if (copies_ == nullptr) return not_implemented(std::string(name()) + " has no copies inside its memory");
+        return copies_->copy_on_device(stream, dst, src, nbytes);
+    }
+    Status pause(diopiStreamHandle_t stream, double seconds) override {
+        return copies_ == nullptr ? StreamCopies::pause(stream, seconds) : copies_->pause(stream, seconds);
+    }
 
  protected:
     Device* device_;
+
+ private:
+    StreamCopies* copies_;  ///< of the device below; null where it has none
 };
 
 }  // namespace diopi

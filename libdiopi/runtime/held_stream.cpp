@@ -18,6 +18,9 @@ constexpr double kLongCopy_s = 0.5e-3;
 constexpr double kLeastCopy_s = 20e-6;
 /// What enqueueing may take of the copies' time where they are done beside the caller.
 constexpr double kOwnShare = 0.5;
+/// A pause that is long beside what enqueueing it takes, and a copy that waits for it.
+constexpr double kPause_s = 5e-3;
+constexpr size_t kPausedBytes = 64;
 /// Copies of so long a time say something about it, in one of some rounds: the queue's own thread may take the
 /// processor from the caller.
 constexpr double kTelling_s = 4e-3;
@@ -34,7 +37,8 @@ Result<std::unique_ptr<HeldStream>> HeldStream::create(Device& device, diopiStre
         if (!pace.ok()) return pace.error();
         copies->pace = *pace;
     }
-    if (copies->pace->nbytes == 0) return std::unique_ptr<HeldStream>();
+    if (!copies->pace->can_hold()) return std::unique_ptr<HeldStream>();
+    if (copies->pace->has_pauses) return held;
     auto scratch = device.allocate(2 * copies->pace->nbytes);
     if (!scratch.ok()) return scratch.error();
     held->scratch_ = std::move(*scratch);
@@ -50,16 +54,42 @@ Status HeldStream::enqueue(int64_t count, size_t nbytes) {
 }
 
 Status HeldStream::hold(double seconds) {
+    if (copies_->pace->has_pauses) return copies_->pause(stream_, seconds);
     last_count_ = static_cast<int64_t>(std::ceil(seconds / copies_->pace->seconds));
     return enqueue(last_count_, copies_->pace->nbytes);
 }
 
 void HeldStream::lengthen(double seconds) {
+    if (copies_->pace->has_pauses) return;
     const double each_s = seconds / static_cast<double>(last_count_);
     copies_->pace->seconds = std::max(std::min(copies_->pace->seconds, each_s), kLeastCopy_s);
 }
 
 Result<CopyPace> HeldStream::measure(Device& device) {
+    auto paused = measure_pause(device);
+    if (!paused.ok()) return paused.error();
+    return *paused ? Result<CopyPace>(**paused) : measure_copies(device);
+}
+
+Result<std::optional<CopyPace>> HeldStream::measure_pause(Device& device) {
+    const Status known = copies_->pause(stream_, 0);
+    if (!known.ok() && known.error().code == Errc::kNotImplemented) return std::optional<CopyPace>();
+    auto scratch = device.allocate(2 * kPausedBytes);
+    if (!scratch.ok()) return scratch.error();
+    scratch_ = std::move(*scratch);
+    for (int round = 0; round < kRounds; ++round) {
+        const Stopwatch watch;
+        Status s = copies_->pause(stream_, kPause_s);
+        if (s.ok()) s = enqueue(1, kPausedBytes);
+        const double enqueueing_s = watch.seconds();
+        if (Status waited = device.synchronize(stream_); s.ok()) s = waited;
+        if (!s.ok()) return s.error();
+        if (enqueueing_s < kOwnShare * kPause_s) return std::optional(CopyPace{0, 0, true});
+    }
+    return std::optional(CopyPace());
+}
+
+Result<CopyPace> HeldStream::measure_copies(Device& device) {
     CopyPace pace;
     for (size_t nbytes = kFirstBytes; nbytes <= kMostBytes; nbytes *= 2) {
         auto scratch = device.allocate(2 * nbytes);

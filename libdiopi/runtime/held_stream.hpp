@@ -1,8 +1,9 @@
-/// HeldStream: a checking stream. It is kept busy with copies that nobody needs, so that what stands behind them has
-/// not begun while a call is made.
+/// HeldStream: a checking stream. It is paused, or kept busy with copies that nobody needs, so that what stands behind
+/// that has not begun while a call is made.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/device.hpp"
 #include "runtime/stream_copies.hpp"
@@ -11,13 +12,13 @@ namespace diopi {
 
 class HeldStream {
  public:
-    /// Of `device`, with no decorator around it. Null where no stream of the device can be held: it has no
-    /// copies of its own, or they are done when they return, so that no order of work could be seen either.
+    /// Null where no stream of the device can be held: it has no copies of its own, or they are done when they return,
+    /// so that no order of work could be seen either.
     [[nodiscard]] static Result<std::unique_ptr<HeldStream>> create(Device& device, diopiStreamHandle_t stream);
 
-    /// Enqueues copies that take about so long; returns at once.
+    /// Enqueues a pause, or copies that take about so long; returns at once.
     Status hold(double seconds);
-    /// The last hold took only so long: the next ones have more copies.
+    /// The last hold took only so long: the next ones have more copies, where it is of copies.
     void lengthen(double seconds);
     /// Enqueues this copy inside of the device's memory.
     Status copy(void* dst, const void* src, size_t nbytes) {
@@ -31,6 +32,9 @@ class HeldStream {
     /// Enqueues `count` copies inside `scratch_`, of twice their size.
     Status enqueue(int64_t count, size_t nbytes);
     [[nodiscard]] Result<CopyPace> measure(Device& device);
+    /// Nullopt where the device has no pauses.
+    [[nodiscard]] Result<std::optional<CopyPace>> measure_pause(Device& device);
+    [[nodiscard]] Result<CopyPace> measure_copies(Device& device);
 
     StreamCopies* copies_;
     diopiStreamHandle_t stream_;

@@ -1,4 +1,4 @@
-/// StreamCopies: what some devices have beside Device: copies inside their memory, in a stream's order.
+/// StreamCopies: what some devices have beside Device: copies inside their memory, in a stream's order, and pauses.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -10,11 +10,14 @@
 
 namespace diopi {
 
-/// How fast a stream copies: `seconds` for each copy of `nbytes`. 0 bytes: it cannot be kept busy behind the caller's
-/// back, for its copies are done when they return, or there are none.
+/// How a stream is held: by pauses where it has them, else by copies, `seconds` for each of `nbytes`. Neither: it
+/// cannot be held behind the caller's back, for its work is done when its functions return, or it has no copies.
 struct CopyPace {
     size_t nbytes = 0;
     double seconds = 0;
+    bool has_pauses = false;
+
+    [[nodiscard]] bool can_hold() const { return nbytes > 0 || has_pauses; }
 };
 
 class StreamCopies {
@@ -22,6 +25,11 @@ class StreamCopies {
     virtual ~StreamCopies() = default;
     /// Takes place in the stream's order; the caller does not wait. Not implemented where the device has no such copy.
     virtual Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
+    /// What is enqueued behind it begins so much later, while the device does nothing for it; the caller does not wait.
+    /// Not implemented where a stream can only be kept busy with copies.
+    virtual Status pause(diopiStreamHandle_t /*stream*/, double /*seconds*/) {
+        return not_implemented("the device's streams cannot be paused");
+    }
 
     /// What HeldStream measured once.
     std::optional<CopyPace> pace;
