@@ -32,6 +32,7 @@ struct ProfileCommand {
     double max_seconds = 0;
     ShapedCase shaped;
     std::string mode = "hot";
+    int passes = ProfileOptions().passes;
     std::vector<std::string> steps = {"forward"};
     std::string schedule;
     std::string group_by;
@@ -176,6 +177,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.backend = &backend;
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
+    profiling.passes = options.passes;
     profiling.memory = options.memory;
     // A simulated device has none.
     profiling.activities = !options.trace.empty();
@@ -373,9 +375,15 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->check(CLI::IsMember({"hot", "cold"}))
         ->capture_default_str()
         ->group(group);
-    command
-        .add_option("--schedule", options.schedule,
-                    "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+    auto* schedule = command
+                         .add_option("--schedule", options.schedule,
+                                     "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+                         ->group(group);
+    command.add_option("--passes", options.passes, "passes over all calls, a process each; they share --max-time")
+        ->check(CLI::Range(1, 10000))
+        ->type_name("INT")
+        ->capture_default_str()
+        ->excludes(schedule)
         ->group(group);
     command.add_option("--timeout", options.timeout_s, "seconds for a case in one pass, or for a replay")
         ->check(seconds_above_zero())
@@ -391,6 +399,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
                         .add_option("--capture", options.capture,
                                     "the capture to replay: a file, or resnet18, resnet50, llama, bert")
                         ->type_name("FILE")
+                        ->excludes("--passes")
                         ->group(group);
     command.add_option("--run-times", options.run_times, "steps that are recorded")
         ->check(CLI::Range(1, 1000000))

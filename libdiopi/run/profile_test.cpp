@@ -426,6 +426,19 @@ TEST_CASE("a profile against itself has no verdict of a change, a call that beca
     CHECK(slower->gone == 1);
 }
 
+TEST_CASE("a single pass does not tell a change from a process that is slow altogether") {
+    Profile base, now;
+    for (int i = 0; i < 10; ++i) {
+        base.calls.push_back(timed("call" + std::to_string(i), 1e-3));
+        now.calls.push_back(timed("call" + std::to_string(i), 1.5e-3, 1));
+    }
+    for (const auto& [old, later] : {std::pair(&base, &now), std::pair(&now, &base), std::pair(&now, &now)}) {
+        const auto comparison = compare_profiles(*old, *later);
+        REQUIRE(comparison.ok());
+        CHECK(comparison->ambiguous == 10);
+    }
+}
+
 TEST_CASE("a machine that has become slower itself is corrected for, and makes verdicts less sure") {
     Profile base, now;
     base.pace = {0.001, 0.001};

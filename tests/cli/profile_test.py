@@ -173,6 +173,20 @@ class ProfileTest(ProgramTest):
             self.assertEqual(call["warmup"], 2)
         self.profile("--schedule", "activ=3", code=2, err="did you mean 'active'")
 
+    def test_so_many_passes_as_wanted(self):
+        run = self.profile("--passes", "3", "--fname", "add", "--run", "three")
+        # Up to twice as many where the machine is crowded.
+        self.assertRegex(run.out, ", hot, [3-6] passes\n")
+        with h5py.File(self.folder / "three/profile.h5") as file:
+            passes = set(file["samples/pass"][()])
+        self.assertLessEqual({0, 1, 2}, passes)
+        self.assertLess(max(passes), 6)
+        self.assertRegex(self.profile("--passes", "1", "--fname", "add").out, ", hot, (1 pass|2 passes)\n")
+        for wrong in ("0", "-1", "10001", "few"):
+            self.profile("--passes", wrong, code=2, err="--passes")
+        self.profile("--passes", "2", "--schedule", "active=3", code=2, err=["--schedule", "--passes"])
+        self.profile("--passes", "2", "--capture", "resnet18", code=2, err=["--capture", "--passes"])
+
     def test_a_trace_has_an_event_for_each_sample(self):
         calls = self.calls("--trace", "out/trace.json")
         trace = json.loads((self.folder / "out/trace.json").read_text())
