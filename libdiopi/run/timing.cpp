@@ -14,6 +14,9 @@ constexpr size_t kAgreeing = 5;
 constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
+/// On a device with a clock of its own that clock runs while the host makes the first call of a batch, some 5 to 10 us:
+/// any batch is so long that this is a small share.
+constexpr double kDeviceBatchSeconds = 200e-6;
 constexpr size_t kFewestSamples = 3;
 /// Samples go on for so long between two looks at the cores.
 constexpr double kBetweenLooks = 1e-3;
@@ -22,6 +25,10 @@ bool agree(const std::vector<double>& times) {
     if (times.size() < kAgreeing) return false;
     const auto [low, high] = std::minmax_element(times.end() - kAgreeing, times.end());
     return *high - *low <= kAgreement * *low;
+}
+
+int64_t calls_in(double batch_seconds, double once) {
+    return static_cast<int64_t>(std::ceil(batch_seconds / std::max(once, 1e-9)));
 }
 
 /// Calls until the last five agree within 1%, or time is up.
@@ -133,7 +140,27 @@ Status EventTimer::run_batch(int64_t batch) {
         context_.release();
         if (++next_ == sets_.size()) next_ = 0;
     }
+    calls_ += batch;
     return {};
+}
+
+int64_t EventTimer::possible_batch(int64_t batch) const {
+    return sets_.size() > 1 ? std::min(batch, static_cast<int64_t>(sets_.size())) : batch;
+}
+
+Result<int64_t> EventTimer::fitting_batch(int64_t least, const std::function<void()>& evict) {
+    int64_t batch = possible_batch(least);
+    if (!clock_.has_device_time()) return batch;
+    // The first answer is that of few calls, whose first launch counts for much.
+    for (int round = 0; round < 2; ++round) {
+        const auto run = measure(batch, evict);
+        if (!run.ok()) return run.error();
+        // A device that is only modelled may count less than its host takes, and no launch: there is nothing to share.
+        const int64_t wanted = calls_in(kDeviceBatchSeconds, std::max(run->device, run->cpu));
+        if (wanted <= batch) break;
+        batch = possible_batch(wanted);
+    }
+    return batch;
 }
 
 Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>& evict) {
@@ -171,10 +198,11 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
     const bool is_short = once < kShortCall;
+    auto batch = watch.fitting_batch(is_short ? calls_in(kBatchSeconds, once) : 1, options.evict);
+    if (!batch.ok()) return batch.error();
     Samples samples;
-    samples.warmup = static_cast<int64_t>(warm->size());
-    samples.batch = is_short ? static_cast<int64_t>(std::ceil(kBatchSeconds / std::max(once, 1e-9))) : 1;
-    if (argument_sets.size() > 1) samples.batch = std::min(samples.batch, static_cast<int64_t>(argument_sets.size()));
+    samples.warmup = watch.calls();
+    samples.batch = *batch;
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
     std::vector<double> times;  // of quiet moments

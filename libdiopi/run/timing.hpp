@@ -78,8 +78,14 @@ class EventTimer {
         : chain_(chain), sets_(argument_sets), context_(context), clock_(clock) {}
     Status create();
     [[nodiscard]] Result<TimedRun> measure(int64_t batch, const std::function<void()>& evict = {});
+    /// How many calls make a sample, `least` as far as there are argument sets: on a device with a clock of its own
+    /// so many that the time in which it waits for the first launch is a small share. Runs some batches to know.
+    [[nodiscard]] Result<int64_t> fitting_batch(int64_t least, const std::function<void()>& evict = {});
+    /// How many it has made.
+    [[nodiscard]] int64_t calls() const { return calls_; }
 
  private:
+    [[nodiscard]] int64_t possible_batch(int64_t batch) const;
     Status run_batch(int64_t batch);
 
     const Chain& chain_;
@@ -88,6 +94,7 @@ class EventTimer {
     const ProfileClock& clock_;
     std::unique_ptr<Event> start_, end_;
     size_t next_ = 0;  ///< argument set
+    int64_t calls_ = 0;
 };
 
 }  // namespace diopi
