@@ -22,6 +22,8 @@ constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 2
 /// The largest copy, in last-level caches of the host; a device of its own gets the largest that there is.
 constexpr int64_t kBeyondCache = 3;
 constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
+/// Of a device's memory no copy takes more than one in so many bytes.
+constexpr int64_t kMemoryShare = 8;
 /// Sides of square products: larger ones as long as a smaller one is a short call.
 constexpr int64_t kMatrix = 1024, kLargestMatrix = 4096;
 constexpr double kShortProduct = 1e-3;
@@ -72,19 +74,21 @@ class Probe {
         return to_device(*context_.device, context_.stream, **host);
     }
 
-    /// Seconds of one call at best; infinite where the backend refuses it.
+    /// Seconds of one call at best, of batches of `batch` calls or more; infinite where the backend refuses it.
     double best(Call call, const Effort& effort, int64_t batch = 1) {
         constexpr double kNever = std::numeric_limits<double>::infinity();
         Call* const only[] = {&call};
         const Chain chain(backend_);
         EventTimer watch(chain, only, context_, clock_);
         if (!watch.create().ok()) return kNever;
+        const auto fitting = watch.fitting_batch(batch);
+        if (!fitting.ok()) return kNever;
         double best = kNever, spent = 0;
         for (int i = 0; i < effort.most && (i < effort.least || spent < effort.seconds); ++i) {
-            const auto run = watch.measure(batch);
+            const auto run = watch.measure(*fitting);
             if (!run.ok()) return kNever;
             const double seconds = seconds_of(*run, clock_.has_device_time());
-            spent += seconds * static_cast<double>(batch);
+            spent += seconds * static_cast<double>(*fitting);
             if (i > 0) best = std::min(best, seconds);
         }
         return best;
@@ -118,9 +122,16 @@ Result<std::vector<Call>> copying_calls(Probe& probe, int64_t bytes) {
     return calls;
 }
 
-Status measure_copies(Probe& probe, bool is_host, Roofs& roofs) {
+int64_t largest_copy(Device& device, int64_t cache_bytes) {
+    if (device.is_host()) return std::min(kBeyondCache * cache_bytes, kMostCopyBytes);
+    const auto info = device.info();
+    return info.ok() && info->total_bytes > 0 ? std::min(info->total_bytes / kMemoryShare, kMostCopyBytes)
+                                              : kMostCopyBytes;
+}
+
+Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
     std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
-    const int64_t largest = is_host ? std::min(kBeyondCache * roofs.cache_bytes, kMostCopyBytes) : kMostCopyBytes;
+    const int64_t largest = largest_copy(device, roofs.cache_bytes);
     if (largest > sizes.back()) sizes.push_back(largest);
     for (const int64_t bytes : sizes) {
         auto calls = copying_calls(probe, bytes);
@@ -215,7 +226,7 @@ Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtype
     if (!probe.ok()) return probe.error();
     Roofs roofs;
     roofs.cache_bytes = last_level_cache(backend.device());
-    if (Status s = measure_copies(**probe, backend.device().is_host(), roofs); !s.ok()) return s.error();
+    if (Status s = measure_copies(**probe, backend.device(), roofs); !s.ok()) return s.error();
     for (const Dtype dtype : dtypes) {
         if (!is_floating(dtype) || matmul_roof(roofs, dtype) > 0) continue;
         auto rate = matmul_rate(**probe, dtype);
