@@ -6,21 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "run/eviction.hpp"
 #include "run/placed_call.hpp"
 #include "run/profile.hpp"
 
 namespace diopi {
-
-/// Reads and writes more than the caches hold.
-class Eviction {
- public:
-    explicit Eviction(int64_t cache_bytes);
-    void operator()();
-
- private:
-    size_t bytes_;
-    std::vector<unsigned char> memory_;
-};
 
 class ProfileSampler {
  public:
@@ -53,6 +43,7 @@ class ProfileSampler {
     Status show(const Step& step);
     Status record(const Step& step, std::string_view name);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
+    [[nodiscard]] Asides asides(bool need_eviction);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 
     const ProfileOptions& options_;

@@ -36,7 +36,7 @@ Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, con
     std::vector<double> times;
     double spent = 0;
     while (times.size() < kLeastWarmup || (spent < options.max_warmup_seconds && !agree(times))) {
-        auto run = watch.measure(1, options.evict);
+        auto run = watch.measure(1);
         if (!run.ok()) return run.error();
         times.push_back(seconds_of(*run, has_device_time));
         spent += times.back();
@@ -148,12 +148,12 @@ int64_t EventTimer::possible_batch(int64_t batch) const {
     return sets_.size() > 1 ? std::min(batch, static_cast<int64_t>(sets_.size())) : batch;
 }
 
-Result<int64_t> EventTimer::fitting_batch(int64_t least, const std::function<void()>& evict) {
+Result<int64_t> EventTimer::fitting_batch(int64_t least) {
     int64_t batch = possible_batch(least);
     if (!clock_.has_device_time()) return batch;
     // The first answer is that of few calls, whose first launch counts for much.
     for (int round = 0; round < 2; ++round) {
-        const auto run = measure(batch, evict);
+        const auto run = measure(batch);
         if (!run.ok()) return run.error();
         // A device that is only modelled may count less than its host takes, and no launch: there is nothing to share.
         const int64_t wanted = calls_in(kDeviceBatchSeconds, std::max(run->device, run->cpu));
@@ -163,9 +163,11 @@ Result<int64_t> EventTimer::fitting_batch(int64_t least, const std::function<voi
     return batch;
 }
 
-Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>& evict) {
+Result<TimedRun> EventTimer::measure(int64_t batch) {
     if (sets_.size() > 1 && next_ + static_cast<size_t>(batch) > sets_.size()) next_ = 0;
-    if (evict && next_ == 0) evict();
+    if (asides_.evict && next_ == 0) {
+        if (Status s = asides_.evict(); !s.ok()) return s.error();
+    }
     const auto count = static_cast<double>(batch);
     TimedRun run;
     // The device's clock never begins before the host's: the launch comes first.
@@ -192,13 +194,13 @@ Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>&
 Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
                           const ProfileClock& clock, const TimingOptions& options) {
     const bool own_clock = clock.has_device_time();
-    EventTimer watch(chain, argument_sets, context, clock);
+    EventTimer watch(chain, argument_sets, context, clock, options.asides);
     if (Status s = watch.create(); !s.ok()) return s.error();
     auto warm = warm_up(watch, own_clock, options);
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
     const bool is_short = once < kShortCall;
-    auto batch = watch.fitting_batch(is_short ? calls_in(kBatchSeconds, once) : 1, options.evict);
+    auto batch = watch.fitting_batch(is_short ? calls_in(kBatchSeconds, once) : 1);
     if (!batch.ok()) return batch.error();
     Samples samples;
     samples.warmup = watch.calls();
@@ -211,7 +213,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     double spent = 0, lost = 0;
     size_t next_look = least;
     for (;;) {
-        auto run = watch.measure(samples.batch, options.evict);
+        auto run = watch.measure(samples.batch);
         if (!run.ok()) return run.error();
         samples.runs.push_back(*run);
         const auto seen = looks.after(samples, own_clock);

@@ -1,0 +1,91 @@
+#include "run/profile_sampler.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "run/faulty_testing.hpp"
+#include "run/launch_testing.hpp"
+#include "run/profile_testing.hpp"
+
+namespace diopi {
+
+namespace {
+
+testing::LaunchDevice* g_device = nullptr;
+
+diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                 const diopiScalar_t*) {
+    g_device->launch(8e-6, 30e-6);
+    return diopiSuccess;
+}
+
+/// A sampler whose additions are launches.
+class Sampling {
+ public:
+    explicit Sampling(const Shape& shape) : case_(testing::add_case(shape)), options(testing::quick_profile()) {
+        g_device = &device;
+        options.backend = &backend_;
+        options.passes = 1;
+        options.timing.max_seconds = 0.01;
+        steps_ = std::move(*CaseSteps::create(case_, 0, nullptr));
+    }
+
+    void run() {
+        context_.emplace(device);
+        sampler.emplace(options, *context_, 0);
+        REQUIRE(sampler->start(std::chrono::steady_clock::now()).ok());
+        pass();
+    }
+    void pass(int64_t number = 0) {
+        const auto step = steps_->plan("forward");
+        REQUIRE(step.ok());
+        REQUIRE(sampler->pass(*step, call, number).ok());
+    }
+
+ private:
+    Case case_;
+    testing::FaultyBackend functions_{{{"diopiAdd", testing::any_function(add)}}};
+    std::unique_ptr<CaseSteps> steps_;
+    std::optional<Context> context_;
+
+ public:
+    testing::LaunchDevice device;
+    ProfileOptions options;
+    ProfiledCall call;
+    std::optional<ProfileSampler> sampler;
+
+ private:
+    Backend backend_ = functions_.backend().on(device);
+};
+
+}  // namespace
+
+TEST_CASE("a small cold call on a device has copies in front of its samples", "[run][profile]") {
+    Sampling sampling({16});
+    int copies = 0;
+    sampling.device.on_copy = [&](void*, const void*, size_t) { ++copies; };
+    SECTION("hot") {
+        sampling.run();
+        CHECK(copies == 0);
+    }
+    SECTION("cold") {
+        sampling.options.cold = true;
+        sampling.run();
+        CHECK(copies > 1);
+        for (const TimedRun& run : sampling.call.runs) CHECK(run.device == Approx(30e-6).epsilon(0.05));
+    }
+    SECTION("cold, and large enough without") {
+        Sampling large({1 << 18});
+        large.device.on_copy = [&](void*, const void*, size_t) { ++copies; };
+        large.options.cold = true;
+        large.run();
+        CHECK(copies == 0);
+    }
+    SECTION("cold, on a device without copies") {
+        sampling.options.cold = true;
+        sampling.device.copies = false;
+        sampling.run();
+        CHECK_FALSE(sampling.call.runs.empty());
+    }
+}
+
+}  // namespace diopi
