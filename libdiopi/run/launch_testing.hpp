@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "call/chain.hpp"
+#include "run/faulty_testing.hpp"
 #include "runtime/device_decorator.hpp"
 #include "runtime/stream_copies.hpp"
 
@@ -21,6 +22,7 @@ class LaunchDevice final : public DeviceDecorator, public StreamCopies {
     double stream = 0;  ///< when the device has done what it was given
     double copy_s = 100e-6;
     bool copies = true;  ///< whether it has copies of its own
+    int streams = 0;     ///< that are alive
     /// One sees what is copied inside of it.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;
 
@@ -38,6 +40,14 @@ class LaunchDevice final : public DeviceDecorator, public StreamCopies {
         info.total_bytes = int64_t{64} << 20;
         info.cache_bytes = int64_t{1} << 20;
         return info;
+    }
+    [[nodiscard]] Result<diopiStreamHandle_t> create_stream() override {
+        ++streams;
+        return device_->create_stream();
+    }
+    Status destroy_stream(diopiStreamHandle_t stream) override {
+        --streams;
+        return device_->destroy_stream(stream);
     }
     /// As a GPU that has too little power while it works.
     [[nodiscard]] std::string slowdown() override { return is_busy() ? "power limit" : ""; }
@@ -75,6 +85,46 @@ class LaunchDevice final : public DeviceDecorator, public StreamCopies {
         LaunchDevice& device_;
         double time_ = 0;
     };
+};
+
+/// The cpu backend on a launching device, with some functions that only launch and take the device the same time at any
+/// size. One at a time.
+class LaunchBackend {
+ public:
+    static constexpr double kLaunch = 8e-6, kElementwise = 30e-6, kProduct = 40e-6;
+
+    LaunchBackend() { current() = this; }
+    [[nodiscard]] const Backend& backend() const { return backend_; }
+
+    LaunchDevice device;
+    std::function<void()> on_launch;
+
+ private:
+    static LaunchBackend*& current() {
+        static LaunchBackend* backend = nullptr;
+        return backend;
+    }
+    static diopiError_t launch(double device_s) {
+        LaunchBackend& self = *current();
+        if (self.on_launch) self.on_launch();
+        self.device.launch(kLaunch, device_s);
+        return diopiSuccess;
+    }
+    static diopiError_t relu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+        return launch(kElementwise);
+    }
+    static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                            diopiConstTensorHandle_t, const diopiScalar_t*) {
+        return launch(kElementwise);
+    }
+    static diopiError_t mm(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                           diopiConstTensorHandle_t) {
+        return launch(kProduct);
+    }
+
+    FaultyBackend functions_{
+        {{"diopiRelu", any_function(relu)}, {"diopiAdd", any_function(add)}, {"diopiMm", any_function(mm)}}};
+    Backend backend_ = functions_.backend().on(device);
 };
 
 /// Answers every call by a launch.

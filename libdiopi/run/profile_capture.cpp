@@ -6,6 +6,7 @@
 #include "run/activity_log.hpp"
 #include "run/profile.hpp"
 #include "run/roofs.hpp"
+#include "run/slowdown_watch.hpp"
 #include "run/timing_interceptor.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
@@ -17,7 +18,7 @@ namespace {
 class Profiling {
  public:
     Profiling(CaptureReplay& replay, const Capture& capture, const CaptureProfileOptions& options)
-        : replay_(replay), capture_(capture), options_(options) {}
+        : replay_(replay), capture_(capture), options_(options), slowdowns_(options.backend->device()) {}
 
     Result<Profile> run() {
         keep_freed_memory();
@@ -87,6 +88,8 @@ class Profiling {
         const bool recorded = action == Schedule::Action::kRecord;
         timer.set_pass(iteration);
         const auto visit = [&](const ReplayedCall& replayed) {
+            // Behind a call's return its work is still to be done; a device without a clock of its own has done it.
+            if (clock_.has_device_time()) slowdowns_.ask();
             if (replayed.outcome.is_declined()) {
                 profile_.calls[replayed.index + 1].trouble = replayed.outcome.message;
             }
@@ -103,7 +106,7 @@ class Profiling {
         if (Status s = replay_.run(chain, context, visit); !s.ok()) return s;
         whole.cpu = clock_.now() - whole.start;
         log.finish("");
-        if (std::string reason = context.device->slowdown(); !reason.empty()) profile_.slowdowns.push_back(reason);
+        std::ranges::move(slowdowns_.told(), std::back_inserter(profile_.slowdowns));
         // The device's time of a step is that of its calls.
         if (recorded) profile_.calls.front().runs.push_back(whole);
         return note(timer, recorded);
@@ -129,6 +132,7 @@ class Profiling {
     const CaptureProfileOptions& options_;
     Profile profile_;
     ProfileClock clock_;
+    SlowdownWatch slowdowns_;
 };
 
 }  // namespace

@@ -108,7 +108,8 @@ ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, 
       chain_(*options.backend),
       cache_bytes_(last_level_cache(*context.device)),
       eviction_(context, cache_bytes_),
-      crowding_(quietest, options.probe) {
+      crowding_(quietest, options.probe),
+      slowdowns_(*context.device) {
     for (Interceptor* tool : options.interceptors) chain_.add(*tool);
 }
 
@@ -134,7 +135,7 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
 }
 
 Profile ProfileSampler::told() {
-    if (std::string reason = context_.device->slowdown(); !reason.empty()) told_.slowdowns = {std::move(reason)};
+    told_.slowdowns = slowdowns_.told();
     return std::exchange(told_, {});
 }
 
@@ -245,6 +246,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
 Asides ProfileSampler::asides(bool need_eviction) {
     Asides asides;
     if (need_eviction) asides.evict = [this] { return eviction_(); };
+    asides.while_busy = [this] { slowdowns_.ask(); };
     return asides;
 }
 

@@ -9,6 +9,7 @@
 #include "run/eviction.hpp"
 #include "run/placed_call.hpp"
 #include "run/profile.hpp"
+#include "run/slowdown_watch.hpp"
 
 namespace diopi {
 
@@ -53,6 +54,7 @@ class ProfileSampler {
     int64_t cache_bytes_;
     Eviction eviction_;
     Crowding crowding_;
+    SlowdownWatch slowdowns_;
     Profile told_;
 };
 

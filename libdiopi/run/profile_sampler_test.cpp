@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "run/faulty_testing.hpp"
 #include "run/launch_testing.hpp"
 #include "run/profile_testing.hpp"
 
@@ -10,20 +9,11 @@ namespace diopi {
 
 namespace {
 
-testing::LaunchDevice* g_device = nullptr;
-
-diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
-                 const diopiScalar_t*) {
-    g_device->launch(8e-6, 30e-6);
-    return diopiSuccess;
-}
-
 /// A sampler whose additions are launches.
 class Sampling {
  public:
     explicit Sampling(const Shape& shape) : case_(testing::add_case(shape)), options(testing::quick_profile()) {
-        g_device = &device;
-        options.backend = &backend_;
+        options.backend = &launching.backend();
         options.passes = 1;
         options.timing.max_seconds = 0.01;
         steps_ = std::move(*CaseSteps::create(case_, 0, nullptr));
@@ -43,18 +33,15 @@ class Sampling {
 
  private:
     Case case_;
-    testing::FaultyBackend functions_{{{"diopiAdd", testing::any_function(add)}}};
     std::unique_ptr<CaseSteps> steps_;
     std::optional<Context> context_;
 
  public:
-    testing::LaunchDevice device;
+    testing::LaunchBackend launching;
+    testing::LaunchDevice& device = launching.device;
     ProfileOptions options;
     ProfiledCall call;
     std::optional<ProfileSampler> sampler;
-
- private:
-    Backend backend_ = functions_.backend().on(device);
 };
 
 }  // namespace
@@ -86,6 +73,15 @@ TEST_CASE("a small cold call on a device has copies in front of its samples", "[
         sampling.run();
         CHECK_FALSE(sampling.call.runs.empty());
     }
+}
+
+TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][profile]") {
+    Sampling sampling({16});
+    sampling.run();
+    // Idle it has no reason.
+    CHECK_FALSE(sampling.device.is_busy());
+    CHECK(sampling.sampler->told().slowdowns == std::vector<std::string>{"power limit"});
+    CHECK(sampling.sampler->told().slowdowns.empty());
 }
 
 }  // namespace diopi

@@ -180,6 +180,7 @@ Result<TimedRun> EventTimer::measure(int64_t batch) {
     run.cpu = (clock_.now() - called) / count;
     if (start_ == nullptr) return run;
     Status s = end_->record(context_.stream);
+    if (s.ok() && asides_.while_busy) asides_.while_busy();
     if (s.ok()) s = end_->synchronize();
     if (!s.ok()) return s.error();
     const auto ms = end_->elapsed_ms_since(*start_);

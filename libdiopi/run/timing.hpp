@@ -21,6 +21,8 @@ namespace diopi {
 struct Asides {
     /// Drops what caches hold; asked between samples when all argument sets have been used.
     std::function<Status()> evict;
+    /// Called while a device with a clock of its own works on a sample.
+    std::function<void()> while_busy;
 };
 
 struct TimingOptions {
