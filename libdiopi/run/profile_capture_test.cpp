@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "intercept/testing.hpp"
+#include "run/launch_testing.hpp"
 
 namespace diopi {
 
@@ -117,6 +118,23 @@ TEST_CASE("on a simulated device the calls have the device's times", "[run][prof
         CHECK(run.device < 0.6);
         CHECK(run.cpu < 0.1);
     }
+}
+
+TEST_CASE("roofs are measured with no other stream on the device", "[run][profile]") {
+    testing::LaunchBackend launching;
+    const Capture capture = four_calls();
+    const CaptureValues values;
+    auto replay = CaptureReplay::create(capture, values, 0);
+    REQUIRE(replay.ok());
+    CaptureProfileOptions options;
+    options.backend = &launching.backend();
+    int most = 0;
+    launching.on_launch = [&] { most = std::max(most, launching.device.streams); };
+    const auto profile = profile_capture(*replay, capture, options);
+    REQUIRE(profile.ok());
+    CHECK_FALSE(profile->roofs.copies.empty());
+    CHECK(most == 1);
+    CHECK(launching.device.streams == 0);
 }
 
 }  // namespace diopi

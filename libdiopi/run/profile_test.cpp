@@ -12,6 +12,7 @@
 
 #include "call/chain.hpp"
 #include "run/faulty_testing.hpp"
+#include "run/launch_testing.hpp"
 #include "run/metered_device.hpp"
 #include "run/profile_baseline.hpp"
 #include "run/profile_testing.hpp"
@@ -294,6 +295,22 @@ TEST_CASE("roofs are measured through the backend, and larger copies are no fast
     CHECK(matmul_roof(*roofs, Dtype::float64) == 0);
     CHECK(roofs->empty_call > 0);
     CHECK(roofs->empty_call < 1e-3);
+}
+
+TEST_CASE("roofs are measured with no other stream on the device, behind a schedule's iterations too") {
+    testing::LaunchBackend launching;
+    launching.on_launch = [&] {
+        if (launching.device.streams != 1) raise(SIGABRT);
+    };
+    ProfileOptions options = testing::quick_profile();
+    options.backend = &launching.backend();
+    options.roofs = true;
+    options.schedule = Schedule{0, 0, 0, 1, 1};
+    const auto profile = profile_cases({add_case({4})}, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].runs.size() == 1);
+    CHECK_FALSE(profile->roofs.copies.empty());
 }
 
 TEST_CASE("of two measurements of the roofs the better figures count") {
