@@ -23,11 +23,13 @@ class LaunchDevice final : public DeviceDecorator, public StreamCopies {
     double copy_s = 100e-6;
     bool copies = true;  ///< whether it has copies of its own
     int streams = 0;     ///< that are alive
+    int64_t launches = 0;
     /// One sees what is copied inside of it.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;
 
     /// Work that the host takes so long to give to the device, and the device so long to do.
     void launch(double host_s, double device_s) {
+        ++launches;
         host += host_s;
         stream = std::max(stream, host) + device_s;
     }
@@ -117,13 +119,18 @@ class LaunchBackend {
                             diopiConstTensorHandle_t, const diopiScalar_t*) {
         return launch(kElementwise);
     }
+    static diopiError_t copy(diopiContextHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t) {
+        return launch(kElementwise);
+    }
     static diopiError_t mm(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                            diopiConstTensorHandle_t) {
         return launch(kProduct);
     }
 
-    FaultyBackend functions_{
-        {{"diopiRelu", any_function(relu)}, {"diopiAdd", any_function(add)}, {"diopiMm", any_function(mm)}}};
+    FaultyBackend functions_{{{"diopiRelu", any_function(relu)},
+                              {"diopiAdd", any_function(add)},
+                              {"diopiCopyInp", any_function(copy)},
+                              {"diopiMm", any_function(mm)}}};
     Backend backend_ = functions_.backend().on(device);
 };
 

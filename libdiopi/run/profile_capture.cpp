@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/stopwatch.hpp"
 #include "intercept/call_copy.hpp"
 #include "run/activity_log.hpp"
 #include "run/profile.hpp"
@@ -49,9 +50,24 @@ class Profiling {
             each->add(timer);
             if (options_.sim != nullptr) each->add(*options_.sim);
         }
+        if (Status s = keep_busy(chain, context, timer); !s.ok()) return s;
         const Schedule schedule = options_.schedule.value_or(Schedule{0, 0, 1, options_.run_times, 1});
         for (int64_t i = 0; i < schedule.iterations() && !interrupted(); ++i) {
             if (Status s = iterate(i == 0 ? first : chain, context, timer, i, schedule.action(i)); !s.ok()) return s;
+        }
+        return {};
+    }
+
+    /// Steps that are not recorded, in front of the others: a device that was idle takes its time to raise its
+    /// frequency. None on one that is only modelled.
+    Status keep_busy(const Chain& chain, Context& context, TimingInterceptor& timer) {
+        if (!clock_.has_device_time() || options_.sim != nullptr) return {};
+        for (double spent = 0; spent < kRampSeconds && !interrupted();) {
+            if (Status s = replay_.begin(context); !s.ok()) return s;
+            const Stopwatch watch;
+            if (Status s = replay_.run(chain, context); !s.ok()) return s;
+            spent += watch.seconds();
+            if (Status s = note(timer, false); !s.ok()) return s;
         }
         return {};
     }

@@ -230,6 +230,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.crowding = looks_at_cores() ? &crowding_ : nullptr;
     timing.cores = call.parallel ? Crowding::Of::kAll : Crowding::Of::kThread;
     timing.asides = asides(sets->need_eviction);
+    timing.ramp_seconds = std::exchange(ramp_seconds_, 0);
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();
     for (TimedRun& run : samples->runs) run.pass = pass;
@@ -254,7 +255,9 @@ Status ProfileSampler::iterate(const Step& step, ProfiledCall& call, int64_t ite
     auto sets = place(step, call, iteration);
     if (!sets.ok()) return sets.status();
     EventTimer watch(chain_, sets->calls, context_, clock_, asides(sets->need_eviction));
-    if (Status s = watch.create(); !s.ok()) return s;
+    Status s = watch.create();
+    if (s.ok()) s = watch.keep_busy(std::exchange(ramp_seconds_, 0));
+    if (!s.ok()) return s;
     auto run = watch.measure(1);
     if (!run.ok()) return run.status();
     const Schedule::Action action = options_.schedule->action(iteration);

@@ -55,6 +55,7 @@ class ProfileSampler {
     Eviction eviction_;
     Crowding crowding_;
     SlowdownWatch slowdowns_;
+    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
     Profile told_;
 };
 

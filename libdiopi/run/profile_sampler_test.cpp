@@ -22,8 +22,12 @@ class Sampling {
     void run() {
         context_.emplace(device);
         sampler.emplace(options, *context_, 0);
-        REQUIRE(sampler->start(std::chrono::steady_clock::now()).ok());
+        REQUIRE(sampler->start(begin_).ok());
         pass();
+    }
+    /// Seconds since the profile's beginning.
+    [[nodiscard]] double now() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
     void pass(int64_t number = 0) {
         const auto step = steps_->plan("forward");
@@ -32,6 +36,7 @@ class Sampling {
     }
 
  private:
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     Case case_;
     std::unique_ptr<CaseSteps> steps_;
     std::optional<Context> context_;
@@ -82,6 +87,19 @@ TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][
     CHECK_FALSE(sampling.device.is_busy());
     CHECK(sampling.sampler->told().slowdowns == std::vector<std::string>{"power limit"});
     CHECK(sampling.sampler->told().slowdowns.empty());
+}
+
+TEST_CASE("a process keeps its device busy before its first call, and not before others", "[run][profile]") {
+    Sampling sampling({16});
+    SECTION("samples") {}
+    SECTION("iterations") { sampling.options.schedule = Schedule{0, 0, 0, 1, 2}; }
+    sampling.run();
+    CHECK(sampling.call.runs.front().start >= kRampSeconds);
+    const size_t first = sampling.call.runs.size();
+    const double begin = sampling.now();
+    sampling.pass(1);
+    REQUIRE(sampling.call.runs.size() > first);
+    CHECK(sampling.call.runs[first].start < begin + kRampSeconds);
 }
 
 }  // namespace diopi

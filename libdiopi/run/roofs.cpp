@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "call/chain.hpp"
 #include "core/convert.hpp"
@@ -80,7 +81,7 @@ class Probe {
         Call* const only[] = {&call};
         const Chain chain(backend_);
         EventTimer watch(chain, only, context_, clock_);
-        if (!watch.create().ok()) return kNever;
+        if (!watch.create().ok() || !watch.keep_busy(std::exchange(ramp_seconds_, 0)).ok()) return kNever;
         const auto fitting = watch.fitting_batch(batch);
         if (!fitting.ok()) return kNever;
         double best = kNever, spent = 0;
@@ -100,6 +101,7 @@ class Probe {
     const Backend& backend_;
     Context context_;
     ProfileClock clock_;
+    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
 };
 
 /// out = relu(input), out = input + other, in float32: a library is not equally good at both.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check/statistics.hpp"
+#include "core/stopwatch.hpp"
 
 namespace diopi {
 
@@ -163,6 +164,17 @@ Result<int64_t> EventTimer::fitting_batch(int64_t least) {
     return batch;
 }
 
+Status EventTimer::keep_busy(double seconds) {
+    if (!clock_.has_device_time() || seconds <= 0) return {};
+    const Stopwatch watch;
+    auto batch = fitting_batch(1);
+    if (!batch.ok()) return batch.status();
+    while (watch.seconds() < seconds) {
+        if (const auto run = measure(*batch); !run.ok()) return run.status();
+    }
+    return {};
+}
+
 Result<TimedRun> EventTimer::measure(int64_t batch) {
     if (sets_.size() > 1 && next_ + static_cast<size_t>(batch) > sets_.size()) next_ = 0;
     if (asides_.evict && next_ == 0) {
@@ -196,7 +208,10 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
                           const ProfileClock& clock, const TimingOptions& options) {
     const bool own_clock = clock.has_device_time();
     EventTimer watch(chain, argument_sets, context, clock, options.asides);
-    if (Status s = watch.create(); !s.ok()) return s.error();
+    Status s = watch.create();
+    if (s.ok()) s = watch.keep_busy(options.ramp_seconds);
+    if (!s.ok()) return s.error();
+    const int64_t before = watch.calls();
     auto warm = warm_up(watch, own_clock, options);
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
@@ -204,7 +219,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     auto batch = watch.fitting_batch(is_short ? calls_in(kBatchSeconds, once) : 1);
     if (!batch.ok()) return batch.error();
     Samples samples;
-    samples.warmup = watch.calls();
+    samples.warmup = watch.calls() - before;
     samples.batch = *batch;
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 

@@ -31,12 +31,18 @@ struct TimingOptions {
     double wanted_interval = 0.005;  ///< half width of the median's 95% interval, relative
     int min_samples = 20;
     int min_short_samples = 100;  ///< for a call below kShortCall
+    /// A device with a clock of its own does the call for so long before anything else: one that was idle takes its
+    /// time to raise its frequency.
+    double ramp_seconds = 0;
     Asides asides;
     /// Looks at the cores between samples, whose time counts only where nobody else works on them; null: they are not
     /// looked at. Must outlive the call.
     Crowding* crowding = nullptr;
     Crowding::Of cores = Crowding::Of::kAll;  ///< those that the call works on
 };
+
+/// What the frequency of a device takes to rise at most.
+inline constexpr double kRampSeconds = 50e-3;
 
 /// A pass over a call waits so many times its own time for quiet moments.
 inline constexpr double kPatience = 3;
@@ -87,6 +93,8 @@ class EventTimer {
         : chain_(chain), sets_(argument_sets), context_(context), clock_(clock), asides_(std::move(asides)) {}
     Status create();
     [[nodiscard]] Result<TimedRun> measure(int64_t batch);
+    /// Makes calls for so long by the host's clock; nothing where that is the clock that counts.
+    Status keep_busy(double seconds);
     /// How many calls make a sample, `least` as far as there are argument sets: on a device with a clock of its own
     /// so many that the time in which it waits for the first launch is a small share. Runs some batches to know.
     [[nodiscard]] Result<int64_t> fitting_batch(int64_t least);

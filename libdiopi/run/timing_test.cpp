@@ -8,8 +8,8 @@ namespace diopi {
 
 namespace {
 
-using testing::Launches;
 using testing::LaunchDevice;
+using testing::Launches;
 
 /// What a small kernel's launch takes the host.
 constexpr double kLaunch = 8e-6;
@@ -72,6 +72,22 @@ TEST_CASE("only a really short call needs many batches, and a batch has no argum
     CHECK(Timed(0.1e-6).samples(options).runs.size() >= 30);
     CHECK(Timed(12e-6).samples(options).runs.size() < 30);
     CHECK(Timed(12e-6).samples(options, 7).batch == 7);
+}
+
+TEST_CASE("a device that was idle is kept busy before the first call is timed", "[run][timing]") {
+    Timed timed(40e-6);
+    TimingOptions options = short_timing();
+    CHECK(timed.samples(options).runs.front().start < 0.04);
+    options.ramp_seconds = 0.05;
+    timed.device.launches = 0;
+    const double idle = timed.device.host;
+    const Samples samples = timed.samples(options);
+    CHECK(samples.runs.front().start >= 0.05);
+    // Batch upon batch, not call by call: in 50 ms of the host's time the modelled device does a lot.
+    CHECK(timed.device.launches > 1000);
+    CHECK(timed.device.host - idle < 1.1 * 40e-6 * static_cast<double>(timed.device.launches));
+    // The calls are no part of what the call itself is said to cost.
+    CHECK(samples.warmup < 100);
 }
 
 }  // namespace diopi
