@@ -13,6 +13,7 @@
 #include "intercept/call_copy.hpp"
 #include "run/profile_sampler.hpp"
 #include "run/roofs.hpp"
+#include "run/sick_device.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
 #include "store/profile_json.hpp"
@@ -143,7 +144,7 @@ class CaseProfiling {
         Profile part;
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
-        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item));
+        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
         return {s.ok() ? pack_profile(part) : "!" + s.message(), is_last};
     }
 
@@ -171,7 +172,8 @@ class CaseProfiling {
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
-            for (size_t i = 0; i < calls.size(); ++i) {
+            // What a sick device leaves out of a case, another pass measures.
+            for (size_t i = 0; i < calls.size() && !is_sick_; ++i) {
                 if (pass < passes() || wants_passes(calls[i], profile_, options_))
                     sample(drawn.step(i), calls[i], pass);
             }
@@ -190,6 +192,8 @@ class CaseProfiling {
         if (s.ok()) return;
         call.trouble = s.message();
         call.runs.clear();
+        is_sick_ = is_sick(options_.backend->device());
+        if (is_sick_) call.trouble += kStayedInError;
     }
 
     Status set_up(int64_t pass) {
@@ -275,6 +279,7 @@ class CaseProfiling {
     std::vector<char> displacement_;  ///< of a worker's heap
     std::unique_ptr<Side> side_;      ///< of a worker
     std::optional<ProfileSampler> sampler_;
+    bool is_sick_ = false;  ///< the worker's device
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "run/roofs.hpp"
 #include "run/timing_interceptor.hpp"
 #include "runtime/async_device.hpp"
+#include "runtime/device_decorator.hpp"
 
 using namespace diopi;
 using testing::add_case;
@@ -55,6 +56,23 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
                    const diopiScalar_t*) {
     raise(SIGSEGV);
     return diopiSuccess;
+}
+
+/// A device that gives no memory once a call has made it sick.
+class SickDevice final : public DeviceDecorator {
+ public:
+    SickDevice() : DeviceDecorator(cpu_device()) {}
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (is_sick) return failed("device error 700");
+        return device_->allocate(nbytes);
+    }
+    bool is_sick = false;
+};
+SickDevice* g_sick = nullptr;
+
+diopiError_t make_sick(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*) {
+    g_sick->is_sick = true;
+    return diopiErrorOccurred;
 }
 
 /// Three milliseconds of work for each thread.
@@ -227,6 +245,28 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
     CHECK(profile->calls[1].runs.empty());
     CHECK(passes_of(profile->calls[2], false).passes.size() == 20);
     CHECK(done == 40);
+}
+
+TEST_CASE("a device that stays in error costs its call, and a new worker goes on") {
+    SickDevice device;
+    g_sick = &device;
+    const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(make_sick)}});
+    const Backend backend = faulty.backend().on(device);
+    ProfileOptions options = testing::quick_profile();
+    options.backend = &backend;
+    options.passes = 4;
+    options.steps = {"inplace", "forward"};
+    Case other = add_case({8});
+    other.index = 1;
+    const auto profile = profile_cases({add_case({4}), other}, options);
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 4);
+    for (const size_t inplace : {0, 2}) {
+        CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
+        // Its case's other step had no device left in the first pass.
+        CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
+        CHECK(profile->calls[inplace + 1].trouble == "");
+    }
 }
 
 TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes and memory") {

@@ -81,6 +81,15 @@ class ProfileTest(ProgramTest):
                                   faults=f"{fault}@{allocated(1000)}", err=reason)
                 self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
 
+    def test_a_device_that_stays_in_error_costs_its_case(self):
+        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
+        run = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3", "--json",
+                          faults=f"sick@{allocated(1000)}", err="stayed in error, its worker was replaced")
+        self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
+        sound = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3",
+                            faults=f"null@{allocated(1000)}", err="out of memory")
+        self.assertNotIn("stayed in error", sound.err)
+
     def test_a_replay_that_crashes_is_named(self):
         run = self.expect(0, "profile", "--cases", "mine.json", "--fname", "add", *QUICK, "--record", "some.json")
         self.expect(1, "profile", "--capture", "some.json", "--no-roofs", faults=f"segv@{allocated(64)}",
