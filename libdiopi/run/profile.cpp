@@ -72,6 +72,20 @@ class DrawnCase {
     std::vector<ProfiledCall> calls_;
 };
 
+/// What a worker answers.
+std::string answer_of(const Status& status, const Profile& part) {
+    return status.ok() ? pack_profile(part) : "!" + status.message();
+}
+
+/// The roofs that a worker has measured.
+Result<Roofs> roofs_in(const WorkOutcome& outcome) {
+    const bool finished = outcome.end == WorkOutcome::End::kFinished;
+    if (!finished) return failed("measuring the roofs: " + outcome.reason);
+    if (outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+    auto part = unpack_profile(outcome.payload);
+    return part.ok() ? Result<Roofs>(std::move(part->roofs)) : Result<Roofs>(part.error());
+}
+
 std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     std::vector<Dtype> dtypes;
     for (const Case& c : cases) {
@@ -145,7 +159,7 @@ class CaseProfiling {
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
         const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
-        return {s.ok() ? pack_profile(part) : "!" + s.message(), is_last};
+        return {answer_of(s, part), is_last};
     }
 
     /// With no other stream than its own: a device that must tell apart whose memory is free takes longer with two.
@@ -211,17 +225,17 @@ class CaseProfiling {
     // In this process.
 
     Status take(size_t item, const WorkOutcome& outcome) {
+        if (is_roofs(item)) {
+            auto roofs = roofs_in(outcome);
+            if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+            return roofs.status();
+        }
         const size_t index = item % cases_.size();
         const bool finished = outcome.end == WorkOutcome::End::kFinished;
         if (finished && outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
-        if (!finished && is_roofs(item)) return failed("measuring the roofs: " + outcome.reason);
         if (finished) {
             auto part = unpack_profile(outcome.payload);
             if (!part.ok()) return part.status();
-            if (is_roofs(item)) {
-                profile_.roofs = better(profile_.roofs, part->roofs);
-                return {};
-            }
             profile_.has_device_time |= part->has_device_time;
             // The worker knew what was known here.
             if (part->quietest > 0) profile_.quietest = part->quietest;
@@ -297,6 +311,27 @@ void describe_call(const Call& call, ProfiledCall& profiled) {
     const CallWork work = work_of(call);
     profiled.flops = work.flops;
     profiled.bytes = work.bytes;
+}
+
+Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
+    constexpr Dtype kDtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
+    PoolOptions pool;
+    pool.timeout_s = timeout_s;
+    pool.echo_errors = true;
+    Roofs best;
+    const auto work = [&](size_t) {
+        Profile part;
+        auto roofs = measure_roofs(backend, kDtypes);
+        if (roofs.ok()) part.roofs = std::move(*roofs);
+        return WorkAnswer{answer_of(roofs.status(), part), true};
+    };
+    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+        auto roofs = roofs_in(outcome);
+        if (roofs.ok()) best = better(best, *roofs);
+        return roofs.status();
+    };
+    if (Status s = run_in_workers({0, 1}, pool, work, done); !s.ok()) return s.error();
+    return best;
 }
 
 Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {

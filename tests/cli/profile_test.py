@@ -113,6 +113,27 @@ class ProfileTest(ProgramTest):
             self.assertAlmostEqual(call["share_of_roof"], call["roof_s"] / call["median_s"])
             self.assertEqual(call["launch_bound"], call["roof_s"] < roofs["empty_call_s"])
 
+    def test_roofs_alone(self):
+        roofs = self.expect(0, "profile", "--roofs", "--json").json
+        self.assertEqual(roofs["backend"], "cpu")
+        self.assertGreaterEqual(len(roofs["copy"]), 5)
+        self.assertEqual(sorted(roofs["matmul_flops_per_s"]), ["bfloat16", "float16", "float32", "float64"])
+        self.assertGreater(min(roofs["matmul_flops_per_s"].values()), 0)
+        self.assertFalse((self.folder / "diopi_run").exists())
+        out = self.expect(0, "profile", "--roofs").out
+        self.assertRegex(out, r"^Roofs of cpu\ncopy +16 KiB +\d+\.\d GB/s\n")
+        self.assertRegex(out, r"\nmatmul +bfloat16 +\d+\.\d GFLOP/s\n")
+        for args, text in [
+            (["add"], "--roofs"),
+            (["--no-roofs"], "--no-roofs"),
+            (["--shape", "4", "4"], "--shape"),
+            (["--model", "resnet50"], "leave out what chooses them"),
+            (["--capture", "resnet18"], "leave out what chooses them"),
+            (["--impl", "sim"], "a simulated device has none"),
+        ]:
+            with self.subTest(args=args):
+                self.expect(2, "profile", "--roofs", *args, err=text)
+
     def test_steps(self):
         self.write("inplace.json", case_file(group("inplace", [[64]], inplace=True)))
         args = ["profile", "--cases", "inplace.json", *QUICK, "--json", "--steps"]
