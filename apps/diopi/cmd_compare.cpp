@@ -21,6 +21,7 @@
 #include "intercept/tensor_text.hpp"
 #include "record_options.hpp"
 #include "report/console.hpp"
+#include "run/sick_device.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
 #include "store/atomic_file.hpp"
@@ -269,7 +270,8 @@ class CompareCommand {
     /// What a worker tells: nothing where all went well.
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
-        return {(s.ok() ? "" : s.message()) + recording_.end_item(item)};
+        const bool sick = !s.ok() && (is_sick(target_.backend().device()) || is_sick(against_.device()));
+        return {(s.ok() ? "" : s.message()) + (sick ? kStayedInError : "") + recording_.end_item(item), sick};
     }
 
     /// A crash, a hang, or a call that failed, in words; empty for none of these.

@@ -32,6 +32,7 @@ struct ProfileCommand {
     double max_seconds = 0;
     ShapedCase shaped;
     std::string mode = "hot";
+    int passes = ProfileOptions().passes;
     std::vector<std::string> steps = {"forward"};
     std::string schedule;
     std::string group_by;
@@ -40,6 +41,7 @@ struct ProfileCommand {
     int64_t row_limit = 0;
     bool memory = false;
     bool no_roofs = false;
+    bool only_roofs = false;
     std::string trace;
     std::string baseline;
     TargetFlags target;
@@ -176,6 +178,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.backend = &backend;
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
+    profiling.passes = options.passes;
     profiling.memory = options.memory;
     // A simulated device has none.
     profiling.activities = !options.trace.empty();
@@ -305,9 +308,36 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
     return static_cast<int>(troubles > 0 || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
+/// What the machine can do, and no call.
+int run_roofs(const ProfileCommand& options, const Target& target) {
+    const CommonOptions& common = options.common;
+    if (replays(options) || !common.fname.empty() || !common.model.empty() || !common.case_id.empty()) {
+        return report_error(bad_input("--roofs measures no calls; leave out what chooses them, or --roofs"));
+    }
+    if (target.sim() != nullptr) {
+        return report_error(bad_input("--roofs: a simulated device has none; its configuration says what it can do"));
+    }
+    const Backend& backend = target.backend();
+    auto roofs = profile_roofs(backend, options.timeout_s);
+    if (!roofs.ok()) return report_error(roofs.error());
+    std::optional<Roofs> in_tf32;
+    if (const auto tf32 = find_backend(std::string(backend.name()) + "+tf32"); tf32.ok()) {
+        auto measured = profile_roofs(**tf32, options.timeout_s);
+        if (!measured.ok()) return report_error(measured.error());
+        in_tf32 = std::move(*measured);
+    }
+    if (interrupted()) return static_cast<int>(Exit::kInterrupted);
+    print_roofs(backend, *roofs, in_tf32 ? &*in_tf32 : nullptr, common.json);
+    return static_cast<int>(Exit::kPassed);
+}
+
 int run_profile(const ProfileCommand& options) {
     auto target = Target::find(options.common.impl, options.target, options.common.loading);
     if (!target.ok()) return report_error(target.error());
+    if (options.only_roofs) {
+        install_interrupt_handler();
+        return run_roofs(options, *target);
+    }
     ProfileSetup setup;
     auto filtered = parse_dtypes(options.common.filter_dtype);
     if (!filtered.ok()) return report_error(filtered.error());
@@ -373,16 +403,27 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->check(CLI::IsMember({"hot", "cold"}))
         ->capture_default_str()
         ->group(group);
-    command
-        .add_option("--schedule", options.schedule,
-                    "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+    auto* schedule = command
+                         .add_option("--schedule", options.schedule,
+                                     "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
+                         ->group(group);
+    command.add_option("--passes", options.passes, "passes over all calls, a process each; they share --max-time")
+        ->check(CLI::Range(1, 10000))
+        ->type_name("INT")
+        ->capture_default_str()
+        ->excludes(schedule)
         ->group(group);
     command.add_option("--timeout", options.timeout_s, "seconds for a case in one pass, or for a replay")
         ->check(seconds_above_zero())
         ->capture_default_str()
         ->group(group);
     command.add_flag("--profile-memory", options.memory, "what each call allocates and frees")->group(group);
-    command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do")->group(group);
+    auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do");
+    none->group(group);
+    command
+        .add_flag("--roofs", options.only_roofs, "measure nothing else: copies, and products in every floating dtype")
+        ->excludes(none, shape, command.get_option("op"))
+        ->group(group);
 }
 
 void add_replaying_options(CLI::App& command, ProfileCommand& options) {
@@ -391,6 +432,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
                         .add_option("--capture", options.capture,
                                     "the capture to replay: a file, or resnet18, resnet50, llama, bert")
                         ->type_name("FILE")
+                        ->excludes("--passes")
                         ->group(group);
     command.add_option("--run-times", options.run_times, "steps that are recorded")
         ->check(CLI::Range(1, 1000000))

@@ -140,6 +140,31 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     return {};
 }
 
+void print_roofs(const Backend& backend, const Roofs& roofs, const Roofs* tf32, bool json) {
+    std::vector<std::pair<std::string, double>> products;
+    for (const Roofs::Matmul& roof : roofs.matmul) {
+        const bool is_tf32 = backend.is_tf32() && roof.dtype == Dtype::float32;
+        products.emplace_back(is_tf32 ? "tf32" : name(roof.dtype), roof.flops);
+        if (tf32 != nullptr && roof.dtype == Dtype::float32) {
+            products.emplace_back("tf32", matmul_roof(*tf32, Dtype::float32));
+        }
+    }
+    if (json) {
+        Json all = {{"backend", backend.name()}};
+        all.update(json_of(roofs));
+        Json& matmul = all["matmul_flops_per_s"] = Json::object();
+        for (const auto& [dtype, flops] : products) matmul[dtype] = flops;
+        fmt::print("{}\n", all.dump(2));
+        return;
+    }
+    fmt::print("Roofs of {}\n", backend.name());
+    for (const Roofs::Copy& copy : roofs.copies) {
+        fmt::print("copy {:>8} KiB  {:>10.1f} GB/s\n", copy.bytes >> 10, copy.rate * 1e-9);
+    }
+    for (const auto& [dtype, flops] : products) fmt::print("matmul {:>10}  {:>10.1f} GFLOP/s\n", dtype, flops * 1e-9);
+    fmt::print("empty call         {:>10}\n", time_text(roofs.empty_call));
+}
+
 void print_profile_json(const Profile& profile, const std::optional<ProfileComparison>& comparison,
                         const ProfileOutput& output) {
     Json calls = Json::array();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/backend.hpp"
 #include "report/adaptor_table.hpp"
 #include "report/profile_rows.hpp"
 #include "run/profile_baseline.hpp"
@@ -24,6 +25,10 @@ struct ProfileOutput {
 /// The table and the lines below it, on stdout.
 Status print_profile(const Profile& profile, const std::optional<ProfileComparison>& comparison,
                      const ProfileOutput& output);
+
+/// The roofs of a backend: by their sizes, and products by dtype. `tf32`: those of the same backend with its float32
+/// products in TF32; null: it has none, or they are the first ones.
+void print_roofs(const Backend& backend, const Roofs& roofs, const Roofs* tf32, bool json);
 
 /// The same as one JSON text, with every call's statistics.
 void print_profile_json(const Profile& profile, const std::optional<ProfileComparison>& comparison,

@@ -13,6 +13,7 @@
 #include "intercept/call_copy.hpp"
 #include "run/profile_sampler.hpp"
 #include "run/roofs.hpp"
+#include "run/sick_device.hpp"
 #include "run/worker_pool.hpp"
 #include "run/worker_setup.hpp"
 #include "store/profile_json.hpp"
@@ -70,6 +71,20 @@ class DrawnCase {
     std::vector<std::optional<Step>> steps_;
     std::vector<ProfiledCall> calls_;
 };
+
+/// What a worker answers.
+std::string answer_of(const Status& status, const Profile& part) {
+    return status.ok() ? pack_profile(part) : "!" + status.message();
+}
+
+/// The roofs that a worker has measured.
+Result<Roofs> roofs_in(const WorkOutcome& outcome) {
+    const bool finished = outcome.end == WorkOutcome::End::kFinished;
+    if (!finished) return failed("measuring the roofs: " + outcome.reason);
+    if (outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+    auto part = unpack_profile(outcome.payload);
+    return part.ok() ? Result<Roofs>(std::move(part->roofs)) : Result<Roofs>(part.error());
+}
 
 std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     std::vector<Dtype> dtypes;
@@ -143,11 +158,14 @@ class CaseProfiling {
         Profile part;
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
-        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item));
-        return {s.ok() ? pack_profile(part) : "!" + s.message(), is_last};
+        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
+        return {answer_of(s, part), is_last};
     }
 
-    Status measure_roofs(Profile& part) const {
+    /// With no other stream than its own: a device that must tell apart whose memory is free takes longer with two.
+    Status measure_roofs(Profile& part) {
+        sampler_.reset();
+        side_.reset();
         auto roofs = diopi::measure_roofs(*options_.backend, dtypes_of(cases_));
         if (roofs.ok()) part.roofs = std::move(*roofs);
         return roofs.status();
@@ -168,7 +186,8 @@ class CaseProfiling {
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
-            for (size_t i = 0; i < calls.size(); ++i) {
+            // What a sick device leaves out of a case, another pass measures.
+            for (size_t i = 0; i < calls.size() && !is_sick_; ++i) {
                 if (pass < passes() || wants_passes(calls[i], profile_, options_))
                     sample(drawn.step(i), calls[i], pass);
             }
@@ -187,6 +206,8 @@ class CaseProfiling {
         if (s.ok()) return;
         call.trouble = s.message();
         call.runs.clear();
+        is_sick_ = is_sick(options_.backend->device());
+        if (is_sick_) call.trouble += kStayedInError;
     }
 
     Status set_up(int64_t pass) {
@@ -204,17 +225,17 @@ class CaseProfiling {
     // In this process.
 
     Status take(size_t item, const WorkOutcome& outcome) {
+        if (is_roofs(item)) {
+            auto roofs = roofs_in(outcome);
+            if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+            return roofs.status();
+        }
         const size_t index = item % cases_.size();
         const bool finished = outcome.end == WorkOutcome::End::kFinished;
         if (finished && outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
-        if (!finished && is_roofs(item)) return failed("measuring the roofs: " + outcome.reason);
         if (finished) {
             auto part = unpack_profile(outcome.payload);
             if (!part.ok()) return part.status();
-            if (is_roofs(item)) {
-                profile_.roofs = better(profile_.roofs, part->roofs);
-                return {};
-            }
             profile_.has_device_time |= part->has_device_time;
             // The worker knew what was known here.
             if (part->quietest > 0) profile_.quietest = part->quietest;
@@ -272,6 +293,7 @@ class CaseProfiling {
     std::vector<char> displacement_;  ///< of a worker's heap
     std::unique_ptr<Side> side_;      ///< of a worker
     std::optional<ProfileSampler> sampler_;
+    bool is_sick_ = false;  ///< the worker's device
 };
 
 }  // namespace
@@ -289,6 +311,27 @@ void describe_call(const Call& call, ProfiledCall& profiled) {
     const CallWork work = work_of(call);
     profiled.flops = work.flops;
     profiled.bytes = work.bytes;
+}
+
+Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
+    constexpr Dtype kDtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
+    PoolOptions pool;
+    pool.timeout_s = timeout_s;
+    pool.echo_errors = true;
+    Roofs best;
+    const auto work = [&](size_t) {
+        Profile part;
+        auto roofs = measure_roofs(backend, kDtypes);
+        if (roofs.ok()) part.roofs = std::move(*roofs);
+        return WorkAnswer{answer_of(roofs.status(), part), true};
+    };
+    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+        auto roofs = roofs_in(outcome);
+        if (roofs.ok()) best = better(best, *roofs);
+        return roofs.status();
+    };
+    if (Status s = run_in_workers({0, 1}, pool, work, done); !s.ok()) return s.error();
+    return best;
 }
 
 Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {

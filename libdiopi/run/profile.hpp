@@ -48,6 +48,10 @@ struct ProfileOptions {
 /// interrupted() turns true. What goes wrong with one call is its `trouble`.
 [[nodiscard]] Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options);
 
+/// What the backend gives at best, with products in every floating dtype: measured twice, each time in a worker process
+/// that has `timeout_s`.
+[[nodiscard]] Result<Roofs> profile_roofs(const Backend& backend, double timeout_s);
+
 /// Fills in what can be told from the call itself: function, shapes and dtype of its inputs, flops and bytes. For
 /// whoever runs calls that come from elsewhere.
 void describe_call(const Call& call, ProfiledCall& profiled);

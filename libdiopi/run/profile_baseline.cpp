@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -18,6 +20,8 @@ namespace {
 constexpr double kDoubt = 0.5;
 /// Crowded cores make a call up to 1.9 times as long: so much doubt about the logarithm of its time.
 constexpr double kCrowdedDoubt = 0.25;
+/// Fewer passes do not show how much passes differ: all is doubt.
+constexpr size_t kFewestPasses = 2;
 
 std::string identity(const ProfiledCall& call) {
     return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", call.function, call.name, call.case_id, call.number, call.phase,
@@ -54,7 +58,10 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
 
 SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
     JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
-    const double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    if (std::min(before.passes.size(), after.passes.size()) < kFewestPasses) {
+        doubt = std::numeric_limits<double>::infinity();
+    }
     return {std::move(before.passes), std::move(after.passes), doubt};
 }
 

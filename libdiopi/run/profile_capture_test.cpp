@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "intercept/testing.hpp"
+#include "run/launch_testing.hpp"
+#include "run/timing.hpp"
 
 namespace diopi {
 
@@ -117,6 +119,41 @@ TEST_CASE("on a simulated device the calls have the device's times", "[run][prof
         CHECK(run.device < 0.6);
         CHECK(run.cpu < 0.1);
     }
+}
+
+TEST_CASE("a device that was idle is busy with steps before the first that counts", "[run][profile]") {
+    testing::LaunchBackend launching;
+    const Capture capture = four_calls();
+    const CaptureValues values;
+    auto replay = CaptureReplay::create(capture, values, 0);
+    REQUIRE(replay.ok());
+    CaptureProfileOptions options;
+    options.backend = &launching.backend();
+    options.roofs = false;
+    const auto profile = profile_capture(*replay, capture, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->calls[1].runs.size() == 3);
+    CHECK(profile->calls[1].warmup > 1);
+    CHECK(profile->calls[0].runs[0].start >= kRampSeconds);
+    // Asked behind the first call, not behind the step.
+    CHECK(profile->slowdowns == std::vector<std::string>{"power limit"});
+}
+
+TEST_CASE("roofs are measured with no other stream on the device", "[run][profile]") {
+    testing::LaunchBackend launching;
+    const Capture capture = four_calls();
+    const CaptureValues values;
+    auto replay = CaptureReplay::create(capture, values, 0);
+    REQUIRE(replay.ok());
+    CaptureProfileOptions options;
+    options.backend = &launching.backend();
+    int most = 0;
+    launching.on_launch = [&] { most = std::max(most, launching.device.streams); };
+    const auto profile = profile_capture(*replay, capture, options);
+    REQUIRE(profile.ok());
+    CHECK_FALSE(profile->roofs.copies.empty());
+    CHECK(most == 1);
+    CHECK(launching.device.streams == 0);
 }
 
 }  // namespace diopi

@@ -18,8 +18,7 @@ namespace diopi {
 
 namespace {
 
-/// Argument sets of a cold call: together so many last-level caches, as far as the number of sets goes.
-constexpr double kCacheRounds = 4;
+/// Argument sets of a cold call, which together fill kCacheRounds: no more than so many.
 constexpr int kMostSets = 256;
 
 /// The fewest calls of a pass may take longer than its time: a call may take so many times what is given to it.
@@ -95,15 +94,6 @@ Result<bool> works_in_parallel(const Chain& chain, Call& call, Context& context)
 
 }  // namespace
 
-Eviction::Eviction(int64_t cache_bytes)
-    : bytes_(static_cast<size_t>(kCacheRounds * static_cast<double>(cache_bytes))) {}
-
-void Eviction::operator()() {
-    constexpr size_t kLine = 64;
-    memory_.resize(bytes_);
-    for (size_t i = 0; i < memory_.size(); i += kLine) ++memory_[i];
-}
-
 bool wants_passes(const ProfiledCall& call, const Profile& profile, const ProfileOptions& options) {
     if (profile.has_device_time || call.runs.empty() || is_expensive(call, profile.quietest, false, options)) {
         return false;
@@ -117,8 +107,9 @@ ProfileSampler::ProfileSampler(const ProfileOptions& options, Context& context, 
       context_(context),
       chain_(*options.backend),
       cache_bytes_(last_level_cache(*context.device)),
-      eviction_(cache_bytes_),
-      crowding_(quietest, options.probe) {
+      eviction_(context, cache_bytes_),
+      crowding_(quietest, options.probe),
+      slowdowns_(*context.device) {
     for (Interceptor* tool : options.interceptors) chain_.add(*tool);
 }
 
@@ -144,7 +135,7 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
 }
 
 Profile ProfileSampler::told() {
-    if (std::string reason = context_.device->slowdown(); !reason.empty()) told_.slowdowns = {std::move(reason)};
+    told_.slowdowns = slowdowns_.told();
     return std::exchange(told_, {});
 }
 
@@ -155,7 +146,12 @@ Result<ProfileSampler::Sets> ProfileSampler::place(const Step& step, const Profi
     if (options_.cold) {
         const double all = kCacheRounds * static_cast<double>(cache_bytes_);
         wanted = static_cast<size_t>(std::clamp(std::ceil(all / std::max(call.bytes, 1.0)), 2.0, 1.0 * kMostSets));
-        sets.need_eviction = context_.device->is_host() && static_cast<double>(wanted) * call.bytes < all;
+        sets.need_eviction = static_cast<double>(wanted) * call.bytes < all;
+    }
+    if (sets.need_eviction) {
+        const auto is_possible = eviction_.is_possible();
+        if (!is_possible.ok()) return is_possible.error();
+        sets.need_eviction = *is_possible;
     }
     for (size_t i = 0; i < wanted; ++i) {
         const auto seed = static_cast<uint64_t>(pass) * kMostSets + i;
@@ -233,7 +229,8 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
     timing.crowding = looks_at_cores() ? &crowding_ : nullptr;
     timing.cores = call.parallel ? Crowding::Of::kAll : Crowding::Of::kThread;
-    if (sets->need_eviction) timing.evict = [this] { eviction_(); };
+    timing.asides = asides(sets->need_eviction);
+    timing.ramp_seconds = std::exchange(ramp_seconds_, 0);
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();
     for (TimedRun& run : samples->runs) run.pass = pass;
@@ -247,12 +244,20 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     return {};
 }
 
+Asides ProfileSampler::asides(bool need_eviction) {
+    Asides asides;
+    if (need_eviction) asides.evict = [this] { return eviction_(); };
+    asides.while_busy = [this] { slowdowns_.ask(); };
+    return asides;
+}
+
 Status ProfileSampler::iterate(const Step& step, ProfiledCall& call, int64_t iteration) {
     auto sets = place(step, call, iteration);
     if (!sets.ok()) return sets.status();
-    if (sets->need_eviction) eviction_();
-    EventTimer watch(chain_, sets->calls, context_, clock_);
-    if (Status s = watch.create(); !s.ok()) return s;
+    EventTimer watch(chain_, sets->calls, context_, clock_, asides(sets->need_eviction));
+    Status s = watch.create();
+    if (s.ok()) s = watch.keep_busy(std::exchange(ramp_seconds_, 0));
+    if (!s.ok()) return s;
     auto run = watch.measure(1);
     if (!run.ok()) return run.status();
     const Schedule::Action action = options_.schedule->action(iteration);

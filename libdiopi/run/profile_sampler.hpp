@@ -6,21 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "run/eviction.hpp"
 #include "run/placed_call.hpp"
 #include "run/profile.hpp"
+#include "run/slowdown_watch.hpp"
 
 namespace diopi {
-
-/// Reads and writes more than the caches hold.
-class Eviction {
- public:
-    explicit Eviction(int64_t cache_bytes);
-    void operator()();
-
- private:
-    size_t bytes_;
-    std::vector<unsigned char> memory_;
-};
 
 class ProfileSampler {
  public:
@@ -53,6 +44,7 @@ class ProfileSampler {
     Status show(const Step& step);
     Status record(const Step& step, std::string_view name);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
+    [[nodiscard]] Asides asides(bool need_eviction);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 
     const ProfileOptions& options_;
@@ -62,6 +54,8 @@ class ProfileSampler {
     int64_t cache_bytes_;
     Eviction eviction_;
     Crowding crowding_;
+    SlowdownWatch slowdowns_;
+    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
     Profile told_;
 };
 

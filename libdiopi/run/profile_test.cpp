@@ -12,12 +12,14 @@
 
 #include "call/chain.hpp"
 #include "run/faulty_testing.hpp"
+#include "run/launch_testing.hpp"
 #include "run/metered_device.hpp"
 #include "run/profile_baseline.hpp"
 #include "run/profile_testing.hpp"
 #include "run/roofs.hpp"
 #include "run/timing_interceptor.hpp"
 #include "runtime/async_device.hpp"
+#include "runtime/device_decorator.hpp"
 
 using namespace diopi;
 using testing::add_case;
@@ -54,6 +56,23 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
                    const diopiScalar_t*) {
     raise(SIGSEGV);
     return diopiSuccess;
+}
+
+/// A device that gives no memory once a call has made it sick.
+class SickDevice final : public DeviceDecorator {
+ public:
+    SickDevice() : DeviceDecorator(cpu_device()) {}
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (is_sick) return failed("device error 700");
+        return device_->allocate(nbytes);
+    }
+    bool is_sick = false;
+};
+SickDevice* g_sick = nullptr;
+
+diopiError_t make_sick(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*) {
+    g_sick->is_sick = true;
+    return diopiErrorOccurred;
 }
 
 /// Three milliseconds of work for each thread.
@@ -228,6 +247,28 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
     CHECK(done == 40);
 }
 
+TEST_CASE("a device that stays in error costs its call, and a new worker goes on") {
+    SickDevice device;
+    g_sick = &device;
+    const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(make_sick)}});
+    const Backend backend = faulty.backend().on(device);
+    ProfileOptions options = testing::quick_profile();
+    options.backend = &backend;
+    options.passes = 4;
+    options.steps = {"inplace", "forward"};
+    Case other = add_case({8});
+    other.index = 1;
+    const auto profile = profile_cases({add_case({4}), other}, options);
+    REQUIRE(profile.ok());
+    REQUIRE(profile->calls.size() == 4);
+    for (const size_t inplace : {0, 2}) {
+        CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
+        // Its case's other step had no device left in the first pass.
+        CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
+        CHECK(profile->calls[inplace + 1].trouble == "");
+    }
+}
+
 TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes and memory") {
     ProfileOptions options = testing::quick_profile();
     options.steps = {"forward", "inplace", "backward"};
@@ -294,6 +335,22 @@ TEST_CASE("roofs are measured through the backend, and larger copies are no fast
     CHECK(matmul_roof(*roofs, Dtype::float64) == 0);
     CHECK(roofs->empty_call > 0);
     CHECK(roofs->empty_call < 1e-3);
+}
+
+TEST_CASE("roofs are measured with no other stream on the device, behind a schedule's iterations too") {
+    testing::LaunchBackend launching;
+    launching.on_launch = [&] {
+        if (launching.device.streams != 1) raise(SIGABRT);
+    };
+    ProfileOptions options = testing::quick_profile();
+    options.backend = &launching.backend();
+    options.roofs = true;
+    options.schedule = Schedule{0, 0, 0, 1, 1};
+    const auto profile = profile_cases({add_case({4})}, options);
+    REQUIRE(profile.ok());
+    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].runs.size() == 1);
+    CHECK_FALSE(profile->roofs.copies.empty());
 }
 
 TEST_CASE("of two measurements of the roofs the better figures count") {
@@ -424,6 +481,19 @@ TEST_CASE("a profile against itself has no verdict of a change, a call that beca
     CHECK_FALSE(slower->calls[2]);
     CHECK(slower->unknown == 1);
     CHECK(slower->gone == 1);
+}
+
+TEST_CASE("a single pass does not tell a change from a process that is slow altogether") {
+    Profile base, now;
+    for (int i = 0; i < 10; ++i) {
+        base.calls.push_back(timed("call" + std::to_string(i), 1e-3));
+        now.calls.push_back(timed("call" + std::to_string(i), 1.5e-3, 1));
+    }
+    for (const auto& [old, later] : {std::pair(&base, &now), std::pair(&now, &base), std::pair(&now, &now)}) {
+        const auto comparison = compare_profiles(*old, *later);
+        REQUIRE(comparison.ok());
+        CHECK(comparison->ambiguous == 10);
+    }
 }
 
 TEST_CASE("a machine that has become slower itself is corrected for, and makes verdicts less sure") {

@@ -1,17 +1,20 @@
 #include "run/roofs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "call/chain.hpp"
 #include "core/convert.hpp"
 #include "infer/work.hpp"
 #include "run/timing.hpp"
+#include "runtime/stream_copies.hpp"
 
 namespace diopi {
 
@@ -22,6 +25,8 @@ constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 2
 /// The largest copy, in last-level caches of the host; a device of its own gets the largest that there is.
 constexpr int64_t kBeyondCache = 3;
 constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
+/// Of a device's memory no copy takes more than one in so many bytes.
+constexpr int64_t kMemoryShare = 8;
 /// Sides of square products: larger ones as long as a smaller one is a short call.
 constexpr int64_t kMatrix = 1024, kLargestMatrix = 4096;
 constexpr double kShortProduct = 1e-3;
@@ -35,6 +40,23 @@ struct Effort {
 constexpr Effort kCopyEffort = {4, 200, 0.03};
 constexpr Effort kMatmulEffort = {3, 40, 0.1};
 constexpr Effort kEmptyEffort = {50, 2000, 0.01};
+
+/// In place of a call: the device copies one tensor's memory to another's.
+class DeviceCopy final : public Interceptor {
+ public:
+    DeviceCopy(Device& device, const Tensor& to, const Tensor& from)
+        : copies_(dynamic_cast<StreamCopies*>(&device)), to_(to), from_(from) {}
+
+    [[nodiscard]] bool is_possible() const { return copies_ != nullptr; }
+    Outcome around(Call&, Context& context, const Next&) override {
+        const Status s = copies_->copy_on_device(context.stream, to_.data(), from_.data(), to_.nbytes());
+        return s.ok() ? Outcome() : Outcome{diopiErrorOccurred, s.message()};
+    }
+
+ private:
+    StreamCopies* copies_;
+    const Tensor &to_, &from_;
+};
 
 /// Calls on tensors of the device's own, as the roofs need them.
 class Probe {
@@ -72,19 +94,30 @@ class Probe {
         return to_device(*context_.device, context_.stream, **host);
     }
 
-    /// Seconds of one call at best; infinite where the backend refuses it.
-    double best(Call call, const Effort& effort, int64_t batch = 1) {
+    /// Seconds of a copy inside of the device's memory at best; infinite where it has none of its own.
+    double best_copy(const Tensor& to, const Tensor& from, const Effort& effort, int64_t batch) {
+        DeviceCopy copy(*context_.device, to, from);
+        return copy.is_possible() ? best(Call(*find_row("diopiCopyInp")), effort, batch, &copy)
+                                  : std::numeric_limits<double>::infinity();
+    }
+
+    /// Seconds of one call at best, of batches of `batch` calls or more; infinite where the backend refuses it.
+    /// `instead`: what is done in place of the call.
+    double best(Call call, const Effort& effort, int64_t batch = 1, Interceptor* instead = nullptr) {
         constexpr double kNever = std::numeric_limits<double>::infinity();
         Call* const only[] = {&call};
-        const Chain chain(backend_);
+        Chain chain(backend_);
+        if (instead != nullptr) chain.add(*instead);
         EventTimer watch(chain, only, context_, clock_);
-        if (!watch.create().ok()) return kNever;
+        if (!watch.create().ok() || !watch.keep_busy(std::exchange(ramp_seconds_, 0)).ok()) return kNever;
+        const auto fitting = watch.fitting_batch(batch);
+        if (!fitting.ok()) return kNever;
         double best = kNever, spent = 0;
         for (int i = 0; i < effort.most && (i < effort.least || spent < effort.seconds); ++i) {
-            const auto run = watch.measure(batch);
+            const auto run = watch.measure(*fitting);
             if (!run.ok()) return kNever;
             const double seconds = seconds_of(*run, clock_.has_device_time());
-            spent += seconds * static_cast<double>(batch);
+            spent += seconds * static_cast<double>(*fitting);
             if (i > 0) best = std::min(best, seconds);
         }
         return best;
@@ -96,41 +129,60 @@ class Probe {
     const Backend& backend_;
     Context context_;
     ProfileClock clock_;
+    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
 };
 
-/// out = relu(input), out = input + other, in float32: a library is not equally good at both.
-Result<std::vector<Call>> copying_calls(Probe& probe, int64_t bytes) {
-    std::vector<Call> calls;
-    for (const char* function : {"diopiRelu", "diopiAdd"}) {
-        if (!probe.has(function)) continue;
-        Call call(*find_row(function));
-        const int64_t tensors = call.has("other") ? 3 : 2;
-        const Shape shape{bytes / tensors / static_cast<int64_t>(sizeof(float))};
-        for (const char* arg : {"out", "input", "other"}) {
-            if (!call.has(arg)) continue;
+/// What moves tensors of float32 and does no more than an element-wise operation with them: a library is not equally
+/// good at all. Their tensors: that which is written first.
+constexpr struct {
+    const char* function;
+    std::array<const char*, 3> tensors;
+    bool is_copy;
+} kMovers[] = {
+    {"diopiCopyInp", {"dest", "src"}, true},
+    {"diopiRelu", {"out", "input"}, false},
+    {"diopiAdd", {"out", "input", "other"}, false},
+};
+
+/// Bytes per second of the fastest way to read and write so many; 0: there is none.
+Result<double> copy_rate(Probe& probe, int64_t bytes) {
+    const int64_t batch = bytes < (1 << 20) ? 20 : 1;
+    double rate = 0;
+    for (const auto& mover : kMovers) {
+        if (!mover.is_copy && !probe.has(mover.function)) continue;
+        Call call(*find_row(mover.function));
+        std::vector<TensorPtr> tensors;
+        const auto count = std::ranges::count_if(mover.tensors, [](const char* name) { return name != nullptr; });
+        const Shape shape{bytes / count / static_cast<int64_t>(sizeof(float))};
+        for (const char* name : std::span(mover.tensors).first(static_cast<size_t>(count))) {
             auto made = probe.tensor(shape, Dtype::float32);
             if (!made.ok()) return made.error();
-            call[arg] = *made;
+            call[name] = *made;
+            tensors.push_back(std::move(*made));
         }
         if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
-        calls.push_back(std::move(call));
+        const auto moved = static_cast<double>(tensors.size() * tensors[0]->nbytes());
+        if (mover.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
+        if (probe.has(mover.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
     }
-    return calls;
+    return rate;
 }
 
-Status measure_copies(Probe& probe, bool is_host, Roofs& roofs) {
+int64_t largest_copy(Device& device, int64_t cache_bytes) {
+    if (device.is_host()) return std::min(kBeyondCache * cache_bytes, kMostCopyBytes);
+    const auto info = device.info();
+    return info.ok() && info->total_bytes > 0 ? std::min(info->total_bytes / kMemoryShare, kMostCopyBytes)
+                                              : kMostCopyBytes;
+}
+
+Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
     std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
-    const int64_t largest = is_host ? std::min(kBeyondCache * roofs.cache_bytes, kMostCopyBytes) : kMostCopyBytes;
+    const int64_t largest = largest_copy(device, roofs.cache_bytes);
     if (largest > sizes.back()) sizes.push_back(largest);
     for (const int64_t bytes : sizes) {
-        auto calls = copying_calls(probe, bytes);
-        if (!calls.ok()) return calls.status();
-        double rate = 0;
-        for (const Call& call : *calls) {
-            const int64_t batch = bytes < (1 << 20) ? 20 : 1;
-            rate = std::max(rate, work_of(call).bytes / probe.best(call, kCopyEffort, batch));
-        }
-        if (rate > 0) roofs.copies.push_back({bytes, rate});
+        const auto rate = copy_rate(probe, bytes);
+        if (!rate.ok()) return rate.status();
+        if (*rate > 0) roofs.copies.push_back({bytes, *rate});
     }
     return {};
 }
@@ -215,7 +267,7 @@ Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtype
     if (!probe.ok()) return probe.error();
     Roofs roofs;
     roofs.cache_bytes = last_level_cache(backend.device());
-    if (Status s = measure_copies(**probe, backend.device().is_host(), roofs); !s.ok()) return s.error();
+    if (Status s = measure_copies(**probe, backend.device(), roofs); !s.ok()) return s.error();
     for (const Dtype dtype : dtypes) {
         if (!is_floating(dtype) || matmul_roof(roofs, dtype) > 0) continue;
         auto rate = matmul_rate(**probe, dtype);

@@ -9,8 +9,9 @@
 
 namespace diopi {
 
-/// Copies of several sizes by the fastest of the backend's element-wise functions, matrix products in each of `dtypes`
-/// that it can multiply, a call on one element. What the backend cannot do stays unmeasured. About a second.
+/// Copies of several sizes by the device itself or by the fastest of the backend's functions that do little else,
+/// matrix products in each of `dtypes` that it can multiply, a call on one element. What the backend cannot do stays
+/// unmeasured. About a second.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
 /// Size in bytes of the last-level cache of the device, or of the host where the device does not tell; 32 MiB where

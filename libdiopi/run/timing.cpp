@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check/statistics.hpp"
+#include "core/stopwatch.hpp"
 
 namespace diopi {
 
@@ -14,6 +15,9 @@ constexpr size_t kAgreeing = 5;
 constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
+/// On a device with a clock of its own that clock runs while the host makes the first call of a batch, some 5 to 10 us:
+/// any batch is so long that this is a small share.
+constexpr double kDeviceBatchSeconds = 200e-6;
 constexpr size_t kFewestSamples = 3;
 /// Samples go on for so long between two looks at the cores.
 constexpr double kBetweenLooks = 1e-3;
@@ -24,12 +28,16 @@ bool agree(const std::vector<double>& times) {
     return *high - *low <= kAgreement * *low;
 }
 
+int64_t calls_in(double batch_seconds, double once) {
+    return static_cast<int64_t>(std::ceil(batch_seconds / std::max(once, 1e-9)));
+}
+
 /// Calls until the last five agree within 1%, or time is up.
 Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, const TimingOptions& options) {
     std::vector<double> times;
     double spent = 0;
     while (times.size() < kLeastWarmup || (spent < options.max_warmup_seconds && !agree(times))) {
-        auto run = watch.measure(1, options.evict);
+        auto run = watch.measure(1);
         if (!run.ok()) return run.error();
         times.push_back(seconds_of(*run, has_device_time));
         spent += times.back();
@@ -133,12 +141,45 @@ Status EventTimer::run_batch(int64_t batch) {
         context_.release();
         if (++next_ == sets_.size()) next_ = 0;
     }
+    calls_ += batch;
     return {};
 }
 
-Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>& evict) {
+int64_t EventTimer::possible_batch(int64_t batch) const {
+    return sets_.size() > 1 ? std::min(batch, static_cast<int64_t>(sets_.size())) : batch;
+}
+
+Result<int64_t> EventTimer::fitting_batch(int64_t least) {
+    int64_t batch = possible_batch(least);
+    if (!clock_.has_device_time()) return batch;
+    // The first answer is that of few calls, whose first launch counts for much.
+    for (int round = 0; round < 2; ++round) {
+        const auto run = measure(batch);
+        if (!run.ok()) return run.error();
+        // A device that is only modelled may count less than its host takes, and no launch: there is nothing to share.
+        const int64_t wanted = calls_in(kDeviceBatchSeconds, std::max(run->device, run->cpu));
+        if (wanted <= batch) break;
+        batch = possible_batch(wanted);
+    }
+    return batch;
+}
+
+Status EventTimer::keep_busy(double seconds) {
+    if (!clock_.has_device_time() || seconds <= 0) return {};
+    const Stopwatch watch;
+    auto batch = fitting_batch(1);
+    if (!batch.ok()) return batch.status();
+    while (watch.seconds() < seconds) {
+        if (const auto run = measure(*batch); !run.ok()) return run.status();
+    }
+    return {};
+}
+
+Result<TimedRun> EventTimer::measure(int64_t batch) {
     if (sets_.size() > 1 && next_ + static_cast<size_t>(batch) > sets_.size()) next_ = 0;
-    if (evict && next_ == 0) evict();
+    if (asides_.evict && next_ == 0) {
+        if (Status s = asides_.evict(); !s.ok()) return s.error();
+    }
     const auto count = static_cast<double>(batch);
     TimedRun run;
     // The device's clock never begins before the host's: the launch comes first.
@@ -151,6 +192,7 @@ Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>&
     run.cpu = (clock_.now() - called) / count;
     if (start_ == nullptr) return run;
     Status s = end_->record(context_.stream);
+    if (s.ok() && asides_.while_busy) asides_.while_busy();
     if (s.ok()) s = end_->synchronize();
     if (!s.ok()) return s.error();
     const auto ms = end_->elapsed_ms_since(*start_);
@@ -165,16 +207,20 @@ Result<TimedRun> EventTimer::measure(int64_t batch, const std::function<void()>&
 Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
                           const ProfileClock& clock, const TimingOptions& options) {
     const bool own_clock = clock.has_device_time();
-    EventTimer watch(chain, argument_sets, context, clock);
-    if (Status s = watch.create(); !s.ok()) return s.error();
+    EventTimer watch(chain, argument_sets, context, clock, options.asides);
+    Status s = watch.create();
+    if (s.ok()) s = watch.keep_busy(options.ramp_seconds);
+    if (!s.ok()) return s.error();
+    const int64_t before = watch.calls();
     auto warm = warm_up(watch, own_clock, options);
     if (!warm.ok()) return warm.error();
     const double once = *std::min_element(warm->begin(), warm->end());
     const bool is_short = once < kShortCall;
+    auto batch = watch.fitting_batch(is_short ? calls_in(kBatchSeconds, once) : 1);
+    if (!batch.ok()) return batch.error();
     Samples samples;
-    samples.warmup = static_cast<int64_t>(warm->size());
-    samples.batch = is_short ? static_cast<int64_t>(std::ceil(kBatchSeconds / std::max(once, 1e-9))) : 1;
-    if (argument_sets.size() > 1) samples.batch = std::min(samples.batch, static_cast<int64_t>(argument_sets.size()));
+    samples.warmup = watch.calls() - before;
+    samples.batch = *batch;
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
     std::vector<double> times;  // of quiet moments
@@ -183,7 +229,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     double spent = 0, lost = 0;
     size_t next_look = least;
     for (;;) {
-        auto run = watch.measure(samples.batch, options.evict);
+        auto run = watch.measure(samples.batch);
         if (!run.ok()) return run.error();
         samples.runs.push_back(*run);
         const auto seen = looks.after(samples, own_clock);

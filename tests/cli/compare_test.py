@@ -57,6 +57,12 @@ class CompareTest(ProgramTest):
     def compare(self, *args, code=0, **how):
         return self.expect(code, "compare", *args, **how)
 
+    def test_a_device_that_stays_in_error_costs_its_case(self):
+        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
+        run = self.compare("--cases", "sick.json", "--jobs", "1", code=1, faults=f"sick@{program.allocated(1000)}",
+                           err="stayed in error, its worker was replaced")
+        self.assertEqual(re.findall(r"diopi: (ops/sick\S+):", run.err), ["ops/sick.add.1"])
+
     def faulty(self, *args, code=1, fault="wrong", **how):
         with unittest.mock.patch.object(program, "BINARY", FAULTY):
             return self.compare(*args, code=code, env={"DIOPI_TEST_RELU": fault, **how.pop("env", {})}, **how)

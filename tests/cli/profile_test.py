@@ -81,6 +81,15 @@ class ProfileTest(ProgramTest):
                                   faults=f"{fault}@{allocated(1000)}", err=reason)
                 self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
 
+    def test_a_device_that_stays_in_error_costs_its_case(self):
+        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
+        run = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3", "--json",
+                          faults=f"sick@{allocated(1000)}", err="stayed in error, its worker was replaced")
+        self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
+        sound = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3",
+                            faults=f"null@{allocated(1000)}", err="out of memory")
+        self.assertNotIn("stayed in error", sound.err)
+
     def test_a_replay_that_crashes_is_named(self):
         run = self.expect(0, "profile", "--cases", "mine.json", "--fname", "add", *QUICK, "--record", "some.json")
         self.expect(1, "profile", "--capture", "some.json", "--no-roofs", faults=f"segv@{allocated(64)}",
@@ -103,6 +112,27 @@ class ProfileTest(ProgramTest):
         for call in run.json["calls"]:
             self.assertAlmostEqual(call["share_of_roof"], call["roof_s"] / call["median_s"])
             self.assertEqual(call["launch_bound"], call["roof_s"] < roofs["empty_call_s"])
+
+    def test_roofs_alone(self):
+        roofs = self.expect(0, "profile", "--roofs", "--json").json
+        self.assertEqual(roofs["backend"], "cpu")
+        self.assertGreaterEqual(len(roofs["copy"]), 5)
+        self.assertEqual(sorted(roofs["matmul_flops_per_s"]), ["bfloat16", "float16", "float32", "float64"])
+        self.assertGreater(min(roofs["matmul_flops_per_s"].values()), 0)
+        self.assertFalse((self.folder / "diopi_run").exists())
+        out = self.expect(0, "profile", "--roofs").out
+        self.assertRegex(out, r"^Roofs of cpu\ncopy +16 KiB +\d+\.\d GB/s\n")
+        self.assertRegex(out, r"\nmatmul +bfloat16 +\d+\.\d GFLOP/s\n")
+        for args, text in [
+            (["add"], "--roofs"),
+            (["--no-roofs"], "--no-roofs"),
+            (["--shape", "4", "4"], "--shape"),
+            (["--model", "resnet50"], "leave out what chooses them"),
+            (["--capture", "resnet18"], "leave out what chooses them"),
+            (["--impl", "sim"], "a simulated device has none"),
+        ]:
+            with self.subTest(args=args):
+                self.expect(2, "profile", "--roofs", *args, err=text)
 
     def test_steps(self):
         self.write("inplace.json", case_file(group("inplace", [[64]], inplace=True)))
@@ -172,6 +202,20 @@ class ProfileTest(ProgramTest):
             self.assertEqual(call["samples"] + call["discarded"], 6)
             self.assertEqual(call["warmup"], 2)
         self.profile("--schedule", "activ=3", code=2, err="did you mean 'active'")
+
+    def test_so_many_passes_as_wanted(self):
+        run = self.profile("--passes", "3", "--fname", "add", "--run", "three")
+        # Up to twice as many where the machine is crowded.
+        self.assertRegex(run.out, ", hot, [3-6] passes\n")
+        with h5py.File(self.folder / "three/profile.h5") as file:
+            passes = set(file["samples/pass"][()])
+        self.assertLessEqual({0, 1, 2}, passes)
+        self.assertLess(max(passes), 6)
+        self.assertRegex(self.profile("--passes", "1", "--fname", "add").out, ", hot, (1 pass|2 passes)\n")
+        for wrong in ("0", "-1", "10001", "few"):
+            self.profile("--passes", wrong, code=2, err="--passes")
+        self.profile("--passes", "2", "--schedule", "active=3", code=2, err=["--schedule", "--passes"])
+        self.profile("--passes", "2", "--capture", "resnet18", code=2, err=["--capture", "--passes"])
 
     def test_a_trace_has_an_event_for_each_sample(self):
         calls = self.calls("--trace", "out/trace.json")
