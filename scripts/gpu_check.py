@@ -1,175 +1,498 @@
 #!/usr/bin/env python3
-"""Parts of gpu_check.sh.
+"""What needs a GPU: is the cuda backend right, is it fast? Started by gpu_check.sh.
 
-    gpu_check.py libraries                    folders of CUDA's libraries in Python's packages, for LD_LIBRARY_PATH
-    gpu_check.py sample JOURNAL               small cases that passed, one per operator and dtype
-    gpu_check.py bench PROGRAM CASES          times beside PyTorch's on the same GPU, as a table
+Parts, in their order:
+  runtime                            the runtime suite
+  operators                          all operator cases, with every check
+  strided empty zero_dim nhwc special
+                                     the same as variants (docs/variants.md)
+  tf32                               products and convolutions with --impl cuda+tf32
+  random                             random operators against the cpu backend: the same numbers for the same seed
+  wide                               a sample over more than 2^31 elements of memory, in one worker
+  exported                           a sample with lib/cuda/libdiopi_impl.so
+  models                             all cases of ResNet-50, LLaMA and Swin
+  memcheck racecheck                 compute-sanitizer over a sample; first it must see planted faults
+  profile                            roofs, cold tensors, a trace with the kernels in it
+  bench                              times beside PyTorch's on the same GPU, held to goals
+
+A line per step says `ok`, `failed`, `cut off` (by --limit) or `not done` (what it needs is missing), and why. The lines
+are also appended to table.txt; output and reports lie beside it, and bench.md, the table for docs/performance.md.
+Samples are of the cases that the part operators found to pass, in this call or an earlier one with the same --out, else
+of all. CUDA's tools are those on the PATH, or of $CUDA_HOME, which is /usr/local/cuda where it is not set.
+Exit code 0: every step is ok; 1: some are not; 2: bad usage; 130: interrupted.
 """
+import argparse
+import dataclasses
+import datetime
 import importlib.util
 import json
 import math
+import os
 import pathlib
-import statistics
+import re
+import shutil
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 
-MEBI = 1 << 20
-SMALL = 5000  # elements of a case in the sample
-ROUNDS = 3
+SCRIPTS = pathlib.Path(__file__).resolve().parent
+VARIANTS = {"operators": [], "strided": ["--strided"], "empty": ["--empty"], "zero_dim": ["--zero-dim"],
+            "nhwc": ["--nhwc"], "special": ["--fill", "special"]}
+QUICK_SHARD = "20/20"  # the first has the costliest case alone
+MODELS = ["resnet50", "llama", "swin_transformer"]
+TF32 = ["linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv2d"]
+RANDOM = ["bernoulli", "dropout", "dropout2d", "multinomial", "normal", "normal_", "random", "randperm", "uniform"]
+SMALL = 5000  # elements of a case in a sample
+SAMPLES = {"wide": 40, "exported": 400, "memcheck": 400, "racecheck": 120}
+PLANTED_CASE = "ops/relu.relu.9"
+SUMMARY = {"memcheck": r"ERROR SUMMARY: (\d+) error", "racecheck": r"RACECHECK SUMMARY: (\d+) hazard"}
+PATIENCE = 10  # seconds between asking a step to end and ending it
 
 
-def libraries():
-    """PyTorch's packages keep them in nvidia/*/lib."""
+class NotDone(Exception):
+    """A part cannot be done here; says why."""
+
+
+@dataclasses.dataclass
+class Step:
+    """Commands, one after another, and what their outputs must show."""
+
+    commands: list
+    judge: object = None  # judge(output) is a message; it raises Failed
+    environment: dict = dataclasses.field(default_factory=dict)
+    exit_codes: tuple = (0,)
+
+
+class Failed(Exception):
+    """A step ended, and its output is not what it must be."""
+
+
+def package_folders():
+    """CUDA's libraries in Python's packages: nvidia/*/lib."""
     found = importlib.util.find_spec("nvidia")
     roots = [pathlib.Path(path) for path in (found.submodule_search_locations or [])] if found else []
-    folders = {path.parent for root in roots for path in root.rglob("lib*.so.*")}
-    print(":".join(sorted(map(str, folders))))
+    return sorted({str(path.parent) for root in roots for path in root.rglob("lib*.so.*")})
 
 
-def sample(journal):
-    chosen = {}
-    with open(journal) as lines:
-        for line in list(lines)[1:]:
-            result = json.loads(line)
-            size = sum(math.prod(shape) for _, _, shape in result["tensors"])
-            if result["verdict"] == "passed" and size < SMALL:
-                chosen.setdefault((result["op"], result["dtype"]), result["case"])
-    print("\n".join(chosen.values()))
+class Machine:
+    """Where things are, and how they are started."""
+
+    def __init__(self, options):
+        self.root, self.out = options.root.resolve(), options.out.resolve()
+        self.impl, self.quick, self.limit = options.impl, options.quick, options.limit
+        is_bundle = (self.root / "bin" / "diopi").exists()
+        home = self.root if is_bundle else options.build_dir.resolve()
+        self.path, self.libraries = home / "bin" / "diopi", home / "lib"
+        folders = [str(self.libraries)] if is_bundle else []
+        folders += filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
+        self.library_path = ":".join(folders + package_folders())
+
+    @property
+    def is_gpu(self):
+        return self.impl != "cpu"
+
+    @property
+    def exported(self):
+        return self.libraries / ("cuda" if self.is_gpu else "") / "libdiopi_impl.so"
+
+    def diopi(self, *arguments):
+        """The program's libraries are its own: PyTorch and compute-sanitizer keep theirs."""
+        return ["env", f"LD_LIBRARY_PATH={self.library_path}", str(self.path), *map(str, arguments)]
+
+    def test(self, name, *arguments, impl=None):
+        return self.diopi("test", "--impl", impl or self.impl, "--quiet", "--run", name, "--csv", f"{name}.csv",
+                          "--cases-dir", self.root / "cases", *arguments)
 
 
-class Row:
-    """One call: how diopi is asked for it, how PyTorch is, and the bytes that it moves."""
-
-    def __init__(self, group, op, shapes, torch_call, dtype="float32", params=(), moved=0, steps="forward"):
-        self.group, self.op, self.shapes, self.torch_call = group, op, shapes, torch_call
-        self.dtype, self.params, self.moved, self.steps = dtype, params, moved, steps
-
-    def title(self):
-        shapes = " ".join("x".join(map(str, shape)) for shape in self.shapes)
-        return f"{self.op} {shapes} {self.dtype}" + ("" if self.steps == "forward" else f" {self.steps}")
-
-
-def rows():
-    """Bandwidth at 256 MiB a tensor, ResNet-50's products and convolutions, small calls."""
-    import torch
-
-    large = (64 * MEBI,)
-    nbytes = 4 * large[0]
-    table = [
-        Row("memory", "add", [large, large], torch.add, moved=3 * nbytes),
-        Row("memory", "mul", [large, large], torch.mul, moved=3 * nbytes),
-        Row("memory", "relu", [large], torch.relu, moved=2 * nbytes),
-        Row("memory", "exp", [large], torch.exp, moved=2 * nbytes),
-        Row("memory", "sum", [(8192, 8192)], lambda x: torch.sum(x, 1), params=["dim=[1]"], moved=nbytes),
-        Row("memory", "sum", [(8192, 8192)], lambda x: torch.sum(x, 0), params=["dim=[0]"], moved=nbytes),
-        Row("memory", "softmax", [(8192, 8192)], lambda x: torch.softmax(x, 1), params=["dim=1"], moved=2 * nbytes),
-    ]
-    for batch, inner, outer in [(256, 2048, 1000), (4096, 4096, 4096)]:
-        for dtype in ("float32", "float16", "bfloat16"):
-            table.append(Row("product", "linear", [(batch, inner), (outer, inner), (outer,)],
-                             torch.nn.functional.linear, dtype))
-    for dtype in ("float32", "float16"):
-        for channels, side, made, kernel, stride, padding in [(3, 224, 64, 7, 2, 3), (64, 56, 64, 3, 1, 1),
-                                                              (256, 56, 64, 1, 1, 0), (128, 28, 128, 3, 1, 1),
-                                                              (512, 7, 2048, 1, 1, 0)]:
-            shapes = [(64, channels, side, side), (made, channels, kernel, kernel)]
-            table.append(Row("convolution", "conv2d", shapes,
-                             lambda x, w, s=stride, p=padding: torch.nn.functional.conv2d(x, w, None, s, p), dtype,
-                             [f"stride=[{stride},{stride}]", f"padding=[{padding},{padding}]"]))
-    for op, call, count in [("add", torch.add, 2), ("relu", torch.relu, 1), ("exp", torch.exp, 1)]:
-        table.append(Row("small", op, [(64, 64)] * count, call))
-    return table
-
-
-def torch_seconds(row):
-    """Median of CUDA events around batches that are long enough for the clock."""
-    import torch
-
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
-    tensors = [torch.rand(shape, device="cuda").to(getattr(torch, row.dtype)) for shape in row.shapes]
-    for _ in range(10):
-        row.torch_call(*tensors)
-
-    def batch_seconds(batch):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(batch):
-            row.torch_call(*tensors)
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e-3 / batch
-
-    batch = max(1, math.ceil(200e-6 / max(batch_seconds(1), 1e-7)))
-    return statistics.median(batch_seconds(batch) for _ in range(50))
-
-
-def diopi_seconds(program, cases, row, folder):
-    shapes = ["x".join(map(str, shape)) for shape in row.shapes]
-    command = [program, "profile", row.op, "--impl", "cuda", "--shape", *shapes, "--dtype", row.dtype, "--json",
-               "--no-roofs", "--max-time", "1", "--cases-dir", cases]
-    if row.params:
-        command += ["--param", *row.params]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines() or ["no reason given"]
-        return None, reason[-1][:100]
-    (call,) = json.loads(done.stdout)["calls"]
-    return call["median_s"], ""
-
-
-def copy_rate():
-    """Bytes read and written per second by a device-to-device copy of 256 MiB."""
-    import torch
-
-    source = torch.rand(64 * MEBI, device="cuda")
-    row = Row("memory", "copy", [tuple(source.shape)], lambda x, to=torch.empty_like(source): to.copy_(x))
-    return 2 * 4 * source.numel() / torch_seconds(row)
-
-
-def bench(program, cases):
-    program, cases = str(pathlib.Path(program).resolve()), str(pathlib.Path(cases).resolve())
+def end(process):
+    """First politely, so that the program ends its workers."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGTERM)
     try:
-        import torch
-    except ImportError:
-        print("no PyTorch here: nothing to compare with")
-        return 1
-    if not torch.cuda.is_available():
-        print("PyTorch sees no GPU")
-        return 1
-    rate = copy_rate()
-    print(f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}, PyTorch {torch.__version__}; "
-          f"a copy of 256 MiB: {rate * 1e-9:.0f} GB/s")
-    print(f"{'call':52} {'diopi':>10} {'PyTorch':>10} {'ratio':>7} {'of copy':>8}")
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for row in rows():
-            ours, theirs, trouble = [], [], ""
-            for _ in range(ROUNDS):
-                seconds, trouble = diopi_seconds(program, cases, row, folder)
-                if seconds is None:
-                    break
-                ours.append(seconds)
-                theirs.append(torch_seconds(row))
-            if trouble:
-                failed += 1
-                print(f"{row.title():52} {trouble}")
-                continue
-            mine, other = statistics.median(ours), statistics.median(theirs)
-            share = f"{row.moved / mine / rate:8.2f}" if row.moved else ""
-            print(f"{row.title():52} {mine * 1e6:8.1f}us {other * 1e6:8.1f}us {other / mine:7.2f} {share}", flush=True)
-    print("ratio: PyTorch's time over diopi's, in one run; of copy: bytes per second, as a share of the copy's")
-    return 1 if failed else 0
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run(command, log, seconds, environment):
+    """The exit code, or None where the time was up."""
+    with open(log, "a") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **environment}, start_new_session=True)
+        try:
+            return process.wait(max(seconds, 0.1))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            end(process)
+
+
+def tool_of_cuda(name):
+    found = shutil.which(name) or shutil.which(name, path=f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin")
+    if found is None:
+        raise NotDone(f"no {name} on the PATH or in $CUDA_HOME/bin; it comes with the CUDA toolkit")
+    return found
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no output"
+
+
+def run_step(machine, name, step):
+    """Message of a step that is as it must be; Failed says what is not."""
+    log, deadline, trouble, text = f"{name}.txt", time.monotonic() + machine.limit, "", ""
+    pathlib.Path(log).unlink(missing_ok=True)
+    for command in step.commands:
+        code = run(command, log, deadline - time.monotonic(), step.environment)
+        text = pathlib.Path(log).read_text(errors="replace")
+        if code is None:
+            raise TimeoutError(f"after {machine.limit:g} s (--limit): {last_line(text)}")
+        if code not in step.exit_codes and not trouble:
+            trouble = f"exit code {code}"
+    try:
+        message = step.judge(text) if step.judge else last_line(text)
+    except (Failed, OSError, ValueError, KeyError) as why:
+        raise Failed(f"{trouble}: {why}" if trouble else str(why)) from why
+    if trouble:
+        raise Failed(f"{trouble}: {last_line(text)}")
+    return message
+
+
+def some_passed(text):
+    """A run in which nothing failed because nothing ran shows nothing."""
+    counts = [int(count) for count in re.findall(r"\b(\d+) passed", text)]
+    if not sum(counts):
+        raise Failed(f"no case passed: {last_line(text)}")
+    return last_line(text) if len(counts) == 1 else f"{sum(counts)} cases passed in {len(counts)} runs"
+
+
+def runtime(machine):
+    yield "runtime", Step([machine.diopi("test", "--suite", "runtime", "--impl", machine.impl, "--run", "runtime",
+                                         "--csv", "runtime.csv")], some_passed)
+
+
+def suite(name):
+    def part(machine):
+        shard = ["--shard", QUICK_SHARD] if machine.quick else []
+        yield name, Step([machine.test(name, *VARIANTS[name], *shard)], some_passed)
+
+    return part
+
+
+def tf32(machine):
+    impl = machine.impl + "+tf32" if machine.is_gpu else machine.impl
+    names = TF32[:2] if machine.quick else TF32
+    yield "tf32", Step([machine.test(f"tf32_{op}", "--fname", op, impl=impl) for op in names], some_passed)
+
+
+def models(machine):
+    for model in MODELS[:1] if machine.quick else MODELS:
+        yield model, Step([machine.test(model, "--model", model)], some_passed)
+
+
+def results_of(journal):
+    lines = journal.read_text().splitlines()
+    return json.loads(lines[0]), [json.loads(line) for line in lines[1:]]
+
+
+def all_cases(machine):
+    """All operator cases, from a run on a device that has no operator."""
+    journal = machine.out / "listing" / "journal.jsonl"
+    if not journal.exists():
+        pathlib.Path("nothing.json").write_text('{"operators": ["none"]}')
+        command = machine.test("listing", "--sim-config", "nothing.json", impl="sim")
+        code = run(command, "listing.txt", machine.limit, {})
+        if not journal.exists():
+            raise NotDone(f"the cases cannot be listed (listing.txt): exit code {code}")
+    return results_of(journal)[1]
+
+
+def good_cases(machine):
+    """Those that passed in the part operators, where all of it has run; else all."""
+    earlier = machine.out / "operators" / "journal.jsonl"
+    if earlier.exists():
+        header, results = results_of(earlier)
+        if header.get("backend") == machine.impl and not header.get("shard"):
+            return [result for result in results if result["verdict"] == "passed"]
+    return all_cases(machine)
+
+
+def sample(results, count, dtypes=()):
+    """At most so many small cases, of each operator and dtype one, evenly from all operators."""
+    chosen = {}
+    for result in results:
+        size = sum(math.prod(shape) for _, _, shape in result["tensors"])
+        if 0 < size < SMALL and (not dtypes or result["dtype"] in dtypes):
+            chosen.setdefault((result["op"], result["dtype"]), result["case"])
+    cases = [case for _, case in sorted(chosen.items())]
+    if not cases:
+        raise NotDone("no case for a sample: none of the part operators has passed")
+    share = min(1, count / len(cases))
+    return [case for at, case in enumerate(cases) if int((at + 1) * share) > int(at * share)]
+
+
+def sample_of(machine, part):
+    only_float32 = ("float32",) if part in ("wide", "racecheck") else ()
+    return sample(good_cases(machine), SAMPLES[part] // (10 if machine.quick else 1), only_float32)
+
+
+def random_numbers(machine):
+    cases = [result["case"] for result in all_cases(machine) if result["op"] in RANDOM]
+    if not cases:
+        raise NotDone("there are no cases of random operators")
+    commands = [machine.test(f"random_{impl}", "--checks", "none", "--record", f"random_{side}.json", "--record-values",
+                             "--in-order", *cases, impl=impl) for side, impl in (("a", machine.impl), ("b", "cpu"))]
+    compared = machine.diopi("compare", "--capture", "random_a.json", "--with", "random_b.json", "--tolerance", "0")
+
+    def judge(text):
+        if not re.search(r"\b0 of [1-9]\d* tensors differ", text):
+            raise Failed(last_line(text))
+        return last_line(text)
+
+    yield "random", Step([*commands, compared], judge)
+
+
+def wide(machine):
+    cases = sample_of(machine, "wide")
+    yield "wide", Step([machine.test("wide", "--wide", "--in-order", *cases)], some_passed)
+
+
+def exported(machine):
+    if not machine.exported.exists():
+        raise NotDone(f"no {machine.exported}; build it: scripts/build.sh release")
+    yield "exported", Step([machine.test("exported", "--in-order", *sample_of(machine, "exported"),
+                                         impl=str(machine.exported))], some_passed)
+
+
+def faults_seen(tool, name):
+    """What compute-sanitizer counted, in all processes; None where it gave no summary."""
+    logs = [pathlib.Path(f"{name}.txt"), *pathlib.Path().glob(f"{name}.*.sanitizer")]
+    counts = [count for log in logs if log.exists()
+              for count in re.findall(SUMMARY[tool], log.read_text(errors="replace"))]
+    return sum(map(int, counts)) if counts else None
+
+
+def sanitized(machine, tool, name, *arguments, impl=None):
+    for log in pathlib.Path().glob(f"{name}.*.sanitizer"):
+        log.unlink()
+    command = [tool_of_cuda("compute-sanitizer"), "--tool", tool, "--target-processes", "all",
+               "--log-file", f"{name}.%p.sanitizer",
+               *machine.test(name, "--checks", "none", *arguments, impl=impl)]
+    return Step([command], environment={"DIOPI_CUDA_CACHE": "0"})
+
+
+def planted(machine, tool):
+    """A library with faults must be told from a right one, in the workers."""
+    nvcc = tool_of_cuda("nvcc")
+    if not machine.exported.exists():
+        raise NotDone(f"no {machine.exported}, whose device functions the planted faults need")
+    library = machine.out / "planted.so"
+    library.unlink(missing_ok=True)
+    compiled = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-lineinfo", "-arch=native", "-o", str(library),
+                "-I", str(machine.root / "libdiopi" / "include"), str(machine.root / "tests" / "gpu" / "planted.cu")]
+    name = f"{tool}_control"
+    step = sanitized(machine, tool, name, "--impl-runtime", machine.exported, "--in-order", PLANTED_CASE,
+                     impl=str(library))
+
+    def judge(_):
+        if not library.exists():
+            raise Failed(f"nvcc does not build tests/gpu/planted.cu: see {name}.txt")
+        seen = faults_seen(tool, name)
+        if not seen:
+            raise Failed(f"compute-sanitizer does not see the workers: nothing of a planted fault ({name}.txt)")
+        return f"planted faults are seen: {seen}"
+
+    return name, dataclasses.replace(step, commands=[compiled, *step.commands], judge=judge, exit_codes=range(256))
+
+
+def sanitizer(tool):
+    def part(machine):
+        if not machine.is_gpu:
+            raise NotDone("compute-sanitizer looks at a GPU only")
+        tool_of_cuda("compute-sanitizer")
+        cases = sample_of(machine, tool)
+        try:
+            yield planted(machine, tool)
+        except NotDone as why:
+            yield f"{tool}_control", NotDone(f"so 0 faults of the sample show nothing: {why}")
+
+        def judge(text):
+            seen = faults_seen(tool, tool)
+            if seen is None:
+                raise Failed(f"the log has no {tool} summary: {last_line(text)}")
+            if seen:
+                raise Failed(f"{seen} faults: see {tool}.*.sanitizer")
+            return f"0 faults in {len(cases)} cases: {some_passed(text)}"
+
+        yield tool, dataclasses.replace(sanitized(machine, tool, tool, "--in-order", *cases), judge=judge)
+
+    return part
+
+
+def trace_judge(machine):
+    def judge(_):
+        slices = [event for event in json.loads(pathlib.Path("trace.json").read_text())["traceEvents"]
+                  if event.get("ph") == "X"]
+        kernels = {event["name"] for event in slices if event["cat"] == "activity"}
+        if not slices or (machine.is_gpu and not kernels):
+            raise Failed(f"trace.json has no kernel in it: {len(slices)} slices; is libcupti there?")
+        return f"{len(slices)} slices, {len(kernels)} kernels and copies by name"
+
+    return judge
+
+
+def profile(machine):
+    shape = "1024x1024" if machine.quick or not machine.is_gpu else "8192x8192"
+
+    def call(name, *arguments):
+        return machine.diopi("profile", *arguments, "--impl", machine.impl, "--run", f"profile_{name}", "--passes", 2,
+                             "--max-time", 0.5, "--cases-dir", machine.root / "cases")
+
+    yield "profile_roofs", Step([machine.diopi("profile", "--roofs", "--impl", machine.impl)])
+    yield "profile_add", Step([call("add", "add", "--shape", shape, shape)])
+    yield "profile_products", Step([call("products", "matmul", "--shape", shape, shape, "--dtype", "bfloat16")])
+    yield "profile_cold", Step([call("cold", "softmax", "--shape", "512x512", "--param", "dim=1", "--mode", "cold",
+                                     "--no-roofs")])
+    yield "profile_trace", Step([call("trace", "add", "--shape", shape, shape, "--no-roofs", "--trace", "trace.json")],
+                                trace_judge(machine))
+    yield "profile_step", Step([machine.diopi("profile", "--capture", "resnet50", "--impl", machine.impl, "--run",
+                                              "profile_step", "--run-times", 2, "--row-limit", 20)])
+
+
+def bench(machine):
+    command = [sys.executable, str(SCRIPTS / "gpu_bench.py"), "--impl", machine.impl, "--cases-dir",
+               str(machine.root / "cases"), "--library-path", machine.library_path, "--out", "bench.md"]
+    yield "bench", Step([command + (["--quick"] if machine.quick else []) + [str(machine.path)]])
+
+
+PARTS = {"runtime": runtime, **{name: suite(name) for name in VARIANTS}, "tf32": tf32, "random": random_numbers,
+         "wide": wide, "exported": exported, "models": models, "memcheck": sanitizer("memcheck"),
+         "racecheck": sanitizer("racecheck"), "profile": profile, "bench": bench}
+FOR_A_GPU = ("memcheck", "racecheck")
+
+
+class Table:
+    """A line for each step, on the terminal as soon as it has ended, and in table.txt."""
+
+    def __init__(self, machine):
+        self.machine, self.results, self.file = machine, {}, open("table.txt", "a")
+        self.columns = shutil.get_terminal_size((120, 24)).columns
+
+    def head(self, device):
+        today = datetime.date.today().isoformat()
+        self.line(f"{today}, --impl {self.machine.impl}{', --quick' if self.machine.quick else ''}: {device}")
+
+    def line(self, text):
+        print(text[:self.columns], flush=True)
+        print(text, file=self.file, flush=True)
+
+    def add(self, name, result, seconds, message):
+        self.results[name] = result
+        self.line(f"{name:16} {result:8} {seconds:5.0f} s  {message}")
+
+    def close(self):
+        """The benchmarks' table, and what is not ok; the exit code."""
+        if "bench" in self.results and pathlib.Path("bench.md").exists():
+            print("\n" + pathlib.Path("bench.md").read_text())
+        wrong = [f"{name} {result}" for name, result in self.results.items() if result != "ok"]
+        self.line(f"{len(self.results) - len(wrong)} of {len(self.results)} steps are ok" +
+                  (f"; not: {', '.join(wrong)}" if wrong else ""))
+        print(f"outputs and reports: {self.machine.out}")
+        return 1 if wrong else 0
+
+
+def run_part(machine, table, part):
+    steps = PARTS[part](machine)
+    while True:
+        name, start = part, time.monotonic()
+        try:
+            entry = next(steps, None)
+            if entry is None:
+                return
+            name, step = entry
+            if isinstance(step, NotDone):
+                raise step
+            result, message = "ok", run_step(machine, name, step)
+        except NotDone as why:
+            result, message = "not done", str(why)
+        except TimeoutError as why:
+            result, message = "cut off", str(why)
+        except (Failed, OSError) as why:
+            result, message = "failed", str(why)
+        except KeyboardInterrupt:
+            table.add(name, "cut off", time.monotonic() - start, "interrupted; later parts are not done")
+            raise
+        table.add(name, result, time.monotonic() - start, message)
+
+
+def probe(machine):
+    """What the device is; None after saying why there is none."""
+    done = subprocess.run(machine.diopi("test", "--suite", "runtime", "--case", "runtime/device_info", "--impl",
+                                        machine.impl, "--run", "probe", "--csv", "probe.csv"),
+                          capture_output=True, text=True, check=False)
+    if done.returncode == 2:
+        print(last_line(done.stderr))
+        return None
+    if done.returncode:
+        return f"the probe ended with exit code {done.returncode}"
+    return (re.findall(r"succeed: (.*)", done.stdout) or ["device unknown"])[0]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="gpu_check.sh", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=SCRIPTS.parent, help=argparse.SUPPRESS)
+    parser.add_argument("--build-dir", type=pathlib.Path, default=SCRIPTS.parent / "build/release",
+                        help="where release is built (build/release)")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("gpu_check"),
+                        help="where reports and tables are written (gpu_check)")
+    parser.add_argument("--only", metavar="PART,...", help="these parts; all when left out")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the cases, small shapes, no goals")
+    parser.add_argument("--limit", type=float, default=420, metavar="S", help="seconds of one step at most (420)")
+    parser.add_argument("--impl", choices=["cuda", "cpu"], default="cuda",
+                        help="cpu: a dry run without a GPU, of all but the sanitizer and PyTorch")
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"unknown option {unknown[0]}; --help lists them")
+    all_parts = [name for name in PARTS if options.impl == "cuda" or name not in FOR_A_GPU]
+    names = options.only.split(",") if options.only else all_parts
+    for name in names:
+        if name not in PARTS:
+            parser.error(f"no part {name!r}; there are {', '.join(PARTS)}")
+    options.parts = [name for name in PARTS if name in names]
+    return options
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def main():
-    jobs = {"libraries": (libraries, 0), "sample": (sample, 1), "bench": (bench, 2)}
-    job, count = jobs.get((sys.argv[1:] or [""])[0], (None, 0))
-    if job is None or len(sys.argv) != 2 + count:
-        sys.exit(__doc__)
-    sys.exit(job(*sys.argv[2:]))
+    options = parse(sys.argv[1:])
+    machine = Machine(options)
+    if not os.access(machine.path, os.X_OK):
+        print(f"gpu_check.sh: no {machine.path}; build it first: scripts/build.sh release", file=sys.stderr)
+        return 2
+    machine.out.mkdir(parents=True, exist_ok=True)
+    os.chdir(machine.out)
+    signal.signal(signal.SIGTERM, interrupted)
+    device = probe(machine)
+    if device is None:
+        return 1
+    table = Table(machine)
+    table.head(device)
+    try:
+        for part in options.parts:
+            run_part(machine, table, part)
+    except KeyboardInterrupt:
+        table.close()
+        return 130
+    return table.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,36 +1,15 @@
 #!/usr/bin/env bash
 # What needs a GPU: is the cuda backend right, is it fast? Run it where a GPU is (docs/cuda.md).
 #
-#     scripts/gpu_check.sh [--quick] [--build-dir DIR] [--out DIR]
-#     scripts/gpu_check.sh --bundle DIR [--build-dir DIR]
+#     scripts/gpu_check.sh [OPTIONS]                             all of it, or some; --help names the parts
+#     scripts/gpu_check.sh --bundle FILE [--build-dir DIR]       FILE: a folder, or NAME.tar.xz, NAME.tar.zst
 #
-# --bundle     only copies the stripped program, the shared libraries that it needs, the cases and these scripts to DIR:
-#              on a machine without them, `DIR/scripts/gpu_check.sh` does the rest
-# --quick      a sample of the operator cases
-# --build-dir  where release is built (build/release)
-# --out        where reports and tables are written (gpu_check)
-#
-# In turn: the runtime suite, all operator cases and all of ResNet-50's with every check, compute-sanitizer's memcheck
-# and racecheck over a sample, then benchmarks beside PyTorch, if there is one. The last table is the one for
-# docs/performance.md. Exit code 0: all is right; 1: something failed, and the rest ran all the same.
-set -uo pipefail
+# --bundle gathers the stripped program, the shared libraries that it needs, the exported ones, the cases and these
+# scripts: on a machine that has none of them, `tar xf FILE -C DIR` and `DIR/scripts/gpu_check.sh` do the rest.
+set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/release
-out=$PWD/gpu_check
-bundle=
-quick=no
-while [[ $# -gt 0 ]]; do
-    case $1 in
-        --bundle) bundle=${2:?--bundle needs a folder}; shift ;;
-        --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
-        --out) out=${2:?--out needs a folder}; shift ;;
-        --quick) quick=yes ;;
-        *) echo "gpu_check.sh: unknown option $1; there are --quick, --build-dir DIR, --out DIR, --bundle DIR" >&2; exit 2 ;;
-    esac
-    shift
-done
 
 # Those of the C library and of the driver belong to the machine.
 libraries_of() {
@@ -38,68 +17,61 @@ libraries_of() {
         grep -Ev '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux[^/]*|libcuda|libnvidia[^/]*)\.so'
 }
 
-if [[ -n $bundle ]]; then
-    set -e
-    program=$build/bin/diopi
+# gather BUILD FOLDER
+gather() {
+    local build=$1 folder=$2 library
+    local program=$build/bin/diopi
     [[ -x $program ]] || { echo "gpu_check.sh: no $program; build it first: scripts/build.sh release" >&2; exit 2; }
-    mkdir -p "$bundle"/{bin,lib,scripts}
-    strip -o "$bundle/bin/diopi" "$program"
+    mkdir -p "$folder"/{bin,lib/cuda,scripts,tests,libdiopi}
+    strip -o "$folder/bin/diopi" "$program"
     libraries_of "$program" | while read -r library; do
-        cp -L "$library" "$bundle/lib/"
-        strip --strip-unneeded "$bundle/lib/${library##*/}" 2> /dev/null || true
+        cp -L "$library" "$folder/lib/"
+        strip --strip-unneeded "$folder/lib/${library##*/}" 2> /dev/null || true
     done
-    rm -rf "$bundle/cases"
-    cp -r "$root/cases" "$bundle/cases"
-    cp "$root/scripts/gpu_check.sh" "$root/scripts/gpu_check.py" "$bundle/scripts/"
-    du -sh "$bundle"
-    exit 0
-fi
-
-program=$build/bin/diopi
-if [[ -x $root/bin/diopi && -d $root/lib ]]; then
-    program=$root/bin/diopi
-    export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-[[ -x $program ]] || { echo "gpu_check.sh: no $program; build it first: scripts/build.sh release" >&2; exit 2; }
-python=$(command -v python3) || { echo "gpu_check.sh: python3 is needed for the sample and the tables" >&2; exit 2; }
-# cuDNN and cuBLASLt may be those of PyTorch's packages.
-packaged=$("$python" "$root/scripts/gpu_check.py" libraries)
-export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${packaged}
-mkdir -p "$out" && cd "$out" || exit 2
-cases=(--cases-dir "$root/cases")
-
-if ! "$program" test --suite runtime --impl cuda > runtime.txt 2>&1; then
-    tail -20 runtime.txt
-    if grep -q "cuda cannot run here" runtime.txt; then exit 1; fi
-fi
-failed=0
-# step NAME COMMAND...: runs it, shows how it ended, goes on.
-step() {
-    local name=$1 status=0 start=$SECONDS
-    shift
-    "$@" > "$name.txt" 2>&1 || status=$?
-    [[ $status -eq 0 ]] || failed=1
-    printf '%-26s exit code %-3s %5d s   %s\n' "$name" "$status" $((SECONDS - start)) "$(tail -1 "$name.txt" | cut -c1-100)"
+    for library in libdiopi_impl.so cuda/libdiopi_impl.so; do
+        [[ ! -f $build/lib/$library ]] || strip --strip-unneeded -o "$folder/lib/$library" "$build/lib/$library"
+    done
+    rm -rf "$folder"/{cases,tests/gpu,libdiopi/include}
+    cp -r "$root/cases" "$folder/cases"
+    cp -r "$root/tests/gpu" "$folder/tests/gpu"
+    cp -r "$root/libdiopi/include" "$folder/libdiopi/include"
+    cp "$root"/scripts/gpu_{check.sh,check.py,bench.py} "$folder/scripts/"
 }
 
-tail -1 runtime.txt
-if [[ $quick == no ]]; then
-    step operators "$program" test --impl cuda --quiet --run operators --csv operators.csv "${cases[@]}"
-    step strided "$program" test --impl cuda --quiet --strided --run strided --csv strided.csv "${cases[@]}"
-    step resnet50 "$program" test --impl cuda --quiet --model resnet50 --run resnet50 --csv resnet50.csv "${cases[@]}"
-else
-    step operators "$program" test --impl cuda --quiet --shard 1/20 --run operators --csv operators.csv "${cases[@]}"
+# pack FOLDER FILE
+pack() {
+    local compress='xz -6 -T0'
+    [[ $2 != *.zst ]] || compress='zstd -19 -T0 -q'
+    tar -C "$1" -cf - . | $compress > "$2"
+}
+
+bundle=
+build=$root/build/release
+rest=()
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --bundle) bundle=${2:?--bundle needs a folder or a file}; shift ;;
+        --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
+        *) rest+=("$1") ;;
+    esac
+    shift
+done
+
+if [[ -z $bundle ]]; then
+    command -v python3 > /dev/null || { echo "gpu_check.sh: python3 is needed; install it" >&2; exit 2; }
+    exec python3 -B "$root/scripts/gpu_check.py" --root "$root" --build-dir "$build" "${rest[@]}"
 fi
-# The numbers of one operator case each of those that passed, small ones.
-mapfile -t sample < <("$python" "$root/scripts/gpu_check.py" sample operators/journal.jsonl)
-if command -v compute-sanitizer > /dev/null && [[ ${#sample[@]} -gt 0 ]]; then
-    for tool in memcheck racecheck; do
-        step "$tool" compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 77 \
-            "$program" test --impl cuda --checks none --quiet --run "$tool" --csv "$tool.csv" "${cases[@]}" \
-            --in-order "${sample[@]}"
-    done
-else
-    echo "compute-sanitizer left out: it is not on the PATH, or no case passed"
+if [[ ${#rest[@]} -gt 0 ]]; then
+    echo "gpu_check.sh: ${rest[0]} has no meaning beside --bundle; give only --build-dir" >&2
+    exit 2
 fi
-"$python" "$root/scripts/gpu_check.py" bench "$program" "$root/cases" || failed=1
-exit $failed
+case $bundle in
+    *.tar.xz | *.tar.zst)
+        folder=$(mktemp -d)
+        trap 'rm -rf "$folder"' EXIT
+        gather "$build" "$folder"
+        pack "$folder" "$bundle" ;;
+    *.tar* | *.zip) echo "gpu_check.sh: $bundle: it can be a folder, NAME.tar.xz or NAME.tar.zst" >&2; exit 2 ;;
+    *) gather "$build" "$bundle" ;;
+esac
+du -sh --apparent-size "$bundle"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import BINARY, SOURCE, ProgramTest
+from program import BINARY, ProgramTest
 
 WITH_CUDA = [
     ["test", "--impl", "cuda", "--fname", "relu"],
@@ -70,40 +70,6 @@ class CudaTest(ProgramTest):
         self.assertEqual({name for name in names if not name.startswith(("diopi", "device_"))},
                          {"initLibrary", "finalizeLibrary"})
         self.assertIn("U diopiRequireTensor", {line.strip() for line in symbols})
-
-    def gpu_check(self, *args, folder=None):
-        script = (folder or SOURCE) / "scripts" / "gpu_check.sh"
-        return subprocess.run([script, *args], cwd=self.folder, capture_output=True, text=True, check=False)
-
-    def test_gpu_check_says_why_there_is_nothing_to_check(self):
-        run = self.gpu_check("--quick", "--build-dir", BINARY.parents[1])
-        self.assertEqual(run.returncode, 1, run)
-        self.assertIn("cuda cannot run here", run.stdout)
-        self.assertNotIn("operators", run.stdout)
-        run = self.gpu_check("--quickly")
-        self.assertEqual(run.returncode, 2, run)
-        self.assertIn("unknown option --quickly", run.stderr)
-
-    def test_gpu_check_s_bundle_is_the_program_with_all_that_it_needs(self):
-        bundle = self.folder / "bundle"
-        run = self.gpu_check("--bundle", bundle, "--build-dir", BINARY.parents[1])
-        self.assertEqual(run.returncode, 0, run)
-        loaded = subprocess.run(["ldd", bundle / "bin" / "diopi"], capture_output=True, text=True, check=True,
-                                env={"LD_LIBRARY_PATH": str(bundle / "lib")}).stdout
-        for library in ("libhdf5", "libdnnl"):
-            lines = [line for line in loaded.splitlines() if library in line]
-            self.assertTrue(lines and all(str(bundle / "lib") in line for line in lines), loaded)
-        self.assertEqual(self.gpu_check("--quick", folder=bundle).returncode, 1)
-
-    def test_gpu_check_s_sample_is_a_small_case_of_each_operator_and_dtype(self):
-        self.expect(0, "test", "--fname", "relu")
-        run = subprocess.run([SOURCE / "scripts" / "gpu_check.py", "sample", "diopi_run/journal.jsonl"],
-                             cwd=self.folder, capture_output=True, text=True, check=True)
-        cases = run.stdout.split()
-        dtypes = [result["dtype"] for result in self.journal()[1] if result["case"] in cases]
-        self.assertEqual(len(dtypes), len(set(dtypes)))
-        self.assertGreater(len(cases), 3)
-        self.expect(0, "test", "--in-order", *cases)
 
 
 if __name__ == "__main__":
