@@ -11,7 +11,8 @@ import re
 import sys
 
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
-FUNCTION = re.compile(r"^(?!using |namespace |struct |class |return |else )[A-Za-z_][\w:<>,&*\s\[\]]*?[\s&*>](\w+)\(", re.M)
+FUNCTION = re.compile(r"^(?!using |namespace |struct |class |return |else )[A-Za-z_][\w:<>,&*\s\[\]()]*?[\s&*>]"
+                      r"(?!__launch_bounds__)(\w+)\(", re.M)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 
@@ -19,14 +20,13 @@ FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 def groups(root):
     """The sources of each folder, tests by themselves."""
     found = collections.defaultdict(list)
-    for pattern in ("libdiopi/*/*.cpp", "kernels/*/*.cpp", "apps/diopi/*.cpp",
+    for pattern in ("libdiopi/*/*.cpp", "kernels/*/*.cpp", "kernels/cuda/*.cu", "apps/diopi/*.cpp",
                     "tests/*_test.cpp", "tests/mutation/*.cpp"):
         for path in sorted(root.glob(pattern)):
-            found[(path.parent, path.stem.endswith("_test"))].append(path)
-    # These are compiled one by one: core for the exported libraries' sake, kernels for their speed.
-    together = {key: paths for key, paths in found.items()
-                if key[1] or (key[0].name != "core" and key[0].parent.name != "kernels")}
-    return together
+            found[(path.parent, path.stem.endswith("_test"), path.suffix)].append(path)
+    # These are compiled one by one: core for the exported libraries' sake, kernels on the processor for their speed.
+    return {key: paths for key, paths in found.items()
+            if key[1] or key[2] == ".cu" or (key[0].name != "core" and key[0].parent.name != "kernels")}
 
 
 def helpers_of(path):

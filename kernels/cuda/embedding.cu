@@ -52,7 +52,7 @@ __global__ void look_up_kernel(T* out, const T* table, Rows rows, int64_t units,
     }
 }
 
-diopiError_t check_indices(std::string_view op, const View& indices) {
+diopiError_t check_rows(std::string_view op, const View& indices) {
     if (indices.dtype == Dtype::int64 || indices.dtype == Dtype::int32) return diopiSuccess;
     return unsupported(op, "indices", indices.dtype, "int32 or int64");
 }
@@ -279,7 +279,7 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (y.dtype != table.dtype) return unsupported(kOp, "out", y.dtype, name(table.dtype));
     const int64_t size = table.shape[1], item = table.item_size();
     if (const diopiError_t error = check_rows(kOp, "out", y, at, size); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_indices(kOp, at); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_rows(kOp, at); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     DenseOut dense;
     diopiError_t error = contiguous_as(ctx, kOp, at, at.dtype, at);
@@ -313,7 +313,7 @@ diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         return wrong_shape(kOp, "out", gw.shape, std::string("(").append(std::to_string(num_weights)) + ", dim)");
     }
     if (const diopiError_t error = check_rows(kOp, "grad", g, at, gw.shape[1]); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_indices(kOp, at); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_rows(kOp, at); error != diopiSuccess) return error;
     if (gw.numel == 0) return diopiSuccess;
     int64_t most = 0;
     if (__builtin_mul_overflow(num_weights + 1, at.numel, &most)) {

@@ -47,7 +47,8 @@ struct Affine {
 };
 
 template <class T, int kHeld>
-__device__ void take(const RowPart<T, kHeld>& part, const ComputeOf<T> (&held)[kHeld], Moments<ComputeOf<T>>& state) {
+__device__ void take_moments(const RowPart<T, kHeld>& part, const ComputeOf<T> (&held)[kHeld],
+                             Moments<ComputeOf<T>>& state) {
     using C = ComputeOf<T>;
     Moments<C> own{0, 0, 0};
     part.each([&](int i) {
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
             part.load(in + row, 1, held);
-            take(part, held, state);
+            take_moments(part, held, state);
         }
         state = join_team(t, JoinMoments<C>{}, state);
         const auto count = static_cast<C>(t.size);
@@ -103,8 +104,8 @@ __global__ void __launch_bounds__(kMostRowThreads)
 /// grad = rstd * (h - average(h) - xhat * average(h * xhat)), h = g * weight. All rows are contiguous.
 template <class T, int kHeld>
 __global__ void __launch_bounds__(kMostRowThreads)
-    gradient_kernel(T* grad, const T* grad_out, const T* in, Affine<T> weight, Numbers means, Numbers rstds,
-                    RowTeams t) {
+    row_gradient_kernel(T* grad, const T* grad_out, const T* in, Affine<T> weight, Numbers means, Numbers rstds,
+                        RowTeams t) {
     using C = ComputeOf<T>;
     using Part = RowPart<T, kHeld>;
     const int64_t step = int64_t{t.lanes} * kHeld;
@@ -235,7 +236,7 @@ struct Forward {
 };
 
 template <class T>
-diopiError_t forward(diopiContextHandle_t ctx, std::string_view op, const Forward& a) {
+diopiError_t normalize(diopiContextHandle_t ctx, std::string_view op, const Forward& a) {
     const Dtype dtype = view(a.input).dtype;
     Staging staging(ctx, op);
     const View x = staging.in(a.input, dtype, Staging::Strides::contiguous);
@@ -280,7 +281,7 @@ diopiError_t sum_columns(diopiContextHandle_t ctx, std::string_view op, const Ba
 }
 
 template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, std::string_view op, const Backward& a) {
+diopiError_t normalize_backward(diopiContextHandle_t ctx, std::string_view op, const Backward& a) {
     const Dtype dtype = view(a.input).dtype;
     Staging staging(ctx, op);
     const View x = staging.in(a.input, dtype, Staging::Strides::contiguous);
@@ -294,7 +295,7 @@ diopiError_t backward(diopiContextHandle_t ctx, std::string_view op, const Backw
     if (a.grad_input != nullptr) {
         const RowTeams teams = teams_of<T>(a.rows, 2, {x.data, g.data, gx.data, weight.data});
         error = with_held<T, 2>(teams, [&]<int kHeld>() {
-            return launch(ctx, op, launch_for(teams), gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
+            return launch(ctx, op, launch_for(teams), row_gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
                           elements<T>(x), weight, Numbers{mean.data, mean.dtype, 1}, Numbers{rstd.data, rstd.dtype, 1},
                           teams);
         });
@@ -336,7 +337,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         if (error != diopiSuccess) return error;
     }
     if (x.numel == 0) return fill_all(ctx, kOp, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
-    return with_floating_type(x.dtype, [&]<class T>() { return forward<T>(ctx, kOp, a); });
+    return with_floating_type(x.dtype, [&]<class T>() { return normalize<T>(ctx, kOp, a); });
 }
 
 diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -361,7 +362,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         if (error != diopiSuccess) return error;
     }
     if (x.numel == 0) return fill_all(ctx, kOp, {grad_weight, grad_bias}, 0);
-    return with_floating_type(x.dtype, [&]<class T>() { return backward<T>(ctx, kOp, a); });
+    return with_floating_type(x.dtype, [&]<class T>() { return normalize_backward<T>(ctx, kOp, a); });
 }
 
 }  // namespace diopi::cuda

@@ -44,11 +44,6 @@ View without_lead(View row) {
     return row;
 }
 
-diopiError_t check_gradient(std::string_view op, std::string_view argument, const View& gradient, const View& of) {
-    if (std::ranges::equal(gradient.shape, of.shape)) return diopiSuccess;
-    return wrong_shape(op, argument, gradient.shape, to_string(of.shape));
-}
-
 }  // namespace
 
 diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,

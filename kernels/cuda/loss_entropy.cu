@@ -161,12 +161,12 @@ __device__ Sums entropy_of(const Entropy<T>& e, const Target& target, int64_t fi
 }
 
 /// Each sample's place in the losses, or the targets; in the targets; its first class in the input.
-using SampleWalk = Walk<int64_t, 3>;
+using ProbabilityWalk = Walk<int64_t, 3>;
 
 /// `out`: of each sample's loss; null where they are summed up.
 template <class T>
 __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Results results, Entropy<T> e,
-                               SampleWalk walk) {
+                               ProbabilityWalk walk) {
     const int lanes = static_cast<int>(kThreads) >> e.slice_bits;
     const int lane = static_cast<int>(threadIdx.x) >> e.slice_bits;
     const bool is_first = threadIdx.x % (1u << e.slice_bits) == 0;
@@ -185,7 +185,7 @@ __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Res
     if (out == nullptr) put_sums(sums, partials, results);
 }
 
-struct Gradient {
+struct EntropyGradient {
     const void* data;
     Dtype dtype;
     Number total;    ///< without data: `divisor` counts
@@ -195,12 +195,12 @@ struct Gradient {
 };
 
 /// Each sample's first class in grad_input, its target, its first class in the input, its place in grad_output.
-using GradientWalk = Walk<int64_t, 4>;
+using EntropyWalk = Walk<int64_t, 4>;
 
 /// With p = softmax(input) and q as above: grad_input = (p * sum(q) - q) * grad_output, scaled as the loss was.
 template <class T>
-__global__ void entropy_backward_kernel(Elements<T> grad_in, int64_t grad_class_stride, Gradient gradient, Entropy<T> e,
-                                        GradientWalk walk) {
+__global__ void entropy_backward_kernel(Elements<T> grad_in, int64_t grad_class_stride, EntropyGradient gradient,
+                                        Entropy<T> e, EntropyWalk walk) {
     using C = ComputeOf<T>;
     const int lanes = static_cast<int>(kThreads) >> e.slice_bits;
     const int lane = static_cast<int>(threadIdx.x) >> e.slice_bits;
@@ -293,7 +293,7 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHan
         if (const diopiError_t error = check_views(loss.op, each, {}); error != diopiSuccess) return error;
     }
     const View& like = has_each ? static_cast<const View&>(each) : target;
-    const SampleWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, target, input}));
+    const ProbabilityWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, target, input}));
     const Results results{Number::of(y), Number::of(View{}), loss.reduction == ReductionMean, divisor_of(loss)};
     return with_elements(loss.input.dtype, [&]<class T>() {
         const Entropy<T> e = entropy<T>(loss, has_class_packs(loss, loss.input, kPackOf<T>));
@@ -321,7 +321,7 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
     const TargetView target(loss);
     const ReducedView each(loss, g, false);
     const auto walk = walk_of<int64_t, 4>(make_nest(std::array<View, 4>{first, target, input, each}));
-    const Gradient gradient{g.data, g.dtype, Number::of(total), is_mean ? divisor_of(loss) : 1};
+    const EntropyGradient gradient{g.data, g.dtype, Number::of(total), is_mean ? divisor_of(loss) : 1};
     return with_elements(grad.dtype == loss.input.dtype ? grad.dtype : Dtype::unsupported, [&]<class T>() {
         const bool has_packs = has_class_packs(loss, loss.input, kPackOf<T>) && has_class_packs(loss, grad, kPackOf<T>);
         const Entropy<T> e = entropy<T>(loss, has_packs);

@@ -45,8 +45,8 @@ struct Results {
 };
 
 template <class T>
-diopiError_t forward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
-                     const Results& r) {
+diopiError_t batch_forward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
+                           const Results& r) {
     using C = ComputeOf<T>;
     Staging staging(ctx, a.op);
     const View x = staging.in(input, a.input.dtype, Staging::Strides::any);
@@ -142,7 +142,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (const diopiError_t error = check_norm(a, view(out)); error != diopiSuccess) return error;
     if (a.input.numel == 0) return fill_channels(ctx, a.op, {save_mean, save_invstd});
     const Results results{out, save_mean, save_invstd, running_mean, running_var, momentum};
-    return with_floating_type(a.input.dtype, [&]<class T>() { return forward<T>(ctx, a, input, results); });
+    return with_floating_type(a.input.dtype, [&]<class T>() { return batch_forward<T>(ctx, a, input, results); });
 }
 
 }  // namespace diopi::cuda

@@ -8,7 +8,7 @@ namespace {
 
 /// (g - shift - (x - mean) * slope) * scale
 template <class C>
-struct Gradient {
+struct BatchGradient {
     using Channel = Coefficients<C>;
     const Channel* channels;
 
@@ -63,8 +63,8 @@ struct Gradients {
 };
 
 template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
-                      const Gradients& grads) {
+diopiError_t batch_backward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
+                            const Gradients& grads) {
     using C = ComputeOf<T>;
     constexpr Dtype kCompute = std::is_same_v<C, double> ? Dtype::float64 : Dtype::float32;
     const int64_t channels = a.channels();
@@ -98,7 +98,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const NormArguments& a, diopiCon
     f.count = static_cast<double>(plan.count);
     diopiError_t error = run_reduction(ctx, a.op, plan, ins, f);
     if (error == diopiSuccess && gx.data != nullptr) {
-        error = a.training ? map_channels<T, C, 2>(ctx, a.op, gx, ins, Gradient<C>{f.made})
+        error = a.training ? map_channels<T, C, 2>(ctx, a.op, gx, ins, BatchGradient<C>{f.made})
                            : map_channels<T, C, 1>(ctx, a.op, gx, {g}, Normalise<C>{f.made});
     }
     return error != diopiSuccess ? error : staging.finish();
@@ -117,7 +117,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (const diopiError_t error = check_norm(a, view(grad_output)); error != diopiSuccess) return error;
     if (a.input.numel == 0) return fill_channels(ctx, a.op, {grad_weight, grad_bias});
     const Gradients grads{grad_input, grad_weight, grad_bias, grad_output, save_mean, save_invstd};
-    return with_floating_type(a.input.dtype, [&]<class T>() { return backward<T>(ctx, a, input, grads); });
+    return with_floating_type(a.input.dtype, [&]<class T>() { return batch_backward<T>(ctx, a, input, grads); });
 }
 
 }  // namespace diopi::cuda

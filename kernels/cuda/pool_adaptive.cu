@@ -114,7 +114,7 @@ __global__ void mean_backward_kernel(Elements<T> grad_in, Elements<T> grad_out, 
     }
 }
 
-bool is_narrow(const View& in, const View& out) {
+bool are_narrow(const View& in, const View& out) {
     const Planes from(in), to(out);
     return parts_fit_32_bits(from.sizes[2], to.sizes[2]) && parts_fit_32_bits(from.sizes[3], to.sizes[3]);
 }
@@ -133,7 +133,7 @@ diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_
     if (!std::ranges::equal(y.shape, wanted)) return wrong_shape(kOp, "out", y.shape, to_string(wanted));
     if (y.numel == 0) return diopiSuccess;
     if (planes.area() == 0) return wrong_shape(kOp, "input", x.shape, "sides of at least 1");
-    return with_channel_packs(kOp, y, x, is_narrow(x, y), [&]<class T, int>() {
+    return with_channel_packs(kOp, y, x, are_narrow(x, y), [&]<class T, int>() {
         const auto plan = mean_plan<IndexOf<T>>(x, y, false, 1);
         const Launch grid = launch_for(int64_t{plan.items} << plan.slice_bits, 1);
         return launch(ctx, kOp, grid, mean_kernel<T>, Elements<T>::of(y), Elements<T>::of(x), plan);
@@ -158,7 +158,7 @@ diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTenso
         zero.stype = diopi_dtype_float64;
         return diopiFill(ctx, grad_input, &zero);
     }
-    return with_channel_packs(kOp, grad, g, is_narrow(grad, g), [&]<class T, int kPack>() {
+    return with_channel_packs(kOp, grad, g, are_narrow(grad, g), [&]<class T, int kPack>() {
         const auto plan = mean_plan<IndexOf<T>>(grad, g, true, kPack);
         return launch(ctx, kOp, launch_for(plan.items, 1), mean_backward_kernel<T, kPack>, Elements<T>::of(grad),
                       Elements<T>::of(g), plan);

@@ -20,7 +20,7 @@ constexpr int64_t kFullDevice = 1056;
 constexpr int64_t kLeastTerms = 16;
 
 /// Where the sums go: rounded into out, or, of a part of the terms, into `parts`.
-struct Target {
+struct SumTarget {
     void* out;
     Dtype dtype;
     double* parts;  ///< (splits, kept); null where there is one split
@@ -35,7 +35,7 @@ struct SumShape {
 
 /// Block b sums the terms of split b / tiles for the kept elements of tile b % tiles.
 template <class T, class Index>
-__global__ void sum_kernel(const T* in, Target target, Walk<Index, 2> kept, Walk<Index, 1> terms, SumShape s) {
+__global__ void sum_kernel(const T* in, SumTarget target, Walk<Index, 2> kept, Walk<Index, 1> terms, SumShape s) {
     __shared__ double sums[kRows][kLanes + 1];
     const int lane = threadIdx.x % kLanes, row = threadIdx.x / kLanes;
     const int width = s.kept_are_neighbours ? kLanes : kRows, depth = s.kept_are_neighbours ? kRows : kLanes;
@@ -101,7 +101,7 @@ SumShape shape_of(const Nest& kept, const Nest& terms, bool may_split) {
 }
 
 template <class T>
-diopiError_t launch_sums(diopiContextHandle_t ctx, std::string_view op, const void* data, const Target& target,
+diopiError_t launch_sums(diopiContextHandle_t ctx, std::string_view op, const void* data, const SumTarget& target,
                          const Nest& kept, const Nest& terms, const SumShape& s, bool is_narrow) {
     const auto blocks = static_cast<unsigned>(s.tiles * quotient_up(s.terms, s.terms_of_split));
     const Launch grid{blocks, kLanes * kRows};
@@ -122,8 +122,8 @@ struct Source {
     bool is_narrow;  ///< places fit 32 bits
 };
 
-diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const Source& from, const Target& target,
-                 const SumShape& s) {
+diopiError_t sum_terms(diopiContextHandle_t ctx, std::string_view op, const Source& from, const SumTarget& target,
+                       const SumShape& s) {
     const auto run = from.dtype == Dtype::float64    ? launch_sums<double>
                      : from.dtype == Dtype::float16  ? launch_sums<__half>
                      : from.dtype == Dtype::bfloat16 ? launch_sums<__nv_bfloat16>
@@ -175,16 +175,16 @@ diopiError_t sum_to(diopiContextHandle_t ctx, std::string_view op, const View& o
     const Source from = source_of(out, in);
     const SumShape s = shape_of(from.kept, from.terms, true);
     const int64_t splits = quotient_up(s.terms, s.terms_of_split);
-    if (splits == 1) return sum(ctx, op, from, {out.data, out.dtype, nullptr}, s);
+    if (splits == 1) return sum_terms(ctx, op, from, {out.data, out.dtype, nullptr}, s);
 
     View parts;
     const int64_t size[] = {splits, s.kept};
     diopiError_t error = require(ctx, size, Dtype::float64, parts);
     if (error != diopiSuccess) return error;
-    error = sum(ctx, op, from, {nullptr, Dtype::float64, reinterpret_cast<double*>(parts.data)}, s);
+    error = sum_terms(ctx, op, from, {nullptr, Dtype::float64, reinterpret_cast<double*>(parts.data)}, s);
     if (error != diopiSuccess) return error;
     const Source last = parts_of(from, parts, splits);
-    return sum(ctx, op, last, {out.data, out.dtype, nullptr}, shape_of(last.kept, last.terms, false));
+    return sum_terms(ctx, op, last, {out.data, out.dtype, nullptr}, shape_of(last.kept, last.terms, false));
 }
 
 }  // namespace diopi::cuda

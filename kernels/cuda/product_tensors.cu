@@ -53,7 +53,7 @@ Obstacles find_call(ShapeView batch, const Operand& a, const Operand& b, const O
     return {!of_a || each.a < 0, !of_b || each.b < 0, !of_c || of_c->transposed || each.c < 0};
 }
 
-bool is_dense(const Operand& x) { return is_contiguous(x.view.shape, x.view.strides); }
+bool is_dense_operand(const Operand& x) { return is_contiguous(x.view.shape, x.view.strides); }
 
 /// Operands that the library takes, and the call; copies are made where they must, or where they save calls.
 class Preparation {
@@ -65,13 +65,15 @@ class Preparation {
 
     [[nodiscard]] diopiError_t run() {
         Obstacles obstacles = find_call(batch_, a, b, c, call);
-        if (!obstacles.any() && call.plan.calls() > 1) obstacles = {!is_dense(a), !is_dense(b), !is_dense(c)};
+        if (!obstacles.any() && call.plan.calls() > 1)
+            obstacles = {!is_dense_operand(a), !is_dense_operand(b), !is_dense_operand(c)};
         if (!obstacles.any()) return diopiSuccess;
         if (const diopiError_t error = remove(obstacles); error != diopiSuccess) return error;
         obstacles = find_call(batch_, a, b, c, call);
         if (!obstacles.any()) return diopiSuccess;
         // One copy changed how the batch is taken, and what lay well no longer does.
-        if (const diopiError_t error = remove({!is_dense(a), !is_dense(b), !is_dense(c)}); error != diopiSuccess) {
+        if (const diopiError_t error = remove({!is_dense_operand(a), !is_dense_operand(b), !is_dense_operand(c)});
+            error != diopiSuccess) {
             return error;
         }
         (void)find_call(batch_, a, b, c, call);

@@ -20,21 +20,21 @@ struct Sequence {
 };
 
 /// A dense output; `packs`: aligned to a block's elements.
-struct Target {
+struct NormalTarget {
     void* data;
     Dtype dtype;
     int64_t numel;
     bool packs;
 };
 
-Target target_of(const View& dense, int64_t of_block) {
+NormalTarget target_in(const View& dense, int64_t of_block) {
     return {dense.data, dense.dtype, dense.numel,
             is_aligned(dense.data, static_cast<size_t>(of_block * dense.item_size()))};
 }
 
 /// Elements [at, at + kCount), as far as there are any.
 template <class C, int kCount>
-__device__ void store_block(const Target& to, int64_t at, const C (&values)[kCount]) {
+__device__ void store_block(const NormalTarget& to, int64_t at, const C (&values)[kCount]) {
     with_type(to.dtype, [&](auto typed) {
         using T = decltype(typed);
         T* out = static_cast<T*>(to.data) + at;
@@ -50,7 +50,7 @@ __device__ void store_block(const Target& to, int64_t at, const C (&values)[kCou
 
 /// Element i = mean + std * n_i, computed in double, n_i made in Number's precision.
 template <class Number>
-__global__ void normal_kernel(Target to, double mean, double std, Sequence from) {
+__global__ void normal_kernel(NormalTarget to, double mean, double std, Sequence from) {
     constexpr int kOfBlock = kNormalsOfBlock<Number>;
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t block = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; block * kOfBlock < to.numel; block += step) {
@@ -71,7 +71,7 @@ struct Shares {
 
 /// Element i = u_i < p_i, compared in C; u_i = the upper 24 bits of a word / 2^24.
 template <class C>
-__global__ void bernoulli_kernel(Target to, Shares p, Sequence from) {
+__global__ void bernoulli_kernel(NormalTarget to, Shares p, Sequence from) {
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t block = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; block * 4 < to.numel; block += step) {
         const Words words = philox_words(from.seed, static_cast<uint64_t>(block), from.offset);
@@ -133,7 +133,7 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
             is_in_the_way(to, p) ? copy_of(ctx, op, p, shares) : contiguous_as(ctx, op, p, p.dtype, shares);
         if (error != diopiSuccess) return error;
         const auto kernel = p.dtype == Dtype::float64 ? bernoulli_kernel<double> : bernoulli_kernel<float>;
-        return launch(ctx, op, launch_for(to.numel, 4), kernel, target_of(to, 4), Shares{shares.data, shares.dtype, 0},
+        return launch(ctx, op, launch_for(to.numel, 4), kernel, target_in(to, 4), Shares{shares.data, shares.dtype, 0},
                       from);
     });
 }
@@ -153,7 +153,7 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         const bool is_wide = to.dtype == Dtype::float64;
         const int of_block = is_wide ? kNormalsOfBlock<double> : kNormalsOfBlock<float>;
         return launch(ctx, kOp, launch_for(to.numel, of_block), is_wide ? normal_kernel<double> : normal_kernel<float>,
-                      target_of(to, of_block), mean, std, from);
+                      target_in(to, of_block), mean, std, from);
     });
 }
 
@@ -176,7 +176,7 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
     }
     if (generator == nullptr) return no_generator(kOp);
     return fill_random(ctx, kOp, y, generator, [&](const View& to, const Sequence& from) {
-        return launch(ctx, kOp, launch_for(to.numel, 4), bernoulli_kernel<double>, target_of(to, 4),
+        return launch(ctx, kOp, launch_for(to.numel, 4), bernoulli_kernel<double>, target_in(to, 4),
                       Shares{nullptr, Dtype::float64, p}, from);
     });
 }

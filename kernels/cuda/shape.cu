@@ -37,7 +37,7 @@ std::string dim_error(std::string_view op, int64_t dim, size_t rank) {
 constexpr int kMostParts = 32;
 
 /// Dense rows of each part, and the column of the output behind its last one.
-struct Parts {
+struct CatParts {
     const void* data[kMostParts];
     int64_t ends[kMostParts];
     int count = 0;
@@ -45,7 +45,7 @@ struct Parts {
 
 /// The parts' rows side by side, as columns [first, first + width) of an output with rows of `pitch`. Counts units.
 template <class T, class Size>
-__global__ void cat_kernel(T* out, Parts parts, Size width, int64_t pitch, int64_t n) {
+__global__ void cat_kernel(T* out, CatParts parts, Size width, int64_t pitch, int64_t n) {
     using Index = decltype(width.value());
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += step) {
@@ -101,7 +101,7 @@ class DenseCat {
  private:
     diopiContextHandle_t ctx_;
     std::string_view op_;
-    Parts parts_{};
+    CatParts parts_{};
     std::byte* to_ = nullptr;  ///< where the first part's rows go
     int64_t row_bytes_ = 0, rows_ = 0, width_ = 0;
 };

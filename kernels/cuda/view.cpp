@@ -1,5 +1,6 @@
 #include "kernels/cuda/view.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/context.hpp"
@@ -46,6 +47,11 @@ diopiError_t wrong_shape(std::string_view op, std::string_view argument, ShapeVi
     message.append(": ").append(argument).append(" has shape ").append(to_string(came));
     message.append(", wanted ").append(wanted);
     return fail(diopiErrorOccurred, std::move(message));
+}
+
+diopiError_t check_gradient(std::string_view op, std::string_view argument, const View& gradient, const View& of) {
+    if (std::ranges::equal(gradient.shape, of.shape)) return diopiSuccess;
+    return wrong_shape(op, argument, gradient.shape, to_string(of.shape));
 }
 
 diopiError_t require(diopiContextHandle_t ctx, ShapeView shape, Dtype dtype, View& made) {

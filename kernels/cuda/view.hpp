@@ -44,6 +44,9 @@ struct View {
 /// diopiErrorOccurred: "diopiAdd: out has shape (2, 3), wanted (2, 4)".
 [[nodiscard]] diopiError_t wrong_shape(std::string_view op, std::string_view argument, ShapeView came,
                                        std::string_view wanted);
+/// Refuses a gradient of another shape than what it belongs to.
+[[nodiscard]] diopiError_t check_gradient(std::string_view op, std::string_view argument, const View& gradient,
+                                          const View& of);
 
 /// A contiguous tensor owned by the context for the rest of the call; contents undefined.
 [[nodiscard]] diopiError_t require(diopiContextHandle_t ctx, ShapeView shape, Dtype dtype, View& made);
