@@ -74,7 +74,7 @@ set(diopi_cuda_families
     "images=conv pool_adaptive pool_max"
     "steps=adam optim random sequence"
     "masks=activation masked threshold triangle"
-    "losses=embedding loss_entropy loss_nll"
+    "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 
 # The .cu files to compile: a file that includes the sources of a family in their place, but where each source is
