@@ -41,7 +41,7 @@ gather() {
 # pack FOLDER FILE
 pack() {
     local compress='xz -6 -T0'
-    [[ $2 != *.zst ]] || compress='zstd -19 -T0 -q'
+    [[ $2 != *.zst ]] || compress='zstd -12 -T0 -q'
     tar -C "$1" -cf - . | $compress > "$2"
 }
 

@@ -114,7 +114,8 @@ class GpuCheckTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.bundle, self.tools = self.folder / "bundle", self.folder / "tools"
-        for folder in ("bundle/bin", "bundle/lib/cuda", "bundle/cases", "tools", "python/torch", "python/nvidia/cu13/lib"):
+        for folder in ("bundle/bin", "bundle/lib/cuda", "bundle/cases", "tools", "python/torch",
+                       "python/nvidia/cu13/lib"):
             (self.folder / folder).mkdir(parents=True)
         shutil.copytree(SOURCE / "scripts", self.bundle / "scripts")
         (self.bundle / "lib/cuda/libdiopi_impl.so").write_text("")
@@ -149,14 +150,15 @@ class GpuCheckTest(ProgramTest):
         self.assertEqual(self.check(torch=2e-3, median=1e-9), 0, self.text)
         steps = list(self.lines)
         order = ["runtime", "operators", "strided", "empty", "zero_dim", "nhwc", "special", "tf32", "random", "wide",
-                 "exported", "resnet50", "llama", "swin_transformer", "memcheck_control", "memcheck", "racecheck_control",
-                 "racecheck", "profile_roofs", "profile_add", "profile_products", "profile_cold", "profile_trace", "profile_step", "bench"]
+                 "exported", "resnet50", "llama", "swin_transformer", "memcheck_control", "memcheck",
+                 "racecheck_control", "racecheck", "profile_roofs", "profile_add", "profile_products", "profile_cold",
+                 "profile_trace", "profile_step", "bench"]
         self.assertEqual([step for step in steps if step in order], order, self.text)
         self.assertIn("25 of 25 steps are ok", self.text)
         self.assertIn("Device of 139 GiB", (self.folder / "gpu_check/table.txt").read_text())
         asked = [arguments for name, arguments, *_ in self.notes if name == "diopi"]
-        for wanted in ("--strided", "--empty", "--zero-dim", "--wide", "cuda+tf32", "--nhwc", "cold", "swin_transformer",
-                       str(self.bundle / "lib/cuda/libdiopi_impl.so")):
+        for wanted in ("--strided", "--empty", "--zero-dim", "--wide", "cuda+tf32", "--nhwc", "cold",
+                       "swin_transformer", str(self.bundle / "lib/cuda/libdiopi_impl.so")):
             self.assertTrue([arguments for arguments in asked if wanted in arguments], wanted)
 
     def test_only_the_parts_that_are_asked_for_run(self):
@@ -188,9 +190,32 @@ class GpuCheckTest(ProgramTest):
         self.assertIn("no case passed", self.lines["operators"])
 
     def test_a_step_that_takes_too_long_is_cut_off_and_the_rest_runs(self):
-        self.assertEqual(self.check("--only", "operators,models", "--limit", "1", sleep={"operators": 60}), 1, self.text)
+        code = self.check("--only", "operators,models", "--limit", "1", sleep={"operators": 60})
+        self.assertEqual(code, 1, self.text)
         self.assertEqual([self.result("operators"), self.result("resnet50")], ["cut off", "ok"])
         self.assertIn("--limit", self.lines["operators"])
+
+    def test_an_interrupted_check_tells_what_it_has_and_leaves_nothing_behind(self):
+        environment = {**os.environ, "PLAN": json.dumps({"sleep": {"operators": 60}}),
+                       "NOTES": str(self.folder / "notes")}
+        started = subprocess.Popen([self.bundle / "scripts/gpu_check.sh"], cwd=self.folder, env=environment,
+                                   stdout=subprocess.PIPE, text=True)
+        journal = self.folder / "gpu_check/operators/journal.jsonl"
+        self.wait_for(journal.exists, "the operators have begun")
+        started.terminate()
+        out, _ = started.communicate(timeout=30)
+        self.assertEqual(started.returncode, 130, out)
+        self.assertRegex(out, r"(?m)^runtime +ok ")
+        self.assertRegex(out, r"(?m)^operators +cut off .*interrupted")
+        run_by_script = [path.name for path in pathlib.Path("/proc").glob("[0-9]*")
+                         if str(self.bundle) in self.command_of(path)]
+        self.assertEqual(run_by_script, [])
+
+    def command_of(self, process):
+        try:
+            return (process / "cmdline").read_text()
+        except OSError:
+            return ""
 
     def test_an_empty_sample_is_not_done(self):
         self.check("--only", "operators", verdict="failed", codes={"operators": 1})
@@ -233,6 +258,7 @@ class GpuCheckTest(ProgramTest):
         (self.tools / "compute-sanitizer").unlink()
         self.assertEqual(self.check("--only", "memcheck"), 1, self.text)
         self.assertIn("no compute-sanitizer on the PATH", self.lines["memcheck"])
+        self.assertNotIn("memcheck_control", self.lines)
         shutil.rmtree(self.folder / "python/torch")
         (self.folder / "python/torch.py").write_text("raise ImportError('none')")
         self.assertEqual(self.check("--only", "bench"), 1, self.text)
@@ -289,14 +315,20 @@ class GpuCheckTest(ProgramTest):
 
 class RealProgramTest(ProgramTest):
     def gpu_check(self, *arguments, script=SOURCE / "scripts/gpu_check.sh", code=0):
-        done = subprocess.run([script, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run([script, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                              check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
     def test_the_command_lines_are_those_of_the_program(self):
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only",
-                             "runtime,random,exported,wide,profile")
-        self.assertIn("10 of 10 steps are ok", out)
+                             "runtime,random,exported,wide")
+        self.assertIn("4 of 4 steps are ok", out)
+        # What is cut off was understood.
+        out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only", "profile",
+                             "--limit", "2", code=1)
+        self.assertIn("profile_step", out)
+        self.assertNotIn("failed", out)
 
     def test_the_benchmarks_are_cases_of_the_program(self):
         for number, (_, rows) in enumerate(gpu_bench.groups(is_quick=False)):
