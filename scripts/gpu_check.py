@@ -364,6 +364,7 @@ def profile(machine):
 
 
 def bench(machine):
+    pathlib.Path("bench.md").unlink(missing_ok=True)
     command = [sys.executable, str(SCRIPTS / "gpu_bench.py"), "--impl", machine.impl, "--cases-dir",
                str(machine.root / "cases"), "--library-path", machine.library_path, "--out", "bench.md"]
     yield "bench", Step([command + (["--quick"] if machine.quick else []) + [str(machine.path)]])

@@ -252,6 +252,7 @@ class GpuCheckTest(ProgramTest):
             self.assertIn("does not see the workers", self.lines["memcheck_control"])
 
     def test_missing_tools_are_told(self):
+        self.check("--only", "bench")
         (self.tools / "nvcc").unlink()
         self.assertEqual(self.check("--only", "memcheck"), 1, self.text)
         self.assertEqual([self.result("memcheck_control"), self.result("memcheck")], ["not done", "ok"])
@@ -263,6 +264,7 @@ class GpuCheckTest(ProgramTest):
         (self.folder / "python/torch.py").write_text("raise ImportError('none')")
         self.assertEqual(self.check("--only", "bench"), 1, self.text)
         self.assertIn("no PyTorch here", self.lines["bench"])
+        self.assertNotIn("NVIDIA TEST", self.text)
 
     def test_random_numbers_must_be_compared_and_equal(self):
         self.assertEqual(self.check("--only", "random"), 0, self.text)
