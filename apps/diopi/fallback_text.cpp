@@ -35,7 +35,7 @@ std::string described(const Call& call, Wanted wanted) {
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string time_text(double seconds) { return fmt::format("{:.3f}ms", seconds * 1e3); }
+std::string step_time_text(double seconds) { return fmt::format("{:.3f}ms", seconds * 1e3); }
 
 std::string bytes_text(int64_t nbytes) {
     if (nbytes < 10000) return fmt::format("{} B", nbytes);
@@ -82,17 +82,17 @@ void print_step(const FallbackReport& report, std::string_view backend, std::str
     const bool forced = std::ranges::count(report.rows, FallbackReason::kForced, &FallbackRow::reason) > 0;
     if (forced) {
         fmt::print("A step on {} takes {}, with the listed operators on {} {} ({:.2f} times).\n", backend,
-                   time_text(step), other, time_text(with), with / step);
+                   step_time_text(step), other, step_time_text(with), with / step);
     } else {
-        fmt::print("A step on {} takes {}.\n", backend, time_text(step));
+        fmt::print("A step on {} takes {}.\n", backend, step_time_text(step));
     }
     if (report.waited_seconds <= 0) return;
     const double waited = report.waited_seconds, waited_with = report.waited_seconds_with;
     if (forced) {
         fmt::print("The clock on the wall says {} and {}: {:.1f}% and {:.1f}% of it were predicted.\n",
-                   time_text(waited), time_text(waited_with), 100 * step / waited, 100 * with / waited_with);
+                   step_time_text(waited), step_time_text(waited_with), 100 * step / waited, 100 * with / waited_with);
     } else {
-        fmt::print("The clock on the wall says {}: {:.1f}% of it were predicted.\n", time_text(waited),
+        fmt::print("The clock on the wall says {}: {:.1f}% of it were predicted.\n", step_time_text(waited),
                    100 * step / waited);
     }
 }
@@ -213,8 +213,9 @@ void print_fallback(const FallbackAnswer& answer, std::string_view backend, std:
     for (const FallbackRow& row : report.rows) {
         table.add_row({row.overload, row.function, std::string(name(row.reason)), fmt::format("{}", row.calls),
                        fmt::format("{}", row.in.copies), fmt::format("{}", row.out.copies),
-                       bytes_text(row.in.nbytes + row.out.nbytes), time_text(row.in.seconds + row.out.seconds),
-                       row.device_seconds > 0 ? time_text(row.device_seconds) : "-", time_text(row.other_seconds)});
+                       bytes_text(row.in.nbytes + row.out.nbytes), step_time_text(row.in.seconds + row.out.seconds),
+                       row.device_seconds > 0 ? step_time_text(row.device_seconds) : "-",
+                       step_time_text(row.other_seconds)});
     }
     if (!table.empty()) table.print(stdout);
     int64_t calls = 0;

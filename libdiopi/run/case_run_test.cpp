@@ -191,7 +191,7 @@ class WatchedCopies final : public DeviceDecorator {
 }  // namespace
 
 TEST_CASE("what is on its way to a call that cannot begin arrives before its memory is used again") {
-    Case c = add_case(1);
+    Case c = scaled_add(1);
     c.inplace = true;
     int failed = 0;
     for (int failing = 1; failing <= 48; ++failing) {

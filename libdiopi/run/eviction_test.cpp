@@ -58,10 +58,12 @@ TEST_CASE("what drops the caches is in no sample's time", "[run][timing]") {
     Call* const calls[] = {&call, &call};
     Eviction evict(context, kCache);
     int evicted = 0;
-    EventTimer watch(chain, calls, context, *clock, {[&] {
-                         ++evicted;
-                         return evict();
-                     }});
+    Asides asides;
+    asides.evict = [&] {
+        ++evicted;
+        return evict();
+    };
+    EventTimer watch(chain, calls, context, *clock, asides);
     REQUIRE(watch.create().ok());
     for (int i = 0; i < 4; ++i) {
         const auto run = watch.measure(2);

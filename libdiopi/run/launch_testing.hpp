@@ -9,12 +9,11 @@
 #include "call/chain.hpp"
 #include "run/faulty_testing.hpp"
 #include "runtime/device_decorator.hpp"
-#include "runtime/stream_copies.hpp"
 
 namespace diopi::testing {
 
 /// One queue of work, whatever the stream; memory is the host's.
-class LaunchDevice final : public DeviceDecorator, public StreamCopies {
+class LaunchDevice final : public DeviceDecorator {
  public:
     LaunchDevice() : DeviceDecorator(cpu_device()) {}
 

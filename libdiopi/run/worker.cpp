@@ -26,7 +26,7 @@ namespace {
 /// For a worker whose socket has ended to die by itself.
 constexpr auto kGrace = std::chrono::seconds(3);
 /// Between two looks where the kernel has no pidfd.
-constexpr auto kPause = std::chrono::milliseconds(5);
+constexpr auto kLook = std::chrono::milliseconds(5);
 /// An answer is believed up to this size.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
@@ -142,7 +142,7 @@ void Worker::wait_until(Clock::time_point end) const {
     for (auto now = Clock::now(); now < end && !has_died(); now = Clock::now()) {
         pollfd death = {pidfd_, POLLIN, 0};
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
-        (void)poll(&death, 1, static_cast<int>((pidfd_ < 0 ? std::min(left, kPause) : left).count()));
+        (void)poll(&death, 1, static_cast<int>((pidfd_ < 0 ? std::min(left, kLook) : left).count()));
     }
 }
 
