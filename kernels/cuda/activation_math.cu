@@ -91,10 +91,27 @@ struct GeluSlope {
     [[nodiscard]] GeluSlope<C, float> half_form() const { return {}; }
 };
 
-/// x sigmoid(2 u), u the argument of tanh in the approximation.
+/// e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with the digits that a double
+/// has: what roundings took of 2u is given back, for far below 0 the power magnifies it by 2u.
+__device__ double gelu_power(double x) {
+    constexpr double kScale = 2 * kSqrtTwoByPi, kScaleRest = -9.96930880911092e-17, kCubicRest = 2.1960211427085595e-18;
+    const double square = x * x, square_rest = fma(x, x, -square);
+    const double bend = kCubic * square,
+                 bend_rest = fma(kCubic, square, -bend) + kCubic * square_rest + kCubicRest * square;
+    const double factor = 1 + bend, part = factor - 1;
+    const double factor_rest = (1 - (factor - part)) + (bend - part) + bend_rest;
+    const double scaled = kScale * x, scaled_rest = fma(kScale, x, -scaled) + kScaleRest * x;
+    const double argument = scaled * factor;
+    const double rest = fma(scaled, factor, -argument) + scaled * factor_rest + scaled_rest * factor;
+    const double power = exp(-argument);
+    return isfinite(power) && isfinite(rest) ? power - power * rest : power;
+}
+
+/// x sigmoid(2 u).
 template <class C, class W = double>
 struct GeluTanh {
     __device__ C operator()(C x) const {
+        if constexpr (std::is_same_v<C, double>) return x / (1 + gelu_power(x));
         const W wide = x, u = static_cast<W>(kSqrtTwoByPi) * wide * (1 + static_cast<W>(kCubic) * (wide * wide));
         return static_cast<C>(silu_of<W>(wide, 2 * u));
     }
