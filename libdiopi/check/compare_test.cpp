@@ -127,6 +127,21 @@ TEST_CASE("class B takes either neighbour of a tie, class A the even one only") 
     CHECK_FALSE(check(even, oracle_of({1}, {std::nextafter(tie, 2)}), bound_of(Accuracy::B)).passed);
 }
 
+TEST_CASE("class B takes a share of an ulp more where the bound says so, and one ulp of a half type at most") {
+    const double ulp = 0x1p-10;
+    const auto passes = [&](double off, double max_ulp) {
+        Bound bound = bound_of(Accuracy::B);
+        bound.max_ulp = max_ulp;
+        const Tensor actual = rounded_to(Dtype::float16, {1}, {1 + 8 * ulp});
+        return check(actual, oracle_of({1}, {1 + (8 + off) * ulp}), bound).passed;
+    };
+    CHECK_FALSE(passes(0.50004, 0.5));
+    CHECK(passes(0.50004, 0.5 + 0x1p-14));
+    CHECK_FALSE(passes(0.5001, 0.5 + 0x1p-14));
+    CHECK(passes(0.99, 2.5));
+    CHECK_FALSE(passes(1.01, 2.5));
+}
+
 TEST_CASE("class B rounds denormals to their own grid") {
     const double least = 0x1p-149;
     const Tensor actual = tensor_of<float>({3}, Dtype::float32, {0.0f, 0x1p-149f, 0x1.8p-148f});

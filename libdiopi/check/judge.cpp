@@ -18,9 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kOracleUlp = 1;
 
 double ulps_of_class_b(double max_ulp, Dtype dtype) {
-    if (!is_half(dtype)) return max_ulp;
     // A bound in ulp of float32 means little in half: computed wider and rounded once, at most one ulp remains.
-    return max_ulp <= 0.5 ? max_ulp : 1;
+    return is_half(dtype) ? std::min(max_ulp, 1.0) : max_ulp;
 }
 
 double ulps_of_class_c(const Bound& bound, Dtype dtype) {

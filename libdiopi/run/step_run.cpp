@@ -5,6 +5,7 @@
 
 #include "call/invoke.hpp"
 #include "call/tensors.hpp"
+#include "check/judge.hpp"
 #include "check/legacy.hpp"
 #include "check/repeat.hpp"
 #include "core/convert.hpp"
@@ -77,6 +78,17 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     if (!scaled && !is_complex(spec.dtype)) return;
     bound.accuracy = AccuracyClass::D;
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
+}
+
+/// What a rounding to float32 in front of the one to a half type adds, in ulp of that. A number beside a tensor acts in
+/// float32, and what comes of both need not be as close to a half as the product or quotient of two halves is.
+double ulp_of_first_rounding(const Call& call, Dtype dtype) {
+    bool has_number = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        has_number |= std::holds_alternative<Scalar>(call.args[i]) && call.row->args()[i].name != "alpha";
+    }
+    if (!has_number || !is_half(dtype)) return 0;
+    return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
 }
 
 /// Whether the function makes output tensors itself: they outlive the call by right.
@@ -422,7 +434,10 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
         return bound;
     }
     bound.accumulation_length = accumulation_length(step.call, output);
-    if (bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
+    if (bound.accuracy == AccuracyClass::B) {
+        bound.max_ulp += ulp_of_first_rounding(step.call, spec.dtype);
+        split_composite(step.call, spec, bound);
+    }
     const double rounded_before =
         rules_.adaptor == nullptr ? 0 : earlier_rounding(step, output, rules_.adaptor->rules());
     if (bound.accuracy == AccuracyClass::B && rounded_before > 0) {

@@ -55,6 +55,11 @@ class SelectionTest(ProgramTest):
         self.assertEqual(sum(run.json["counts"].values()), len(run.json["not_passed"]))
         self.assertEqual(run.json["not_passed"][0]["reason"], f"cpu does not implement {op}")
 
+    def test_a_number_beside_half_types_is_no_fault(self):
+        # The quotient is rounded to float32 and then to float16.
+        run = self.expect(0, "test", "--model", "llama", "--fname", "div", "--filter-dtype", "float32", "--json")
+        self.assertGreater(run.json["counts"]["passed"], 300)
+
     def test_one_case(self):
         run = self.expect(0, "test", "--case", "ops/relu.relu.3", out="1 case: 1 passed")
         self.assertIn(" - DIOPI-Test - INFO - Run diopi_functions.relu succeed\n", run.out)
