@@ -8,6 +8,8 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <string>
 
 namespace diopi {
 
@@ -38,9 +40,20 @@ int64_t bytes_of(std::string_view meminfo, std::string_view key) {
     return kibibytes * kKibibyte;
 }
 
-std::string text_of(const char* path) {
+std::string text_of(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string cache_file(const std::string& folder, int cpu, int index, const char* name) {
+    return folder + "/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/" + name;
+}
+
+/// 32768 of "32768K"; 0 where there is none.
+int64_t leading_number(const std::string& text) {
+    int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
 }
 
 int usable_processors() {
@@ -50,7 +63,9 @@ int usable_processors() {
     return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/// The C library's figure is not trusted first: on virtual machines it may be ten times too large.
 int64_t last_level_cache() {
+    if (const int64_t bytes = cache_bytes_from("/sys/devices/system/cpu"); bytes > 0) return bytes;
     for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
         const long bytes = sysconf(level);
         if (bytes > 0) return bytes;
@@ -59,6 +74,22 @@ int64_t last_level_cache() {
 }
 
 }  // namespace
+
+int64_t cache_bytes_from(const std::string& folder) {
+    int64_t outermost = 0, total = 0;
+    std::set<std::string> seen;  // a cache by the processors that share it
+    for (int cpu = 0; std::ifstream(cache_file(folder, cpu, 0, "level")); ++cpu) {
+        for (int index = 0; std::ifstream(cache_file(folder, cpu, index, "level")); ++index) {
+            const int64_t level = leading_number(text_of(cache_file(folder, cpu, index, "level")));
+            if (level < outermost) continue;
+            if (level > outermost) total = 0, seen.clear();
+            outermost = level;
+            if (!seen.insert(text_of(cache_file(folder, cpu, index, "shared_cpu_list"))).second) continue;
+            total += leading_number(text_of(cache_file(folder, cpu, index, "size"))) * kKibibyte;
+        }
+    }
+    return total;
+}
 
 DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo) {
     DeviceInfo info;

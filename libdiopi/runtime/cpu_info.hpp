@@ -1,6 +1,8 @@
 /// What the machine says about its processors and its memory.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "runtime/device.hpp"
@@ -13,5 +15,9 @@ namespace diopi {
 /// Name and vendor from the text of /proc/cpuinfo, bytes from that of /proc/meminfo; compute_units is left at 0. What
 /// the texts do not say stays empty or 0.
 [[nodiscard]] DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo);
+
+/// Bytes of the outermost caches together, from Linux's description of the processors
+/// (/sys/devices/system/cpu/cpu*/cache/index*): a machine may have several, each of some processors. 0: it has none.
+[[nodiscard]] int64_t cache_bytes_from(const std::string& folder);
 
 }  // namespace diopi

@@ -3,6 +3,10 @@
 #include <sched.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "store/test_folder.hpp"
 
 namespace diopi {
 
@@ -15,6 +19,24 @@ TEST_CASE("a processor's name and vendor and the memory come from the texts of t
     CHECK(info.vendor == "GenuineIntel");
     CHECK(info.total_bytes == 1024000);
     CHECK(info.free_bytes == 614400);
+}
+
+TEST_CASE("the outermost caches count together, each once") {
+    const testing::TestFolder folder;
+    const auto cache = [&](int cpu, int index, const char* level, const char* size, const char* shared_by) {
+        const std::string place = folder / ("cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index));
+        std::filesystem::create_directories(place);
+        std::ofstream(place + "/level") << level << "\n";
+        std::ofstream(place + "/size") << size << "\n";
+        std::ofstream(place + "/shared_cpu_list") << shared_by << "\n";
+    };
+    for (int cpu = 0; cpu < 4; ++cpu) {
+        cache(cpu, 0, "1", "48K", std::to_string(cpu).c_str());
+        cache(cpu, 1, "3", "32768K", cpu < 2 ? "0-1" : "2-3");
+        cache(cpu, 2, "2", "1024K", std::to_string(cpu).c_str());
+    }
+    CHECK(cache_bytes_from(folder.path()) == 2 * 32768 * 1024);
+    CHECK(cache_bytes_from(folder / "nowhere") == 0);
 }
 
 TEST_CASE("what the machine does not say about itself stays empty") {
