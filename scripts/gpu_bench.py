@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times of the cuda backend beside PyTorch's on the same GPU, as a table for docs/performance.md.
 
-    gpu_bench.py [--quick] [--impl cpu] [--out FILE] --cases-dir DIR [--library-path PATH] PROGRAM
+    gpu_bench.py [--quick] [--impl cpu] [--out FILE] --cases-dir DIR [--loader-path PATH] PROGRAM
 
 The calls of a group are timed by diopi and by PyTorch in turns. Exit code 0: every goal is reached; 1: some are not, or
 calls have no time, or there is no PyTorch. --quick takes small shapes and judges nothing; --impl cpu, a dry run, has
@@ -116,7 +116,7 @@ class Diopi:
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": options.library_path}
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": options.loader_path}
 
     def seconds(self, rows):
         """Median of each row that has one, and the last thing that the program said of the others."""
@@ -292,7 +292,7 @@ def main():
     parser.add_argument("--impl", default="cuda")
     parser.add_argument("--out", type=os.path.abspath)
     parser.add_argument("--cases-dir", type=os.path.abspath, required=True)
-    parser.add_argument("--library-path", default=os.environ.get("LD_LIBRARY_PATH", ""))
+    parser.add_argument("--loader-path", default=os.environ.get("LD_LIBRARY_PATH", ""))
     parser.add_argument("program", type=os.path.abspath)
     options = parser.parse_args()
     torch = None

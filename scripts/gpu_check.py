@@ -86,7 +86,7 @@ class Machine:
         self.path, self.libraries = home / "bin" / "diopi", home / "lib"
         folders = [str(self.libraries)] if is_bundle else []
         folders += filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
-        self.library_path = ":".join(folders + package_folders())
+        self.loader_path = ":".join(folders + package_folders())
 
     @property
     def is_gpu(self):
@@ -98,7 +98,7 @@ class Machine:
 
     def diopi(self, *arguments):
         """The program's libraries are its own: PyTorch and compute-sanitizer keep theirs."""
-        return ["env", f"LD_LIBRARY_PATH={self.library_path}", str(self.path), *map(str, arguments)]
+        return ["env", f"LD_LIBRARY_PATH={self.loader_path}", str(self.path), *map(str, arguments)]
 
     def test(self, name, *arguments, impl=None):
         return self.diopi("test", "--impl", impl or self.impl, "--quiet", "--run", name, "--csv", f"{name}.csv",
@@ -366,7 +366,7 @@ def profile(machine):
 def bench(machine):
     pathlib.Path("bench.md").unlink(missing_ok=True)
     command = [sys.executable, str(SCRIPTS / "gpu_bench.py"), "--impl", machine.impl, "--cases-dir",
-               str(machine.root / "cases"), "--library-path", machine.library_path, "--out", "bench.md"]
+               str(machine.root / "cases"), "--loader-path", machine.loader_path, "--out", "bench.md"]
     yield "bench", Step([command + (["--quick"] if machine.quick else []) + [str(machine.path)]])
 
 

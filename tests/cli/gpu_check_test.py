@@ -172,7 +172,7 @@ class GpuCheckTest(ProgramTest):
 
     def test_only_the_program_gets_its_libraries(self):
         self.check("--only", "runtime,memcheck,bench", torch=2e-3, median=1e-9)
-        of = {name: {library_path for who, _, library_path, _ in self.notes if who == name} for name in
+        of = {name: {loader_path for who, _, loader_path, _ in self.notes if who == name} for name in
               ("diopi", "compute-sanitizer", "nvcc", "torch")}
         wanted = ":".join([f"{self.bundle}/lib", "/of/the/user", f"{self.folder}/python/nvidia/cu13/lib"])
         self.assertEqual(of, {"diopi": {wanted}, "compute-sanitizer": {"/of/the/user"}, "nvcc": {"/of/the/user"},
