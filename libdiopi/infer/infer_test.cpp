@@ -18,7 +18,7 @@ TensorPtr meta(const Shape& shape) {
 
 Call call_of(const char* function) { return Call(*find_row(function)); }
 
-std::string refused_call(Call call) {
+std::string refusal(Call call) {
     const auto specs = infer(call, {});
     REQUIRE_FALSE(specs.ok());
     CHECK(specs.error().code == Errc::kBadInput);
@@ -43,34 +43,34 @@ TEST_CASE("a convolution has as many positions as its kernel fits in") {
     const auto specs = infer(call, {});
     REQUIRE(specs.ok());
     CHECK(specs->front().spec.shape == Shape{1, 4, 3, 3});
-    CHECK_THAT(refused_call(convolution(1, 0, 4)), Catch::Contains("does not fit into input (1, 2, 8, 8)"));
+    CHECK_THAT(refusal(convolution(1, 0, 4)), Catch::Contains("does not fit into input (1, 2, 8, 8)"));
 }
 
 TEST_CASE("parameters beyond any tensor are refused, not wrapped around") {
     const char* const message = "does not fit into input";
-    CHECK_THAT(refused_call(convolution(1, 0, kHuge)), Catch::Contains(message));
-    CHECK_THAT(refused_call(convolution(1, kHuge, 1)), Catch::Contains(message));
-    CHECK_THAT(refused_call(convolution(1, kFromInput, 1)), Catch::Contains(message));
-    CHECK_THAT(refused_call(convolution(0, 0, 1)), Catch::Contains(message));
-    CHECK_THAT(refused_call(convolution(1, 0, 1, kHuge)), Catch::Contains("channels"));
+    CHECK_THAT(refusal(convolution(1, 0, kHuge)), Catch::Contains(message));
+    CHECK_THAT(refusal(convolution(1, kHuge, 1)), Catch::Contains(message));
+    CHECK_THAT(refusal(convolution(1, kFromInput, 1)), Catch::Contains(message));
+    CHECK_THAT(refusal(convolution(0, 0, 1)), Catch::Contains(message));
+    CHECK_THAT(refusal(convolution(1, 0, 1, kHuge)), Catch::Contains("channels"));
 }
 
 TEST_CASE("an output that no memory can hold is refused") {
     Call add = call_of("diopiAdd");
     add["input"] = meta({int64_t{1} << 40, 1});
     add["other"] = meta({int64_t{1} << 40});
-    CHECK_THAT(refused_call(add), Catch::Contains("has more elements than any memory"));
+    CHECK_THAT(refusal(add), Catch::Contains("has more elements than any memory"));
     Call pool = call_of("diopiAdaptiveAvgPool2d");
     pool["input"] = meta({1, 1, 8, 8});
     pool["output_size"] = IntList{kHuge};
-    CHECK_THAT(refused_call(pool), Catch::Contains("has more elements than any memory"));
+    CHECK_THAT(refusal(pool), Catch::Contains("has more elements than any memory"));
 }
 
 TEST_CASE("an absent element cannot be concatenated") {
     Call call = call_of("diopiCat");
     call["tensors"] = TensorList{nullptr, meta({2})};
     call["dim"] = int64_t{0};
-    CHECK_THAT(refused_call(call), Catch::Contains("tensors must not have an absent element"));
+    CHECK_THAT(refusal(call), Catch::Contains("tensors must not have an absent element"));
 }
 
 TEST_CASE("a product has the rows of its left factor and the columns of its right one") {
@@ -90,12 +90,12 @@ TEST_CASE("a product has the rows of its left factor and the columns of its righ
     CHECK(shape_of({4}, {4}) == Shape{});
     CHECK(shape_of({4}, {5, 4, 2}) == Shape{5, 2});
     CHECK(shape_of({2, 1, 3, 4}, {5, 4, 2}) == Shape{2, 5, 3, 2});
-    CHECK_THAT(refused_call(product({3, 4}, {3, 4})), Catch::Contains("(3, 4) and (3, 4) do not fit"));
-    CHECK_THAT(refused_call(product({}, {3, 4})), Catch::Contains("must have 1 dim or more"));
+    CHECK_THAT(refusal(product({3, 4}, {3, 4})), Catch::Contains("(3, 4) and (3, 4) do not fit"));
+    CHECK_THAT(refusal(product({}, {3, 4})), Catch::Contains("must have 1 dim or more"));
     Call batches = call_of("diopiBmm");
     batches["input"] = meta({2, 3, 4});
     batches["mat2"] = meta({1, 4, 5});
-    CHECK_THAT(refused_call(batches), Catch::Contains("do not fit"));
+    CHECK_THAT(refusal(batches), Catch::Contains("do not fit"));
 }
 
 TEST_CASE("an addend broadcasts to the product, and is as large in place") {
@@ -111,7 +111,7 @@ TEST_CASE("an addend broadcasts to the product, and is as large in place") {
     Call in_place = call_of("diopiBaddbmmInp");
     in_place.args = {meta({5}), call["batch1"], call["batch2"]};
     in_place.args.resize(in_place.row->num_args);
-    CHECK_THAT(refused_call(in_place), Catch::Contains("input (5,) must have the product's shape (2, 3, 5)"));
+    CHECK_THAT(refusal(in_place), Catch::Contains("input (5,) must have the product's shape (2, 3, 5)"));
     in_place["input"] = meta({2, 3, 5});
     specs = infer(in_place, {});
     REQUIRE(specs.ok());
@@ -128,7 +128,7 @@ TEST_CASE("functions of numbers make integers floating, but not in place") {
     CHECK(specs->front().spec.dtype == Dtype::float32);
     Call in_place = call_of("diopiExpInp");
     in_place["input"] = TensorPtr(whole);
-    CHECK_THAT(refused_call(in_place), Catch::Contains("cannot be stored in place in int32"));
+    CHECK_THAT(refusal(in_place), Catch::Contains("cannot be stored in place in int32"));
 }
 
 TEST_CASE("three tensors broadcast together, and a condition has no say in the dtype") {
@@ -142,7 +142,7 @@ TEST_CASE("three tensors broadcast together, and a condition has no say in the d
     REQUIRE(specs.ok());
     CHECK(specs->front().spec == TensorSpec{{4, 3}, Dtype::float32, {}});
     call["other"] = meta({2});
-    CHECK_THAT(refused_call(call), Catch::Contains("do not broadcast"));
+    CHECK_THAT(refusal(call), Catch::Contains("do not broadcast"));
 }
 
 TEST_CASE("a tensor expands to sizes of which -1 keeps its own") {
@@ -189,7 +189,7 @@ TEST_CASE("an embedding gives a row for each index, and the gradient of its tabl
     call["indices"] = meta({2, 4});
     CHECK(infer(call, {})->front().spec == TensorSpec{{2, 4, 3}, Dtype::float32, {}});
     call["weight"] = meta({10});
-    CHECK_THAT(refused_call(call), Catch::Contains("weight (10,) must be (rows, size)"));
+    CHECK_THAT(refusal(call), Catch::Contains("weight (10,) must be (rows, size)"));
     Call back = call_of("diopiEmbeddingBackward");
     back["grad"] = meta({2, 4, 3});
     back["indices"] = meta({2, 4});
@@ -209,10 +209,10 @@ TEST_CASE("layer norm keeps two numbers for each row, which mean nothing without
     CHECK(specs->at(1).spec == TensorSpec{{2, 3}, Dtype::float32, {}});
     CHECK(specs->at(2).has_meaning);
     call["weight"] = meta({3});
-    CHECK_THAT(refused_call(call), Catch::Contains("weight (3,) must have normalized_shape (4,)"));
+    CHECK_THAT(refusal(call), Catch::Contains("weight (3,) must have normalized_shape (4,)"));
     call["weight"] = {};
     call["normalized_shape"] = IntList{3};
-    CHECK_THAT(refused_call(call), Catch::Contains("does not end in normalized_shape"));
+    CHECK_THAT(refusal(call), Catch::Contains("does not end in normalized_shape"));
     call["input"] = meta({2, 0});
     call["normalized_shape"] = IntList{0};
     specs = infer(call, {});
@@ -232,5 +232,5 @@ TEST_CASE("a mask broadcasts and has no say in the dtype") {
     CHECK(infer(call, {})->front().spec == TensorSpec{{3, 2, 4}, Dtype::int8, {}});
     Call in_place = call_of("diopiMaskedFillInpScalar");
     in_place.args = {call["input"], call["mask"], call["value"]};
-    CHECK_THAT(refused_call(in_place), Catch::Contains("does not fit into input (2, 4) in place"));
+    CHECK_THAT(refusal(in_place), Catch::Contains("does not fit into input (2, 4) in place"));
 }

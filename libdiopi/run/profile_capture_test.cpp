@@ -46,6 +46,20 @@ Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
     return std::move(*profile);
 }
 
+/// On a device with a clock of its own.
+Profile launched(testing::LaunchBackend& launching, bool roofs) {
+    const Capture capture = calls_with_gaps();
+    const CaptureValues values;
+    auto replay = CaptureReplay::create(capture, values, 0);
+    REQUIRE(replay.ok());
+    CaptureProfileOptions options;
+    options.backend = &launching.backend();
+    options.roofs = roofs;
+    auto profile = profile_capture(*replay, capture, options);
+    REQUIRE(profile.ok());
+    return std::move(*profile);
+}
+
 }  // namespace
 
 TEST_CASE("the profile of a capture has a row for the step, and one for each call inside it", "[run][profile]") {
@@ -123,35 +137,19 @@ TEST_CASE("on a simulated device the calls have the device's times", "[run][prof
 
 TEST_CASE("a device that was idle is busy with steps before the first that counts", "[run][profile]") {
     testing::LaunchBackend launching;
-    const Capture capture = four_calls();
-    const CaptureValues values;
-    auto replay = CaptureReplay::create(capture, values, 0);
-    REQUIRE(replay.ok());
-    CaptureProfileOptions options;
-    options.backend = &launching.backend();
-    options.roofs = false;
-    const auto profile = profile_capture(*replay, capture, options);
-    REQUIRE(profile.ok());
-    CHECK(profile->calls[1].runs.size() == 3);
-    CHECK(profile->calls[1].warmup > 1);
-    CHECK(profile->calls[0].runs[0].start >= kRampSeconds);
+    const Profile profile = launched(launching, false);
+    CHECK(profile.calls[1].runs.size() == 3);
+    CHECK(profile.calls[1].warmup > 1);
+    CHECK(profile.calls[0].runs[0].start >= kRampSeconds);
     // Asked behind the first call, not behind the step.
-    CHECK(profile->slowdowns == std::vector<std::string>{"power limit"});
+    CHECK(profile.slowdowns == std::vector<std::string>{"power limit"});
 }
 
 TEST_CASE("roofs are measured with no other stream on the device", "[run][profile]") {
     testing::LaunchBackend launching;
-    const Capture capture = four_calls();
-    const CaptureValues values;
-    auto replay = CaptureReplay::create(capture, values, 0);
-    REQUIRE(replay.ok());
-    CaptureProfileOptions options;
-    options.backend = &launching.backend();
     int most = 0;
     launching.on_launch = [&] { most = std::max(most, launching.device.streams); };
-    const auto profile = profile_capture(*replay, capture, options);
-    REQUIRE(profile.ok());
-    CHECK_FALSE(profile->roofs.copies.empty());
+    CHECK_FALSE(launched(launching, true).roofs.copies.empty());
     CHECK(most == 1);
     CHECK(launching.device.streams == 0);
 }
