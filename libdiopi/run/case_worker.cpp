@@ -4,6 +4,7 @@
 
 #include "run/guard_fault.hpp"
 #include "run/outcome.hpp"
+#include "run/sick_device.hpp"
 #include "run/worker_setup.hpp"
 #include "store/journal.hpp"
 
@@ -70,8 +71,8 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
 /// A device that stays in error is fit for no other case.
 WorkAnswer CaseWorker::answer_of(CaseResult result) const {
     name_memory_limit(result, options_.memory_limit);
-    const bool sick = result.verdict == Verdict::kFailed && !check_health(options_.cases.backend->device()).ok();
-    if (sick) add_to_reason(result, "; the device stayed in error, its worker was replaced");
+    const bool sick = result.verdict == Verdict::kFailed && is_sick(options_.cases.backend->device());
+    if (sick) add_to_reason(result, kStayedInError);
     return {to_json_line(result), sick};
 }
 

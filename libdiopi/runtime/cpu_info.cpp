@@ -33,11 +33,15 @@ std::string_view value_of(std::string_view text, std::string_view key) {
     return {};
 }
 
+/// 32768 of "32768K"; 0 where there is none.
+int64_t leading_number(std::string_view text) {
+    int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
 int64_t bytes_of(std::string_view meminfo, std::string_view key) {
-    const std::string_view value = value_of(meminfo, key);
-    int64_t kibibytes = 0;
-    std::from_chars(value.data(), value.data() + value.size(), kibibytes);
-    return kibibytes * kKibibyte;
+    return leading_number(value_of(meminfo, key)) * kKibibyte;
 }
 
 std::string text_of(const std::string& path) {
@@ -47,13 +51,6 @@ std::string text_of(const std::string& path) {
 
 std::string cache_file(const std::string& folder, int cpu, int index, const char* name) {
     return folder + "/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/" + name;
-}
-
-/// 32768 of "32768K"; 0 where there is none.
-int64_t leading_number(const std::string& text) {
-    int64_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
 }
 
 int usable_processors() {
