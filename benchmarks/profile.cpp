@@ -2,9 +2,9 @@
 #include "call/chain.hpp"
 #include "interleave.hpp"
 #include "operands.hpp"
-#include "run/timing.hpp"
-#include "run/timing_interceptor.hpp"
 #include "suites.hpp"
+#include "timing/timing.hpp"
+#include "timing/timing_interceptor.hpp"
 
 namespace diopi::bench {
 

@@ -1,8 +1,8 @@
+#include "baseline/baseline.hpp"
+#include "file/hdf5_types.hpp"
 #include "fuzz/hdf5_text.hpp"
 #include "fuzz/scratch_file.hpp"
 #include "fuzz/targets.hpp"
-#include "store/baseline.hpp"
-#include "store/hdf5_types.hpp"
 
 namespace diopi::fuzz {
 

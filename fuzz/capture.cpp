@@ -1,7 +1,7 @@
-#include "store/capture.hpp"
+#include "capture/capture.hpp"
 
+#include "capture/capture_json.hpp"
 #include "fuzz/targets.hpp"
-#include "store/capture_json.hpp"
 
 namespace diopi::fuzz {
 

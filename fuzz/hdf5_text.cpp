@@ -6,7 +6,7 @@
 #include <charconv>
 #include <vector>
 
-#include "store/hdf5_types.hpp"
+#include "file/hdf5_types.hpp"
 
 namespace diopi::fuzz {
 

@@ -1,4 +1,4 @@
-#include "store/journal.hpp"
+#include "journal/journal.hpp"
 
 #include "fuzz/scratch_file.hpp"
 #include "fuzz/targets.hpp"

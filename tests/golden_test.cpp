@@ -21,9 +21,9 @@
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
 #include "core/strided.hpp"
-#include "run/oracle.hpp"
-#include "store/hdf5_file.hpp"
-#include "store/hdf5_types.hpp"
+#include "file/hdf5_file.hpp"
+#include "file/hdf5_types.hpp"
+#include "step/oracle.hpp"
 
 namespace diopi {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "backend/backend.hpp"
 #include "infer/work.hpp"
-#include "run/backend_probe.hpp"
 #include "schema/schema.hpp"
+#include "worker/backend_probe.hpp"
 
 namespace diopi {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "environment.hpp"
-#include "store/checksum.hpp"
+#include "file/checksum.hpp"
 
 namespace diopi {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "capture/bundle.hpp"
 #include "core/status.hpp"
-#include "store/bundle.hpp"
 
 namespace diopi {
 

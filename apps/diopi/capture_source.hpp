@@ -5,7 +5,7 @@
 #include <string>
 
 #include "options.hpp"
-#include "run/capture_replay.hpp"
+#include "replay/capture_replay.hpp"
 
 namespace diopi {
 

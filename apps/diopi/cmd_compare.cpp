@@ -16,16 +16,16 @@
 #include "compare_text.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
+#include "file/atomic_file.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
 #include "intercept/tensor_text.hpp"
 #include "record_options.hpp"
 #include "report/console.hpp"
-#include "run/sick_device.hpp"
-#include "run/worker_pool.hpp"
-#include "run/worker_setup.hpp"
-#include "store/atomic_file.hpp"
 #include "target.hpp"
+#include "worker/sick_device.hpp"
+#include "worker/worker_pool.hpp"
+#include "worker/worker_setup.hpp"
 
 namespace diopi {
 

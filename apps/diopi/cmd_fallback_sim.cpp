@@ -14,8 +14,8 @@
 #include "fallback_text.hpp"
 #include "record_options.hpp"
 #include "report/terminal.hpp"
-#include "run/worker_pool.hpp"
 #include "target.hpp"
+#include "worker/worker_pool.hpp"
 
 namespace diopi {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "conformance/generate.hpp"
 #include "options.hpp"
 #include "report/table.hpp"
-#include "run/generate.hpp"
 
 namespace diopi {
 

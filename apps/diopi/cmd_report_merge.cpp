@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "journal/merge.hpp"
 #include "options.hpp"
 #include "report_output.hpp"
-#include "store/merge.hpp"
 
 namespace diopi {
 

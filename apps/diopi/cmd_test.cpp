@@ -11,8 +11,11 @@
 #include "bundle_origin.hpp"
 #include "cases/device_config.hpp"
 #include "commands.hpp"
+#include "conformance/conformance.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
+#include "file/checksum.hpp"
+#include "journal/case_order.hpp"
 #include "kernels/reference/blas.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
@@ -23,14 +26,11 @@
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 #include "report/summary.hpp"
-#include "run/conformance.hpp"
-#include "run/memory_limit.hpp"
 #include "runtime_suite_command.hpp"
 #include "shrink_command.hpp"
-#include "store/case_order.hpp"
-#include "store/checksum.hpp"
 #include "target.hpp"
 #include "variant_options.hpp"
+#include "worker/memory_limit.hpp"
 
 namespace diopi {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "run/compare_run.hpp"
+#include "replay/compare_run.hpp"
 
 namespace diopi {
 

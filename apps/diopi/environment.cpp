@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "file/atomic_file.hpp"
 #include "runtime/cpu_info.hpp"
-#include "store/atomic_file.hpp"
 
 namespace diopi {
 

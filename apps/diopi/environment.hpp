@@ -18,7 +18,7 @@
 
 #include "core/dtype.hpp"
 #include "core/status.hpp"
-#include "store/shard_label.hpp"
+#include "journal/shard_label.hpp"
 
 namespace diopi {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "intercept/fallback.hpp"
-#include "run/bisect.hpp"
-#include "run/fallback_run.hpp"
+#include "replay/bisect.hpp"
+#include "replay/fallback_run.hpp"
 
 namespace diopi {
 

@@ -6,8 +6,8 @@
 
 #include "options.hpp"
 #include "report/error_report.hpp"
-#include "run/backend_probe.hpp"
-#include "run/library_probe.hpp"
+#include "worker/backend_probe.hpp"
+#include "worker/library_probe.hpp"
 
 namespace diopi {
 

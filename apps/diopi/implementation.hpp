@@ -32,7 +32,7 @@ void add_library_options(CLI::App& command, LibraryFlags& flags);
 
 class Implementation {
  public:
-    /// A library is tried once in a process of its own (run/library_probe.hpp), and what is odd about it told on
+    /// A library is tried once in a process of its own (worker/library_probe.hpp), and what is odd about it told on
     /// standard error. "+tf32" behind a path declares that its float32 products are of factors in TF32. Any name but a
     /// path is that of a linked backend, whose device must be there.
     [[nodiscard]] static Result<Implementation> find(const std::string& name, const LibraryFlags& flags);

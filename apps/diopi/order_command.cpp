@@ -9,7 +9,7 @@
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
-#include "run/order_finder.hpp"
+#include "shrink/order_finder.hpp"
 
 namespace diopi {
 

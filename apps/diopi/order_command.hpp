@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "conformance/conformance.hpp"
 #include "options.hpp"
-#include "run/conformance.hpp"
 
 namespace diopi {
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "profile/profile.hpp"
 #include "report/profile_table.hpp"
 #include "report/terminal.hpp"
-#include "run/profile.hpp"
-#include "run/roofs.hpp"
 #include "target.hpp"
+#include "timing/roofs.hpp"
 
 namespace diopi {
 

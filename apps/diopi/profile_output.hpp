@@ -5,10 +5,10 @@
 #include <string>
 
 #include "backend/backend.hpp"
+#include "profile/profile_baseline.hpp"
+#include "profile_data/profile_record.hpp"
 #include "report/adaptor_table.hpp"
 #include "report/profile_rows.hpp"
-#include "run/profile_baseline.hpp"
-#include "store/profile_record.hpp"
 
 namespace diopi {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "options.hpp"
-#include "run/worker_pool.hpp"
+#include "worker/worker_pool.hpp"
 
 namespace diopi {
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle_origin.hpp"
+#include "replay/replay.hpp"
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/summary.hpp"
-#include "run/memory_limit.hpp"
-#include "run/replay.hpp"
+#include "worker/memory_limit.hpp"
 
 namespace diopi {
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "journal/case_order.hpp"
 #include "options.hpp"
 #include "report/adaptor_table.hpp"
 #include "report/csv.hpp"
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 #include "report/summary.hpp"
-#include "store/case_order.hpp"
 #include "target.hpp"
 
 namespace diopi {

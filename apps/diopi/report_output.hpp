@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/status.hpp"
-#include "store/journal.hpp"
+#include "journal/journal.hpp"
 
 namespace CLI {
 class App;

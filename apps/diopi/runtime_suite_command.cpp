@@ -12,7 +12,7 @@
 #include "report/error_report.hpp"
 #include "report/junit.hpp"
 #include "report/summary.hpp"
-#include "run/runtime_suite.hpp"
+#include "runtime_suite/runtime_suite.hpp"
 
 namespace diopi {
 

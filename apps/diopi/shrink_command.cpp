@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cases/case_file.hpp"
+#include "file/atomic_file.hpp"
 #include "report/error_report.hpp"
-#include "store/atomic_file.hpp"
 
 namespace diopi {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "conformance/conformance.hpp"
 #include "options.hpp"
-#include "run/conformance.hpp"
-#include "run/shrink.hpp"
+#include "shrink/shrink.hpp"
 
 namespace diopi {
 

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "intercept/adaptor/adaptor_config.hpp"
+#include "intercept/sim_config.hpp"
 #include "report/error_report.hpp"
-#include "run/adaptor_config.hpp"
-#include "run/sim_config.hpp"
 
 namespace diopi {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "intercept/adaptor.hpp"
+#include "intercept/adaptor/adaptor.hpp"
 #include "intercept/sim_backend.hpp"
 #include "memory_check.hpp"
 #include "options.hpp"

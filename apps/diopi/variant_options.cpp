@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "core/convert.hpp"
+#include "file/hdf5_file.hpp"
 #include "report/error_report.hpp"
 #include "runtime/device.hpp"
-#include "store/hdf5_file.hpp"
 
 namespace diopi {
 

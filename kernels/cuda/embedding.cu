@@ -14,7 +14,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
-#include "runtime/cuda_check.cuh"
+#include "runtime/cuda/cuda_check.cuh"
 
 namespace diopi::cuda {
 

@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/view.hpp"
-#include "runtime/cuda_check.cuh"
+#include "runtime/cuda/cuda_check.cuh"
 
 namespace diopi::cuda {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/context.hpp"
-#include "runtime/cuda_check.cuh"
+#include "runtime/cuda/cuda_check.cuh"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/tf32.hpp"
 #include "kernels/reference/operators.hpp"
-#include "runtime/cuda_device.hpp"
+#include "runtime/cuda/cuda_device.hpp"
 
 namespace diopi {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "call/chain.hpp"
+#include "capture/capture_spool.hpp"
 #include "core/status.hpp"
-#include "store/capture_spool.hpp"
 
 namespace diopi {
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "backend/testing.hpp"
+#include "capture/capture_json.hpp"
+#include "file/test_folder.hpp"
 #include "intercept/testing.hpp"
-#include "store/capture_json.hpp"
-#include "store/test_folder.hpp"
 
 namespace diopi {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "capture/capture.hpp"
 #include "runtime/context.hpp"
 #include "runtime/device.hpp"
-#include "store/capture.hpp"
 
 namespace diopi::testing {
 

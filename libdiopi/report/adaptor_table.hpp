@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "journal/record.hpp"
 #include "report/table.hpp"
-#include "store/record.hpp"
 
 namespace diopi {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "file/atomic_file.hpp"
 #include "report/profile_rows.hpp"
 #include "report/trace_slices.hpp"
-#include "store/atomic_file.hpp"
 
 namespace diopi {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/status.hpp"
-#include "store/profile_record.hpp"
+#include "profile_data/profile_record.hpp"
 
 namespace diopi {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "store/atomic_file.hpp"
-#include "store/test_folder.hpp"
+#include "file/atomic_file.hpp"
+#include "file/test_folder.hpp"
 
 using namespace diopi;
 

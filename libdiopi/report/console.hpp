@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/record.hpp"
+#include "journal/record.hpp"
 
 namespace diopi {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/shape.hpp"
+#include "file/atomic_file.hpp"
 #include "report/error_report.hpp"
-#include "store/atomic_file.hpp"
 
 namespace diopi {
 

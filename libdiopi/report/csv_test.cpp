@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "store/atomic_file.hpp"
-#include "store/test_folder.hpp"
+#include "file/atomic_file.hpp"
+#include "file/test_folder.hpp"
 
 namespace diopi {
 

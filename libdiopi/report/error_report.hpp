@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/status.hpp"
-#include "store/record.hpp"
+#include "journal/record.hpp"
 
 namespace diopi {
 

@@ -4,9 +4,9 @@
 
 #include <map>
 
+#include "file/atomic_file.hpp"
 #include "report/error_report.hpp"
 #include "report/summary.hpp"
-#include "store/atomic_file.hpp"
 
 namespace diopi {
 

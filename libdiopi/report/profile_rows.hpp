@@ -8,7 +8,7 @@
 
 #include "check/statistics.hpp"
 #include "core/status.hpp"
-#include "store/profile_record.hpp"
+#include "profile_data/profile_record.hpp"
 
 namespace diopi {
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "profile_data/profile_figures.hpp"
 #include "report/table.hpp"
-#include "store/profile_figures.hpp"
 
 namespace diopi {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "profile_data/profile_figures.hpp"
 #include "report/profile_rows.hpp"
-#include "store/profile_figures.hpp"
 
 namespace diopi {
 

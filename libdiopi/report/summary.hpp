@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/record.hpp"
 #include "report/table.hpp"
-#include "store/record.hpp"
 
 namespace diopi {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/profile_record.hpp"
+#include "profile_data/profile_record.hpp"
 
 namespace diopi {
 

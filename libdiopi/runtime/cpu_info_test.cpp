@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "store/test_folder.hpp"
+#include "file/test_folder.hpp"
 
 namespace diopi {
 

@@ -12,8 +12,8 @@
 #include "core/stopwatch.hpp"
 #include "intercept/call_copy.hpp"
 #include "planted.hpp"
-#include "run/bisect.hpp"
-#include "run/worker_pool.hpp"
+#include "replay/bisect.hpp"
+#include "worker/worker_pool.hpp"
 
 namespace diopi::bisect_score {
 

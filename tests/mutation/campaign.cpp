@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/stopwatch.hpp"
-#include "run/case_run.hpp"
-#include "run/worker_pool.hpp"
-#include "run/worker_setup.hpp"
+#include "step/case_run.hpp"
+#include "worker/worker_pool.hpp"
+#include "worker/worker_setup.hpp"
 
 namespace diopi::mutation {
 

@@ -6,7 +6,7 @@
 #include "cases/bind.hpp"
 #include "cases/catalogue.hpp"
 #include "cases/variant.hpp"
-#include "run/cost.hpp"
+#include "conformance/cost.hpp"
 
 namespace diopi::mutation {
 

@@ -4,7 +4,7 @@
 
 #include "core/convert.hpp"
 #include "fault.hpp"
-#include "run/oracle.hpp"
+#include "step/oracle.hpp"
 
 namespace diopi::mutation {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <thread>
 
-#include "run/worker_pool.hpp"
 #include "score.hpp"
+#include "worker/worker_pool.hpp"
 
 namespace {
 

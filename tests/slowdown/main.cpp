@@ -12,9 +12,9 @@
 
 #include "cases/catalogue.hpp"
 #include "core/tensor.hpp"
-#include "run/profile.hpp"
-#include "run/profile_baseline.hpp"
-#include "run/worker_pool.hpp"
+#include "profile/profile.hpp"
+#include "profile/profile_baseline.hpp"
+#include "worker/worker_pool.hpp"
 
 namespace diopi::slowdown_score {
 

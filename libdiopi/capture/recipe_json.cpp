@@ -1,0 +1,116 @@
+#include "capture/recipe_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+namespace diopi {
+
+namespace {
+
+using Tree = JsonReader::Json;
+
+struct Form {
+    Recipe::Kind kind;
+    const char* word;
+    const char* first;
+    const char* second;  ///< null: it has one number
+};
+
+constexpr Form kForms[] = {{Recipe::Kind::kConstant, "constant", "value", nullptr},
+                           {Recipe::Kind::kNormal, "normal", "mean", "std"},
+                           {Recipe::Kind::kUniform, "uniform", "low", "high"},
+                           {Recipe::Kind::kIntegers, "integers", "low", "high"}};
+
+const Form& form_of(Recipe::Kind kind) { return *std::ranges::find(kForms, kind, &Form::kind); }
+
+bool is_whole(double x) { return std::isfinite(x) && std::trunc(x) == x; }
+
+/// The values x of an integer dtype or bool: first <= x < second.
+std::pair<double, double> range_of(Dtype dtype) {
+    if (dtype == Dtype::boolean) return {0, 2};
+    const int bits = static_cast<int>(size_of(dtype)) * 8;
+    const bool is_unsigned =
+        dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 || dtype == Dtype::uint64;
+    if (is_unsigned) return {0, std::ldexp(1, bits)};
+    return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1)};
+}
+
+bool is_discrete(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
+
+/// Why no values can be made by the recipe; empty where they can.
+std::string complaint(const Recipe& recipe) {
+    const double a = recipe.first, b = recipe.second;
+    const auto [low, high] = range_of(recipe.dtype);
+    const bool discrete = is_discrete(recipe.dtype);
+    const auto beyond = [&] { return fmt::format("{} cannot hold these values", name(recipe.dtype)); };
+    switch (recipe.kind) {
+        case Recipe::Kind::kConstant:
+            return discrete && !(is_whole(a) && a >= low && a < high) ? beyond() : "";
+        case Recipe::Kind::kNormal:
+            if (discrete) return fmt::format("{} holds no normal numbers; use the kind integers", name(recipe.dtype));
+            return std::isfinite(a) && std::isfinite(b) && b >= 0 ? "" : "a finite mean and a std >= 0 are wanted";
+        case Recipe::Kind::kUniform:
+            if (discrete) return fmt::format("{} holds no uniform numbers; use the kind integers", name(recipe.dtype));
+            return std::isfinite(a) && std::isfinite(b) && a < b
+                       ? ""
+                       : "finite low < high are wanted; one value everywhere is of the kind constant";
+        case Recipe::Kind::kIntegers:
+            if (!is_whole(a) || !is_whole(b) || !(a < b)) return "whole numbers low < high are wanted";
+            return discrete && (a < low || b > high) ? beyond() : "";
+    }
+    return "";
+}
+
+}  // namespace
+
+nlohmann::ordered_json number_to_json(double x) {
+    if (std::isnan(x)) return "nan";
+    if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+    return x;
+}
+
+nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
+    const Form& form = form_of(recipe.kind);
+    const auto number = [&](double x) -> nlohmann::ordered_json {
+        // Whole numbers of 53 bits look like whole numbers.
+        const bool plain = is_discrete(recipe.dtype) && is_whole(x) && std::fabs(x) <= 0x1p53;
+        return plain ? nlohmann::ordered_json(static_cast<int64_t>(x)) : number_to_json(x);
+    };
+    nlohmann::ordered_json json = {
+        {"kind", form.word}, {"dtype", name(recipe.dtype)}, {form.first, number(recipe.first)}};
+    if (form.second != nullptr) json[form.second] = number(recipe.second);
+    return json;
+}
+
+bool read_recipe(JsonReader& reader, const Tree& json, const std::string& at, Recipe& recipe) {
+    std::string word;
+    const Tree* kind = json.is_object() ? JsonReader::find(json, "kind") : nullptr;
+    if (kind == nullptr) return reader.fail(at, "a recipe is wanted: an object with kind, dtype and numbers");
+    if (!reader.read(*kind, at + "/kind", word)) return false;
+    const auto* form =
+        std::ranges::find(kForms, std::string_view(word), [](const Form& f) { return std::string_view(f.word); });
+    if (form == std::end(kForms)) {
+        std::vector<std::string> known;
+        for (const Form& f : kForms) known.emplace_back(f.word);
+        return reader.fail(at + "/kind", fmt::format("there is no recipe '{}'{}; there are constant, normal, uniform "
+                                                     "and integers",
+                                                     clipped(word), hint(word, known)));
+    }
+    recipe.kind = form->kind;
+    const bool sound = form->second == nullptr ? reader.members(json, at, {"kind", "dtype", form->first})
+                                               : reader.members(json, at, {"kind", "dtype", form->first, form->second});
+    if (!sound || !reader.read(json["dtype"], at + "/dtype", recipe.dtype) ||
+        !reader.read(json[form->first], at + "/" + form->first, recipe.first) ||
+        (form->second != nullptr && !reader.read(json[form->second], at + "/" + form->second, recipe.second))) {
+        return false;
+    }
+    const std::string wrong = complaint(recipe);
+    return wrong.empty() || reader.fail(at, wrong);
+}
+
+}  // namespace diopi

@@ -1,0 +1,83 @@
+#include "conformance/case_worker.hpp"
+
+#include <new>
+
+#include "conformance/outcome.hpp"
+#include "journal/journal.hpp"
+#include "worker/guard_fault.hpp"
+#include "worker/sick_device.hpp"
+#include "worker/worker_setup.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
+CaseResult run_safely(const Case& c, const CaseOptions& options) {
+    std::string reason;
+    try {
+        return run_case(c, options);
+    } catch (const std::bad_alloc&) {
+        reason = "out of memory; try --jobs 1";
+    } catch (const std::exception& e) {
+        reason = std::string("an exception came out of the call: ") + e.what();
+    }
+    CaseResult result = describe(c);
+    Failure failure = failure_of(failed(std::move(reason)));
+    result.verdict = Verdict::kFailed;
+    result.kind = failure.kind;
+    result.reason = std::move(failure.reason);
+    return result;
+}
+
+/// A line each behind the payload.
+void append_warnings(WorkAnswer& answer, const FailureSaver& saver) {
+    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
+}
+
+}  // namespace
+
+void CaseWorker::prepare() {
+    set_up_worker();
+    if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
+    baselines_.emplace(options_.data, options_.cases.seed);
+    options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };
+}
+
+WorkAnswer CaseWorker::work(const Case& c) {
+    if (!baselines_) prepare();
+    CaseOptions cases = options_.cases;
+    FailureSaver saver(options_.save, c, cases);
+    if (!options_.save.folder.empty()) {
+        cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+    }
+    CaseResult result = run_safely(c, cases);
+    if (options_.after_case) result.notes = options_.after_case(c);
+    saver.name_files(result);
+    WorkAnswer answer = answer_of(std::move(result));
+    append_warnings(answer, saver);
+    return answer;
+}
+
+WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
+    if (!baselines_) prepare();
+    FailureSaver saver(options_.save, c, options_.cases);
+    saver.save(unsaved);
+    WorkAnswer answer{saver.files()};
+    append_warnings(answer, saver);
+    return answer;
+}
+
+/// A device that stays in error is fit for no other case.
+WorkAnswer CaseWorker::answer_of(CaseResult result) const {
+    name_memory_limit(result, options_.memory_limit);
+    const bool sick = result.verdict == Verdict::kFailed && is_sick(options_.cases.backend->device());
+    if (sick) add_to_reason(result, kStayedInError);
+    return {to_json_line(result), sick};
+}
+
+CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) const {
+    return settle(describe(c), outcome, options_.memory_limit);
+}
+
+}  // namespace diopi

@@ -1,0 +1,241 @@
+#include "conformance/conformance.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "conformance/follow_ups.hpp"
+#include "conformance/outcome.hpp"
+#include "conformance/run_order.hpp"
+#include "conformance/stored_baselines.hpp"
+#include "core/stopwatch.hpp"
+#include "journal/journal.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// A run's items: the cases, and behind them what remains to be saved of cases whose workers died.
+class Conformance {
+ public:
+    Conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
+                const std::function<void(const CaseResult&, int64_t, int64_t)>& on_result)
+        : cases_(cases), options_(options), on_result_(on_result) {}
+
+    Result<ConformanceRun> run() {
+        const Stopwatch watch;
+        if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
+        if (Status s = open_journal(); !s.ok()) return s.error();
+        std::vector<size_t> items = settle_without_running();
+        if (!trouble_.ok()) return trouble_.error();
+        arrange(items, cases_, *options_.cases.backend, options_.order);
+        if (Status s = run_items(items); !s.ok()) return s.error();
+        run_.interrupted = interrupted();
+        run_.seconds = watch.seconds();
+        return std::move(run_);
+    }
+
+ private:
+    Status open_journal() {
+        std::set<std::string> wanted;
+        if (options_.resume) {
+            auto journal = read_journal(journal_path(options_.run_folder));
+            if (!journal.ok()) return journal.status();
+            if (journal->header.seed != options_.cases.seed ||
+                journal->header.backend != options_.cases.backend->name()) {
+                return bad_input("the journal in " + options_.run_folder + " is of backend " + journal->header.backend +
+                                 " and seed " + std::to_string(journal->header.seed) +
+                                 "; give the same --impl and --seed to --resume");
+            }
+            if (Status s = check_shard(journal->header); !s.ok()) return s;
+            if (Status s = check_options(journal->header); !s.ok()) return s;
+            for (const Case& c : cases_) wanted.insert(c.id());
+            auto writer = JournalWriter::resume(options_.run_folder);
+            if (!writer.ok()) return writer.status();
+            journal_ = std::move(*writer);
+            for (CaseResult& result : journal->results) {
+                if (!wanted.contains(result.case_id)) continue;
+                finished_.insert(result.case_id);
+                report(std::move(result));
+            }
+            return {};
+        }
+        RunHeader header;
+        header.command = options_.command;
+        header.repeat = options_.repeat;
+        header.backend = options_.cases.backend->name();
+        header.seed = options_.cases.seed;
+        header.device_config = options_.device_config;
+        header.cases = static_cast<int64_t>(cases_.size());
+        header.shard = options_.shard;
+        header.selection_cases = options_.selection.cases;
+        header.selection = options_.selection.checksum;
+        auto writer = JournalWriter::create(options_.run_folder, std::move(header));
+        if (!writer.ok()) return writer.status();
+        journal_ = std::move(*writer);
+        return {};
+    }
+
+    /// A shard goes on only as itself: results of other cases in its journal would spoil the merged report.
+    Status check_shard(const RunHeader& former) const {
+        const auto title = [](const std::string& shard) { return shard.empty() ? "a whole run" : "shard " + shard; };
+        if (former.shard != options_.shard) {
+            return bad_input("the journal in " + options_.run_folder + " is of " + title(former.shard) + ", not of " +
+                             title(options_.shard) + "; give the same --shard to --resume, or another --run");
+        }
+        if (former.shard.empty() || former.selection == options_.selection.checksum) return {};
+        return bad_input("the journal in " + options_.run_folder + " is of shard " + former.shard +
+                         " of another selection of cases; give the same options to --resume");
+    }
+
+    /// Whether the run that is to go on had the options of this one.
+    [[nodiscard]] Status check_options(const RunHeader& header) const {
+        if (header.repeat != options_.repeat) {
+            return bad_input("the journal in " + options_.run_folder + " is of a run with the options '" +
+                             header.repeat + "', not '" + options_.repeat + "'; give the same ones to --resume");
+        }
+        if (header.device_config != options_.device_config) {
+            return bad_input("the device configuration has changed since the run in " + options_.run_folder +
+                             " began; start a new run without --resume, or give it the former file");
+        }
+        return {};
+    }
+
+    /// Skips what is to be skipped and what no backend has; returns the cases that must run.
+    std::vector<size_t> settle_without_running() {
+        std::vector<size_t> items;
+        for (size_t i = 0; i < cases_.size() && trouble_.ok(); ++i) {
+            const Case& c = cases_[i];
+            if (!finished_.empty() && finished_.contains(c.id())) continue;
+            if (auto reason = options_.skip_reason ? options_.skip_reason(c) : std::nullopt) {
+                CaseResult result = describe(c);
+                result.verdict = Verdict::kSkipped;
+                result.reason = std::move(*reason);
+                record(std::move(result));
+            } else if (!options_.cases.backend->implements(c.op)) {
+                CaseResult result = describe(c);
+                result.verdict = Verdict::kNotImplemented;
+                result.reason = lacks(*options_.cases.backend, c.op).message;
+                record(std::move(result));
+            } else {
+                items.push_back(i);
+            }
+        }
+        return items;
+    }
+
+    Status run_items(const std::vector<size_t>& items) {
+        auto [pool, told] = workers_of(options_);
+        told.after_case = options_.after_case;
+        told.save = options_.save;
+        if (saves()) {
+            auto follow_ups = FollowUps::create(static_cast<size_t>(std::max(pool.jobs, 1)));
+            if (!follow_ups.ok()) return follow_ups.status();
+            follow_ups_.emplace(std::move(*follow_ups));
+            followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
+        }
+        CaseWorker worker(std::move(told));
+        const auto work = [&](size_t item) {
+            return item < cases_.size() ? worker.work(cases_[item]) : save_unsaved(item - cases_.size(), worker);
+        };
+        const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+            if (item < cases_.size()) {
+                take(item, worker.result_of(cases_[item], outcome), outcome, more);
+            } else {
+                take_saved(item - cases_.size(), outcome);
+            }
+            return trouble_;
+        };
+        Status status = run_in_workers(items, pool, work, done);
+        for (std::optional<CaseResult>& result : followed_) {
+            if (status.ok() && result) record(std::move(*result));
+        }
+        return status.ok() ? trouble_ : status;
+    }
+
+    [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
+
+    /// In a worker: the bundles of a case that cost another worker. Answers with their names, then warnings.
+    WorkAnswer save_unsaved(size_t place, CaseWorker& worker) const {
+        const FollowUps::Note note = follow_ups_->read(place);
+        if (note.item >= cases_.size()) return {"\nthe note of a case whose worker died was overwritten"};
+        return worker.save(cases_[note.item], note.unsaved);
+    }
+
+    /// Records the outcome of a case, or keeps it until a worker has saved what the case's own could not.
+    void take(size_t item, CaseResult result, const WorkOutcome& outcome, std::vector<size_t>& more) {
+        warn_of_lines_behind_first(outcome.payload);
+        const bool failed_in_step =
+            std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
+        const bool failed = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
+                            result.verdict == Verdict::kTimeout;
+        std::optional<size_t> place;
+        if (saves() && failed && !failed_in_step) {
+            place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
+        }
+        if (!place) return record(std::move(result));
+        followed_[*place] = std::move(result);
+        more.push_back(cases_.size() + *place);
+    }
+
+    /// The outcome of save_unsaved.
+    void take_saved(size_t place, const WorkOutcome& outcome) {
+        CaseResult result = std::move(*followed_[place]);
+        followed_[place].reset();
+        follow_ups_->release(place);
+        if (outcome.end == WorkOutcome::End::kFinished) {
+            result.bundle = outcome.payload.substr(0, outcome.payload.find('\n'));
+            warn_of_lines_behind_first(outcome.payload);
+        } else {
+            warn("no bundle of " + result.case_id + ": the worker that was to write it ended, too: " + outcome.reason);
+        }
+        record(std::move(result));
+    }
+
+    void warn_of_lines_behind_first(const std::string& payload) const {
+        for (size_t end = payload.find('\n'); end != std::string::npos;) {
+            const size_t begin = end + 1;
+            end = payload.find('\n', begin);
+            warn(payload.substr(begin, end == std::string::npos ? end : end - begin));
+        }
+    }
+
+    void warn(const std::string& text) const {
+        if (options_.on_warning) options_.on_warning(text);
+    }
+
+    void record(CaseResult result) {
+        if (Status s = journal_->append(result); !s.ok()) trouble_ = s;
+        report(std::move(result));
+    }
+
+    void report(CaseResult result) {
+        run_.results.push_back(std::move(result));
+        on_result_(run_.results.back(), static_cast<int64_t>(run_.results.size()), static_cast<int64_t>(cases_.size()));
+    }
+
+    const std::vector<Case>& cases_;
+    const ConformanceOptions& options_;
+    const std::function<void(const CaseResult&, int64_t, int64_t)>& on_result_;
+    std::optional<JournalWriter> journal_;
+    std::set<std::string> finished_;
+    ConformanceRun run_;
+    std::optional<FollowUps> follow_ups_;
+    std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
+    Status trouble_;
+};
+
+}  // namespace
+
+RunWorkers workers_of(const ConformanceOptions& options) {
+    PoolOptions pool = options.pool;
+    pool.memory_limit = memory_limit_of(pool);
+    return {pool, {options.cases, options.data, {}, pool.memory_limit}};
+}
+
+Result<ConformanceRun> run_conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
+                                       const std::function<void(const CaseResult&, int64_t, int64_t)>& on_result) {
+    return Conformance(cases, options, on_result).run();
+}
+
+}  // namespace diopi

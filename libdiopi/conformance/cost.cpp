@@ -1,0 +1,118 @@
+#include "conformance/cost.hpp"
+
+#include <string_view>
+
+#include "cases/bind.hpp"
+#include "infer/infer.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Plans the steps of a case as CaseSteps does, on tensors without memory, and counts.
+class Estimate {
+ public:
+    Estimate(const Case& c, const Backend& backend) : case_(c), backend_(backend), tensors_(shape_tensors(c)) {}
+
+    CaseWork count() {
+        auto rows = rows_for(case_);
+        if (!rows.ok()) return {};
+        const Row* first = rows->forward != nullptr ? rows->forward : rows->inplace;
+        if (!backend_.implements(*first)) return {};
+        count_forward(*first);
+        if (case_.inplace && rows->inplace != nullptr && backend_.implements(*rows->inplace)) {
+            count_forward(*rows->inplace);
+        }
+        const bool backward = case_.backward && rows->backward != nullptr && rows->saving != nullptr;
+        if (backward && backend_.implements(*rows->backward)) count_backward(*rows);
+        if (work_.steps > 0) count_inputs();
+        return work_;
+    }
+
+ private:
+    void count_inputs() {
+        for (const CaseTensor& tensor : case_.tensors) {
+            for (const TensorSpec& spec : tensor.specs) {
+                if (tensor.absent) continue;
+                work_.drawn += numel(spec.shape);
+                if (is_half(spec.dtype)) work_.converted += numel(spec.shape);
+            }
+        }
+    }
+
+    void add_expected(const Call& call, int64_t elements, Dtype dtype) {
+        const AccuracyClass accuracy = call.row->accuracy;
+        work_.expected += elements;
+        if (accuracy == AccuracyClass::C || accuracy == AccuracyClass::E) work_.functions += elements;
+        if (is_half(dtype)) work_.converted += elements;
+    }
+
+    void count_results(const Call& call, const std::vector<OutputSpec>& outputs) {
+        ++work_.steps;
+        for (const OutputSpec& output : outputs) {
+            const int64_t elements = numel(output.spec.shape);
+            const int64_t terms = accumulation_length(call, output);
+            add_expected(call, elements, output.spec.dtype);
+            if (terms > 1) work_.multiply_adds += elements * terms;
+        }
+        for (size_t i = 0; i < call.args.size(); ++i) {
+            const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
+            const bool changed = call.row->args()[i].is_inout && tensor != nullptr && *tensor != nullptr;
+            if (changed) add_expected(call, (*tensor)->numel(), (*tensor)->dtype);
+        }
+    }
+
+    void count_forward(const Row& row) {
+        auto call = bind_call(row, case_, tensors_);
+        if (!call.ok()) return;
+        const auto outputs = infer(*call, hints_of(case_));
+        if (outputs.ok()) count_results(*call, *outputs);
+    }
+
+    void count_backward(const CaseRows& rows) {
+        auto forward = bind_call(*rows.saving, case_, tensors_);
+        if (!forward.ok()) return;
+        const auto outputs = infer(*forward, hints_of(case_));
+        if (!outputs.ok() || outputs->empty()) return;
+        for (const OutputSpec& output : *outputs) forward->args[output.arg] = without_memory(output.spec);
+        const auto call = bind_backward(*rows.backward, case_, *forward, without_memory(outputs->front().spec));
+        if (call.ok()) count_results(*call, wanted_gradients(*call, case_, *forward));
+    }
+
+    const Case& case_;
+    const Backend& backend_;
+    CaseTensors tensors_;
+    CaseWork work_;
+};
+
+/// Nanoseconds. scripts/fit_cost.py fits them to journals: here of the operator cases and of ResNet-50.
+struct Rates {
+    double per_case = 0;
+    double per_step = 0;
+    double per_drawn = 0;
+    double per_expected = 0;
+    double per_function = 0;
+    double per_converted = 0;
+    double per_multiply_add = 0;
+};
+
+/// One worker (processor time) on a server with 2 cores of a Sapphire Rapids processor.
+constexpr Rates kSapphireRapids = {15e3, 8.1e3, 5.2, 5.4, 20.7, 11.3, 0.11};
+
+}  // namespace
+
+CaseWork work_of(const Case& c, const Backend& backend) { return Estimate(c, backend).count(); }
+
+int64_t cost_of(const Case& c, const Backend& backend) {
+    const CaseWork work = work_of(c, backend);
+    if (work.steps == 0) return kCostOfNothing;
+    const Rates& rate = kSapphireRapids;
+    return static_cast<int64_t>(rate.per_case + rate.per_step * static_cast<double>(work.steps) +
+                                rate.per_drawn * static_cast<double>(work.drawn) +
+                                rate.per_expected * static_cast<double>(work.expected) +
+                                rate.per_function * static_cast<double>(work.functions) +
+                                rate.per_converted * static_cast<double>(work.converted) +
+                                rate.per_multiply_add * static_cast<double>(work.multiply_adds));
+}
+
+}  // namespace diopi

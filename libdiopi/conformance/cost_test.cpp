@@ -1,0 +1,74 @@
+#include "conformance/cost.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+
+#include "backend/testing.hpp"
+#include "cases/catalogue.hpp"
+#include "cases/testing.hpp"
+
+namespace diopi {
+
+namespace {
+
+CaseTensor tensor(const std::string& name, const Shape& shape, bool grad = false) {
+    CaseTensor out = testing::case_tensor(name, shape);
+    out.requires_grad = grad;
+    return out;
+}
+
+using testing::cpu;
+
+}  // namespace
+
+TEST_CASE("the work of a linear layer is its products", "[run][cost]") {
+    Case c = testing::make_case(
+        "linear", {tensor("input", {8, 20}, true), tensor("weight", {30, 20}, true), tensor("bias", {30}, true)});
+    const CaseWork forward = work_of(c, cpu());
+    CHECK(forward.steps == 1);
+    CHECK(forward.drawn == 8 * 20 + 30 * 20 + 30);
+    CHECK(forward.expected == 8 * 30);
+    CHECK(forward.multiply_adds == 8 * 30 * (20 + 1));
+    c.backward = true;
+    const CaseWork both = work_of(c, cpu());
+    CHECK(both.steps == 2);
+    CHECK(both.drawn == forward.drawn);
+    CHECK(both.expected == forward.expected + forward.drawn);
+    CHECK(both.multiply_adds == forward.multiply_adds + 8 * 20 * 30 + 30 * 20 * 8 + 30 * 8);
+}
+
+TEST_CASE("an in-place step is work, too", "[run][cost]") {
+    Case c = testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {4, 33})});
+    const CaseWork forward = work_of(c, cpu());
+    c.inplace = true;
+    const CaseWork both = work_of(c, cpu());
+    CHECK(both.steps == 2);
+    CHECK(both.expected == 2 * forward.expected);
+    CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
+}
+
+TEST_CASE("what does not run costs nothing", "[run][cost]") {
+    CHECK(cost_of(testing::make_case("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
+    CHECK(cost_of(testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) ==
+          kCostOfNothing);
+    const std::vector<AnyFunction> nothing(rows().size(), nullptr);
+    const Backend empty("empty", cpu_device(), nothing);
+    CHECK(cost_of(testing::make_case("add", {tensor("input", {4}), tensor("other", {4})}), empty) == kCostOfNothing);
+}
+
+// Not a test: prints the work of the operator cases, or of a model, for scripts/fit_cost.py.
+TEST_CASE("work of the operator cases as CSV", "[.work]") {
+    CaseSelection selection;
+    selection.models = {"resnet50"};
+    const auto catalogue = Catalogue::load(DIOPI_SOURCE_DIR "/cases", selection);
+    REQUIRE(catalogue.ok());
+    const auto cases = catalogue->cases_of();
+    for (const Case& c : *cases) {
+        const CaseWork work = work_of(c, cpu());
+        if (work.steps == 0) continue;
+        std::printf("work,%s,%ld,%ld,%ld,%ld,%ld,%ld\n", c.id().c_str(), work.steps, work.drawn, work.expected,
+                    work.functions, work.converted, work.multiply_adds);
+    }
+}
+
+}  // namespace diopi

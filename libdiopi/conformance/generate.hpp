@@ -1,0 +1,53 @@
+/// Baseline generation: expected values of cases into HDF5, one file per operator or model.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "baseline/baseline.hpp"
+#include "cases/case.hpp"
+#include "worker/worker_pool.hpp"
+
+namespace diopi {
+
+struct GenerateOptions {
+    std::string data;
+    uint64_t seed = 0;
+    bool force = false;           ///< make files again that are there and unchanged
+    bool self_contained = false;  ///< store the inputs, too
+    PoolOptions pool;
+};
+
+/// Why a file that is there was not made again.
+enum class Kept {
+    kNot,
+    kUnchanged,  ///< it was made from the same cases and seed
+    kForeign     ///< something else made it: PyTorch, a user's script
+};
+
+/// One baseline file and what became of it.
+struct GeneratedFile {
+    std::string path;
+    int64_t cases = 0;     ///< stored
+    int64_t former = 0;    ///< of the former file, not asked for this time, and kept
+    int64_t left_out = 0;  ///< random operators, and those without a reference
+    int64_t bytes = 0;
+    Kept kept = Kept::kNot;
+    std::string trouble;  ///< why there is no file, or none that is whole
+};
+
+/// Makes the files that the cases belong to; `on_file` sees each as it is finished. Files that are there stay as they
+/// are until the new one is complete.
+[[nodiscard]] Result<std::vector<GeneratedFile>> generate(const std::vector<Case>& cases,
+                                                          const GenerateOptions& options,
+                                                          const std::function<void(const GeneratedFile&)>& on_file);
+
+/// Expected values of every step of a case. Inputs are stored when `self_contained`, else their checksums. A case that
+/// the reference does not have is not implemented.
+[[nodiscard]] Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_contained);
+
+/// Bytes of the inputs of a case, and of its outputs where their shapes are known.
+[[nodiscard]] int64_t estimate_bytes(const Case& c);
+
+}  // namespace diopi

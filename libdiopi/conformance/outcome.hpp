@@ -1,0 +1,22 @@
+/// From what a worker left behind to the result of its case.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "journal/record.hpp"
+#include "worker/worker_pool.hpp"
+
+namespace diopi {
+
+/// Appends to the case's reason, and to that of the step which it comes from.
+void add_to_reason(CaseResult& result, const std::string& text);
+
+/// Names the limit where memory ran out.
+void name_memory_limit(CaseResult& result, int64_t limit);
+
+/// The answer that the outcome holds as a journal's line, or else `described` as crashed or timed out; with what the
+/// library printed. Text behind the first line of the payload is left to the caller.
+[[nodiscard]] CaseResult settle(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit);
+
+}  // namespace diopi

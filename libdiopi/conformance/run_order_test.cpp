@@ -1,0 +1,50 @@
+#include "conformance/run_order.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <numeric>
+
+#include "backend/faulty_testing.hpp"
+#include "cases/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+namespace {
+
+std::vector<size_t> arranged(const RunOrder& order, size_t count = 30) {
+    std::vector<Case> cases;
+    for (size_t i = 0; i < count; ++i) {
+        cases.push_back(make_case("relu", {case_tensor("input", {static_cast<int64_t>(1000 * (i + 1))})}));
+    }
+    std::vector<size_t> items(count);
+    std::iota(items.begin(), items.end(), size_t{0});
+    arrange(items, cases, **find_backend("cpu"), order);
+    return items;
+}
+
+}  // namespace
+
+TEST_CASE("a run goes by cost, as given, or shuffled") {
+    std::vector<size_t> given(30);
+    std::iota(given.begin(), given.end(), size_t{0});
+    CHECK(arranged({RunOrder::By::kGiven}) == given);
+    CHECK(arranged({}) == std::vector<size_t>(given.rbegin(), given.rend()));
+
+    std::vector<size_t> shuffled = arranged({RunOrder::By::kShuffle, 1});
+    CHECK(shuffled != given);
+    CHECK(shuffled == arranged({RunOrder::By::kShuffle, 1}));
+    CHECK(shuffled != arranged({RunOrder::By::kShuffle, 2}));
+    std::ranges::sort(shuffled);
+    CHECK(shuffled == given);
+}
+
+TEST_CASE("every order is equally likely") {
+    constexpr int kTimes = 6000;
+    std::map<std::vector<size_t>, int> seen;
+    for (uint64_t seed = 0; seed < kTimes; ++seed) ++seen[arranged({RunOrder::By::kShuffle, seed}, 3)];
+    CHECK(seen.size() == 6);
+    // 1000 each, with a standard deviation of 29.
+    for (const auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);
+}

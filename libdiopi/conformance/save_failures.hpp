@@ -1,0 +1,66 @@
+/// Replay bundles of the steps that fail in a run (capture/bundle.hpp).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/bundle.hpp"
+#include "step/case_run.hpp"
+
+namespace diopi {
+
+struct SaveFailures {
+    std::string folder;  ///< empty: nothing is saved
+    BundleOrigin origin;
+    /// The command that repeats a case.
+    std::function<std::string(const std::string& case_id)> repeat = {};
+};
+
+/// Makes the folder; an error when no file can be written there.
+Status check_bundle_folder(const std::string& folder);
+
+/// How a case ended whose worker could not save it.
+struct Unsaved {
+    std::string step;  ///< that was under way; empty: it is not known, each may have been
+    Verdict verdict = Verdict::kCrashed;
+    std::string reason;
+};
+
+/// The word before the bracket of a worker's last words when it names a step: "the checks after forward (diopiAdd)"
+/// is "forward". Empty when it names none.
+[[nodiscard]] std::string step_under_way(const std::string& last_words);
+
+/// Saves the failures of one case, in a worker. A bundle that cannot be written is a warning.
+class FailureSaver {
+ public:
+    /// Keeps references.
+    FailureSaver(const SaveFailures& save, const Case& c, const CaseOptions& options)
+        : save_(save), case_(c), options_(options) {}
+
+    /// A step that ran and failed.
+    void save(const Evidence& evidence);
+    /// Plans the case anew and saves the step that was under way, or every one, without what it gave.
+    void save(const Unsaved& unsaved);
+
+    /// Notes the files in the steps that they belong to.
+    void name_files(CaseResult& result) const;
+    /// The files with spaces between.
+    [[nodiscard]] std::string files() const;
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+    void write(const Step& step, const std::vector<ArgTensor>& expected, const std::vector<ArgTensor>& actual,
+               Verdict verdict, const std::string& reason);
+    Status plan_and_write(const Unsaved& unsaved);
+    void warn(const std::string& what);
+
+    const SaveFailures& save_;
+    const Case& case_;
+    const CaseOptions& options_;
+    std::vector<std::pair<std::string, std::string>> files_;  ///< of steps
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace diopi

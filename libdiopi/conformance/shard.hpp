@@ -1,0 +1,38 @@
+/// Shards: one selection of cases cut into parts that take about the same time, one for each machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "cases/case.hpp"
+#include "journal/shard_label.hpp"
+
+namespace diopi {
+
+/// Why a case is not run; nullopt for one that is.
+using SkipReason = std::function<std::optional<std::string>(const Case&)>;
+
+/// What all shards of one run share, for their journals.
+struct Selection {
+    int64_t cases = 0;  ///< of the whole
+    /// XXH64 over the ids in their order and which of them are skipped.
+    std::string checksum;
+};
+
+/// Positions of the cases of one shard, ascending: each case goes, the longest first, to the shard that has the least
+/// to do so far. It depends on ids and costs alone: neither on the machine nor on the order of the cases. Every case is
+/// in exactly one of the shards 1/N to N/N. `costs` are those of cost_of; ids must be unique.
+[[nodiscard]] std::vector<size_t> shard_of(const std::vector<std::string>& ids, const std::vector<int64_t>& costs,
+                                           Shard shard);
+
+/// The selection as a whole.
+[[nodiscard]] Selection describe_selection(const std::vector<Case>& cases, const SkipReason& skipped);
+
+/// Leaves those cases of a selection that are the shard's, in their order.
+void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const SkipReason& skipped);
+
+}  // namespace diopi

@@ -1,0 +1,37 @@
+/// The baselines of a data folder, opened when a case first asks for one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baseline/baseline.hpp"
+#include "baseline/manifest.hpp"
+#include "cases/case.hpp"
+
+namespace diopi {
+
+/// For one process: HDF5 files must not be shared across a fork.
+class StoredBaselines {
+ public:
+    StoredBaselines(std::string data, uint64_t seed) : data_(std::move(data)), seed_(seed) {}
+
+    /// Whether the files that these cases belong to, as far as they are there, are whole and still what was generated.
+    [[nodiscard]] static Status check(const std::string& data, const std::vector<Case>& cases);
+
+    /// The stored baseline of a case, or null: no file, no such case in it, or a file made with another seed (its
+    /// inputs would be others), or a case that an option varied. Files must have passed check().
+    [[nodiscard]] Result<const CaseBaseline*> find(const Case& c);
+
+ private:
+    [[nodiscard]] Result<const BaselineReader*> open(const std::string& path);
+
+    std::string data_;
+    uint64_t seed_;
+    std::map<std::string, std::optional<BaselineReader>> files_;
+    CaseBaseline current_;
+};
+
+}  // namespace diopi

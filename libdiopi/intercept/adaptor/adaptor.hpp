@@ -1,0 +1,56 @@
+/// Adaptor: what a device does not take is converted before a call, and what the call wrote is converted back.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "call/tensors.hpp"
+#include "intercept/adaptor/adaptor_rules.hpp"
+#include "intercept/adaptor/adaptor_tally.hpp"
+#include "intercept/adaptor/conversion.hpp"
+
+namespace diopi {
+
+/// Outside of every tool that is to see what the device sees: comparison, fallback, timing.
+class Adaptor final : public Interceptor {
+ public:
+    /// `device_tool` stands innermost in every chain to the backend, a simulated device; null: none. Conversions go
+    /// through it, and past all other tools.
+    explicit Adaptor(AdaptorRules rules, Interceptor* device_tool = nullptr)
+        : rules_(std::move(rules)), device_tool_(device_tool) {}
+
+    /// Counts every adapted call there, too; null: nowhere.
+    void count_in(AdaptorTally* tally) { tally_ = tally; }
+
+    /// A call that no rule touches goes straight through. An integer that does not fit the dtype of the rule is
+    /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. Where the call itself fails nothing is
+    /// copied back. Tensors that the function makes itself stay as it made them.
+    Outcome around(Call& call, Context& context, const Next& next) override;
+
+    [[nodiscard]] const AdaptorRules& rules() const { return rules_; }
+    /// What became of the last call.
+    [[nodiscard]] const AdaptedCall& last() const { return last_; }
+
+ private:
+    /// A tensor of the call and what stands for it.
+    struct Change {
+        TensorPtr original;
+        TensorSpec spec;
+        TensorPtr adapted = nullptr;
+        const Place place;  ///< the first one
+        bool reads = false, writes = false;
+    };
+    [[nodiscard]] std::vector<Change> changes_of(const Call& call, std::span<const ArgRules> rules) const;
+    [[nodiscard]] Outcome convert_in(std::vector<Change>& changes, const Call& call, Context& context,
+                                     const Converter& converter);
+    [[nodiscard]] Outcome check_range(const Change& change, const Call& call, Context& context);
+    [[nodiscard]] Outcome copy_back(const std::vector<Change>& changes, const Call& call, Context& context,
+                                    const Converter& converter);
+
+    AdaptorRules rules_;
+    Interceptor* device_tool_;
+    AdaptorTally* tally_ = nullptr;
+    AdaptedCall last_;
+};
+
+}  // namespace diopi

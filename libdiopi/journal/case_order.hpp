@@ -1,0 +1,18 @@
+/// The order in which reports list cases: the same whatever ran first, on however many machines.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "journal/record.hpp"
+
+namespace diopi {
+
+/// Whether id `a` stands before `b`: character by character, but runs of digits as numbers, so that add.9 comes before
+/// add.17. No two different ids are equal.
+[[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
+
+/// Sorts results by their case ids in that order.
+void sort_by_case(std::vector<CaseResult>& results);
+
+}  // namespace diopi

@@ -1,0 +1,77 @@
+/// The run journal: `<run>/journal.jsonl`, a header line and one JSON line per finished case. It survives kill -9.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.hpp"
+#include "journal/record.hpp"
+
+namespace diopi {
+
+/// What a run was.
+struct RunHeader {
+    std::vector<std::string> command;  ///< argv
+    std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
+    std::string backend;
+    uint64_t seed = 0;
+    std::string started;             ///< ISO 8601 with offset; create() fills in the present when it is empty
+    int64_t cases = 0;               ///< planned
+    std::string shard = {};          ///< "2/4"; empty for a whole run
+    int64_t selection_cases = 0;     ///< of the whole of which this is a shard; 0 in journals of older programs
+    std::string selection = {};      ///< checksum of the whole's ids: shards of one run have the same
+    std::string device_config = {};  ///< checksum of the device configuration; empty: there was none
+};
+
+/// A journal as it was read.
+struct Journal {
+    RunHeader header;
+    std::vector<CaseResult> results;  ///< one per case, in the order of first appearance; a later result replaces
+    bool torn = false;                ///< the last line was cut off by a crash or a full disk, and was ignored
+    int64_t damaged_lines = 0;        ///< lines in between that could not be read, and were ignored
+};
+
+/// Appends to a journal; one per run folder at a time.
+class JournalWriter {
+ public:
+    /// Starts a new journal in `folder`, replacing a former one unless another process is writing to it. It appears
+    /// with all of `results`, or not at all.
+    [[nodiscard]] static Result<JournalWriter> create(const std::string& folder, RunHeader header,
+                                                      const std::vector<CaseResult>& results = {});
+    /// Goes on with the journal that is there; cuts off a torn last line.
+    [[nodiscard]] static Result<JournalWriter> resume(const std::string& folder);
+    ~JournalWriter();
+    JournalWriter(JournalWriter&& other) noexcept;
+    JournalWriter& operator=(JournalWriter&& other) noexcept;
+    JournalWriter(const JournalWriter&) = delete;
+    JournalWriter& operator=(const JournalWriter&) = delete;
+
+    /// Adds one line with one write(2). On an error (a full disk) the journal is cut back to what it was.
+    Status append(const CaseResult& result);
+
+ private:
+    JournalWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+    std::string path_;
+    int fd_ = -1;
+};
+
+/// `folder`/journal.jsonl.
+[[nodiscard]] std::string journal_path(const std::string& folder);
+
+/// Reads a journal, of a run that is finished, interrupted or still going on.
+[[nodiscard]] Result<Journal> read_journal(const std::string& path);
+
+/// Ids of the cases that have a result: what --resume need not run again.
+[[nodiscard]] std::set<std::string> finished_cases(const Journal& journal);
+
+/// A line of the journal, without the newline; NaN and infinities as "nan", "inf", "-inf".
+[[nodiscard]] std::string to_json_line(const CaseResult& result);
+/// The result of such a line; nullopt when it is not one.
+[[nodiscard]] std::optional<CaseResult> from_json_line(std::string_view line);
+
+}  // namespace diopi

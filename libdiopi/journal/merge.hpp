@@ -1,0 +1,38 @@
+/// Merging: the journals of a run's shards become the journal of the whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+#include "journal/journal.hpp"
+
+namespace diopi {
+
+/// A journal and where it was read.
+struct NamedJournal {
+    std::string path;
+    Journal journal;
+};
+
+/// The whole, as far as it is there.
+struct Merge {
+    /// In natural order of the case ids, which neither --jobs nor the number of shards changes. Its header is that of a
+    /// whole run: `diopi test --resume` runs the cases that have no result.
+    Journal journal;
+    /// "shard 3/4 is missing"; empty when the whole is there.
+    std::vector<std::string> gaps;
+    /// A shard that was given twice: which journal counts.
+    std::vector<std::string> notes;
+};
+
+/// The journals that `places` name: a journal, a run's folder, or a folder of such folders, in order of name. `but` is
+/// a run's folder that is passed over in the latter.
+[[nodiscard]] Result<std::vector<NamedJournal>> read_journals(const std::vector<std::string>& places,
+                                                              const std::string& but);
+
+/// Puts the shards of one run together. Bad input when they are not of one run, when two journals of one shard have
+/// different verdicts, or when two shards share a case; the message names the two journals.
+[[nodiscard]] Result<Merge> merge_journals(std::vector<NamedJournal> shards);
+
+}  // namespace diopi

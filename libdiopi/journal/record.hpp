@@ -1,0 +1,48 @@
+/// What a run leaves behind about each case: the currency between test, journal and report.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "check/verdict.hpp"
+#include "journal/adapted.hpp"
+
+namespace diopi {
+
+/// One tensor as the error report prints it: (input, float32, (32, 16, 112, 112)).
+struct TensorInfo {
+    std::string name;
+    std::string dtype;
+    std::vector<int64_t> shape;
+};
+
+/// One call of a case: forward, inplace or backward.
+struct StepResult {
+    std::string function;  ///< "batch_norm_backward": printed after "diopi_functions."
+    std::string step;      ///< "forward", "inplace", "backward"
+    Verdict verdict = Verdict::kPassed;
+    std::string reason;  ///< one line; empty when passed
+    std::vector<Deviation> deviations;
+    double seconds = 0;                     ///< time of the operator's call alone
+    std::string warning = {};               ///< class D between the warn and the fail bound; empty otherwise
+    std::string bundle = {};                ///< the file that replays a failure; empty without one
+    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed
+    AdaptedCalls adapted = {};              ///< what an adaptor did to the call
+};
+
+/// The whole case. Its verdict is the worst of its steps.
+struct CaseResult {
+    std::string case_id, suite, op;
+    std::string dtype;
+    Verdict verdict = Verdict::kPassed;
+    std::string reason;
+    std::vector<TensorInfo> tensors;
+    std::vector<StepResult> steps;
+    double seconds = 0;       ///< everything: inputs, reference, calls and checks
+    std::string notes = {};   ///< lines for standard error, such as a memory checker's
+    std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
+    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed: that of the step which the reason is of
+};
+
+}  // namespace diopi

@@ -1,0 +1,341 @@
+#include "profile/profile.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <random>
+
+#include "call/tensors.hpp"
+#include "infer/work.hpp"
+#include "intercept/call_copy.hpp"
+#include "profile/profile_sampler.hpp"
+#include "profile_data/profile_json.hpp"
+#include "timing/roofs.hpp"
+#include "worker/sick_device.hpp"
+#include "worker/worker_pool.hpp"
+#include "worker/worker_setup.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Inputs of the cases are drawn anew in each pass where keeping them all would take more memory than this.
+constexpr int64_t kMostKept = int64_t{1} << 30;
+
+/// The steps of a case that are to be measured, with inputs.
+class DrawnCase {
+ public:
+    void draw(const Case& c, const ProfileOptions& options) {
+        drawn_ = true;
+        auto made = CaseSteps::create(c, options.seed, nullptr);
+        for (const std::string& name : options.steps) {
+            const bool has = name == "forward" || (name == "inplace" ? c.inplace : c.backward);
+            if (!has) continue;
+            auto step = made.ok() ? (*made)->plan(name) : Result<Step>(made.error());
+            if (step.ok() && !options.backend->implements(*step->call.row)) continue;
+            ProfiledCall call;
+            call.case_id = c.id();
+            call.phase = name;
+            call.name = step.ok() ? step->function : c.op;
+            call.dtype = c.dtype();
+            if (!step.ok()) call.trouble = step.error().message;
+            calls_.push_back(std::move(call));
+            steps_.push_back(step.ok() ? std::optional(std::move(*step)) : std::nullopt);
+        }
+        if (made.ok()) owner_ = std::move(*made);
+    }
+
+    [[nodiscard]] bool is_drawn() const { return drawn_; }
+    /// Null where the step cannot be planned; the call says why.
+    [[nodiscard]] const Step* step(size_t i) const { return steps_[i] ? &*steps_[i] : nullptr; }
+    /// One per step, not measured yet.
+    [[nodiscard]] const std::vector<ProfiledCall>& calls() const { return calls_; }
+
+    [[nodiscard]] int64_t bytes() const {
+        int64_t bytes = 0;
+        for (const auto& step : steps_) {
+            if (!step) continue;
+            for_each_tensor(step->call, [&](const Place&, const TensorPtr& tensor) {
+                bytes += static_cast<int64_t>(tensor->nbytes());
+            });
+        }
+        return bytes;
+    }
+
+ private:
+    bool drawn_ = false;
+    std::unique_ptr<CaseSteps> owner_;  ///< of the steps' generator
+    std::vector<std::optional<Step>> steps_;
+    std::vector<ProfiledCall> calls_;
+};
+
+/// What a worker answers.
+std::string answer_of(const Status& status, const Profile& part) {
+    return status.ok() ? pack_profile(part) : "!" + status.message();
+}
+
+/// The roofs that a worker has measured.
+Result<Roofs> roofs_in(const WorkOutcome& outcome) {
+    const bool finished = outcome.end == WorkOutcome::End::kFinished;
+    if (!finished) return failed("measuring the roofs: " + outcome.reason);
+    if (outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+    auto part = unpack_profile(outcome.payload);
+    return part.ok() ? Result<Roofs>(std::move(part->roofs)) : Result<Roofs>(part.error());
+}
+
+std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
+    std::vector<Dtype> dtypes;
+    for (const Case& c : cases) {
+        if (std::ranges::find(dtypes, c.dtype()) == dtypes.end()) dtypes.push_back(c.dtype());
+    }
+    return dtypes;
+}
+
+/// A profile of cases. Each pass over them has a process of its own: where a process finds its memory and its code
+/// changes the time of some calls by several percent, and stays the same as long as the process lives. A crash costs
+/// the case.
+class CaseProfiling {
+ public:
+    CaseProfiling(const std::vector<Case>& cases, const ProfileOptions& options)
+        : cases_(cases), options_(options), drawn_(cases.size()), calls_(cases.size()) {}
+
+    Result<Profile> run() {
+        profile_.backend = options_.backend->name();
+        profile_.mode = options_.cold ? "cold" : "hot";
+        profile_.seed = options_.seed;
+        draw();
+        std::vector<size_t> items(static_cast<size_t>(passes()) * cases_.size());
+        for (size_t i = 0; i < items.size(); ++i) items[i] = i;
+        if (options_.roofs) {
+            items.insert(items.begin(), kRoofs);
+            items.push_back(kRoofs);
+        }
+        PoolOptions pool;
+        pool.timeout_s = options_.timeout_s;
+        pool.echo_errors = true;
+        const Status s = run_in_workers(
+            items, pool, [this](size_t item) { return work(item); },
+            [this](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
+                Status taken = take(item, outcome);
+                if (taken.ok() && ends_pass(item)) add_pass(item, more);
+                return taken;
+            });
+        if (!s.ok()) return s.error();
+        for (std::vector<ProfiledCall>& calls : calls_) {
+            for (ProfiledCall& call : calls) {
+                for (TimedRun& run : call.runs) run.crowding /= profile_.quietest > 0 ? profile_.quietest : 1;
+            }
+            std::ranges::move(calls, std::back_inserter(profile_.calls));
+        }
+        return std::move(profile_);
+    }
+
+ private:
+    [[nodiscard]] int64_t passes() const {
+        return options_.schedule ? options_.schedule->iterations() : options_.passes;
+    }
+    static bool is_roofs(size_t item) { return item == kRoofs; }
+    [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % cases_.size() == 0; }
+
+    /// Once for all passes, as far as memory goes; workers are forked from this process, which must have no threads.
+    void draw() {
+        const int threads = omp_get_max_threads();
+        omp_set_num_threads(1);
+        int64_t kept = 0;
+        for (size_t i = 0; i < cases_.size() && kept <= kMostKept && !interrupted(); ++i) {
+            drawn_[i].draw(cases_[i], options_);
+            kept += drawn_[i].bytes();
+        }
+        omp_set_num_threads(threads);
+    }
+
+    // In the worker.
+
+    WorkAnswer work(size_t item) {
+        Profile part;
+        const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
+        // The iterations of a schedule warm one process up.
+        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
+        return {answer_of(s, part), is_last};
+    }
+
+    /// With no other stream than its own: a device that must tell apart whose memory is free takes longer with two.
+    Status measure_roofs(Profile& part) {
+        sampler_.reset();
+        side_.reset();
+        auto roofs = diopi::measure_roofs(*options_.backend, dtypes_of(cases_));
+        if (roofs.ok()) part.roofs = std::move(*roofs);
+        return roofs.status();
+    }
+
+    Status measure_case(size_t item, Profile& part) {
+        const auto pass = static_cast<int64_t>(item / cases_.size());
+        const size_t index = item % cases_.size();
+        if (!sampler_) {
+            if (Status s = set_up(pass); !s.ok()) return s;
+        }
+        std::vector<double> pace;
+        if (index == 0) pace = {machine_pace()};
+        std::vector<ProfiledCall>& calls = calls_[index];
+        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::trouble);
+        if (!is_over) {
+            DrawnCase own;
+            DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
+            if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
+            if (calls.empty()) calls = drawn.calls();
+            // What a sick device leaves out of a case, another pass measures.
+            for (size_t i = 0; i < calls.size() && !is_sick_; ++i) {
+                if (pass < passes() || wants_passes(calls[i], profile_, options_))
+                    sample(drawn.step(i), calls[i], pass);
+            }
+        }
+        part = sampler_->told();
+        part.pace = std::move(pace);
+        part.has_device_time = sampler_->has_device_time();
+        part.quietest = sampler_->quietest();
+        part.calls = calls;
+        return pass == 0 && options_.after_case ? options_.after_case(index) : Status();
+    }
+
+    void sample(const Step* step, ProfiledCall& call, int64_t pass) {
+        if (step == nullptr || !call.trouble.empty()) return;
+        const Status s = sampler_->pass(*step, call, pass);
+        if (s.ok()) return;
+        call.trouble = s.message();
+        call.runs.clear();
+        is_sick_ = is_sick(options_.backend->device());
+        if (is_sick_) call.trouble += kStayedInError;
+    }
+
+    Status set_up(int64_t pass) {
+        keep_freed_memory();
+        // Not where the sister processes have theirs.
+        std::mt19937_64 random(static_cast<uint64_t>(pass));
+        displacement_.resize(random() % kMostDisplacement);
+        auto side = Side::create(*options_.backend);
+        if (!side.ok()) return side.status();
+        side_ = std::move(*side);
+        sampler_.emplace(options_, side_->context(), profile_.quietest);
+        return sampler_->start(begin_);
+    }
+
+    // In this process.
+
+    Status take(size_t item, const WorkOutcome& outcome) {
+        if (is_roofs(item)) {
+            auto roofs = roofs_in(outcome);
+            if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+            return roofs.status();
+        }
+        const size_t index = item % cases_.size();
+        const bool finished = outcome.end == WorkOutcome::End::kFinished;
+        if (finished && outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+        if (finished) {
+            auto part = unpack_profile(outcome.payload);
+            if (!part.ok()) return part.status();
+            profile_.has_device_time |= part->has_device_time;
+            // The worker knew what was known here.
+            if (part->quietest > 0) profile_.quietest = part->quietest;
+            profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
+            std::ranges::move(part->slowdowns, std::back_inserter(profile_.slowdowns));
+            std::ranges::move(part->activities, std::back_inserter(profile_.activities));
+            if (!part->unrecorded.empty()) profile_.unrecorded = std::move(part->unrecorded);
+            calls_[index] = std::move(part->calls);
+        } else {
+            lose(index, outcome.reason);
+        }
+        ++done_;
+        if (options_.progress) options_.progress(done_, planned_);
+        return {};
+    }
+
+    /// One pass more behind the last one, where crowded passes have left too little.
+    void add_pass(size_t last, std::vector<size_t>& more) {
+        const auto next = static_cast<int64_t>((last + 1) / cases_.size());
+        if (options_.schedule || next < passes() || next >= kMostPasses * passes()) return;
+        const auto wants = [this](const ProfiledCall& call) { return wants_passes(call, profile_, options_); };
+        if (std::ranges::none_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); })) return;
+        for (size_t i = 0; i < cases_.size(); ++i) more.push_back(last + 1 + i);
+        planned_ += static_cast<int64_t>(cases_.size());
+    }
+
+    /// The case has cost a worker: with trouble at every call it gets no other one.
+    void lose(size_t index, const std::string& reason) {
+        std::vector<ProfiledCall>& calls = calls_[index];
+        if (calls.empty()) calls = drawn_[index].calls();
+        if (calls.empty()) {
+            ProfiledCall& call = calls.emplace_back();
+            call.case_id = cases_[index].id();
+            call.name = cases_[index].op;
+            call.dtype = cases_[index].dtype();
+        }
+        for (ProfiledCall& call : calls) {
+            call.trouble = reason;
+            call.runs.clear();
+        }
+    }
+
+    static constexpr size_t kMostDisplacement = 1 << 16;
+    static constexpr size_t kRoofs = std::numeric_limits<size_t>::max();
+    static constexpr int64_t kMostPasses = 2;  ///< as many times the passes that were asked for
+
+    const std::vector<Case>& cases_;
+    const ProfileOptions& options_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::vector<DrawnCase> drawn_;
+    std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
+    Profile profile_;
+    int64_t done_ = 0;
+    int64_t planned_ = passes() * static_cast<int64_t>(cases_.size());
+    std::vector<char> displacement_;  ///< of a worker's heap
+    std::unique_ptr<Side> side_;      ///< of a worker
+    std::optional<ProfileSampler> sampler_;
+    bool is_sick_ = false;  ///< the worker's device
+};
+
+}  // namespace
+
+void describe_call(const Call& call, ProfiledCall& profiled) {
+    profiled.function = call.row->function;
+    profiled.shapes.clear();
+    bool is_first = true;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read()) return;
+        profiled.shapes.push_back(tensor->shape);
+        if (is_first) profiled.dtype = tensor->dtype;
+        is_first = false;
+    });
+    const CallWork work = work_of(call);
+    profiled.flops = work.flops;
+    profiled.bytes = work.bytes;
+}
+
+Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
+    constexpr Dtype kDtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
+    PoolOptions pool;
+    pool.timeout_s = timeout_s;
+    pool.echo_errors = true;
+    Roofs best;
+    const auto work = [&](size_t) {
+        Profile part;
+        auto roofs = measure_roofs(backend, kDtypes);
+        if (roofs.ok()) part.roofs = std::move(*roofs);
+        return WorkAnswer{answer_of(roofs.status(), part), true};
+    };
+    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+        auto roofs = roofs_in(outcome);
+        if (roofs.ok()) best = better(best, *roofs);
+        return roofs.status();
+    };
+    if (Status s = run_in_workers({0, 1}, pool, work, done); !s.ok()) return s.error();
+    return best;
+}
+
+Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {
+    return CaseProfiling(cases, options).run();
+}
+
+}  // namespace diopi

@@ -1,0 +1,123 @@
+#include "profile/profile_baseline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "profile/profile.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// A pace that has changed says how arithmetic has changed; memory need not have followed. So much of the change counts
+/// as doubt.
+constexpr double kDoubt = 0.5;
+/// Crowded cores make a call up to 1.9 times as long: so much doubt about the logarithm of its time.
+constexpr double kCrowdedDoubt = 0.25;
+/// Fewer passes do not show how much passes differ: all is doubt.
+constexpr size_t kFewestPasses = 2;
+
+std::string identity(const ProfiledCall& call) {
+    return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", call.function, call.name, call.case_id, call.number, call.phase,
+                       call.layer, call.shapes, name(call.dtype));
+}
+
+/// Calls with samples by their identity; a call that occurs again gets a number.
+std::map<std::string, const ProfiledCall*> by_identity(const Profile& profile) {
+    std::map<std::string, const ProfiledCall*> calls;
+    std::map<std::string, int> seen;
+    for (const ProfiledCall& call : profile.calls) {
+        if (call.runs.empty()) continue;
+        std::string id = identity(call);
+        const int again = seen[id]++;
+        calls[id + fmt::format("|{}", again)] = &call;
+    }
+    return calls;
+}
+
+void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) {
+    if (now.has_device_time || base.pace.empty() || now.pace.empty()) return;
+    options.drift = median(now.pace) / median(base.pace);
+    const auto noise = [](const std::vector<double>& pace) {
+        Passes passes;
+        for (const double seconds : pace) passes.push_back({seconds});
+        return pass_noise(passes);
+    };
+    const double doubt = kDoubt * std::log(options.drift);
+    // A run without one quiet moment is slower than the pace shows.
+    const bool looked = base.quietest > 0 && now.quietest > 0;
+    const double hidden = looked ? std::log(now.quietest / base.quietest / options.drift) : 0;
+    options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), doubt, hidden);
+}
+
+SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
+    JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
+    double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    if (std::min(before.passes.size(), after.passes.size()) < kFewestPasses) {
+        doubt = std::numeric_limits<double>::infinity();
+    }
+    return {std::move(before.passes), std::move(after.passes), doubt};
+}
+
+void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {
+    switch (verdict) {
+        case SpeedVerdict::kSame:
+            ++comparison.same;
+            return;
+        case SpeedVerdict::kFaster:
+            ++comparison.faster;
+            return;
+        case SpeedVerdict::kSlower:
+            ++comparison.slower;
+            return;
+        case SpeedVerdict::kAmbiguous:
+            ++comparison.ambiguous;
+            return;
+    }
+}
+
+}  // namespace
+
+Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& now) {
+    if (base.mode != now.mode) {
+        return bad_input(fmt::format("the baseline was measured {} and this run {}; give --mode {}", base.mode,
+                                     now.mode, base.mode));
+    }
+    if (base.has_device_time != now.has_device_time) {
+        return bad_input(
+            "the baseline's times are of another clock, the host's or a device's; compare runs on one kind of device");
+    }
+    const auto old_calls = by_identity(base), new_calls = by_identity(now);
+    std::vector<SpeedPair> pairs;
+    std::vector<const ProfiledCall*> compared;
+    ProfileComparison comparison;
+    for (const auto& [id, call] : new_calls) {
+        const auto found = old_calls.find(id);
+        if (found == old_calls.end()) {
+            ++comparison.unknown;
+            continue;
+        }
+        pairs.push_back(pair_of(*found->second, *call, now.has_device_time));
+        compared.push_back(call);
+    }
+    for (const auto& [id, call] : old_calls) comparison.gone += new_calls.contains(id) ? 0 : 1;
+    SpeedOptions options;
+    take_drift(base, now, options);
+    comparison.drift = options.drift;
+    comparison.compared = static_cast<int64_t>(pairs.size());
+    comparison.calls.resize(now.calls.size());
+    const std::vector<SpeedComparison> verdicts = compare_speed(pairs, options);
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+        comparison.calls[static_cast<size_t>(compared[i] - now.calls.data())] = verdicts[i];
+        count_verdict(comparison, verdicts[i].verdict);
+    }
+    return comparison;
+}
+
+}  // namespace diopi

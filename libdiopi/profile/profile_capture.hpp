@@ -1,0 +1,30 @@
+/// Profiles the replay of a capture: every call of a model's step, in its order and on its tensors.
+#pragma once
+
+#include "intercept/adaptor/adaptor.hpp"
+#include "intercept/sim_backend.hpp"
+#include "profile/schedule.hpp"
+#include "profile_data/profile_record.hpp"
+#include "replay/capture_replay.hpp"
+
+namespace diopi {
+
+struct CaptureProfileOptions {
+    const Backend* backend = nullptr;
+    SimBackend* sim = nullptr;   ///< where `backend` is a simulated device
+    Adaptor* adaptor = nullptr;  ///< converts for the backend; not part of the calls' times
+    int run_times = 3;           ///< iterations that are recorded, after one that is not
+    bool memory = false;
+    bool roofs = true;
+    bool activities = false;  ///< what the device does in the first recorded iteration
+    /// A tool that sees the calls of the first iteration; null: none.
+    Interceptor* first_iteration = nullptr;
+    std::optional<Schedule> schedule;  ///< instead of run_times
+};
+
+/// The first row is the whole step and encloses the others. A call that nobody implements has that as its trouble.
+/// Stops early when interrupted() turns true.
+[[nodiscard]] Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture,
+                                              const CaptureProfileOptions& options);
+
+}  // namespace diopi

@@ -1,0 +1,26 @@
+/// Profiles as text, and as messages between the processes of a run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/status.hpp"
+#include "profile_data/profile_record.hpp"
+
+namespace diopi {
+
+/// For each call where its samples begin among those of all calls, and how many they are.
+using SamplePlaces = std::vector<std::pair<size_t, size_t>>;
+
+/// Everything but the samples, as JSON; of these it says their places.
+[[nodiscard]] std::string profile_text(const Profile& profile);
+/// Throws an exception that says what is missing or mistyped. The calls come without samples.
+[[nodiscard]] Profile profile_from_text(std::string_view text, SamplePlaces& places);
+
+/// The whole as bytes, for another process of this program. They begin with a letter, which "!" and a message do not.
+[[nodiscard]] std::string pack_profile(const Profile& profile);
+[[nodiscard]] Result<Profile> unpack_profile(std::string_view bytes);
+
+}  // namespace diopi

@@ -1,0 +1,94 @@
+/// What a profile measured: calls with their raw samples, and the roofs of the machine. Table, trace, JSON and HDF5
+/// are made from it, whoever filled it: cases, a model, or the replay of a capture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "runtime/activity.hpp"
+
+namespace diopi {
+
+/// One sample of a call. All in seconds per call.
+struct TimedRun {
+    double start = 0;   ///< since Profile's beginning, by the host's clock
+    double cpu = 0;     ///< from the call to its return on the host
+    double device = 0;  ///< between the device's events around it; 0 on a device without a clock of its own
+    /// Which pass over all calls it belongs to. Samples of one pass share the machine's mood: passes are independent,
+    /// samples are not. In the replay of a capture each run is a pass.
+    int64_t pass = 0;
+    double device_start = 0;  ///< since Profile's beginning, by the device's clock; as device
+    /// How long a fixed piece of work of all cores took around the sample (timing/crowding.hpp), as a multiple of
+    /// Profile::quietest; 0: not looked at.
+    double crowding = 0;
+    bool operator==(const TimedRun&) const = default;
+};
+
+struct ProfiledCall {
+    std::string name;      ///< what tables call it: "conv2d", "conv2d_backward", a layer
+    std::string function;  ///< "diopiConvolution2d"; empty for a row that only encloses others
+    std::string overload;  ///< the framework's name, "add.Tensor"; may be empty
+    std::string case_id;   ///< "ops/conv_2d.conv2d.3"; empty in the replay of a capture
+    int64_t number = 0;    ///< of the call in its case (0), its capture or its model's step
+    std::string phase;     ///< "forward", "inplace", "backward", "optimizer", or empty
+    std::string layer;     ///< "layer1.0.conv1"; may be empty
+    std::optional<int64_t> forward_id;
+    /// Position in Profile::calls of the row that encloses this one; -1: none. It stands before its children.
+    int64_t parent = -1;
+    std::vector<std::vector<int64_t>> shapes;  ///< of the input tensors, in the order of the arguments
+    Dtype dtype = Dtype::float32;              ///< of the first of them
+    std::vector<TimedRun> runs;
+    int64_t batch = 1;      ///< calls in one sample: TimedRun::cpu and device are their mean
+    int64_t warmup = 0;     ///< calls before the first sample
+    bool parallel = false;  ///< other threads than the caller's work for it, on the host
+    std::string stop;       ///< "converged", "noise plateau", "time limit"; empty: as many runs as were asked for
+    int64_t allocated = 0;  ///< bytes that one call allocates: outputs made for it and workspace
+    int64_t freed = 0;      ///< and frees again
+    double flops = 0;       ///< floating operations of one call; 0: none, or no formula
+    double bytes = 0;       ///< that one call must read and write at least; 0: no formula
+    std::string trouble;    ///< why there are no runs
+};
+
+/// What the machine gives at best, measured at the start and at the end.
+struct Roofs {
+    struct Matmul {
+        Dtype dtype = Dtype::float32;
+        double flops = 0;  ///< per second
+    };
+    struct Copy {
+        int64_t bytes = 0;  ///< read and written by one call
+        double rate = 0;    ///< of them per second
+    };
+    std::vector<Copy> copies;  ///< ascending sizes: from those that stay in a cache to those that do not
+    std::vector<Matmul> matmul;
+    double empty_call = 0;    ///< seconds of a call on one element; 0: not measured
+    int64_t cache_bytes = 0;  ///< size of the last-level cache; 0: not known
+};
+
+/// A kernel or a copy on the device; its times count since the profile's beginning.
+struct TracedActivity {
+    DeviceActivity activity;
+    std::string call;  ///< what it was done for; empty: in a row of calls
+    bool operator==(const TracedActivity&) const = default;
+};
+
+struct Profile {
+    std::string backend;
+    std::string mode = "hot";      ///< "hot" or "cold"
+    bool has_device_time = false;  ///< the device's time is not the host's
+    std::string device_kind;       ///< "CUDA" in the titles of device columns; empty without them
+    uint64_t seed = 0;
+    Roofs roofs;
+    /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
+    std::vector<double> pace;
+    double quietest = 0;  ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
+    std::vector<std::string> slowdowns;      ///< why the device was slower than it could be, once per time it was
+    std::vector<TracedActivity> activities;  ///< what the device was recorded to do; only for traces
+    std::string unrecorded;                  ///< why that could not be recorded
+    std::vector<ProfiledCall> calls;         ///< in the order in which they ran
+};
+
+}  // namespace diopi

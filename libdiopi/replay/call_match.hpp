@@ -1,0 +1,26 @@
+/// Which calls of two captures of one iteration are the same.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "capture/capture.hpp"
+
+namespace diopi {
+
+/// A call of both captures, or of one alone; positions in Capture::calls.
+struct CallPair {
+    std::optional<size_t> one, other;
+    /// Both have it, at different places among the calls that correspond in order.
+    bool out_of_order = false;
+    bool operator==(const CallPair&) const = default;
+};
+
+/// In the order of the first capture, with the calls of the second alone where they stand between the others. Two calls
+/// may be the same when they have one overload or function, and no two phases. Then layer, shapes and dtypes are
+/// evidence, in this order; a layer whose name is the end of the other's counts nearly as an equal one. Calls whose
+/// shapes and layers both differ are not the same. Equal calls of one layer that are left over are out of order.
+[[nodiscard]] std::vector<CallPair> match_calls(const Capture& one, const Capture& other);
+
+}  // namespace diopi

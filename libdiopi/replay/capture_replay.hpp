@@ -1,0 +1,87 @@
+/// Replays a capture: its storages live as long as they did, its calls go down a chain in their order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "call/chain.hpp"
+#include "capture/capture_file.hpp"
+
+namespace diopi {
+
+/// One call of a replay, after it ran.
+struct ReplayedCall {
+    size_t index = 0;  ///< in Capture::calls
+    const CapturedCall& captured;
+    /// With tensors on the device; null where the capture has no function for it.
+    const Call* call = nullptr;
+    /// diopiNoImplement where there is no function, or nobody implements it: its outputs were made up.
+    Outcome outcome;
+};
+
+class CaptureReplay {
+ public:
+    /// Draws the storages that a call reads before one writes them, or takes the values that were kept. Refers to both.
+    [[nodiscard]] static Result<CaptureReplay> create(const Capture& capture, const CaptureValues& values,
+                                                      uint64_t seed);
+
+    /// Gives each storage that has a beginning its values, on the context's device: what precedes every run.
+    Status begin(Context& context);
+    /// An error of `visit` ends the iteration.
+    using Visit = std::function<Status(const ReplayedCall&)>;
+    /// One iteration. A call that fails ends it, with its number and name in the message; one that nobody implements
+    /// has outputs that are kept values or made up. Storages with results stay until the next beginning.
+    Status run(const Chain& chain, Context& context, const Visit& visit = {});
+
+    /// Positions of the tensors that were written last and not read after: what the capture is about.
+    [[nodiscard]] const std::vector<size_t>& results() const { return results_; }
+    /// The tensors of a call, and what it does to them.
+    [[nodiscard]] const std::vector<TensorUse>& uses(size_t call) const { return uses_[call]; }
+    /// Bytes of the storages that come into being with a call, and of those that end with it.
+    [[nodiscard]] int64_t allocated(size_t call) const { return bytes_of(begins_[call]); }
+    [[nodiscard]] int64_t freed(size_t call) const { return bytes_of(ends_[call]); }
+    /// A tensor of the capture where its storage now lives; its memory is null when it does not.
+    [[nodiscard]] const Tensor& placed(size_t tensor) const { return *placed_[tensor]; }
+
+ private:
+    /// What is known about a storage before anything runs.
+    struct Life {
+        size_t first = SIZE_MAX, last = 0;  ///< calls that use it
+        bool kept = false;                  ///< it holds a result
+        TensorPtr beginning;                ///< host values, one dim; null for none
+    };
+    CaptureReplay(const Capture& capture, const CaptureValues& values, uint64_t seed);
+    [[nodiscard]] int64_t bytes_of(const std::vector<size_t>& storages) const;
+    void find_lives();
+    void find_results();
+    Status take_beginnings();
+    void place_tensors();
+    /// The call with the placed tensors, and generators of this replay.
+    [[nodiscard]] Call own(const Call& call);
+    Status begin_storage(size_t storage, Context& context);
+    void end_storage(size_t storage);
+    Status run_call(size_t index, const Chain& chain, Context& context, const Visit& visit);
+    /// Gives a tensor that no function wrote the values that were kept, or drawn ones.
+    Status make_up(size_t call, size_t tensor, const std::string& place, const Recipe& recipe, Context& context);
+    Status make_up_outputs(size_t index, Context& context);
+
+    const Capture* capture_;
+    const CaptureValues* values_;
+    uint64_t seed_;
+    std::vector<std::vector<TensorUse>> uses_;  ///< by call
+    std::vector<Life> lives_;
+    std::vector<std::vector<size_t>> begins_, ends_;  ///< storages, by call
+    std::vector<std::vector<size_t>> views_;          ///< tensors, by storage
+    std::vector<TensorPtr> placed_;
+    std::vector<std::optional<Call>> calls_;
+    std::vector<std::string> titles_;  ///< of the calls, for messages
+    /// Those that calls hold, with the states that were recorded.
+    std::vector<std::pair<std::unique_ptr<Generator>, Generator>> generators_;
+    std::vector<size_t> results_;
+};
+
+}  // namespace diopi

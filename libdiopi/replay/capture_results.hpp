@@ -1,0 +1,29 @@
+/// The results of a replayed capture, and how far those of two replays lie apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replay/capture_replay.hpp"
+
+namespace diopi {
+
+/// Host copies of what the replay left, in the order of CaptureReplay::results().
+[[nodiscard]] Result<std::vector<TensorPtr>> results_of(const CaptureReplay& replay, Context& context);
+
+/// How far a result is from what it should be.
+struct ResultDistance {
+    double max_abs = 0, max_rel = 0;
+    bool same = true;  ///< bit by bit
+    /// Every element, within tolerance * (root mean square + |expected|); NaN where NaN is wanted. The two parts of a
+    /// complex number count as two.
+    bool within = true;
+};
+
+/// Both contiguous host tensors of one shape and dtype.
+[[nodiscard]] ResultDistance distance_of(const Tensor& actual, const Tensor& expected, double tolerance);
+
+/// "conv1.weight", or the tensor's id where it has no label.
+[[nodiscard]] const std::string& title_of(const CapturedTensor& tensor);
+
+}  // namespace diopi

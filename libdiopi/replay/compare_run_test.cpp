@@ -1,0 +1,169 @@
+#include "replay/compare_run.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backend/faulty_testing.hpp"
+#include "cases/testing.hpp"
+#include "check/testing.hpp"
+#include "intercept/testing.hpp"
+
+namespace diopi {
+
+namespace {
+
+using namespace testing;
+using Catch::Matchers::Contains;
+
+struct Compared {
+    Status status;
+    std::vector<CompareRow> rows;
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        for (const CompareRow& row : rows) names.push_back(row.name);
+        return names;
+    }
+    [[nodiscard]] int64_t different() const {
+        return std::ranges::count_if(rows, [](const CompareRow& row) { return row.compared() && row.differs(); });
+    }
+};
+
+const ToleranceTable kNoTolerances;
+
+CompareOptions options_for(Compared& compared, const Backend& backend) {
+    CompareOptions options;
+    options.backend = &backend;
+    options.against = &reference_backend();
+    options.tolerances = &kNoTolerances;
+    options.on_row = [&compared](const CompareRow& row) { compared.rows.push_back(row); };
+    return options;
+}
+
+Compared compared_case(const Case& c, const Backend& backend = **find_backend("cpu")) {
+    Compared compared;
+    compared.status = compare_case(c, 0, options_for(compared, backend));
+    return compared;
+}
+
+Case conv_case() {
+    Case c = make_case(
+        "conv2d", {case_tensor("input", {2, 3, 5, 5}), case_tensor("weight", {4, 3, 3, 3}), case_tensor("bias", {4})},
+        {{"stride", Param{int64_t{1}}},
+         {"padding", Param{int64_t{1}}},
+         {"dilation", Param{int64_t{1}}},
+         {"groups", Param{int64_t{1}}}});
+    c.backward = true;
+    for (CaseTensor& tensor : c.tensors) tensor.requires_grad = true;
+    return c;
+}
+
+diopiError_t failing_relu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiErrorOccurred;
+}
+
+diopiError_t declining_relu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiDtypeNotSupported;
+}
+
+CompareRow some_row() {
+    CompareRow row;
+    row.where = "call 3";
+    row.name = "relu 0th input";
+    row.layer = "layer1.0";
+    row.overload = "relu";
+    row.function = "diopiRelu";
+    row.forward_id = 7;
+    row.place = "input";
+    row.tensor = "float32[2]";
+    row.seed = "numel:2";
+    row.cosine = kNan;
+    row.max_abs = kInf;
+    row.max_rel = -kInf;
+    row.atol = 1e-4;
+    row.rtol = 0.1;
+    row.error = "1 at (0,) where NaN is expected; \"first\"\n";
+    row.inputs = {"input: numel:2", "alpha: 1"};
+    row.outputs = {"out: numel:2"};
+    row.cast = "float16 and float32 as float32";
+    row.other_layer = "module.layer1.0";
+    row.out_of_order = true;
+    row.after = "call 2, mm";
+    row.ulp.emplace().counts[3] = 2;
+    return row;
+}
+
+}  // namespace
+
+TEST_CASE("a compared row survives its JSON line, NaN and infinities included", "[run][compare]") {
+    const CompareRow row = some_row();
+    const std::string line = to_json_line(row);
+    CHECK(line.find('\n') == std::string::npos);
+    const auto again = compare_row_from_json(line);
+    REQUIRE(again);
+    CHECK(std::isnan(again->cosine));
+    CHECK(again->max_abs == kInf);
+    CHECK(again->max_rel == -kInf);
+    CHECK(again->atol == 1e-4);
+    CHECK(again->error == row.error);
+    CHECK(again->inputs == row.inputs);
+    CHECK(again->outputs == row.outputs);
+    CHECK(again->forward_id == row.forward_id);
+    CHECK(again->layer == row.layer);
+    CHECK(again->cast == row.cast);
+    CHECK(again->other_layer == row.other_layer);
+    CHECK(again->out_of_order);
+    CHECK(again->after == row.after);
+    CHECK(again->differs());
+    CHECK(again->ulp == row.ulp);
+    CHECK_FALSE(again->other_ulp);
+    CHECK(to_json_line(*again) == line);
+}
+
+TEST_CASE("a row that was not compared says why, and a foreign line is no row", "[run][compare]") {
+    CompareRow row = some_row();
+    row.skipped = "random";
+    const auto again = compare_row_from_json(to_json_line(row));
+    REQUIRE(again);
+    CHECK(again->skipped == "random");
+    CHECK(again->place.empty());
+    CHECK_FALSE(again->differs());
+    CompareRow alone = some_row();
+    alone.only_in = "more";
+    alone.allclose = true;
+    const auto same = compare_row_from_json(to_json_line(alone));
+    REQUIRE(same);
+    CHECK(same->only_in == "more");
+    CHECK(same->error == alone.error);
+    CHECK(same->differs());
+    CHECK_FALSE(same->compared());
+    for (const char* line : {"", "{}", "[dump 0] add", "{\"where\": 1}"}) CHECK_FALSE(compare_row_from_json(line));
+}
+
+TEST_CASE("the gradients of a convolution are compared", "[run][compare]") {
+    const Compared compared = compared_case(conv_case());
+    REQUIRE(compared.status.ok());
+    CHECK(compared.names() == std::vector<std::string>{"conv2d", "conv2d 0th input", "conv2d 1th input",
+                                                       "conv2d 2th input", "conv2d 0th input grad",
+                                                       "conv2d 1th input grad", "conv2d 2th input grad",
+                                                       "conv2d 0th input", "conv2d 1th input", "conv2d 2th input"});
+    CHECK(compared.different() == 0);
+    CHECK(compared.rows[4].function == "diopiConvolution2dBackward");
+    CHECK(compared.rows[5].tensor == "float32[4, 3, 3, 3]");
+}
+
+TEST_CASE("a call that fails is an error, one that is declined a row", "[run][compare]") {
+    const Case relu = make_case("relu", {case_tensor("input", {4})});
+    const FaultyBackend failing({{"diopiRelu", reinterpret_cast<AnyFunction>(&failing_relu)}});
+    const Compared failed = compared_case(relu, failing.backend());
+    CHECK_THAT(failed.status.message(), Contains("forward (diopiRelu): ") && Contains("diopiErrorOccurred"));
+    CHECK(failed.rows.empty());
+
+    const FaultyBackend declining({{"diopiRelu", reinterpret_cast<AnyFunction>(&declining_relu)}});
+    const Compared declined = compared_case(relu, declining.backend());
+    CHECK(declined.status.ok());
+    REQUIRE(declined.rows.size() == 1);
+    CHECK_THAT(declined.rows[0].skipped, Contains("diopiDtypeNotSupported"));
+}
+
+}  // namespace diopi

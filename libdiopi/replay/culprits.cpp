@@ -1,0 +1,175 @@
+#include "replay/culprits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace diopi {
+
+namespace {
+
+/// Replays without fallback, so that a flaky outcome is seen; when one passes, so many that its rate is known.
+constexpr int kControls = 2;
+constexpr int kFlakyControls = 12;
+/// Further replays of what was found.
+constexpr int kConfirmations = 3;
+/// How likely a set that fails now and then may be taken for one that passes, and the most replays spent on it.
+constexpr double kMistaken = 0.002;
+constexpr int kMostRepeats = 50;
+
+/// Replays in a row that show that a set passes, where so many of the runs failed.
+int repeats_for(int failures, int runs) {
+    // One standard deviation below what was seen: the true rate may well be lower.
+    const double rate = std::max(failures - std::sqrt(failures), 0.5) / runs;
+    return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kMistaken) / std::log1p(-rate))));
+}
+
+/// Each member returns an error of a replay, or of an interruption, at once.
+class Search {
+ public:
+    explicit Search(const CulpritOptions& options) : options_(options), repeats_(options.repeats) {}
+
+    Result<Culprits> run() {
+        Status s = search();
+        if (!s.ok() && !stopped_) return s.error();
+        if (stopped_) culprits_.end = *stopped_;
+        culprits_.repeats = repeats_;
+        return culprits_;
+    }
+
+ private:
+    Status search() {
+        UnitSet all(options_.units);
+        std::iota(all.begin(), all.end(), size_t{0});
+        bool passed = options_.controlled;
+        if (!passed) {
+            if (Status s = measure_failure(kControls); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
+            if (Status s = passes(all, passed); !s.ok()) return s;
+        }
+        if (!passed) return elsewhere();
+        if (Status s = narrow(passed); !s.ok()) return s;
+        if (!passed && !culprits_.flaky) {
+            // Sets that passed before do not now: perhaps the failure only seemed to be there each time.
+            if (Status s = measure_failure(kFlakyControls); !s.ok()) return s;
+            if (culprits_.flaky) {
+                if (Status s = narrow(passed); !s.ok()) return s;
+            }
+        }
+        if (passed) return {};
+        culprits_.set = all;
+        culprits_.end = Culprits::End::kNotMonotone;
+        return drop_needless();
+    }
+
+    Status elsewhere() {
+        culprits_.end = Culprits::End::kElsewhere;
+        culprits_.reason = last_reason_;
+        return {};
+    }
+
+    /// Without fallback it must fail. When one of `wanted` replays passes, more tell at which rate.
+    Status measure_failure(int wanted) {
+        int failures = 0, runs = 0;
+        for (; runs < wanted; ++runs) {
+            auto trial = replay({});
+            if (!trial.ok()) return trial.status();
+            if (!trial->passed) culprits_.reason = trial->reason;
+            failures += trial->passed ? 0 : 1;
+            if (failures <= runs) wanted = kFlakyControls;
+        }
+        if (failures == 0) culprits_.end = Culprits::End::kNothingWrong;
+        culprits_.flaky = failures > 0 && failures < runs;
+        if (culprits_.flaky) repeats_ = std::max(repeats_, repeats_for(failures, runs));
+        return {};
+    }
+
+    /// Finds the culprits one after the other, the first one first; `confirmed` when they pass again and again.
+    Status narrow(bool& confirmed) {
+        culprits_.set.clear();
+        confirmed = false;
+        for (size_t begin = 0; begin < options_.units && !confirmed; ++begin) {
+            // The unit that begins the shortest suffix which passes, beside those that are known, is another culprit.
+            if (Status s = begin_shortest_suffix(begin); !s.ok()) return s;
+            culprits_.set.push_back(begin);
+            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+        }
+        if (!confirmed) return {};
+        if (Status s = drop_needless(); !s.ok()) return s;
+        for (int i = 0; i < kConfirmations && confirmed; ++i) {
+            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+        }
+        return {};
+    }
+
+    /// Moves `begin` to the first unit of the shortest suffix that passes together with the known culprits.
+    Status begin_shortest_suffix(size_t& begin) {
+        size_t failing = options_.units;
+        while (failing - begin > 1) {
+            const size_t middle = begin + (failing - begin) / 2;
+            bool passed = false;
+            if (Status s = passes(with_suffix(middle), passed); !s.ok()) return s;
+            (passed ? begin : failing) = middle;
+        }
+        return {};
+    }
+
+    /// The known culprits and all units from `begin` on.
+    [[nodiscard]] UnitSet with_suffix(size_t begin) const {
+        UnitSet set = culprits_.set;
+        for (size_t unit = begin; unit < options_.units; ++unit) set.push_back(unit);
+        return set;
+    }
+
+    /// Leaves out each unit without which the rest still passes.
+    Status drop_needless() {
+        for (size_t i = 0; i < culprits_.set.size() && culprits_.set.size() > 1;) {
+            UnitSet rest = culprits_.set;
+            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+            bool passed = false;
+            if (Status s = passes(rest, passed); !s.ok()) return s;
+            if (passed)
+                culprits_.set = std::move(rest);
+            else
+                ++i;
+        }
+        return {};
+    }
+
+    Status passes(const UnitSet& set, bool& passed) {
+        passed = true;
+        for (int i = 0; i < repeats_ && passed; ++i) {
+            auto trial = replay(set);
+            if (!trial.ok()) return trial.status();
+            passed = trial->passed;
+            if (!passed) last_reason_ = trial->reason;
+        }
+        return {};
+    }
+
+    Result<Trial> replay(const UnitSet& set) {
+        if (options_.interrupted && options_.interrupted()) return stop(Culprits::End::kInterrupted);
+        if (options_.most_replays > 0 && culprits_.replays >= options_.most_replays) {
+            return stop(Culprits::End::kTooMany);
+        }
+        ++culprits_.replays;
+        return options_.replay(set);
+    }
+
+    Error stop(Culprits::End end) {
+        stopped_ = end;
+        return failed("stopped");
+    }
+
+    const CulpritOptions& options_;
+    int repeats_;
+    std::optional<Culprits::End> stopped_;
+    std::string last_reason_;
+    Culprits culprits_;
+};
+
+}  // namespace
+
+Result<Culprits> find_culprits(const CulpritOptions& options) { return Search(options).run(); }
+
+}  // namespace diopi

@@ -1,0 +1,263 @@
+#include "replay/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "call/tensors.hpp"
+#include "conformance/outcome.hpp"
+#include "core/convert.hpp"
+#include "journal/journal.hpp"
+#include "step/step_run.hpp"
+#include "worker/guard_fault.hpp"
+#include "worker/memory_limit.hpp"
+#include "worker/printable.hpp"
+#include "worker/worker_setup.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// What reading may take, where the call may take longer.
+constexpr double kReadSeconds = 60;
+
+/// In the order of the payload's lines.
+constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::file,
+                                                       &BundleOrigin::file_hash, &BundleOrigin::version};
+
+const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
+    const auto found = std::ranges::find(bundle.layouts.tensors, place, &CapturedTensor::id);
+    if (found == bundle.layouts.tensors.end()) return nullptr;
+    const bool fits = found->tensor->shape == spec.shape && found->tensor->dtype == spec.dtype;
+    return fits ? found->tensor.get() : nullptr;
+}
+
+/// Elements that its storage has room for.
+int64_t extent_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.storage.nbytes / size_of(tensor.dtype)); }
+
+/// The layouts of the bundle, exactly; a tensor that it has none of lies as it comes.
+LayoutRule layout_rule(const Bundle& bundle) {
+    if (bundle.layouts.tensors.empty()) return {};
+    return [&bundle](const Place& place, const TensorSpec& spec) -> Layout {
+        if (const Tensor* stored = layout_at(bundle, place.name(), spec)) {
+            return {stored->strides, stored->offset, extent_of(*stored)};
+        }
+        const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
+        return {strides, 0, storage_extent(spec.shape, strides)};
+    };
+}
+
+/// Whether a tensor reserves more memory than a worker's fair share may have.
+bool is_wide(const Bundle& bundle) {
+    constexpr int64_t kWide = int64_t{1} << 28;
+    return std::ranges::any_of(bundle.layouts.tensors, [](const CapturedTensor& layout) {
+        const int64_t extent = extent_of(*layout.tensor);
+        return extent > kWide && extent / 16 > layout.tensor->numel();
+    });
+}
+
+/// The case as far as the bundle tells.
+CaseResult result_of(const Bundle& bundle) {
+    const Call& call = bundle.stored.call;
+    CaseResult result;
+    result.case_id = bundle.case_id;
+    result.suite = bundle.case_id.substr(0, bundle.case_id.find('/'));
+    result.op = call.row->op;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        result.tensors.push_back({place.name(), std::string(name(tensor->dtype)), tensor->shape});
+        if (result.dtype.empty()) result.dtype = name(tensor->dtype);
+    });
+    return result;
+}
+
+void replay_step(const Bundle& bundle, const Step& step, const ReplayOptions& options, const Checks& checks,
+                 StepResult& result) {
+    if (checks.guard == Guard::kPages) install_guard_fault_handler();
+    StepRules rules{options.backend, checks, bundle.tolerance, bundle.random, bundle.legacy, bundle.exact};
+    rules.adaptor = options.adaptor;
+    rules.interceptors = options.interceptors;
+    BundleExpectations expectations(bundle);
+    const Status placed = with_placement(rules, layout_rule(bundle), [&](Placement& placement) {
+        StepRun(rules, expectations, placement).run(step, result);
+    });
+    if (!placed.ok()) refuse_step(result, placed.error());
+}
+
+Result<Checks> checks_of(const Bundle& bundle) {
+    std::vector<std::string> words;
+    for (size_t begin = 0; begin <= bundle.checks.size();) {
+        const size_t end = std::min(bundle.checks.find(' ', begin), bundle.checks.size());
+        if (end > begin) words.push_back(bundle.checks.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return Checks::parse(words);
+}
+
+/// In the worker: the one step as a case's result.
+CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
+    CaseResult result = result_of(bundle);
+    StepResult& step_result = result.steps.emplace_back();
+    step_result.step = bundle.step;
+    step_result.function = bundle.function;
+    try {
+        auto step = step_of(bundle);
+        auto checks = options.checks ? Result<Checks>(*options.checks) : checks_of(bundle);
+        if (!step.ok() || !checks.ok()) {
+            refuse_step(step_result, step.ok() ? checks.error() : step.error());
+        } else {
+            replay_step(bundle, *step, options, *checks, step_result);
+        }
+    } catch (const std::bad_alloc&) {
+        refuse_step(step_result, failed("out of memory"));
+    } catch (const std::exception& e) {
+        refuse_step(step_result, failed(std::string("an exception came out of the call: ") + e.what()));
+    }
+    result.verdict = step_result.verdict;
+    result.kind = step_result.kind;
+    result.reason = step_result.reason;
+    result.seconds = step_result.seconds;
+    return result;
+}
+
+/// The next line of `text`, which is taken off.
+std::string next_line(std::string_view& text) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line;
+}
+
+class Replaying {
+ public:
+    explicit Replaying(const ReplayOptions& options) : options_(options), pool_(options.pool) { pool_.jobs = 1; }
+
+    Result<Replay> run() {
+        if (Status s = read(); !s.ok()) return s.error();
+        if (interrupted()) return interrupted_replay();
+        pool_.memory_limit = memory_limit_of(pool_);
+        const auto work = [&](size_t) { return replayed(); };
+        const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
+            replay_.result = settle(replay_.result, outcome, pool_.memory_limit);
+            return Status();
+        };
+        if (Status s = run_in_workers({0}, pool_, work, done); !s.ok()) return s.error();
+        return interrupted() ? interrupted_replay() : Result<Replay>(replay_);
+    }
+
+ private:
+    /// Reads the file once to see whether it can be read, and what it is.
+    Status read() {
+        PoolOptions pool;
+        pool.timeout_s = std::min(kReadSeconds, options_.pool.timeout_s);
+        pool.memory_limit = 0;
+        const auto work = [&](size_t) { return WorkAnswer{summary()}; };
+        const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) { return take(outcome); };
+        return run_in_workers({0}, pool, work, done);
+    }
+
+    /// What the parent must know; "!" and a message when the file is no good.
+    [[nodiscard]] std::string summary() const {
+        try {
+            const auto bundle = read_bundle(options_.file);
+            if (!bundle.ok()) return "!" + bundle.error().message;
+            if (const auto step = step_of(*bundle); !step.ok()) return "!" + step.error().message;
+            if (const auto checks = checks_of(*bundle); !checks.ok()) return "!" + checks.error().message;
+            std::string text = to_json_line(result_of(*bundle));
+            text += is_wide(*bundle) ? "\nwide" : "\n";
+            text += fmt::format("\n{}\n{}", static_cast<int>(bundle->verdict), one_line(bundle->reason));
+            for (const auto member : kOriginLines) text += "\n" + one_line(bundle->origin.*member);
+            return text;
+        } catch (const std::exception& e) {
+            return fmt::format("!{} cannot be read: {}", options_.file, e.what());
+        }
+    }
+
+    Status take(const WorkOutcome& outcome) {
+        if (outcome.end != WorkOutcome::End::kFinished) {
+            return bad_input(
+                fmt::format("{} is damaged: the HDF5 library does not survive it ({}); save or copy it "
+                            "anew",
+                            options_.file, outcome.reason));
+        }
+        std::string_view rest = outcome.payload;
+        if (rest.starts_with('!')) return bad_input(std::string(rest.substr(1)));
+        const auto described = from_json_line(next_line(rest));
+        if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
+        replay_.result = *described;
+        const bool wide = next_line(rest) == "wide";
+        // A wide tensor reserves gigabytes and touches few of them.
+        if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
+        const std::string verdict = next_line(rest);
+        for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
+            if (verdict == std::to_string(static_cast<int>(known))) replay_.recorded = known;
+        }
+        replay_.reason = next_line(rest);
+        for (const auto member : kOriginLines) replay_.origin.*member = next_line(rest);
+        return {};
+    }
+
+    [[nodiscard]] WorkAnswer replayed() const {
+        set_up_worker();
+        const auto bundle = read_bundle(options_.file);
+        if (!bundle.ok()) {
+            CaseResult result = replay_.result;
+            result.verdict = Verdict::kFailed;
+            result.kind = FailureKind::kError;
+            result.reason = bundle.error().message;
+            return {to_json_line(result)};
+        }
+        CaseResult result = replay(*bundle, options_);
+        if (options_.after_case) result.notes = options_.after_case(bundle->case_id);
+        name_memory_limit(result, pool_.memory_limit);
+        return {to_json_line(result)};
+    }
+
+    Result<Replay> interrupted_replay() {
+        replay_.interrupted = true;
+        return replay_;
+    }
+
+    const ReplayOptions& options_;
+    PoolOptions pool_;
+    Replay replay_;
+};
+
+}  // namespace
+
+Result<Step> step_of(const Bundle& bundle) {
+    Step step{bundle.step, bundle.function, bundle.stored.call, bundle.outputs};
+    const auto refuse = [&](size_t arg, const std::string& what) {
+        return bad_input(fmt::format("the bundle of {}, {}: {} {}", bundle.case_id, bundle.step,
+                                     step.call.row->args()[arg].name, what));
+    };
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+        const auto same = [&](const OutputSpec& other) { return other.arg == step.outputs[i].arg; };
+        if (std::ranges::count_if(step.outputs, same) > 1) return refuse(step.outputs[i].arg, "is described twice");
+    }
+    for (size_t i = 0; i < step.call.args.size(); ++i) {
+        const Arg& arg = step.call.row->args()[i];
+        if (arg.is_output && arg.is_tensor()) step.call.args[i] = Value();
+    }
+    for (const ArgTensor& value : bundle.expected) {
+        const auto result = step.result_at(value.arg);
+        if (!result) return refuse(value.arg, "has expected values, and the call gives none there");
+        const Tensor& expected = *value.tensor;
+        if (expected.shape == result->spec.shape && expected.dtype == wide_dtype(result->spec.dtype)) continue;
+        return refuse(value.arg,
+                      fmt::format("is expected as {} {}, and the call gives {} {}", name(expected.dtype),
+                                  to_string(expected.shape), name(result->spec.dtype), to_string(result->spec.shape)));
+    }
+    for (const OutputSpec& output : step.outputs) {
+        const bool known = std::ranges::find(bundle.expected, output.arg, &ArgTensor::arg) != bundle.expected.end();
+        if (!known && output.has_meaning && !bundle.random) return refuse(output.arg, "has no expected values");
+    }
+    return step;
+}
+
+Result<std::vector<ArgTensor>> BundleExpectations::expected(const Step&) { return bundle_->expected; }
+
+Result<Replay> replay_bundle(const ReplayOptions& options) { return Replaying(options).run(); }
+
+}  // namespace diopi

@@ -1,0 +1,40 @@
+#include "shrink/failure_signature.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace diopi {
+
+namespace {
+
+constexpr std::array kSteps = {"forward", "inplace", "backward"};
+
+/// The step in which a result went wrong: of a crash or a timeout the reason names it.
+std::string step_of(const CaseResult& result) {
+    for (const StepResult& step : result.steps) {
+        if (step.verdict == result.verdict) return step.step;
+    }
+    for (const char* step : kSteps) {
+        if (result.reason.find(std::string(step) + " (diopi") != std::string::npos) return step;
+    }
+    return "";
+}
+
+std::string letters_of(std::string_view reason) {
+    // What the process printed beside its answer may differ each time.
+    const std::string_view own = reason.substr(0, reason.find("; stderr: "));
+    std::string letters;
+    std::ranges::copy_if(own, std::back_inserter(letters), [](unsigned char c) { return std::isalpha(c) != 0; });
+    return letters;
+}
+
+}  // namespace
+
+FailureSignature signature_of(const CaseResult& result) {
+    FailureSignature signature{result.verdict, result.kind, step_of(result), ""};
+    if (signature.kind == FailureKind::kError) signature.text = letters_of(result.reason);
+    return signature;
+}
+
+}  // namespace diopi

@@ -1,0 +1,19 @@
+/// What stays the same when a case is made smaller and fails still for the same cause.
+#pragma once
+
+#include <string>
+
+#include "journal/record.hpp"
+
+namespace diopi {
+
+struct FailureSignature {
+    Verdict verdict = Verdict::kPassed;
+    FailureKind kind = FailureKind::kNone;
+    std::string step;  ///< "backward"; empty where it is not known
+    std::string text;  ///< of kError: the letters of the reason, without figures
+    bool operator==(const FailureSignature&) const = default;
+};
+[[nodiscard]] FailureSignature signature_of(const CaseResult& result);
+
+}  // namespace diopi

@@ -1,0 +1,42 @@
+#include "shrink/failure_signature.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace diopi;
+
+namespace {
+
+FailureSignature signature_with(FailureKind kind, const std::string& reason, const std::string& step) {
+    CaseResult result;
+    result.verdict = Verdict::kFailed;
+    result.kind = kind;
+    result.reason = reason;
+    result.steps.resize(1);
+    result.steps[0].step = step;
+    result.steps[0].verdict = Verdict::kFailed;
+    return signature_of(result);
+}
+
+FailureSignature crashed(const std::string& reason) {
+    CaseResult result;
+    result.verdict = Verdict::kCrashed;
+    result.reason = reason;
+    return signature_of(result);
+}
+
+}  // namespace
+
+TEST_CASE("two failures are the same when kind and step are, whatever their figures") {
+    const auto values = signature_with(FailureKind::kValues, "out: 3 of 9 elements differ", "forward");
+    CHECK(values == signature_with(FailureKind::kValues, "out: 1 of 2 elements differ", "forward"));
+    CHECK_FALSE(values == signature_with(FailureKind::kValues, "out: 3 of 9 elements differ", "backward"));
+    CHECK_FALSE(values == signature_with(FailureKind::kUnwritten, "out: 3 of 9 elements differ", "forward"));
+    CHECK_FALSE(crashed("SIGSEGV (x) in forward (diopiAdd)") == crashed("SIGSEGV (x) in backward (diopiAddBackward)"));
+}
+
+TEST_CASE("two errors are the same when their letters are") {
+    const auto shape = signature_with(FailureKind::kError, "bad shape (3, 4)", "forward");
+    CHECK(shape == signature_with(FailureKind::kError, "bad shape (1,)", "forward"));
+    CHECK(shape == signature_with(FailureKind::kError, "bad shape (1,); stderr: 7 apples", "forward"));
+    CHECK_FALSE(shape == signature_with(FailureKind::kError, "bad dtype", "forward"));
+}

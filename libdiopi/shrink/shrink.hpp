@@ -1,0 +1,53 @@
+/// Makes a failing case smaller as long as it fails for the same cause (docs/shrink.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cases/case.hpp"
+#include "conformance/case_worker.hpp"
+#include "core/status.hpp"
+#include "worker/worker_pool.hpp"
+
+namespace diopi {
+
+struct ShrinkProgress {
+    int64_t tried = 0;     ///< candidates that ran
+    int64_t accepted = 0;  ///< of them, those that failed as the case does
+    double seconds = 0;
+    const Case& smallest;
+};
+
+struct ShrinkOptions {
+    CaseWorkerOptions worker;
+    /// What the run said of the case.
+    Verdict verdict = Verdict::kFailed;
+    /// Every candidate has a worker of its own. timeout_s is what a candidate may take at most; one gets five times the
+    /// time of the case, 2 s at least, and one of a case that hangs hang_s.
+    PoolOptions pool;
+    double hang_s = 5;
+    double seconds = 60;  ///< no candidate starts later
+    /// Does to a case what the run that repeats it does (a device configuration); false where that run skips it.
+    std::function<bool(Case&)> prepare;
+    std::function<void(const ShrinkProgress&)> progress;
+};
+
+struct Shrunk {
+    Case smallest;      ///< as its file has it, and the layout and four_bytes of the options that it needs
+    std::string file;   ///< the case file of it
+    CaseResult before;  ///< of the case, which ran once more
+    CaseResult after;   ///< of the smallest form
+    int64_t tried = 0, accepted = 0;
+    double seconds = 0;
+    double timeout_s = 0;   ///< what the last candidates were given
+    bool finished = false;  ///< nothing smaller fails; else time was up, or the run was interrupted
+};
+
+/// Tries reductions.hpp in rounds until none helps, dims of at most 64 elements with stated values at last. A candidate
+/// is what the reader makes of its file, so the file fails just so. Fails when the case does not fail when it is
+/// repeated alone, takes all of the time for that, or fails under no other name (which draws other numbers) and its
+/// values are too many to be stated.
+[[nodiscard]] Result<Shrunk> shrink(const Case& c, const ShrinkOptions& options);
+
+}  // namespace diopi

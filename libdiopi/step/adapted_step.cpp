@@ -1,0 +1,70 @@
+#include "step/adapted_step.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "call/tensors.hpp"
+#include "intercept/call_copy.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The dtype that a value of `dtype` has the digits of, when it is computed in `adapted`.
+Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
+
+}  // namespace
+
+Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return std::optional<Step>();
+    Step computed = step;
+    bool narrows = false;
+    for (OutputSpec& output : computed.outputs) {
+        const Dtype dtype = output.spec.dtype;
+        output.spec.dtype = narrower(dtype, args[output.arg].dtype_for(dtype));
+        narrows = narrows || output.spec.dtype != dtype;
+    }
+    Status status;
+    for_each_tensor(computed.call, [&](const Place& place, TensorPtr& tensor) {
+        const auto at = static_cast<size_t>(&place.arg - step.call.row->args().data());
+        const Dtype dtype = narrower(tensor->dtype, args[at].dtype_for(tensor->dtype));
+        if (!status.ok() || tensor->is_sparse() || dtype == tensor->dtype) return;
+        auto rounded = cast(*tensor, dtype);
+        status = rounded.status();
+        if (rounded.ok()) tensor = std::move(*rounded);
+        narrows = true;
+    });
+    if (!status.ok()) return status.error();
+    return narrows ? std::optional(std::move(computed)) : std::nullopt;
+}
+
+std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return "";
+    for (const ArgTensor& value : expected) {
+        const auto output = step.result_at(value.arg);
+        if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
+        const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
+        if (adapted == dtype || !may_overflow(dtype, adapted)) continue;
+        const std::string misfit = first_misfit(*value.tensor, adapted);
+        if (misfit.empty()) continue;
+        return fmt::format("{} is expected to hold {}, and the adaptor has it computed in {}",
+                           step.call.row->args()[value.arg].name, misfit, name(adapted));
+    }
+    return "";
+}
+
+double earlier_rounding(const Step& step, const OutputSpec& output, const AdaptorRules& rules) {
+    const std::span<const ArgRules> args = rules.of(*step.call.row);
+    if (args.empty()) return 0;
+    const Dtype own = output.spec.dtype, adapted = args[output.arg].dtype_for(own);
+    return DtypeCast{adapted, own}.rounds() ? std::ldexp(0.5, digits_of(own) - digits_of(adapted)) : 0;
+}
+
+AdaptedCalls to_record(const AdaptedCall& call) {
+    return call.is_adapted() ? to_record(1, call.in, call.out, call.casts) : AdaptedCalls();
+}
+
+}  // namespace diopi

@@ -1,0 +1,182 @@
+/// Cases under an adaptor: they are held to what the dtypes give in which they are computed.
+#include "step/adapted_step.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backend/faulty_testing.hpp"
+#include "cases/testing.hpp"
+#include "intercept/adaptor/adaptor_config.hpp"
+#include "step/case_run.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Catch::Matchers::Contains;
+using testing::any_function;
+using testing::case_tensor;
+using testing::FaultyBackend;
+using testing::make_case;
+
+Case case_of(std::string op, Dtype dtype, std::initializer_list<const char*> tensors) {
+    std::vector<CaseTensor> made;
+    for (const char* name : tensors) {
+        made.push_back(case_tensor(name, {4, 33}));
+        made.back().specs.front().dtype = dtype;
+    }
+    return make_case(op, std::move(made));
+}
+
+AdaptorRules rules_from(const char* text) {
+    auto config = adaptor_config_from(text, "chip.json");
+    REQUIRE(config.ok());
+    return std::move(config->rules);
+}
+
+CaseResult run_adapted(const Case& c, const Backend& backend, const char* config) {
+    Adaptor adaptor(rules_from(config));
+    CaseOptions options;
+    options.backend = &backend;
+    options.adaptor = &adaptor;
+    return run_case(c, options);
+}
+
+constexpr const char* kNarrow = R"({"common": {"dtype": "default"}})";
+
+/// exp with an error of about `ulps` of float32.
+template <int ulps>
+diopiError_t exp_off(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    for (int64_t i = 0; i < input->numel(); ++i) {
+        const double exact = std::exp(static_cast<double>(input->data_as<float>()[i]));
+        out->data_as<float>()[i] = static_cast<float>(exact * (1 + ulps * 0x1p-23));
+    }
+    return diopiSuccess;
+}
+
+/// float64 to float32 towards zero, and exactly back.
+diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    for (int64_t i = 0; i < input->numel(); ++i) {
+        if (out->dtype == Dtype::float64) {
+            out->data_as<double>()[i] = static_cast<double>(input->data_as<float>()[i]);
+            continue;
+        }
+        const double exact = input->data_as<double>()[i];
+        const auto rounded = static_cast<float>(exact);
+        const bool is_too_large = std::fabs(static_cast<double>(rounded)) > std::fabs(exact);
+        out->data_as<float>()[i] = is_too_large ? std::nextafter(rounded, 0.0f) : rounded;
+    }
+    return diopiSuccess;
+}
+
+/// A sum over all in int32, as a device without int64 has it.
+diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t) {
+    if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < input->numel(); ++i) sum += static_cast<uint32_t>(input->data_as<int32_t>()[i]);
+    out->data_as<int32_t>()[0] = static_cast<int32_t>(sum);
+    return diopiSuccess;
+}
+
+}  // namespace
+
+TEST_CASE("what is computed in float32 is held to float32", "[run][adaptor]") {
+    const Case c = case_of("exp", Dtype::float64, {"input"});
+    const FaultyBackend good({{"diopiExp", any_function(&exp_off<0>)}});
+    const CaseResult passed = run_adapted(c, good.backend(), kNarrow);
+    CHECK(passed.reason.empty());
+    CHECK(passed.verdict == Verdict::kPassed);
+    const AdaptedCalls& adapted = passed.steps.front().adapted;
+    CHECK(adapted.calls == 1);
+    CHECK(adapted.conversions == 2);
+    CHECK(adapted.casts == std::vector<std::string>{"float64 in float32"});
+    // Without the adaptor the same function declines.
+    CHECK(run_adapted(c, good.backend(), "{}").verdict == Verdict::kNotImplemented);
+}
+
+TEST_CASE("a device that casts wrongly fails the calls that it casts for", "[run][adaptor]") {
+    const Case c = case_of("neg", Dtype::float64, {"input"});
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    const FaultyBackend truncating({{"diopiCastDtype", any_function(&truncating_cast)}});
+    CHECK(run_adapted(c, truncating.backend(), kNarrow).verdict == Verdict::kFailed);
+}
+
+TEST_CASE("what is computed in float32 is held to no less than float32", "[run][adaptor]") {
+    const Case c = case_of("exp", Dtype::float64, {"input"});
+    const FaultyBackend bad({{"diopiExp", any_function(&exp_off<6>)}});
+    const CaseResult failed = run_adapted(c, bad.backend(), kNarrow);
+    CHECK(failed.verdict == Verdict::kFailed);
+    CHECK(failed.kind == FailureKind::kValues);
+}
+
+TEST_CASE("float64 that is not narrowed is held to float64", "[run][adaptor]") {
+    const Case c = case_of("exp", Dtype::float64, {"input"});
+    const char* layout_alone = R"({"common": {"layout": "ND", "contiguous": true}})";
+    CHECK(run_adapted(c, **find_backend("cpu"), layout_alone).verdict == Verdict::kPassed);
+    const FaultyBackend rough(
+        {{"diopiExp", any_function(+[](diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+              for (int64_t i = 0; i < input->numel(); ++i) {
+                  const auto value = static_cast<float>(input->data_as<double>()[i]);
+                  out->data_as<double>()[i] = std::exp(value);
+              }
+              return diopiSuccess;
+          })}});
+    CHECK(run_adapted(c, rough.backend(), layout_alone).verdict == Verdict::kFailed);
+}
+
+TEST_CASE("integers that the device's cannot hold are skipped with a reason, or declined", "[run][adaptor]") {
+    const FaultyBackend device({{"diopiSum", any_function(&sum_in_int32)}});
+    Case c = case_of("sum", Dtype::int64, {"input"});
+    c.tensors.front().fill = {};
+    c.tensors.front().fill.fn = Fill::kRandint;
+    c.tensors.front().fill.low = 0;
+    c.tensors.front().fill.high = 100;
+    CHECK(run_adapted(c, device.backend(), kNarrow).verdict == Verdict::kPassed);
+    c.tensors.front().fill.low = 1e9;
+    c.tensors.front().fill.high = 2e9;
+    const CaseResult skipped = run_adapted(c, device.backend(), kNarrow);
+    CHECK(skipped.verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.reason, Contains("out is expected to hold") && Contains("computed in int32"));
+    c.op = "neg";
+    c.tensors.front().fill.low = 3e9;
+    c.tensors.front().fill.high = 4e9;
+    const CaseResult declined = run_adapted(c, **find_backend("cpu"), R"({"ops": {"neg": {"args":
+        {"input": {"dtype": "default"}}}}})");
+    CHECK(declined.verdict == Verdict::kNotImplemented);
+    CHECK_THAT(declined.reason, Contains("declined: adaptor: diopiNeg: input, int64 (4, 33), holds 3"));
+}
+
+TEST_CASE("a result that is rounded twice may err by both roundings", "[run][adaptor]") {
+    const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
+    const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");
+    CHECK(earlier_rounding(step, step.outputs.front(), widening) == 0x1p-14);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::float32}}, widening) == 0);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::float64}}, widening) == 0);
+    CHECK(earlier_rounding(step, {0, {{2}, Dtype::int64}}, widening) == 0);
+}
+
+TEST_CASE("in place and backward are adapted as forward is", "[run][adaptor]") {
+    Case c = case_of("sqrt", Dtype::float64, {"input"});
+    c.tensors.front().fill.fn = Fill::kUniform;
+    c.tensors.front().fill.low = 1;
+    c.tensors.front().fill.high = 2;
+    c.inplace = true;
+    const CaseResult result = run_adapted(c, **find_backend("cpu"), kNarrow);
+    CHECK(result.reason.empty());
+    CHECK(result.verdict == Verdict::kPassed);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[1].adapted.conversions == 2);
+    // A rule for one of the two functions alone.
+    const char* in_place = R"({"ops": {"diopiSqrtInp": {"dtype": "default"}}})";
+    CHECK(run_adapted(c, **find_backend("cpu"), in_place).reason.empty());
+    Case sigmoid = case_of("sigmoid", Dtype::float64, {"input"});
+    sigmoid.backward = true;
+    sigmoid.tensors.front().requires_grad = true;
+    const CaseResult backward = run_adapted(sigmoid, **find_backend("cpu"), kNarrow);
+    CHECK(backward.reason.empty());
+    REQUIRE(backward.steps.size() == 2);
+    CHECK(backward.steps[1].adapted.casts == std::vector<std::string>{"float64 in float32"});
+}
+
+}  // namespace diopi

@@ -1,0 +1,175 @@
+#include "step/case_run.hpp"
+
+#include <algorithm>
+
+#include "core/stopwatch.hpp"
+#include "step/placement.hpp"
+#include "step/steps.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Crashes and the like are the parent's to judge; among the steps of one case the worst verdict counts.
+int severity(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::kPassed:
+            return 0;
+        case Verdict::kSkipped:
+            return 1;
+        case Verdict::kNotImplemented:
+            return 2;
+        case Verdict::kFailed:
+            return 3;
+        case Verdict::kTimeout:
+            return 4;
+        case Verdict::kCrashed:
+            return 5;
+    }
+    return 5;
+}
+
+/// A step that is excused; `result` has the operator's name as its function.
+void skip_step(StepResult& result, const std::string& reason) {
+    if (result.step == "inplace") result.function += "_inp";
+    if (result.step == "backward") result.function += "_backward";
+    result.verdict = Verdict::kSkipped;
+    result.reason = reason;
+}
+
+/// Plans one step of the case and runs it.
+StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std::string& name) {
+    StepResult result;
+    result.step = name;
+    result.function = c.op;
+    if (const std::string* reason = c.skip_reason(name)) {
+        skip_step(result, *reason);
+        return result;
+    }
+    auto step = steps.plan(name);
+    if (!step.ok() && name == "inplace" && step.error().code == Errc::kBadInput) {
+        // The case has been planned, so it is only that the result has no room where it should go.
+        skip_step(result, step.error().message);
+        return result;
+    }
+    if (!step.ok()) {
+        refuse_step(result, step.error());
+        return result;
+    }
+    result.function = step->function;
+    runner.run(*step, result);
+    return result;
+}
+
+void finish(CaseResult& result) {
+    for (const StepResult& step : result.steps) {
+        if (severity(step.verdict) <= severity(result.verdict)) continue;
+        result.verdict = step.verdict;
+        result.kind = step.kind;
+        result.reason = step.reason;
+    }
+}
+
+/// The case as one step that was refused before anything ran.
+CaseResult refused(CaseResult result, const Error& error) {
+    StepResult step;
+    step.step = "forward";
+    step.function = result.op;
+    refuse_step(step, error);
+    result.steps.push_back(std::move(step));
+    finish(result);
+    return result;
+}
+
+/// Whether whole numbers are all that sums of products of the case add up: one tensor of other ones rounds them.
+bool has_exact_sums(const Case& c) {
+    const auto is_exact = [](const CaseTensor& tensor) { return tensor.fill.fn == Fill::kExact; };
+    const auto rounds = [&](const CaseTensor& tensor) {
+        return !tensor.absent && !is_exact(tensor) && std::ranges::any_of(tensor.specs, [](const TensorSpec& spec) {
+            return is_floating(spec.dtype) || is_complex(spec.dtype);
+        });
+    };
+    return std::ranges::any_of(c.tensors, is_exact) && std::ranges::none_of(c.tensors, rounds);
+}
+
+CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult result) {
+    auto steps = steps_of(c, options);
+    if (!steps.ok()) return refused(std::move(result), steps.error());
+    const StepRules rules = rules_for(c, options);
+    const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
+        StepRun runner(rules, **steps, placement);
+        for (const std::string& name : (*steps)->names()) {
+            result.steps.push_back(run_step(c, **steps, runner, name));
+            placement.forget();
+            placement.context().release();
+        }
+    });
+    if (!placed.ok()) return refused(std::move(result), placed.error());
+    finish(result);
+    return result;
+}
+
+}  // namespace
+
+LayoutRule layout_rule(const Case& c) {
+    const LayoutOptions& options = c.layout;
+    if (!options.strided && !options.wide && !options.nhwc) return {};
+    return [&c](const Place& place, const TensorSpec& spec) {
+        return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
+    };
+}
+
+Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options) {
+    const CaseBaseline* baseline = nullptr;
+    const bool narrows = options.adaptor != nullptr && options.adaptor->rules().narrows();
+    if (options.baseline && !narrows) {
+        auto found = options.baseline(c);
+        if (!found.ok()) return found.error();
+        baseline = *found;
+    }
+    return CaseSteps::create(c, options.seed, baseline);
+}
+
+StepRules rules_for(const Case& c, const CaseOptions& options) {
+    StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
+    rules.exact = has_exact_sums(c);
+    rules.adaptor = options.adaptor;
+    rules.interceptors = options.interceptors;
+    rules.first_run = options.first_run;
+    if (options.on_failure) {
+        rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
+    }
+    return rules;
+}
+
+CaseResult describe(const Case& c) {
+    CaseResult result;
+    result.case_id = c.id();
+    result.suite = c.suite;
+    result.op = c.op;
+    result.dtype = name(c.dtype());
+    for (const CaseTensor& tensor : c.tensors) {
+        for (size_t i = 0; i < tensor.specs.size() && !tensor.absent; ++i) {
+            const TensorSpec& spec = tensor.specs[i];
+            const std::string label = tensor.is_list ? tensor.name + "." + std::to_string(i) : tensor.name;
+            result.tensors.push_back({label, std::string(name(spec.dtype)), spec.shape});
+        }
+    }
+    return result;
+}
+
+CaseResult run_case(const Case& c, const CaseOptions& options) {
+    const Stopwatch watch;
+    CaseResult result = describe(c);
+    auto rows = rows_for(c);
+    if (!rows.ok()) return refused(std::move(result), rows.error());
+    const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
+    if (!options.backend->implements(row)) {
+        return refused(std::move(result), lacks(*options.backend, row.function));
+    }
+    result = run_steps(c, options, std::move(result));
+    result.seconds = watch.seconds();
+    return result;
+}
+
+}  // namespace diopi

@@ -1,0 +1,414 @@
+#include "step/case_run.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "backend/faulty_testing.hpp"
+#include "cases/plan.hpp"
+#include "cases/testing.hpp"
+#include "runtime/device_decorator.hpp"
+
+namespace diopi {
+
+namespace {
+
+using testing::case_tensor;
+using testing::make_case;
+
+/// The cpu backend with one function replaced.
+class Faulty {
+ public:
+    Faulty(std::string_view function, AnyFunction replacement) : faulty_({{function, replacement}}) {}
+    CaseResult run(const Case& c, const Checks& checks = {}) {
+        CaseOptions options;
+        options.backend = &faulty_.backend();
+        options.checks = checks;
+        return run_case(c, options);
+    }
+
+ private:
+    testing::FaultyBackend faulty_;
+};
+
+Case relu_case() { return make_case("relu", {case_tensor("input", {4, 33})}); }
+
+Case scaled_add(double alpha) {
+    Case c = relu_case();
+    c.op = "add";
+    c.tensors.push_back(case_tensor("other", {4, 33}));
+    c.params = {{"alpha", Param{alpha}}};
+    return c;
+}
+
+struct Pair {
+    const float* in;
+    float* out;
+    int64_t n;
+};
+
+Pair open_pair(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return {input->data_as<float>(), out->data_as<float>(), input->numel()};
+}
+
+diopiError_t relu_without_last(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i + 1 < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_writes_its_input(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    const_cast<float*>(p.in)[0] += 1;
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_reshapes(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    relu_without_last(nullptr, out, input);
+    std::swap(out->shape[0], out->shape[1]);
+    return diopiSuccess;
+}
+
+diopiError_t relu_that_fails(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiErrorOccurred;
+}
+
+diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiDtypeNotSupported;
+}
+
+/// relu, and then what a test wants to see found.
+template <void (*kFault)(const Pair&)>
+diopiError_t relu_and(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const Pair p = open_pair(out, input);
+    for (int64_t i = 0; i < p.n; ++i) p.out[i] = std::max(p.in[i], 0.0f);
+    kFault(p);
+    return diopiSuccess;
+}
+
+void write_past_the_end(const Pair& p) { p.out[p.n + 2] = 1; }
+void write_before_the_start(const Pair& p) { p.out[-1] = 1; }
+void write_past_the_input(const Pair& p) { const_cast<float*>(p.in)[p.n] = 1; }
+void count_the_calls(const Pair& p) {
+    static float calls = 0;
+    p.out[3] += ++calls * 1e-6f;
+}
+void keep_memory(const Pair&) {
+    static std::vector<std::unique_ptr<char[]>> kept;
+    kept.push_back(std::make_unique<char[]>(200));
+}
+
+/// Behind its first two calls, which are timed, and which take their time.
+void keep_memory_later(const Pair& p) {
+    static int calls = 0;
+    if (++calls > 2) return keep_memory(p);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+}
+
+/// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
+template <int kSlip>
+diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                  diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
+    const Pair p = open_pair(out, input);
+    const auto factor = static_cast<float>(alpha->fval);
+    for (int64_t i = 0; i < p.n; ++i) {
+        const float product = factor * other->data_as<float>()[i];
+        p.out[i] = p.in[i] + product;
+        for (int k = 0; k < kSlip; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
+    }
+    return diopiSuccess;
+}
+
+/// input times weight transposed, without a bias, one ulp beside it.
+diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                diopiConstTensorHandle_t weight, diopiConstTensorHandle_t) {
+    const int64_t terms = input->shape[1], columns = weight->shape[0];
+    for (int64_t i = 0; i < out->numel(); ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < terms; ++k) {
+            const float factor = weight->data_as<float>()[i % columns * terms + k];
+            sum += input->data_as<float>()[i / columns * terms + k] * factor;
+        }
+        out->data_as<float>()[i] = std::nextafter(static_cast<float>(sum), HUGE_VALF);
+    }
+    return diopiSuccess;
+}
+
+/// Counts blocks that are handed out while a copy may still be on its way to one that was freed.
+class WatchedCopies final : public DeviceDecorator {
+ public:
+    explicit WatchedCopies(int failing) : DeviceDecorator(cpu_device()), failing_(failing) {}
+
+    int overtaken = 0;
+    [[nodiscard]] bool freed_early() const { return copies_->freed_early; }
+
+    bool is_host() const override { return false; }
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (++allocations_ == failing_) return failed("no memory left");
+        if (copies_->freed_early) ++overtaken;
+        auto memory = device_->allocate(nbytes);
+        if (!memory.ok()) return memory;
+        const auto* start = static_cast<const std::byte*>(memory->get());
+        return std::shared_ptr<void>(memory->get(), [copies = copies_, start, nbytes, kept = *memory](void*) mutable {
+            const auto to = copies->under_way.lower_bound(start);
+            if (to != copies->under_way.end() && *to < start + nbytes) copies->freed_early = true;
+            kept.reset();
+        });
+    }
+    Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        if (stream != nullptr) copies_->under_way.insert(static_cast<const std::byte*>(dst));
+        return device_->copy_to_device(nullptr, dst, src, nbytes);
+    }
+    Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(nullptr, dst, src, nbytes);
+    }
+    Status copy_on_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
+        return device_->copy_to_host(nullptr, dst, src, nbytes);
+    }
+    Status pause(diopiStreamHandle_t, double) override { return {}; }
+    Status synchronize(diopiStreamHandle_t stream) override {
+        if (stream != nullptr) *copies_ = {};
+        return {};
+    }
+    Result<diopiStreamHandle_t> create_stream() override { return static_cast<diopiStreamHandle_t>(this); }
+    Status destroy_stream(diopiStreamHandle_t) override { return {}; }
+
+ private:
+    struct Copies {
+        std::set<const std::byte*> under_way;
+        bool freed_early = false;
+    };
+    int failing_, allocations_ = 0;
+    std::shared_ptr<Copies> copies_ = std::make_shared<Copies>();
+};
+
+}  // namespace
+
+TEST_CASE("what is on its way to a call that cannot begin arrives before its memory is used again") {
+    Case c = scaled_add(1);
+    c.inplace = true;
+    int failed = 0;
+    for (int failing = 1; failing <= 48; ++failing) {
+        WatchedCopies device(failing);
+        const Backend backend = (*find_backend("cpu"))->on(device);
+        CaseOptions options;
+        options.backend = &backend;
+        options.checks = *Checks::parse({"guards", "stream"});
+        const CaseResult result = run_case(c, options);
+        INFO("allocation " << failing << " fails: " << result.reason);
+        failed += result.verdict == Verdict::kFailed ? 1 : 0;
+        CHECK(device.overtaken == 0);
+        CHECK_FALSE(device.freed_early());
+    }
+    CHECK(failed > 10);
+    CHECK(failed < 48);
+}
+
+TEST_CASE("a case passes on the cpu backend and says how near it was") {
+    const CaseResult result = Faulty("", nullptr).run(relu_case());
+    CHECK(result.verdict == Verdict::kPassed);
+    REQUIRE(result.steps.size() == 1);
+    CHECK(result.steps[0].deviations.at(0).numel == 4 * 33);
+}
+
+TEST_CASE("an element that nothing wrote fails the case") {
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_without_last)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK_THAT(result.reason, Catch::Contains("last element"));
+}
+
+TEST_CASE("an input that the function modifies fails the case") {
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_writes_its_input)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK_THAT(result.reason, Catch::Contains("input was modified"));
+}
+
+TEST_CASE("an output of another shape fails the case") {
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_reshapes)).run(relu_case());
+    CHECK(result.verdict == Verdict::kFailed);
+    CHECK(result.kind == FailureKind::kForm);
+    CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
+}
+
+TEST_CASE("what happens around a call is seen, by the check that it is for") {
+    struct Fault {
+        AnyFunction relu;
+        std::vector<std::string> check;
+        FailureKind kind;
+        const char* reason;
+    };
+    const Fault faults[] = {
+        {testing::any_function(relu_and<write_past_the_end>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         " past the end of out"},
+        {testing::any_function(relu_and<write_before_the_start>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         " before the start of out"},
+        {testing::any_function(relu_and<write_past_the_input>),
+         {"guards"},
+         FailureKind::kStrayWrite,
+         "past the end of input"},
+        {testing::any_function(relu_and<count_the_calls>),
+         {"repeat"},
+         FailureKind::kNotRepeatable,
+         "out: two runs on the same inputs differ in 1 of 132 elements"},
+        {testing::any_function(relu_and<keep_memory>),
+         {"leaks"},
+         FailureKind::kKeepsMemory,
+         "bytes of memory at each call"},
+        {testing::any_function(relu_without_last),
+         {"poison"},
+         FailureKind::kUnwritten,
+         "out: 1 of 132 elements were never written; last element"},
+        {testing::any_function(relu_that_writes_its_input),
+         {"inputs"},
+         FailureKind::kInputModified,
+         "input was modified"},
+    };
+    Case positive = relu_case();
+    positive.tensors[0].fill.fn = Fill::kRand;
+    for (const Fault& fault : faults) {
+        INFO(fault.reason);
+        const CaseResult seen = Faulty("diopiRelu", fault.relu).run(positive, *Checks::parse(fault.check));
+        CHECK(seen.verdict == Verdict::kFailed);
+        CHECK(seen.kind == fault.kind);
+        CHECK(seen.steps.at(0).kind == fault.kind);
+        CHECK_THAT(seen.reason, Catch::Contains(fault.reason));
+    }
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_and<keep_memory>))
+              .run(positive, *Checks::parse({"none"}))
+              .verdict == Verdict::kPassed);
+}
+
+TEST_CASE("a leak of a small call is found however long the machine lets the call wait") {
+    const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<keep_memory_later>)).run(relu_case());
+    CHECK(seen.verdict == Verdict::kFailed);
+    CHECK(seen.kind == FailureKind::kKeepsMemory);
+}
+
+TEST_CASE("a write past an edge is told with its distance") {
+    const auto reason = [](AnyFunction relu) { return Faulty("diopiRelu", relu).run(relu_case()).reason; };
+    CHECK_THAT(reason(testing::any_function(relu_and<write_past_the_end>)),
+               Catch::Contains(" past the end of out, the nearest 8 bytes"));
+    CHECK_THAT(reason(testing::any_function(relu_and<write_before_the_start>)),
+               Catch::Contains(" before the start of out, the nearest 0 bytes"));
+    CHECK_THAT(reason(testing::any_function(relu_and<write_past_the_input>)),
+               Catch::Contains(" past the end of input, the nearest 0"));
+}
+
+TEST_CASE("the words of --checks are read, printed and refused") {
+    CHECK(Checks().text() == "all");
+    CHECK(Checks::parse({"none"})->text() == "none");
+    CHECK(Checks::parse({"pages", "all"})->text() == "all pages");
+    CHECK(Checks::parse({"all", "pages"})->text() == "all pages");
+    CHECK(Checks::parse({"guards", "leaks"})->text() == "guards leaks");
+    CHECK_FALSE(Checks::parse({"none", "leaks"}).ok());
+    CHECK_THAT(Checks::parse({"gaurds"}).error().message, Catch::Contains("did you mean 'guards'?"));
+}
+
+TEST_CASE("an error code fails the case, a declined call is not implemented") {
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_that_fails)).run(relu_case()).verdict == Verdict::kFailed);
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_that_declines)).run(relu_case()).verdict ==
+          Verdict::kNotImplemented);
+    CHECK(Faulty("diopiRelu", nullptr).run(relu_case()).verdict == Verdict::kNotImplemented);
+}
+
+TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(scaled_add(1)).verdict ==
+          Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(scaled_add(1)).verdict ==
+          Verdict::kFailed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(scaled_add(0.3)).verdict ==
+          Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(scaled_add(0.3)).verdict ==
+          Verdict::kFailed);
+}
+
+TEST_CASE("sums are held to exact results where every floating input is of small whole numbers") {
+    Case c = make_case("linear", {case_tensor("input", {4, 333}), case_tensor("weight", {5, 333})});
+    const auto verdict_of_slip = [&](Fill input, Fill weight) {
+        c.tensors[0].fill.fn = input;
+        c.tensors[1].fill.fn = weight;
+        CHECK(Faulty("", nullptr).run(c).verdict == Verdict::kPassed);
+        return Faulty("diopiLinear", testing::any_function(linear_with_a_slip)).run(c).verdict;
+    };
+    CHECK(verdict_of_slip(Fill::kExact, Fill::kExact) == Verdict::kFailed);
+    CHECK(verdict_of_slip(Fill::kExact, Fill::kRandn) == Verdict::kPassed);
+    CHECK(verdict_of_slip(Fill::kRandn, Fill::kExact) == Verdict::kPassed);
+}
+
+TEST_CASE("a tensor that is absent or an index says nothing of exactness") {
+    const auto is_exact = [](const Case& c) { return rules_for(c, {}).exact; };
+    Case c = make_case("linear", {case_tensor("input", {4, 3}), case_tensor("weight", {5, 3}), case_tensor("bias", {5}),
+                                  case_tensor("index", {5}, Dtype::int64)});
+    c.tensors[0].fill.fn = c.tensors[1].fill.fn = Fill::kExact;
+    CHECK_FALSE(is_exact(c));
+    c.tensors[2].absent = true;
+    CHECK(is_exact(c));
+    c.tensors[1].fill.fn = Fill::kRandn;
+    CHECK_FALSE(is_exact(c));
+    c.tensors[1].specs[0].dtype = Dtype::complex64;
+    CHECK_FALSE(is_exact(c));
+    CHECK_FALSE(is_exact(make_case("add", {case_tensor("input", {4}, Dtype::int64)})));
+}
+
+TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {
+    Case c = scaled_add(1);
+    c.tolerance.instead = Tolerance::Instead::kUlp;
+    c.tolerance.max_ulp = 4;
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(c).verdict == Verdict::kPassed);
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(c).verdict == Verdict::kFailed);
+    c.tolerance.instead = Tolerance::Instead::kTolerance;
+    CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<9>)).run(c).verdict == Verdict::kPassed);
+    Case whole = relu_case();
+    whole.tensors = {case_tensor("input", {4, 33}, Dtype::int32)};
+    whole.tolerance.instead = Tolerance::Instead::kTolerance;
+    whole.tolerance.atol = 1e9;
+    CHECK(Faulty("diopiRelu", testing::any_function(relu_without_last)).run(whole).verdict == Verdict::kFailed);
+}
+
+TEST_CASE("a step that is excused does not run, and says why") {
+    Case c = relu_case();
+    c.inplace = true;
+    c.skipped_steps = {{"forward", "no such thing"}};
+    const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_that_fails)).run(c);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[0].verdict == Verdict::kSkipped);
+    CHECK(result.steps[0].reason == "no such thing");
+    CHECK(result.steps[1].verdict == Verdict::kPassed);
+    CHECK(result.verdict == Verdict::kSkipped);
+    c.skipped_steps = {{"inplace", "why"}};
+    CHECK(Faulty("diopiReluInp", testing::any_function(relu_that_fails)).run(c).steps[1].function == "relu_inp");
+}
+
+TEST_CASE("a result that cannot be stored in place is not asked for") {
+    Case c = relu_case();
+    c.op = "add";
+    c.tensors = {case_tensor("input", {4, 33}, Dtype::int64)};
+    c.params = {{"other", Param{0.5}}};
+    c.inplace = true;
+    REQUIRE(plan(c).ok());
+    const CaseResult result = Faulty("", nullptr).run(c);
+    REQUIRE(result.steps.size() == 2);
+    CHECK(result.steps[0].verdict == Verdict::kPassed);
+    CHECK(result.steps[1].verdict == Verdict::kSkipped);
+    CHECK_THAT(result.steps[1].reason, Catch::Contains("cannot be stored in place in int64"));
+}
+
+TEST_CASE("a case whose shapes contradict each other cannot be planned") {
+    Case c = scaled_add(1);
+    c.tensors[1] = case_tensor("other", {5, 33});
+    const Status status = plan(c);
+    REQUIRE_FALSE(status.ok());
+    CHECK_THAT(status.message(), Catch::Contains("do not broadcast"));
+}
+
+}  // namespace diopi

@@ -1,0 +1,61 @@
+#include "step/checks.hpp"
+
+#include "core/suggest.hpp"
+
+namespace diopi {
+
+namespace {
+
+constexpr Checks kNone = {Guard::kNone, false, false, false, false, false};
+
+/// A word of the command line and what it switches on.
+struct Word {
+    const char* name;
+    void (*apply)(Checks&);
+    bool (*holds)(const Checks&);
+};
+
+constexpr Word kWords[] = {
+    {"guards", [](Checks& c) { c.guard = Guard::kZones; }, [](const Checks& c) { return c.guard == Guard::kZones; }},
+    {"pages", [](Checks& c) { c.guard = Guard::kPages; }, [](const Checks& c) { return c.guard == Guard::kPages; }},
+    {"inputs", [](Checks& c) { c.inputs = true; }, [](const Checks& c) { return c.inputs; }},
+    {"poison", [](Checks& c) { c.poison = true; }, [](const Checks& c) { return c.poison; }},
+    {"repeat", [](Checks& c) { c.repeat = true; }, [](const Checks& c) { return c.repeat; }},
+    {"leaks", [](Checks& c) { c.leaks = true; }, [](const Checks& c) { return c.leaks; }},
+    {"stream", [](Checks& c) { c.stream = true; }, [](const Checks& c) { return c.stream; }},
+};
+
+}  // namespace
+
+Result<Checks> Checks::parse(const std::vector<std::string>& names) {
+    Checks checks = kNone;
+    std::vector<std::string> known = {"all", "none"};
+    for (const Word& word : kWords) known.emplace_back(word.name);
+    for (const std::string& name : names) {
+        if (name == "none" && names.size() > 1) return bad_input("--checks none goes with no other check");
+        if (name == "none") continue;
+        bool found = name == "all";
+        for (const Word& word : kWords) {
+            const bool by_all = name == "all" && std::string_view(word.name) != "pages";
+            // Protected pages stay when all the others are asked for beside them.
+            if (by_all && checks.guard == Guard::kPages && std::string_view(word.name) == "guards") continue;
+            if (!by_all && name != word.name) continue;
+            word.apply(checks);
+            found = true;
+        }
+        if (!found) return bad_input("there is no check '" + name + "'" + did_you_mean(name, known));
+    }
+    return checks;
+}
+
+std::string Checks::text() const {
+    std::string text;
+    for (const Word& word : kWords) {
+        if (word.holds(*this)) text += (text.empty() ? "" : " ") + std::string(word.name);
+    }
+    if (text == "guards inputs poison repeat leaks stream") return "all";
+    if (text == "pages inputs poison repeat leaks stream") return "all pages";
+    return text.empty() ? "none" : text;
+}
+
+}  // namespace diopi

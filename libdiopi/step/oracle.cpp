@@ -1,0 +1,211 @@
+#include "step/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <span>
+
+#include "call/chain.hpp"
+#include "core/convert.hpp"
+#include "runtime/generator.hpp"
+
+namespace diopi {
+
+namespace {
+
+bool takes_tensors(const Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (!call.row->args()[i].is_output && std::holds_alternative<TensorPtr>(call.args[i])) return true;
+    }
+    return false;
+}
+
+/// Numbers act in the dtype of the operation: a float32 or half operation on tensors has rounded them to float32 first.
+/// What is made of numbers alone (arange) is rounded in the end only.
+bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& outputs) {
+    if (!takes_tensors(call)) return false;
+    bool any = false;
+    const auto look = [&](Dtype dtype) {
+        if (dtype == Dtype::float64 || dtype == Dtype::complex128) return false;
+        any = any || is_floating(dtype) || is_complex(dtype);
+        return true;
+    };
+    for (const OutputSpec& output : outputs) {
+        if (!look(output.spec.dtype)) return false;
+    }
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (!call.row->args()[i].is_inout) continue;
+        const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
+        if (tensor != nullptr && *tensor != nullptr && !look((*tensor)->dtype)) return false;
+    }
+    return any;
+}
+
+void drop_signs(const Tensor& tensor) {
+    const int64_t n = tensor.numel();
+    if (tensor.dtype == Dtype::float64) {
+        auto* x = tensor.data_as<double>();
+        for (int64_t i = 0; i < n; ++i) x[i] = std::fabs(x[i]);
+    } else if (tensor.dtype == Dtype::complex128) {
+        auto* x = tensor.data_as<std::complex<double>>();
+        for (int64_t i = 0; i < n; ++i) x[i] = {std::fabs(x[i].real()), std::fabs(x[i].imag())};
+    }
+}
+
+void flush_denormals(const Tensor& tensor) {
+    if (tensor.dtype != Dtype::float64) return;
+    auto* x = tensor.data_as<double>();
+    std::replace_if(
+        x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
+}
+
+/// A dim that a function sums over, for one of its outputs. `grouped`: also where the channels are in groups.
+struct SummedDim {
+    std::string_view function, output, arg;
+    size_t dim;
+    bool grouped;
+};
+
+constexpr SummedDim kSummedDims[] = {
+    {"diopiConvolution2d", "out", "input", 1, false},
+    {"diopiConvolution2d", "out", "weight", 1, false},
+    {"diopiConvolution2dBackward", "grad_input", "grad_output", 1, false},
+    {"diopiConvolution2dBackward", "grad_input", "weight", 0, false},
+    {"diopiConvolution2dBackward", "grad_weight", "grad_output", 0, true},
+    {"diopiConvolution2dBackward", "grad_weight", "input", 0, true},
+};
+
+/// The share of the terms that serves for a lower bound.
+constexpr int64_t kShareOfTerms = 8;
+
+void narrow_summed_dims(Call& call, std::string_view output) {
+    for (const SummedDim& summed : kSummedDims) {
+        if (summed.function != call.row->function || summed.output != output) continue;
+        if (!summed.grouped && call.integer("groups", 1) != 1) continue;
+        auto fewer = std::make_shared<Tensor>(*call.tensor(summed.arg));
+        int64_t& size = fewer->shape[summed.dim];
+        size = (size + kShareOfTerms - 1) / kShareOfTerms;
+        call[summed.arg] = TensorPtr(std::move(fewer));
+    }
+}
+
+/// The factor of a difference stays negative: |input| + |alpha| |other| is the sum of the magnitudes.
+void drop_sign(const Call& call, const Arg& arg, Scalar& scalar) {
+    const double sign = call.row->op == "sub" && arg.name == "alpha" ? -1 : 1;
+    scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
+}
+
+}  // namespace
+
+Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
+    if (tensor == nullptr) return tensor;
+    if (tensor->is_sparse()) {
+        auto values = widened(tensor->values, sign, shared);
+        if (!values.ok()) return values;
+        auto out = std::make_shared<Tensor>(*tensor);
+        out->values = *values;
+        out->dtype = out->values->dtype;
+        return out;
+    }
+    const bool same = wide_dtype(tensor->dtype) == tensor->dtype && tensor->is_contiguous();
+    if (shared && same && sign == Sign::kKept) return tensor;
+    const bool cached = shared && sign == Sign::kKept;
+    if (cached) {
+        if (const auto found = widened_.find(tensor.get()); found != widened_.end()) return found->second;
+    }
+    auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
+    if (!out.ok()) return out;
+    widen(*tensor, **out);
+    if (sign != Sign::kKept) drop_signs(**out);
+    if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
+    if (cached) widened_[tensor.get()] = *out;
+    return out;
+}
+
+Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign) {
+    Call wide(*call.row);
+    std::vector<ArgTensor> expected;
+    Generator generator;
+    const bool float32 = computes_in_float32(call, outputs);
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        const Value& value = call.args[i];
+        wide.args[i] = value;
+        if (arg.is_output) {
+            wide.args[i] = {};
+        } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
+            auto made = widened(*tensor, sign, !arg.is_inout);
+            if (!made.ok()) return made.error();
+            wide.args[i] = *made;
+            if (arg.is_inout && *made != nullptr) expected.push_back({i, *made});
+        } else if (const auto* list = std::get_if<TensorList>(&value)) {
+            auto& target = std::get<TensorList>(wide.args[i]);
+            for (size_t k = 0; k < list->size(); ++k) {
+                auto made = widened((*list)[k], sign, !arg.is_inout);
+                if (!made.ok()) return made.error();
+                target[k] = *made;
+            }
+        } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
+            if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
+            if (sign != Sign::kKept) drop_sign(call, arg, *scalar);
+        } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
+            *factor = std::fabs(*factor);
+        } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
+            generator = **handle;
+            wide.args[i] = &generator;
+        }
+    }
+    for (const OutputSpec& output : outputs) {
+        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(output.spec.dtype), {}});
+        if (!made.ok()) return made.error();
+        wide.args[output.arg] = *made;
+        expected.push_back({output.arg, *made});
+    }
+    Context context(cpu_device());
+    const Outcome outcome = Chain(reference_backend()).run(wide, context);
+    if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
+    if (!outcome.ok()) return failed("reference: " + outcome.message);
+    return expected;
+}
+
+Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<OutputSpec>& outputs) {
+    return evaluate(call, outputs, Sign::kKept);
+}
+
+Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
+    // An in-out tensor is among the results by itself; a new one in its place would lose what it held.
+    std::vector<OutputSpec> outputs;
+    if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
+    auto sums = evaluate(call, outputs, sign);
+    if (!sums.ok()) return sums.error();
+    for (const ArgTensor& sum : *sums) {
+        if (sum.arg == output.arg) return sum.tensor;
+    }
+    return internal_error("the oracle has no magnitudes of an output");
+}
+
+Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
+    Call fewer = call;
+    if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
+    return sum_of_terms(fewer, output, Sign::kDropped);
+}
+
+Result<TensorPtr> Oracle::magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff) {
+    auto all = sum_of_terms(call, output, Sign::kDropped);
+    if (!all.ok()) return all;
+    const auto kept = sum_of_terms(call, output, Sign::kDroppedAndFlushed);
+    if (!kept.ok()) return kept;
+    const std::span<double> sums((*all)->data_as<double>(), static_cast<size_t>((*all)->numel()));
+    for (size_t i = 0; i < sums.size(); ++i) {
+        const double sum = (*kept)->data_as<double>()[i];
+        if (std::isnan(sum)) {
+            sums[i] = sum;
+        } else if (std::isfinite(sums[i])) {
+            sums[i] += (sums[i] - sum) / roundoff;
+        }
+    }
+    return all;
+}
+
+}  // namespace diopi

@@ -1,0 +1,143 @@
+#include "step/placed_call.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "core/strided.hpp"
+#include "step/random_check.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Storage from which on it is worth a copy to be rid of the room between a tensor's elements.
+constexpr size_t kMuchRoom = size_t{64} << 20;
+
+/// The tensor's storage where the host can read it: not copied if it lies there.
+Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
+    const Storage& storage = tensor.storage;
+    if (storage.device == diopi_host) return std::shared_ptr<const void>(storage.memory);
+    auto bytes = cpu_device().allocate(storage.nbytes);
+    if (!bytes.ok()) return bytes.error();
+    Device& device = *context.device;
+    Status s = device.copy_to_host(context.stream, bytes->get(), storage.memory.get(), storage.nbytes);
+    if (s.ok()) s = device.synchronize(context.stream);
+    if (!s.ok()) return s.error();
+    return std::shared_ptr<const void>(std::move(*bytes));
+}
+
+int64_t count_others(const uint8_t* bytes, size_t size, int pattern) {
+    return std::count_if(bytes, bytes + size, [&](uint8_t byte) { return byte != pattern; });
+}
+
+/// Bytes between the elements that are not of the pattern: all such bytes but those of the elements, which share none.
+int64_t stray_bytes(const Tensor& tensor, const void* storage, int pattern) {
+    const auto* bytes = static_cast<const uint8_t*>(storage);
+    const size_t size = size_of(tensor.dtype);
+    int64_t stray = count_others(bytes, tensor.storage.nbytes, pattern);
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        stray -= count_others(bytes + static_cast<size_t>(tensor.offset + offset) * size, size, pattern);
+    });
+    return stray;
+}
+
+}  // namespace
+
+Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Poison poison) {
+    PlacedCall placed(step.call, poison);
+    if (Status s = placed.place_inputs(placement); !s.ok()) return s.error();
+    if (Status s = placed.place_outputs(step, placement); !s.ok()) return s.error();
+    return placed;
+}
+
+Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Place& place, Placement& placement) {
+    if (tensor == nullptr) return tensor;
+    if (place.arg.is_inout && draws_into(*call_.row, place.arg.name)) {
+        return placement.output({tensor->shape, tensor->dtype, tensor->strides}, place, poison_);
+    }
+    if (place.arg.is_inout) return placement.inout(*tensor, place);
+    inputs_.push_back(tensor);
+    return placement.input(tensor, place);
+}
+
+Status PlacedCall::place_inputs(Placement& placement) {
+    const auto args = call_.row->args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        if (args[i].is_output) continue;
+        if (auto* tensor = std::get_if<TensorPtr>(&call_.args[i])) {
+            auto made = placed(*tensor, {args[i]}, placement);
+            if (!made.ok()) return made.error();
+            *tensor = *made;
+        } else if (auto* list = std::get_if<TensorList>(&call_.args[i])) {
+            for (size_t k = 0; k < list->size(); ++k) {
+                auto made = placed((*list)[k], {args[i], static_cast<int64_t>(k)}, placement);
+                if (!made.ok()) return made.error();
+                (*list)[k] = *made;
+            }
+        } else if (auto* handle = std::get_if<diopiGeneratorHandle_t>(&call_.args[i])) {
+            *generator_ = **handle;
+            *handle = generator_.get();
+            has_generator_ = true;
+        }
+    }
+    return {};
+}
+
+Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
+    for (const OutputSpec& output : step.outputs) {
+        auto made = placement.output(output.spec, {call_.row->args()[output.arg]}, poison_);
+        if (!made.ok()) return made.error();
+        call_.args[output.arg] = *made;
+        outputs_.push_back(output.arg);
+    }
+    return {};
+}
+
+Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
+    const auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+    if (tensor->storage.device == diopi_host) return tensor;
+    return to_host(*context.device, context.stream, *tensor);
+}
+
+Failure PlacedCall::check_inputs(Placement& placement) {
+    for (const TensorPtr& input : inputs_) {
+        Failure failure = placement.check_input(input);
+        if (failure.ok()) continue;
+        if (failure.kind == FailureKind::kInputModified) {
+            failure.reason += ": it is const in " + std::string(call_.row->function);
+        }
+        return failure;
+    }
+    return {};
+}
+
+Failure PlacedCall::check_gaps(Context& context) {
+    for (const size_t arg : outputs_) {
+        const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
+        if (tensor.storage.nbytes == tensor.nbytes() || is_spread(tensor)) continue;
+        auto storage = host_storage(tensor, context);
+        if (!storage.ok()) return failure_of(storage.error());
+        const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
+        if (stray == 0) continue;
+        return {FailureKind::kStrayWrite, "wrote " + std::to_string(stray) + " bytes between the elements of " +
+                                              std::string(call_.row->args()[arg].name) + ": it has strides " +
+                                              to_string(tensor.strides)};
+    }
+    return {};
+}
+
+Status PlacedCall::give_up_gaps(Context& context) {
+    for (const size_t arg : outputs_) {
+        auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+        // An element's room behind each but the last is less than twice the elements.
+        const bool has_room = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
+        if (!has_room || tensor->storage.nbytes < kMuchRoom) continue;
+        auto dense = to_host(*context.device, context.stream, *tensor);
+        if (!dense.ok()) return dense.status();
+        tensor = std::move(*dense);
+    }
+    return {};
+}
+
+}  // namespace diopi

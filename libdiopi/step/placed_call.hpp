@@ -1,0 +1,48 @@
+/// A step's call on a device, and what it left there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.hpp"
+#include "step/placement.hpp"
+#include "step/steps.hpp"
+
+namespace diopi {
+
+class PlacedCall {
+ public:
+    /// Each call has its own outputs and in-out arguments, and its own copy of the generator, in the state that the
+    /// step gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
+    /// overwrite are filled as outputs are.
+    [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
+
+    [[nodiscard]] Call& call() { return call_; }
+    /// The call's own generator; null in a call without any.
+    [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
+    /// The tensor at an argument in host memory, after the call.
+    [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
+    /// After the call and its checks: what was placed with room between its elements goes on as a dense host tensor.
+    [[nodiscard]] Status give_up_gaps(Context& context);
+    /// Whether every const tensor still holds what it held before the call.
+    [[nodiscard]] Failure check_inputs(Placement& placement);
+    /// Whether nothing was written between the elements of an output that is no dense tensor.
+    [[nodiscard]] Failure check_gaps(Context& context);
+
+ private:
+    PlacedCall(const Call& call, Poison poison)
+        : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
+    Status place_inputs(Placement& placement);
+    Status place_outputs(const Step& step, Placement& placement);
+    [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, const Place& place, Placement& placement);
+
+    Call call_;
+    Poison poison_;
+    std::unique_ptr<Generator> generator_;
+    bool has_generator_ = false;
+    std::vector<TensorPtr> inputs_;  ///< the host tensors behind the const arguments
+    std::vector<size_t> outputs_;    ///< arguments that were given memory
+};
+
+}  // namespace diopi

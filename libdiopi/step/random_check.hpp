@@ -1,0 +1,23 @@
+/// Class F: what a random operator drew follows its law, the same generator state gives the same numbers, another seed
+/// others, and the state advances.
+#pragma once
+
+#include <string_view>
+
+#include "step/placed_call.hpp"
+
+namespace diopi {
+
+/// Whether random numbers overwrite that argument, so that what it held before means nothing.
+[[nodiscard]] bool draws_into(const Row& row, std::string_view arg);
+
+/// Three runs of one step: two from the same generator state, the third with another seed.
+struct RandomRuns {
+    PlacedCall& first;
+    PlacedCall& second;
+    PlacedCall& other_seed;
+};
+
+[[nodiscard]] Failure check_random(const Step& step, const RandomRuns& runs, Context& context);
+
+}  // namespace diopi

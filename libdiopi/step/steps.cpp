@@ -1,0 +1,204 @@
+#include "step/steps.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "call/tensors.hpp"
+#include "cases/draw.hpp"
+#include "core/convert.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The expected value in the output's own dtype, as the backward function of a framework would receive it.
+Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
+    if (wide->dtype == dtype && wide->is_contiguous()) return wide;
+    auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
+    if (out.ok()) narrow(*wide, **out);
+    return out;
+}
+
+Result<TensorPtr> ones(const TensorSpec& spec) {
+    auto wide = make_tensor(cpu_device(), {spec.shape, Dtype::float64, {}});
+    if (!wide.ok()) return wide;
+    std::fill_n((*wide)->data_as<double>(), (*wide)->numel(), 1.0);
+    return rounded(*wide, spec.dtype);
+}
+
+std::vector<Dtype> tensor_dtypes(const Call& call) {
+    std::vector<Dtype> dtypes;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { dtypes.push_back(tensor->dtype); });
+    return dtypes;
+}
+
+const ArgTensor* find(const std::vector<ArgTensor>& list, size_t arg) {
+    const auto found = std::ranges::find(list, arg, &ArgTensor::arg);
+    return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<OutputSpec> Step::result_at(size_t arg) const {
+    const auto found = std::ranges::find(outputs, arg, &OutputSpec::arg);
+    if (found != outputs.end()) return *found;
+    const auto* tensor = std::get_if<TensorPtr>(&call.args[arg]);
+    if (!call.row->args()[arg].is_inout || tensor == nullptr || *tensor == nullptr) return std::nullopt;
+    return OutputSpec{arg, {(*tensor)->shape, (*tensor)->dtype, {}}};
+}
+
+TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
+    auto sums = oracle_.magnitude(step.call, output, terms);
+    return sums.ok() ? *sums : nullptr;
+}
+
+TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
+    auto sums = oracle_.magnitude_in_tf32(step.call, output, roundoff);
+    return sums.ok() ? *sums : nullptr;
+}
+
+Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t seed, const CaseBaseline* baseline) {
+    std::unique_ptr<CaseSteps> steps(new CaseSteps(c, seed, baseline));
+    auto rows = rows_for(c);
+    if (!rows.ok()) return rows.error();
+    steps->rows_ = *rows;
+    if (Status s = steps->take_inputs(seed); !s.ok()) return s.error();
+    return steps;
+}
+
+Status CaseSteps::take_inputs(uint64_t seed) {
+    for (const CaseTensor& tensor : case_->tensors) {
+        auto drawn = draw(tensor, case_->key(seed));
+        if (!drawn.ok()) return drawn.error();
+        for (size_t i = 0; i < drawn->size() && baseline_ != nullptr; ++i) {
+            const std::string name = tensor.is_list ? tensor.name + "." + std::to_string(i) : tensor.name;
+            const auto stored = std::ranges::find(baseline_->inputs, name, &NamedTensor::name);
+            if (stored != baseline_->inputs.end()) {
+                (*drawn)[i] = stored->tensor;
+            } else if (Status s = check_input(*baseline_, name, *(*drawn)[i]); !s.ok()) {
+                return s;
+            }
+        }
+        tensors_.emplace_back(tensor.name, std::move(*drawn));
+    }
+    return {};
+}
+
+std::vector<std::string> CaseSteps::names() const {
+    std::vector<std::string> names = {"forward"};
+    if (case_->inplace) names.emplace_back("inplace");
+    if (case_->backward) names.emplace_back("backward");
+    return names;
+}
+
+void CaseSteps::lend_generator(Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (call.row->args()[i].kind == ArgKind::generator) call.args[i] = &generator_;
+    }
+}
+
+Result<Step> CaseSteps::plan(const std::string& name) {
+    if (name == "backward") return plan_backward();
+    const bool direct = name == "forward";
+    const Row* row = direct && rows_.forward != nullptr ? rows_.forward : rows_.inplace;
+    if (row == nullptr) return not_implemented("the standard has no " + name + " function of " + case_->op);
+    return plan_forward(*row, name, direct ? case_->op : case_->op + "_inp");
+}
+
+Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, const std::string& function) {
+    auto call = bind_call(row, *case_, tensors_);
+    if (!call.ok()) return call.error();
+    auto outputs = infer(*call, hints_of(*case_));
+    if (!outputs.ok()) return outputs.error();
+    lend_generator(*call);
+    return Step{name, function, std::move(*call), std::move(*outputs)};
+}
+
+Result<TensorPtr> CaseSteps::incoming_gradient(const TensorSpec& spec) const {
+    constexpr Fill kGradientFills[] = {Fill::kRandn, Fill::kPositive, Fill::kExact};
+    const Fill fill = case_->tensors.empty() ? Fill::kOnes : case_->tensors.front().fill.fn;
+    const bool as_filled = case_->varied && std::ranges::find(kGradientFills, fill) != std::end(kGradientFills);
+    if (!as_filled) return ones(spec);
+    CaseTensor gradient;
+    gradient.name = "grad_output";
+    gradient.specs = {spec};
+    gradient.fill.fn = fill;
+    auto drawn = draw(gradient, case_->key(seed_));
+    if (!drawn.ok()) return drawn.error();
+    return drawn->front();
+}
+
+Result<Step> CaseSteps::plan_backward() {
+    if (rows_.backward == nullptr || rows_.saving == nullptr) {
+        return not_implemented("the standard has no backward function of " + case_->op);
+    }
+    auto forward = plan_forward(*rows_.saving, "forward", case_->op);
+    if (!forward.ok()) return forward;
+    if (forward->outputs.empty()) return not_implemented("the backward of an operator without outputs");
+    const bool shared = rows_.saving == rows_.forward && forward_.has_value();
+    auto saved = shared ? Result<std::vector<ArgTensor>>(*forward_) : oracle_.run(forward->call, forward->outputs);
+    if (!saved.ok()) return saved.error();
+    for (const OutputSpec& output : forward->outputs) {
+        const ArgTensor* value = find(*saved, output.arg);
+        if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
+        auto tensor = rounded(value->tensor, output.spec.dtype);
+        if (!tensor.ok()) return tensor.error();
+        forward->call.args[output.arg] = *tensor;
+    }
+    // The last step: nothing asks for the expected outputs of the forward call again.
+    saved = std::vector<ArgTensor>{};
+    forward_.reset();
+    auto grad = incoming_gradient(forward->outputs.front().spec);
+    if (!grad.ok()) return grad.error();
+    auto call = bind_backward(*rows_.backward, *case_, forward->call, *grad);
+    if (!call.ok()) return call.error();
+    std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
+    return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};
+}
+
+Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::vector<NamedTensor>& values) const {
+    const auto refuse = [&](const std::string& what) {
+        return bad_input(baseline_->file + ": the baseline of " + case_->id() + ", " + step.name + ": " + what);
+    };
+    std::vector<ArgTensor> expected;
+    for (const NamedTensor& named : values) {
+        const int arg = step.call.row->find(named.name);
+        if (arg < 0 || !step.result_at(static_cast<size_t>(arg))) {
+            return refuse(std::string(step.call.row->function) + " has no output '" + named.name + "'");
+        }
+        expected.push_back({static_cast<size_t>(arg), named.tensor});
+    }
+    for (size_t i = 0; i < step.call.args.size(); ++i) {
+        const std::optional<OutputSpec> result = step.result_at(i);
+        if (!result || !result->has_meaning || find(expected, i) != nullptr) continue;
+        return refuse("it has no expected values of output '" + std::string(step.call.row->args()[i].name) + "'");
+    }
+    return expected;
+}
+
+Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
+    if (case_->random) return std::vector<ArgTensor>{};
+    if (baseline_ != nullptr) {
+        const auto known = baseline_->expected.find(step.name);
+        if (known != baseline_->expected.end()) return stored(step, known->second);
+    }
+    // A step whose call is adapted may have other dtypes than its twin.
+    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
+                      tensor_dtypes(step.call) == forward_dtypes_;
+    if (twin) {
+        const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
+        const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
+        if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {
+            return std::vector<ArgTensor>{{0, out->tensor}};
+        }
+    }
+    auto computed = oracle_.run(step.call, step.outputs);
+    if (computed.ok() && step.name == "forward") {
+        forward_ = *computed;
+        forward_outputs_ = step.outputs;
+        forward_dtypes_ = tensor_dtypes(step.call);
+    }
+    return computed;
+}
+
+}  // namespace diopi

@@ -1,0 +1,78 @@
+/// The steps of a case: which calls it makes, on which inputs, and what they must give.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baseline/baseline.hpp"
+#include "cases/bind.hpp"
+#include "runtime/generator.hpp"
+#include "step/oracle.hpp"
+
+namespace diopi {
+
+/// One call of a case with host inputs; outputs are null until a device gives them memory.
+struct Step {
+    std::string name;      ///< "forward", "inplace", "backward"
+    std::string function;  ///< "add", "add_inp", "add_backward": as reports print it
+    Call call;
+    std::vector<OutputSpec> outputs;
+
+    /// What the call leaves at an argument: a new output, or an in-out tensor as it came; nullopt where it only reads.
+    [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
+};
+
+/// Answers for what a step must give.
+class Expectations {
+ public:
+    virtual ~Expectations() = default;
+    /// Expected outputs and in-out arguments; empty for a random operator.
+    [[nodiscard]] virtual Result<std::vector<ArgTensor>> expected(const Step& step) = 0;
+    /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
+    [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
+    [[nodiscard]] TensorPtr magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff);
+
+ protected:
+    Oracle oracle_;
+};
+
+/// Plans the steps of one case and answers for their expected values, from a baseline or from the oracle.
+class CaseSteps final : public Expectations {
+ public:
+    /// Draws the inputs, or takes those that `baseline` stores; `baseline` may be null.
+    [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
+                                                                   const CaseBaseline* baseline);
+
+    /// "forward", then "inplace" and "backward" as the case wants them.
+    [[nodiscard]] std::vector<std::string> names() const;
+    [[nodiscard]] Result<Step> plan(const std::string& name);
+    [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
+    [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
+
+ private:
+    CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
+        : case_(&c), seed_(seed), baseline_(baseline), generator_{c.key(seed), 0} {}
+    Status take_inputs(uint64_t seed);
+    Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
+    Result<Step> plan_backward();
+    /// Ones, or numbers of the fill that varies the case: of ones, what a softmax or a norm takes back is 0 everywhere.
+    [[nodiscard]] Result<TensorPtr> incoming_gradient(const TensorSpec& spec) const;
+    /// The baseline's expected values of a step that it has; each of the step's results must be among them.
+    [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
+    void lend_generator(Call& call);
+
+    const Case* case_;
+    uint64_t seed_;
+    const CaseBaseline* baseline_;
+    Generator generator_;
+    CaseRows rows_;
+    CaseTensors tensors_;
+    /// The forward call's expected outputs, which the in-place step shares.
+    std::optional<std::vector<ArgTensor>> forward_;
+    std::vector<OutputSpec> forward_outputs_;
+    std::vector<Dtype> forward_dtypes_;  ///< of its tensors
+};
+
+}  // namespace diopi

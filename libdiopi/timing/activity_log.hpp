@@ -1,0 +1,28 @@
+/// What a device is recorded to do, on the clock of a profile.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "profile_data/profile_record.hpp"
+#include "runtime/device.hpp"
+#include "timing/timing.hpp"
+
+namespace diopi {
+
+class ActivityLog {
+ public:
+    /// Adds to the profile, which must outlive it: activities, or why there are none.
+    explicit ActivityLog(Profile& profile) : profile_(&profile) {}
+
+    void begin(Device& device, const ProfileClock& clock);
+    /// `call`: what the device did it for. Without a beginning it does nothing.
+    void finish(std::string_view call);
+
+ private:
+    Profile* profile_;
+    std::unique_ptr<ActivityRecording> recording_;
+    double zero_ = 0;  ///< of the recording, since the profile's beginning
+};
+
+}  // namespace diopi

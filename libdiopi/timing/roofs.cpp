@@ -1,0 +1,281 @@
+#include "timing/roofs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "call/chain.hpp"
+#include "core/convert.hpp"
+#include "infer/work.hpp"
+#include "runtime/stream_copies.hpp"
+#include "timing/timing.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Bytes read and written: from the first-level cache to beyond the last one.
+constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 20};
+/// The largest copy, in last-level caches of the host; a device of its own gets the largest that there is.
+constexpr int64_t kBeyondCache = 3;
+constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
+/// Of a device's memory no copy takes more than one in so many bytes.
+constexpr int64_t kMemoryShare = 8;
+/// Sides of square products: larger ones as long as a smaller one is a short call.
+constexpr int64_t kMatrix = 1024, kLargestMatrix = 4096;
+constexpr double kShortProduct = 1e-3;
+constexpr int64_t kUnknownCache = 32 << 20;
+
+struct Effort {
+    int least, most;
+    double seconds;
+};
+/// The best of so many: nothing but a disturbance makes a copy slower than the roof.
+constexpr Effort kCopyEffort = {4, 200, 0.03};
+constexpr Effort kMatmulEffort = {3, 40, 0.1};
+constexpr Effort kEmptyEffort = {50, 2000, 0.01};
+
+/// In place of a call: the device copies one tensor's memory to another's.
+class DeviceCopy final : public Interceptor {
+ public:
+    DeviceCopy(Device& device, const Tensor& to, const Tensor& from)
+        : copies_(dynamic_cast<StreamCopies*>(&device)), to_(to), from_(from) {}
+
+    [[nodiscard]] bool is_possible() const { return copies_ != nullptr; }
+    Outcome around(Call&, Context& context, const Next&) override {
+        const Status s = copies_->copy_on_device(context.stream, to_.data(), from_.data(), to_.nbytes());
+        return s.ok() ? Outcome() : Outcome{diopiErrorOccurred, s.message()};
+    }
+
+ private:
+    StreamCopies* copies_;
+    const Tensor &to_, &from_;
+};
+
+/// Calls on tensors of the device's own, as the roofs need them.
+class Probe {
+ public:
+    static Result<std::unique_ptr<Probe>> create(const Backend& backend) {
+        auto stream = backend.device().create_stream();
+        if (!stream.ok()) return stream.error();
+        std::unique_ptr<Probe> probe(new Probe(backend, *stream));
+        auto clock = ProfileClock::start(probe->context_);
+        if (!clock.ok()) return clock.error();
+        probe->clock_ = std::move(*clock);
+        return probe;
+    }
+    ~Probe() { static_cast<void>(context_.device->destroy_stream(context_.stream)); }
+    Probe(const Probe&) = delete;
+    Probe& operator=(const Probe&) = delete;
+
+    [[nodiscard]] bool has(std::string_view function) const {
+        const Row* row = find_row(function);
+        return row != nullptr && backend_.implements(*row);
+    }
+
+    /// Numbers between -1 and 1 that do not repeat soon; of a dtype that a wide one converts to.
+    Result<TensorPtr> tensor(const Shape& shape, Dtype dtype) {
+        auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
+        if (!wide.ok()) return wide;
+        uint32_t state = 1;
+        for (int64_t i = 0; i < (*wide)->numel(); ++i) {
+            state = state * 1664525 + 1013904223;
+            (*wide)->data_as<double>()[i] = static_cast<double>(static_cast<int32_t>(state)) * 0x1p-31;
+        }
+        auto host = make_tensor(cpu_device(), {shape, dtype, {}});
+        if (!host.ok()) return host;
+        narrow(**wide, **host);
+        return to_device(*context_.device, context_.stream, **host);
+    }
+
+    /// Seconds of a copy inside of the device's memory at best; infinite where it has none of its own.
+    double best_copy(const Tensor& to, const Tensor& from, const Effort& effort, int64_t batch) {
+        DeviceCopy copy(*context_.device, to, from);
+        return copy.is_possible() ? best(Call(*find_row("diopiCopyInp")), effort, batch, &copy)
+                                  : std::numeric_limits<double>::infinity();
+    }
+
+    /// Seconds of one call at best, of batches of `batch` calls or more; infinite where the backend refuses it.
+    /// `instead`: what is done in place of the call.
+    double best(Call call, const Effort& effort, int64_t batch = 1, Interceptor* instead = nullptr) {
+        constexpr double kNever = std::numeric_limits<double>::infinity();
+        Call* const only[] = {&call};
+        Chain chain(backend_);
+        if (instead != nullptr) chain.add(*instead);
+        EventTimer watch(chain, only, context_, clock_);
+        if (!watch.create().ok() || !watch.keep_busy(std::exchange(ramp_seconds_, 0)).ok()) return kNever;
+        const auto fitting = watch.fitting_batch(batch);
+        if (!fitting.ok()) return kNever;
+        double best = kNever, spent = 0;
+        for (int i = 0; i < effort.most && (i < effort.least || spent < effort.seconds); ++i) {
+            const auto run = watch.measure(*fitting);
+            if (!run.ok()) return kNever;
+            const double seconds = seconds_of(*run, clock_.has_device_time());
+            spent += seconds * static_cast<double>(*fitting);
+            if (i > 0) best = std::min(best, seconds);
+        }
+        return best;
+    }
+
+ private:
+    Probe(const Backend& backend, diopiStreamHandle_t stream) : backend_(backend), context_(backend.device(), stream) {}
+
+    const Backend& backend_;
+    Context context_;
+    ProfileClock clock_;
+    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
+};
+
+/// What moves tensors of float32 and does no more than an element-wise operation with them: a library is not equally
+/// good at all. Their tensors: that which is written first.
+constexpr struct {
+    const char* function;
+    std::array<const char*, 3> tensors;
+    bool is_copy;
+} kMovers[] = {
+    {"diopiCopyInp", {"dest", "src"}, true},
+    {"diopiRelu", {"out", "input"}, false},
+    {"diopiAdd", {"out", "input", "other"}, false},
+};
+
+/// Bytes per second of the fastest way to read and write so many; 0: there is none.
+Result<double> copy_rate(Probe& probe, int64_t bytes) {
+    const int64_t batch = bytes < (1 << 20) ? 20 : 1;
+    double rate = 0;
+    for (const auto& mover : kMovers) {
+        if (!mover.is_copy && !probe.has(mover.function)) continue;
+        Call call(*find_row(mover.function));
+        std::vector<TensorPtr> tensors;
+        const auto count = std::ranges::count_if(mover.tensors, [](const char* name) { return name != nullptr; });
+        const Shape shape{bytes / count / static_cast<int64_t>(sizeof(float))};
+        for (const char* name : std::span(mover.tensors).first(static_cast<size_t>(count))) {
+            auto made = probe.tensor(shape, Dtype::float32);
+            if (!made.ok()) return made.error();
+            call[name] = *made;
+            tensors.push_back(std::move(*made));
+        }
+        if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
+        const auto moved = static_cast<double>(tensors.size() * tensors[0]->nbytes());
+        if (mover.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
+        if (probe.has(mover.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
+    }
+    return rate;
+}
+
+int64_t largest_copy(Device& device, int64_t cache_bytes) {
+    if (device.is_host()) return std::min(kBeyondCache * cache_bytes, kMostCopyBytes);
+    const auto info = device.info();
+    return info.ok() && info->total_bytes > 0 ? std::min(info->total_bytes / kMemoryShare, kMostCopyBytes)
+                                              : kMostCopyBytes;
+}
+
+Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
+    std::vector<int64_t> sizes(std::begin(kCopySizes), std::end(kCopySizes));
+    const int64_t largest = largest_copy(device, roofs.cache_bytes);
+    if (largest > sizes.back()) sizes.push_back(largest);
+    for (const int64_t bytes : sizes) {
+        const auto rate = copy_rate(probe, bytes);
+        if (!rate.ok()) return rate.status();
+        if (*rate > 0) roofs.copies.push_back({bytes, *rate});
+    }
+    return {};
+}
+
+/// A square product by the first function that the backend has for it. Seconds; 0: it has none.
+Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& flops) {
+    for (const char* function : {"diopiMm", "diopiMatmul", "diopiLinear"}) {
+        if (!probe.has(function)) continue;
+        Call call(*find_row(function));
+        for (const char* arg : {"out", "input", "mat2", "other", "weight"}) {
+            if (!call.has(arg)) continue;
+            auto made = probe.tensor({side, side}, dtype);
+            if (!made.ok()) return made.error();
+            call[arg] = *made;
+        }
+        flops = work_of(call).flops;
+        return probe.best(call, kMatmulEffort);
+    }
+    return 0.0;
+}
+
+/// Operations per second; 0: not measured.
+Result<double> matmul_rate(Probe& probe, Dtype dtype) {
+    double rate = 0;
+    for (int64_t side = kMatrix; side <= kLargestMatrix; side *= 2) {
+        double flops = 0;
+        const auto seconds = product_seconds(probe, dtype, side, flops);
+        if (!seconds.ok()) return seconds;
+        if (*seconds <= 0) break;
+        rate = std::max(rate, flops / *seconds);
+        if (*seconds > kShortProduct) break;
+    }
+    return rate;
+}
+
+double empty_call(Probe& probe) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const char* function : {"diopiAdd", "diopiRelu"}) {
+        if (!probe.has(function)) continue;
+        Call call(*find_row(function));
+        for (const char* arg : {"out", "input", "other"}) {
+            if (!call.has(arg)) continue;
+            const auto made = probe.tensor({1}, Dtype::float32);
+            if (!made.ok()) return 0;
+            call[arg] = *made;
+        }
+        if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
+        best = std::min(best, probe.best(call, kEmptyEffort, 50));
+    }
+    return std::isinf(best) ? 0 : best;
+}
+
+}  // namespace
+
+int64_t last_level_cache(Device& device) {
+    for (Device* each : {&device, &cpu_device()}) {
+        const auto info = each->info();
+        if (info.ok() && info->cache_bytes > 0) return info->cache_bytes;
+    }
+    return kUnknownCache;
+}
+
+double machine_pace() {
+    constexpr int kRepeats = 5;
+    constexpr int kSteps = 400'000;
+    double best = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        const auto start = std::chrono::steady_clock::now();
+        // Each step waits for the last: no compiler and no cache makes it shorter.
+        volatile double seed = 0.3;
+        double x = seed;
+        for (int i = 0; i < kSteps; ++i) x = 3.9 * x * (1 - x);
+        seed = x;
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        best = std::min(best, spent.count());
+    }
+    return best;
+}
+
+Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes) {
+    auto probe = Probe::create(backend);
+    if (!probe.ok()) return probe.error();
+    Roofs roofs;
+    roofs.cache_bytes = last_level_cache(backend.device());
+    if (Status s = measure_copies(**probe, backend.device(), roofs); !s.ok()) return s.error();
+    for (const Dtype dtype : dtypes) {
+        if (!is_floating(dtype) || matmul_roof(roofs, dtype) > 0) continue;
+        auto rate = matmul_rate(**probe, dtype);
+        if (!rate.ok()) return rate.error();
+        if (*rate > 0) roofs.matmul.push_back({dtype, *rate});
+    }
+    roofs.empty_call = empty_call(**probe);
+    return roofs;
+}
+
+}  // namespace diopi

@@ -1,0 +1,24 @@
+/// What the device gives at best, measured through the backend's own functions; docs/profile.md, "Roofs".
+#pragma once
+
+#include <span>
+
+#include "backend/backend.hpp"
+#include "core/status.hpp"
+#include "profile_data/profile_figures.hpp"
+
+namespace diopi {
+
+/// Copies of several sizes by the device itself or by the fastest of the backend's functions that do little else,
+/// matrix products in each of `dtypes` that it can multiply, a call on one element. What the backend cannot do stays
+/// unmeasured. About a second.
+[[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
+
+/// Size in bytes of the last-level cache of the device, or of the host where the device does not tell; 32 MiB where
+/// neither does.
+[[nodiscard]] int64_t last_level_cache(Device& device);
+
+/// Seconds of a fixed piece of arithmetic on the host: how fast the machine is at the moment.
+[[nodiscard]] double machine_pace();
+
+}  // namespace diopi

@@ -1,0 +1,51 @@
+#include "timing/slowdown_watch.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "runtime/device_decorator.hpp"
+
+namespace diopi {
+
+namespace {
+
+class HotDevice final : public DeviceDecorator {
+ public:
+    HotDevice() : DeviceDecorator(cpu_device()) {}
+    std::string slowdown() override {
+        ++asked;
+        return reason;
+    }
+    int asked = 0;
+    std::string reason;
+};
+
+}  // namespace
+
+TEST_CASE("a device is asked each 50 ms why it is slow, and each reason is told once", "[run][timing]") {
+    HotDevice device;
+    SlowdownWatch watch(device);
+    CHECK(device.asked == 1);  // which takes long and counts for nothing
+    for (int i = 0; i < 100; ++i) watch.ask();
+    CHECK(device.asked <= 3);
+    device.reason = "too hot";
+    for (int i = 0; i < 3; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(51));
+        watch.ask();
+    }
+    CHECK(device.asked >= 5);
+    CHECK(watch.told() == std::vector<std::string>{"too hot"});
+    device.reason = "";
+    CHECK(watch.told().empty());
+}
+
+TEST_CASE("a device that nobody asked is asked in the end", "[run][timing]") {
+    HotDevice device;
+    SlowdownWatch watch(device);
+    device.reason = "too hot";
+    CHECK(watch.told() == std::vector<std::string>{"too hot"});
+    CHECK(watch.told() == std::vector<std::string>{"too hot"});
+}
+
+}  // namespace diopi

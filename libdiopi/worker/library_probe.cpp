@@ -1,0 +1,61 @@
+#include "worker/library_probe.hpp"
+
+#include <fmt/format.h>
+
+#include "worker/last_words.hpp"
+#include "worker/output_capture.hpp"
+#include "worker/worker_pool.hpp"
+
+namespace diopi {
+
+namespace {
+
+constexpr size_t kUse = 0, kFinish = 1;
+
+/// In the worker: what each of them comes to.
+Status try_library(LibraryBackend& library) {
+    if (Status s = library.open(); !s.ok()) return s;
+    const Backend& backend = library.backend();
+    say("the first use of its device");
+    return check_health(backend.device());
+}
+
+std::string trouble_of(const WorkOutcome& outcome) {
+    if (outcome.end == WorkOutcome::End::kFinished) return outcome.payload;
+    std::string text = outcome.reason;
+    const size_t option = text.find("(--timeout)");
+    if (option != std::string::npos) text.replace(option, 11, "(--impl-timeout)");
+    if (const std::string said = last_line(outcome.errors); !said.empty()) text += "; it said: " + said;
+    return text;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> probe_library(LibraryBackend& library, double timeout_s) {
+    const std::string name(library.backend().name());
+    std::vector<std::string> notes;
+    PoolOptions pool;
+    pool.timeout_s = timeout_s;
+    pool.memory_limit = 0;
+    library.on_stage = [](const std::string& stage) { say(stage); };
+    library.hides_output = false;
+    const auto work = [&](size_t item) {
+        const Status s = item == kUse ? try_library(library) : library.finish();
+        return WorkAnswer{s.message()};
+    };
+    const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
+        const std::string trouble = trouble_of(outcome);
+        if (!outcome.printed.empty()) notes.push_back(fmt::format("{} {}", name, outcome.printed));
+        if (trouble.empty()) return {};
+        if (item == kUse) return bad_input(fmt::format("{} cannot be used: {}", name, trouble));
+        notes.push_back(fmt::format("{}: {}; nothing else calls it", name, trouble));
+        return {};
+    };
+    const Status status = run_in_workers({kUse, kFinish}, pool, work, done);
+    library.hides_output = true;
+    if (!status.ok()) return status.error();
+    if (interrupted()) return failed("interrupted while " + name + " was tried");
+    return notes;
+}
+
+}  // namespace diopi

@@ -1,0 +1,86 @@
+/// One worker process, seen from its parent.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/guardian.hpp"
+#include "worker/last_words.hpp"
+#include "worker/output_capture.hpp"
+#include "worker/worker_pool.hpp"
+
+namespace diopi {
+
+class Worker {
+ public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `options` must outlive the worker; the memory limit is resolved.
+    explicit Worker(const PoolOptions& options) : options_(&options) {}
+    ~Worker() { stop(); }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// Forks; the child leaves `others` alone and never returns.
+    Status start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial);
+    [[nodiscard]] bool running() const { return pids_.guardian > 0; }
+    [[nodiscard]] bool busy() const { return item_.has_value(); }
+    [[nodiscard]] size_t item() const { return *item_; }
+    [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
+
+    void assign(size_t item);
+    /// Appends what poll() must wait on while the worker is busy.
+    void add_to(std::vector<pollfd>& fds) const;
+    /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
+    [[nodiscard]] std::optional<WorkOutcome> attend();
+    /// Tells the process to leave, if it is idle: it does so by itself, running nothing more of any library.
+    void dismiss();
+    /// Ends the process and all that it started: at once if it is busy, else when it has left, but at most 3 s after it
+    /// was told to.
+    void stop();
+
+ private:
+    enum class Inbox { kWaiting, kAnswer, kGarbled, kClosed };
+
+    /// How a process ended, and the most memory that it ever held.
+    struct Death {
+        int status = 0;
+        int64_t peak_bytes = 0;
+    };
+
+    Inbox receive();
+    Inbox inspect() const;
+    [[nodiscard]] bool has_died() const;
+    void wait_until(Clock::time_point end) const;
+    [[nodiscard]] bool says_last() const;
+    WorkOutcome finished();
+    WorkOutcome crashed(std::string what);
+    WorkOutcome timed_out();
+    WorkOutcome outcome(WorkOutcome::End end, std::string reason);
+    [[nodiscard]] std::string death_text(const Death& death) const;
+    void close_descriptors();
+    Death reap();
+
+    const PoolOptions* options_;
+    /// Its guardian takes the worker's place where a child is waited for.
+    Guarded pids_;
+    int fd_ = -1;
+    int pidfd_ = -1;
+    int64_t serial_ = 0;
+    LastWords words_;
+    OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
+    std::optional<size_t> item_;
+    std::string inbox_;
+    /// The socket is at its end, but the process has not died yet.
+    bool mute_ = false;
+    Clock::time_point deadline_;
+    std::optional<Clock::time_point> leave_by_;  ///< of a worker that was dismissed
+};
+
+}  // namespace diopi

@@ -1,0 +1,170 @@
+#include "worker/worker_pool.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <memory>
+
+#include "worker/memory_limit.hpp"
+#include "worker/process_state.hpp"
+#include "worker/worker.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Clock = Worker::Clock;
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+void note_interrupt(int) { g_interrupted = 1; }
+
+/// While it lives, processes whose parents have died become children of this one; what became one so, and is still
+/// there at its end, is killed: a library's process whose guardian was killed.
+class Orphanage {
+ public:
+    Orphanage() : before_(children_of_this_thread()) {
+        prctl(PR_GET_CHILD_SUBREAPER, &was_on_);
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+    }
+    ~Orphanage() {
+        // The children of those that are killed come next.
+        for (int generation = 0; generation < 100 && kill_new_ones(); ++generation) {
+        }
+        prctl(PR_SET_CHILD_SUBREAPER, was_on_);
+    }
+    Orphanage(const Orphanage&) = delete;
+    Orphanage& operator=(const Orphanage&) = delete;
+
+ private:
+    bool kill_new_ones() {
+        bool any = false;
+        for (const pid_t pid : children_of_this_thread()) {
+            if (std::ranges::find(before_, pid) != before_.end()) continue;
+            any = true;
+            kill(pid, SIGKILL);
+            while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+            }
+        }
+        return any;
+    }
+
+    std::vector<pid_t> before_;
+    int was_on_ = 0;
+};
+
+class Pool {
+ public:
+    Pool(const std::vector<size_t>& items, const PoolOptions& options, const Work& work, const WorkDone& done)
+        : items_(items.begin(), items.end()), options_(options), work_(work), done_(done) {
+        options_.memory_limit = memory_limit_of(options);
+        for (int i = 0; i < std::max(options.jobs, 1); ++i) {
+            workers_.push_back(std::make_unique<Worker>(options_));
+        }
+    }
+
+    /// All leave at the same time.
+    ~Pool() {
+        for (const auto& worker : workers_) worker->dismiss();
+    }
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    Status run() {
+        if (items_.empty()) return {};
+        while (!interrupted()) {
+            if (Status s = hand_out(); !s.ok()) return s;
+            if (std::ranges::none_of(workers_, &Worker::busy, &std::unique_ptr<Worker>::operator*)) return {};
+            if (Status s = wait(); !s.ok()) return s;
+        }
+        return {};
+    }
+
+ private:
+    Status hand_out() {
+        for (const auto& worker : workers_) {
+            if (worker->busy() || items_.empty()) continue;
+            if (!worker->running()) {
+                if (Status s = worker->start(work_, workers_, started_++); !s.ok()) return s;
+            }
+            worker->assign(items_.front());
+            items_.pop_front();
+        }
+        return {};
+    }
+
+    Status wait() {
+        std::vector<pollfd> fds;
+        std::vector<std::pair<Worker*, size_t>> waiting;  // and where its descriptors end
+        auto first = Clock::now() + std::chrono::seconds(1);
+        for (const auto& worker : workers_) {
+            if (!worker->busy()) continue;
+            worker->add_to(fds);
+            waiting.emplace_back(worker.get(), fds.size());
+            first = std::min(first, worker->deadline());
+        }
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
+        const int ready = poll(fds.data(), fds.size(), static_cast<int>(std::max<int64_t>(left, 0)));
+        if (ready < 0 && errno != EINTR) return failed(std::string("poll: ") + std::strerror(errno));
+        if (ready < 0) return {};
+        auto begin = fds.begin();
+        for (const auto& [worker, end_index] : waiting) {
+            const auto end = fds.begin() + static_cast<std::ptrdiff_t>(end_index);
+            const bool stirs = std::any_of(begin, end, [](const pollfd& fd) { return fd.revents != 0; });
+            begin = end;
+            // A kernel without pidfd leaves some deaths to this look once a second.
+            if (ready > 0 && !stirs && Clock::now() < worker->deadline()) continue;
+            if (Status s = attend(*worker); !s.ok()) return s;
+        }
+        return {};
+    }
+
+    Status attend(Worker& worker) {
+        const size_t item = worker.item();
+        const auto outcome = worker.attend();
+        if (!outcome) return {};
+        std::vector<size_t> more;
+        Status status = done_(item, *outcome, more);
+        items_.insert(items_.begin(), more.begin(), more.end());
+        return status;
+    }
+
+    std::deque<size_t> items_;
+    PoolOptions options_;
+    const Work& work_;
+    const WorkDone& done_;
+    Orphanage orphanage_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    int64_t started_ = 0;
+};
+
+}  // namespace
+
+int64_t memory_limit_of(const PoolOptions& options) {
+    if (!can_limit_memory()) return 0;
+    return options.memory_limit == PoolOptions::kFairShare ? fair_share_of_memory(options.jobs) : options.memory_limit;
+}
+
+bool interrupted() { return g_interrupted != 0; }
+
+void install_interrupt_handler() {
+    struct sigaction action {};
+    action.sa_handler = note_interrupt;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+Status run_in_workers(const std::vector<size_t>& items, const PoolOptions& options, const Work& work,
+                      const WorkDone& done) {
+    return Pool(items, options, work, done).run();
+}
+
+}  // namespace diopi

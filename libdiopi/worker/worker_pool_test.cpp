@@ -1,0 +1,365 @@
+#include "worker/worker_pool.hpp"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "core/stopwatch.hpp"
+#include "runtime/device_decorator.hpp"
+#include "worker/last_words.hpp"
+#include "worker/process_state.hpp"
+#include "worker/worker_life.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Catch::Matchers::Contains;
+using End = WorkOutcome::End;
+using Ended = std::vector<std::pair<size_t, WorkOutcome>>;
+
+std::vector<size_t> first_items(size_t count) {
+    std::vector<size_t> items(count);
+    std::iota(items.begin(), items.end(), size_t{0});
+    return items;
+}
+
+/// The outcomes of all items in the order in which they ended.
+Ended outcomes_of(size_t count, const Work& work, PoolOptions options = {}) {
+    Ended ended;
+    const auto note = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
+        ended.emplace_back(item, outcome);
+        return Status();
+    };
+    REQUIRE(run_in_workers(first_items(count), options, work, note).ok());
+    return ended;
+}
+
+/// The outcome of item 1 of three; the others must pass.
+WorkOutcome outcome_of_sick(const std::function<void()>& fault, PoolOptions options = {}) {
+    const auto work = [&](size_t item) {
+        if (item == 1) fault();
+        return WorkAnswer{"fine"};
+    };
+    WorkOutcome sick;
+    for (auto& [item, outcome] : outcomes_of(3, work, options)) {
+        if (item == 1) {
+            sick = outcome;
+        } else {
+            CHECK(outcome.end == End::kFinished);
+            CHECK(outcome.payload == "fine");
+        }
+    }
+    return sick;
+}
+
+/// The worker's own socket, as a stray write may hit it.
+int own_socket() {
+    for (int fd = 3; fd < 256; ++fd) {
+        struct stat info = {};
+        if (fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode)) return fd;
+    }
+    return -1;
+}
+
+void send_head(const AnswerHead& head) { (void)::send(own_socket(), &head, sizeof head, MSG_NOSIGNAL); }
+
+size_t open_descriptors() {
+    size_t count = 0;
+    DIR* folder = ::opendir("/proc/self/fd");
+    while (::readdir(folder) != nullptr) ++count;
+    ::closedir(folder);
+    return count;
+}
+
+/// Memory on the host; after the first failure nothing works any more, as on a device in error.
+class SickDevice final : public DeviceDecorator {
+ public:
+    enum class Fault { kNone, kEverything, kLosesBytes };
+    Fault fault = Fault::kNone;
+
+    SickDevice() : DeviceDecorator(cpu_device()) {}
+    std::string_view name() const override { return "sick"; }
+    bool is_host() const override { return false; }
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        if (fault == Fault::kEverything) return failed("device error 700");
+        return cpu_device().allocate(nbytes);
+    }
+    Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override {
+        return cpu_device().copy_to_host(stream, dst, src, fault == Fault::kLosesBytes ? nbytes / 2 : nbytes);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("each item is answered once, by as many workers as there are jobs", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 3;
+    std::map<size_t, std::string> answers;
+    for (auto& [item, outcome] : outcomes_of(
+             50, [](size_t i) { return WorkAnswer{std::to_string(i * i)}; }, options)) {
+        CHECK(outcome.end == End::kFinished);
+        CHECK(outcome.worker < 3);
+        answers[item] = outcome.payload;
+    }
+    CHECK(answers.size() == 50);
+    CHECK(answers[7] == "49");
+}
+
+TEST_CASE("an answer larger than a socket's buffer arrives whole", "[run][pool]") {
+    const Ended ended = outcomes_of(2, [](size_t) { return WorkAnswer{std::string(5'000'000, 'a')}; });
+    CHECK(ended[0].second.payload == std::string(5'000'000, 'a'));
+    CHECK(ended[1].second.payload.size() == 5'000'000);
+}
+
+TEST_CASE("what an outcome asks for is worked on next", "[run][pool]") {
+    std::vector<size_t> order;
+    const auto done = [&](size_t item, const WorkOutcome&, std::vector<size_t>& more) {
+        order.push_back(item);
+        if (item == 0) more = {10, 11};
+        if (item == 11) more = {20};
+        return Status();
+    };
+    REQUIRE(run_in_workers(
+                {0, 1, 2}, {}, [](size_t) { return WorkAnswer{}; }, done)
+                .ok());
+    CHECK(order == std::vector<size_t>{0, 10, 11, 20, 1, 2});
+}
+
+TEST_CASE("the serial number tells which items shared a process", "[run][pool]") {
+    const Ended ended = outcomes_of(5, [](size_t item) {
+        if (item == 1) std::raise(SIGSEGV);
+        return WorkAnswer{"", item == 3};
+    });
+    std::vector<int64_t> serials;
+    for (const auto& [item, outcome] : ended) serials.push_back(outcome.worker);
+    CHECK(serials == std::vector<int64_t>{0, 0, 1, 1, 2});
+    CHECK(ended[3].second.end == End::kFinished);
+}
+
+TEST_CASE("a crash tells what was under way", "[run][pool]") {
+    const WorkOutcome outcome = outcome_of_sick([] {
+        say("forward (diopiAdd)");
+        say("backward (diopiAddBackward)");
+        std::raise(SIGTERM);
+    });
+    CHECK(outcome.end == End::kCrashed);
+    CHECK(outcome.doing == "backward (diopiAddBackward)");
+    CHECK(outcome.reason == "SIGTERM (Terminated) in backward (diopiAddBackward)");
+}
+
+TEST_CASE("a timeout tells what was under way", "[run][pool]") {
+    PoolOptions options;
+    options.timeout_s = 3;
+    const WorkOutcome outcome = outcome_of_sick(
+        [] {
+            say("forward (diopiAdd)");
+            for (;;) pause();
+        },
+        options);
+    CHECK(outcome.end == End::kTimeout);
+    CHECK(outcome.doing == "forward (diopiAdd)");
+    CHECK(outcome.reason ==
+          "no answer within 3.0 s (--timeout) in forward (diopiAdd); all its threads were asleep (a deadlock?)");
+}
+
+TEST_CASE("last words are cut, made printable, and those of an item only", "[run][pool]") {
+    const WorkOutcome long_words = outcome_of_sick([] {
+        say(std::string(1000, 'x'));
+        std::raise(SIGKILL);
+    });
+    CHECK(long_words.doing == std::string(120, 'x'));
+    CHECK(outcome_of_sick([] {
+              say("a\nb\x1b");
+              std::raise(SIGKILL);
+          }).doing == "a\\nb\\x1b");
+    const Ended ended = outcomes_of(2, [](size_t item) {
+        if (item == 0) say("the first");
+        if (item == 1) std::raise(SIGKILL);
+        return WorkAnswer{};
+    });
+    CHECK(ended[1].second.reason == "SIGKILL (Killed)");
+    say("outside a worker, nothing happens");
+}
+
+TEST_CASE("last words can be said from a signal handler", "[run][pool]") {
+    const WorkOutcome outcome = outcome_of_sick([] {
+        std::signal(SIGSEGV, [](int signal) {
+            say("the guard behind output 0");
+            std::signal(signal, SIG_DFL);
+            std::raise(signal);
+        });
+        std::raise(SIGSEGV);
+    });
+    CHECK(outcome.reason == "SIGSEGV (Segmentation fault) in the guard behind output 0");
+}
+
+TEST_CASE("no answer is believed that is too large, for another item, or more than one", "[run][pool]") {
+    const std::vector<AnswerHead> lies = {{AnswerHead().magic, 1, uint64_t{1} << 60, 0},
+                                          {AnswerHead().magic, 2, 0, 0},
+                                          {AnswerHead().magic + 1, 1, 0, 0}};
+    for (const AnswerHead& lie : lies) {
+        const WorkOutcome outcome = outcome_of_sick([&] {
+            send_head(lie);
+            for (;;) pause();
+        });
+        CHECK(outcome.end == End::kCrashed);
+        CHECK_THAT(outcome.reason, Contains("garbage instead of an answer"));
+    }
+    const WorkOutcome twice = outcome_of_sick([] {
+        const AnswerHead two[] = {{AnswerHead().magic, 1, 0, 0}, {AnswerHead().magic, 1, 0, 0}};
+        (void)::send(own_socket(), two, sizeof two, MSG_NOSIGNAL);
+        for (;;) pause();
+    });
+    CHECK_THAT(twice.reason, Contains("garbage instead of an answer"));
+}
+
+TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
+    PoolOptions options;
+    options.timeout_s = 3;
+    const WorkOutcome outcome = outcome_of_sick(
+        [] {
+            send_head({AnswerHead().magic, 1, 100, 0});
+            for (;;) pause();
+        },
+        options);
+    CHECK(outcome.end == End::kTimeout);
+}
+
+TEST_CASE("what a worker prints is kept: the beginning of its output, the end of its errors", "[run][pool]") {
+    const std::string block(3000, '.');
+    const WorkOutcome outcome = outcome_of_sick([&] {
+        std::printf("begin%s", block.c_str());
+        std::fprintf(stderr, "%send\n", block.c_str());
+    });
+    CHECK(outcome.end == End::kFinished);
+    CHECK(outcome.printed == "wrote 3005 bytes to standard output: \"begin" + std::string(55, '.') + "...\"");
+    CHECK(outcome.errors == std::string(2044, '.') + "end\n");
+}
+
+TEST_CASE("output up to the limit is no flood", "[run][pool]") {
+    PoolOptions options;
+    options.output_limit = 100'000;
+    const auto print = [](size_t bytes) {
+        return [bytes] {
+            std::fputs(std::string(bytes, 'e').c_str(), stderr);
+            std::fputs(std::string(50'000, 'o').c_str(), stdout);
+        };
+    };
+    CHECK(outcome_of_sick(print(50'000), options).end == End::kFinished);
+    const WorkOutcome flood = outcome_of_sick(print(50'001), options);
+    CHECK(flood.end == End::kCrashed);
+    CHECK(flood.reason == "output flood: more than 97.7 KiB on standard output and standard error");
+}
+
+TEST_CASE("a pool leaves neither processes nor descriptors behind", "[run][pool]") {
+    const auto before = children_of_this_thread();
+    const size_t descriptors = open_descriptors();
+    PoolOptions options;
+    options.jobs = 4;
+    (void)outcome_of_sick(
+        [] {
+            if (fork() == 0) {
+                setsid();
+                for (;;) pause();
+            }
+            std::raise(SIGSEGV);
+        },
+        options);
+    CHECK(children_of_this_thread() == before);
+    CHECK(open_descriptors() == descriptors);
+}
+
+TEST_CASE("an idle worker leaves by itself", "[run][pool]") {
+    static volatile std::sig_atomic_t s_how = 0;
+    struct sigaction note = {}, before = {};
+    note.sa_sigaction = [](int, siginfo_t* info, void*) { s_how = info->si_code; };
+    note.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(SIGCHLD, &note, &before);
+    CHECK(outcomes_of(2, [](size_t) { return WorkAnswer{}; }).size() == 2);
+    CHECK(s_how == CLD_EXITED);
+    s_how = 0;
+    CHECK(outcomes_of(1, [](size_t) { return WorkAnswer{"", true}; }).size() == 1);
+    CHECK(s_how == CLD_EXITED);
+    sigaction(SIGCHLD, &before, nullptr);
+}
+
+TEST_CASE("workers that do not leave are killed three seconds later, all together", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 3;
+    const auto work = [](size_t) {
+        std::thread([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            kill(getpid(), SIGSTOP);
+        }).detach();
+        return WorkAnswer{};
+    };
+    const auto done = [](size_t, const WorkOutcome&, std::vector<size_t>&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        return Status();
+    };
+    const auto before = children_of_this_thread();
+    const Stopwatch watch;
+    REQUIRE(run_in_workers(first_items(3), options, work, done).ok());
+    CHECK(watch.seconds() > 3);
+    CHECK(watch.seconds() < 5.5);
+    CHECK(children_of_this_thread() == before);
+}
+
+TEST_CASE("a busy worker is killed at once", "[run][pool]") {
+    PoolOptions options;
+    options.jobs = 2;
+    const auto work = [](size_t item) {
+        if (item == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+        return WorkAnswer{};
+    };
+    const auto done = [](size_t, const WorkOutcome&, std::vector<size_t>&) { return Status(failed("enough")); };
+    const Stopwatch watch;
+    CHECK_FALSE(run_in_workers(first_items(2), options, work, done).ok());
+    CHECK(watch.seconds() < 2);
+}
+
+TEST_CASE("an error of `done` ends the run", "[run][pool]") {
+    int calls = 0;
+    const auto done = [&](size_t, const WorkOutcome&, std::vector<size_t>&) {
+        ++calls;
+        return Status(failed("the disk is full"));
+    };
+    CHECK(run_in_workers(
+              first_items(9), {}, [](size_t) { return WorkAnswer{}; }, done)
+              .message() == "the disk is full");
+    CHECK(calls == 1);
+}
+
+TEST_CASE("health is what comes back from a device", "[run][pool][runtime]") {
+    CHECK(check_health(cpu_device()).ok());
+    SickDevice device;
+    CHECK(check_health(device).ok());
+    device.fault = SickDevice::Fault::kEverything;
+    CHECK(check_health(device).message() == "device error 700");
+    device.fault = SickDevice::Fault::kLosesBytes;
+    CHECK(check_health(device).message() == "sick gives back other bytes than were copied to it");
+}
+
+TEST_CASE("a device that stays in error costs its case and its worker", "[run][pool][runtime]") {
+    SickDevice device;
+    const auto work = [&](size_t item) {
+        if (item == 1) device.fault = SickDevice::Fault::kEverything;
+        const bool ok = device.allocate(8).ok();
+        return WorkAnswer{ok ? "passed" : "failed", !ok && !check_health(device).ok()};
+    };
+    std::vector<std::string> payloads;
+    for (const auto& [item, outcome] : outcomes_of(4, work)) payloads.push_back(outcome.payload);
+    CHECK(payloads == std::vector<std::string>{"passed", "failed", "passed", "passed"});
+}
+
+}  // namespace diopi

@@ -1,0 +1,19 @@
+#include "worker/worker_setup.hpp"
+
+#include <malloc.h>
+#include <omp.h>
+
+namespace diopi {
+
+void keep_freed_memory() {
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 64 << 20);
+}
+
+void set_up_worker() {
+    keep_freed_memory();
+    omp_set_num_threads(1);
+}
+
+}  // namespace diopi
