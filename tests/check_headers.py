@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Every header compiles alone, the public ones as C, too; and no include points up.
 
-What a folder may include stands in MAY_INCLUDE. Tests (*_test.cpp) may include anything.
+MAY_INCLUDE says which rooms (folders) a room may include, TESTS_MAY_INCLUDE what its tests may include beside that: an
+allowance that no file uses is an error, too. No two files include each other in a circle, where a header and the source
+of the same name count as one file.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -11,28 +14,59 @@ import re
 import subprocess
 import sys
 
-CORE = {"core", "diopi"}  # diopi: the public headers
-CALLS = CORE | {"runtime", "schema", "backend", "call"}
-CHECK = CALLS | {"infer", "check"}
+# From the vocabulary down to the program. "diopi" stands for the public headers, libdiopi/include/diopi.
 MAY_INCLUDE = {
-    "include": {"diopi"},
-    "core": CORE,
-    "runtime": CORE | {"runtime"},
-    "schema": CORE | {"schema"},
-    "backend": CORE | {"runtime", "schema", "backend", "kernels"},  # kernels: FOR_TABLES
-    "call": CALLS,
-    "infer": CORE | {"runtime", "schema", "call", "infer"},
-    "check": CHECK,
-    "cases": CHECK | {"cases"},
-    "store": CHECK | {"store"},
-    "intercept": CHECK | {"store", "intercept"},
-    "run": CHECK | {"cases", "store", "intercept", "run"},
-    "report": CORE | {"check", "store", "report"},
-    "apps": CHECK | {"cases", "store", "intercept", "run", "report", "apps"},
-    "kernels": CORE | {"runtime", "kernels"},
+    "include": "diopi",
+    "core": "diopi",
+    "runtime": "diopi core",
+    "schema": "diopi",
+    "kernels": "diopi core runtime",
+    "backend": "core runtime schema kernels",  # kernels: FOR_TABLES
+    "call": "diopi core runtime schema backend",
+    "infer": "core call",
+    "check": "core schema",
+    "json": "core",
+    "file": "core runtime",
+    "cases": "core runtime schema call infer check",
+    "capture": "core runtime call infer check json file",
+    "journal": "core check file",
+    "baseline": "core runtime file",
+    "profile_data": "core runtime check file",
+    "intercept": "core runtime schema backend call check cases capture journal",
+    "worker": "core runtime backend file",
+    "timing": "core runtime backend call infer check profile_data",
+    "step": "core runtime backend call infer check cases file journal baseline intercept worker",
+    "conformance": "core backend call infer cases file capture journal baseline worker step",
+    "replay": "core runtime backend call check cases file capture journal intercept worker timing step conformance",
+    "profile": "core backend call infer check cases profile_data intercept worker timing step replay",
+    "shrink": "core runtime cases journal worker conformance",
+    "runtime_suite": "diopi core runtime backend call journal worker conformance",
+    "report": "core check file journal profile_data",
+    "apps": "core runtime schema backend call cases file capture journal profile_data intercept worker timing "
+            "conformance replay profile shrink runtime_suite report",
+    "tests": "diopi core runtime schema kernels backend call infer check cases file step conformance replay profile "
+             "intercept worker",
+    "fuzz": "cases file capture journal baseline",
+    "benchmarks": "diopi core runtime kernels backend call timing",
 }
+TESTS_MAY_INCLUDE = {
+    "check": "runtime",
+    "runtime": "file",
+    "kernels": "check",
+    "capture": "intercept",
+    "intercept": "diopi file timing",
+    "timing": "profile",
+    "step": "schema timing",
+    "profile": "runtime",
+    "shrink": "backend",
+    "runtime_suite": "file",
+}
+# Rooms that hold nothing but tests, in folders of their own.
+FOR_TESTS_ALONE = ("tests", "fuzz", "benchmarks")
+# Headers that only tests include.
+TEST_HEADER = re.compile(r"(\w*testing|test_folder)\.hpp")
 # Of the kernels: what backends are made of.
-FOR_TABLES = ("operators.hpp", "tf32.hpp")
+FOR_TABLES = ("operators.hpp", "tf32.hpp", "blas.hpp")
 # Slow to compile: sources may include them, headers may not.
 NOT_IN_HEADERS = re.compile(r"iostream|regex|nlohmann/(?!json_fwd).*|CLI/.*")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
@@ -53,27 +87,66 @@ def ours(path, quoted, target, root):
     return next((folder / target for folder in folders if (folder / target).is_file()), None)
 
 
-def check_includes(path, root, graph):
-    name = path.relative_to(root)
-    room, folder = place(path, root)
-    if room not in MAY_INCLUDE:
-        yield f"{name}: {room} is no room of tests/check_headers.py"
-        return
-    for bracket, target in INCLUDE.findall(path.read_text()):
-        found = ours(path, bracket == '"', target, root)
-        if found is None:
-            if path.suffix in (".hpp", ".h") and room != "apps" and NOT_IN_HEADERS.fullmatch(target):
-                yield f"{name} includes <{target}>: too heavy for a header"
-            continue
-        other, other_folder = place(found.resolve(), root)
-        graph.setdefault(name, []).append(found.resolve().relative_to(root))
-        other = "diopi" if other == "include" else other
-        if other not in MAY_INCLUDE[room]:
-            yield f"{name} includes {target}: {room} may not include {other}"
-        elif room == "kernels" and other == "kernels" and other_folder != folder:
-            yield f"{name} includes {target}: a backend shares no code with another"
-        elif room == "backend" and other == "kernels" and found.name not in FOR_TABLES:
-            yield f"{name} includes {target}: of the kernels only {' and '.join(FOR_TABLES)} are for the tables"
+def is_test(path, room):
+    return path.stem.endswith("_test") or room in FOR_TESTS_ALONE or bool(TEST_HEADER.fullmatch(path.name))
+
+
+def unit(path):
+    """A header and the source of the same name are one unit; a test is not part of what it tests."""
+    return path.with_suffix("")
+
+
+class Includes:
+    """The includes of all files, held to the tables above."""
+
+    def __init__(self, root):
+        self.root = root
+        self.graph = collections.defaultdict(set)  # of units
+        self.used = set()                          # (table, room, other room)
+
+    def check(self, path):
+        name = path.relative_to(self.root)
+        room, folder = place(path, self.root)
+        if room not in MAY_INCLUDE:
+            yield f"{name}: {room} is no room of tests/check_headers.py"
+            return
+        for bracket, target in INCLUDE.findall(path.read_text()):
+            found = ours(path, bracket == '"', target, self.root)
+            if found is None:
+                if path.suffix in (".hpp", ".h") and room != "apps" and NOT_IN_HEADERS.fullmatch(target):
+                    yield f"{name} includes <{target}>: too heavy for a header"
+                continue
+            found = found.resolve()
+            if unit(found) != unit(path):
+                self.graph[unit(name)].add(unit(found.relative_to(self.root)))
+            other, other_folder = place(found, self.root)
+            other = "diopi" if other == "include" else other
+            if not self.allows(path, room, other):
+                yield f"{name} includes {target}: {room} may not include {other}"
+            elif room == "kernels" and other == "kernels" and other_folder != folder:
+                yield f"{name} includes {target}: a backend shares no code with another"
+            elif room == "backend" and other == "kernels" and found.name not in FOR_TABLES:
+                yield f"{name} includes {target}: of the kernels only {' and '.join(FOR_TABLES)} are for the tables"
+            elif TEST_HEADER.fullmatch(found.name) and not is_test(path, room):
+                yield f"{name} includes {target}, which is for tests"
+
+    def allows(self, path, room, other):
+        if other == room:
+            return True
+        is_test_of_a_room = is_test(path, room) and room not in FOR_TESTS_ALONE
+        if other in MAY_INCLUDE[room].split():
+            if not is_test_of_a_room:
+                self.used.add((id(MAY_INCLUDE), room, other))
+            return True
+        self.used.add((id(TESTS_MAY_INCLUDE), room, other))
+        return is_test_of_a_room and other in TESTS_MAY_INCLUDE.get(room, "").split()
+
+    def unused(self):
+        for table, what in ((MAY_INCLUDE, "may include"), (TESTS_MAY_INCLUDE, "tests may include")):
+            for room, others in table.items():
+                for other in others.split():
+                    if (id(table), room, other) not in self.used:
+                        yield f"tests/check_headers.py: {room} {what} {other}, but no file does: remove the allowance"
 
 
 def cycles(graph):
@@ -112,16 +185,20 @@ def main():
     args = parser.parse_args()
     root = args.root.resolve()
 
-    files = [path for top in ("libdiopi", "kernels", "apps") for path in sorted((root / top).rglob("*"))
+    tops = ("libdiopi", "kernels", "apps", *FOR_TESTS_ALONE)
+    files = [path for top in tops for path in sorted((root / top).rglob("*"))
              if path.suffix in (".h", ".hpp", ".c", ".cpp", ".inc", ".cu", ".cuh")]
-    graph = {}
-    complaints = [c for path in files if not path.stem.endswith("_test") for c in check_includes(path, root, graph)]
-    complaints += ["a cycle of includes: " + " -> ".join(map(str, cycle)) for cycle in cycles(graph)]
+    includes = Includes(root)
+    complaints = [complaint for path in files for complaint in includes.check(path)]
+    complaints += includes.unused()
+    complaints += ["a circle of includes: " + " -> ".join(map(str, cycle)) for cycle in cycles(includes.graph)]
 
     paths = ["-Ilibdiopi/include", "-Ilibdiopi", "-I."]
     cxx = [*args.cxx.split(), "-x", "c++", "-std=c++20", "-march=x86-64-v3", *paths]
     c = [*args.cc.split(), "-x", "c", "-std=c11", "-pedantic", *paths]
-    headers = [path.relative_to(root) for path in files if path.suffix in (".h", ".hpp") and "apps" not in path.parts]
+    alone = ("libdiopi", "kernels")
+    headers = [path.relative_to(root) for path in files
+               if path.suffix in (".h", ".hpp") and path.relative_to(root).parts[0] in alone]
     jobs = [(header, cxx, root) for header in headers]
     jobs += [(header, c, root) for header in headers if "include" in header.parts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -20,7 +20,7 @@ FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 def groups(root):
     """The sources of each folder, tests by themselves."""
     found = collections.defaultdict(list)
-    for pattern in ("libdiopi/*/*.cpp", "kernels/*/*.cpp", "kernels/cuda/*.cu", "apps/diopi/*.cpp",
+    for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/cuda/*.cu", "apps/diopi/*.cpp",
                     "tests/*_test.cpp", "tests/mutation/*.cpp"):
         for path in sorted(root.glob(pattern)):
             found[(path.parent, path.stem.endswith("_test"), path.suffix)].append(path)

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "options.hpp"
 #include "report/error_report.hpp"
+#include "validators.hpp"
 #include "worker/backend_probe.hpp"
 #include "worker/library_probe.hpp"
 

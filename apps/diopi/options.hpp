@@ -12,7 +12,6 @@
 
 namespace CLI {
 class App;
-class Validator;
 }  // namespace CLI
 
 namespace diopi {
@@ -37,9 +36,6 @@ struct CommonOptions {
     bool quiet = false;
     int debug_level = 0;
 };
-
-/// Refuses what is no number of seconds above 0.
-[[nodiscard]] CLI::Validator seconds_above_zero();
 
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);

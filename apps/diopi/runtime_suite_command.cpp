@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string repeat_text(const RuntimeSuiteCommand& options) {
+std::string repeat_suite_text(const RuntimeSuiteCommand& options) {
     std::string text = "--suite runtime";
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
@@ -77,8 +77,8 @@ std::string suite_json(const ConformanceRun& run, const RunFigures& figures) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Status write_reports(const ConformanceRun& run, const RuntimeSuiteCommand& options) {
-    const std::string repeat = repeat_text(options);
+Status write_suite_reports(const ConformanceRun& run, const RuntimeSuiteCommand& options) {
+    const std::string repeat = repeat_suite_text(options);
     if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
     if (!options.junit.empty()) {
         if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
@@ -113,7 +113,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     };
     suite.run_folder = options.common.run_folder;
     suite.command = options.command;
-    suite.repeat = repeat_text(options);
+    suite.repeat = repeat_suite_text(options);
 
     install_interrupt_handler();
     Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
@@ -122,7 +122,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
         if (!options.common.json) log_check(console, result, suite.repeat);
     });
     if (!run.ok()) return report_error(run.error());
-    if (Status s = write_reports(*run, options); !s.ok()) return report_error(s.error());
+    if (Status s = write_suite_reports(*run, options); !s.ok()) return report_error(s.error());
     if (run->interrupted) {
         fmt::print(stderr, "diopi: interrupted after {} of {} checks; run them again\n", run->results.size(),
                    suite.checks.size());

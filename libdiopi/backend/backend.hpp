@@ -32,6 +32,7 @@ class Backend {
     using Probe = Status (*)();
     /// Called in front of each function, for what a function is not told by its arguments.
     using Setting = void (*)();
+    using Description = std::string (*)();
 
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
@@ -59,7 +60,16 @@ class Backend {
         return other;
     }
 
+    /// The same backend with a line for debug messages about the libraries behind it.
+    [[nodiscard]] Backend described_by(Description description) const {
+        Backend other(*this);
+        other.description_ = description;
+        return other;
+    }
+
     [[nodiscard]] std::string_view name() const { return name_; }
+    /// Which libraries its functions call, in one line; empty where there is nothing to say.
+    [[nodiscard]] std::string description() const { return description_ == nullptr ? "" : description_(); }
     [[nodiscard]] Device& device() const { return *device_; }
     [[nodiscard]] AnyFunction function(const Row& row) const { return table_[row.index()]; }
     [[nodiscard]] bool implements(const Row& row) const { return function(row) != nullptr; }
@@ -84,6 +94,7 @@ class Backend {
     Probe probe_ = nullptr;
     Plugin* plugin_ = nullptr;
     Setting setting_ = nullptr;
+    Description description_ = nullptr;
     bool is_tf32_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/tf32.hpp"
+#include "kernels/reference/blas.hpp"
 #include "kernels/reference/operators.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 
@@ -33,7 +34,8 @@ const AnyFunction kCudaTable[] = {
 }  // namespace
 
 const Backend& reference_backend() {
-    static const Backend backend("reference", cpu_device(), kReferenceTable);
+    static const Backend backend =
+        Backend("reference", cpu_device(), kReferenceTable).described_by(reference::blas_description);
     return backend;
 }
 

@@ -9,10 +9,10 @@
 #include <random>
 
 #include "call/tensors.hpp"
-#include "infer/work.hpp"
 #include "intercept/call_copy.hpp"
 #include "profile/profile_sampler.hpp"
 #include "profile_data/profile_json.hpp"
+#include "step/steps.hpp"
 #include "timing/roofs.hpp"
 #include "worker/sick_device.hpp"
 #include "worker/worker_pool.hpp"
@@ -297,21 +297,6 @@ class CaseProfiling {
 };
 
 }  // namespace
-
-void describe_call(const Call& call, ProfiledCall& profiled) {
-    profiled.function = call.row->function;
-    profiled.shapes.clear();
-    bool is_first = true;
-    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        if (!place.is_read()) return;
-        profiled.shapes.push_back(tensor->shape);
-        if (is_first) profiled.dtype = tensor->dtype;
-        is_first = false;
-    });
-    const CallWork work = work_of(call);
-    profiled.flops = work.flops;
-    profiled.bytes = work.bytes;
-}
 
 Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
     constexpr Dtype kDtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};

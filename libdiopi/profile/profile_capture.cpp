@@ -4,7 +4,7 @@
 
 #include "core/stopwatch.hpp"
 #include "intercept/call_copy.hpp"
-#include "profile/profile.hpp"
+#include "profile/call_facts.hpp"
 #include "timing/activity_log.hpp"
 #include "timing/roofs.hpp"
 #include "timing/slowdown_watch.hpp"

@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "profile/call_facts.hpp"
 #include "timing/activity_log.hpp"
 #include "timing/metered_device.hpp"
 #include "timing/roofs.hpp"

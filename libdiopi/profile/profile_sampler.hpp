@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/profile.hpp"
+#include "profile/profile_options.hpp"
+#include "profile_data/profile_record.hpp"
 #include "step/placed_call.hpp"
 #include "timing/eviction.hpp"
 #include "timing/slowdown_watch.hpp"

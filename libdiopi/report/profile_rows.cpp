@@ -98,13 +98,6 @@ void sort_rows(std::vector<ProfileRow>& rows, const Before& before) {
 
 }  // namespace
 
-std::string shapes_text(const ProfiledCall& call) {
-    std::string text;
-    for (const auto& shape : call.shapes)
-        text += fmt::format("{}[{}]", text.empty() ? "" : ", ", fmt::join(shape, ", "));
-    return "[" + text + "]";
-}
-
 std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping grouping,
                                      const std::vector<std::optional<SpeedComparison>>& comparisons) {
     if (grouping == ProfileGrouping::kLayer) return layer_rows(profile, comparisons);

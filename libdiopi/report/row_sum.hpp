@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profile_data/profile_figures.hpp"
-#include "report/profile_rows.hpp"
+#include "report/profile_row.hpp"
 
 namespace diopi {
 

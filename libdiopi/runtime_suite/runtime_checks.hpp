@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "call/chain.hpp"
-#include "runtime_suite/runtime_suite.hpp"
+#include "runtime_suite/runtime_subject.hpp"
 
 namespace diopi::runtime_check {
 

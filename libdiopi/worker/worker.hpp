@@ -13,7 +13,7 @@
 #include "worker/guardian.hpp"
 #include "worker/last_words.hpp"
 #include "worker/output_capture.hpp"
-#include "worker/worker_pool.hpp"
+#include "worker/work.hpp"
 
 namespace diopi {
 

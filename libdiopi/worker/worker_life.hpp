@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "worker/worker_pool.hpp"
+#include "worker/work.hpp"
 
 namespace diopi {
 

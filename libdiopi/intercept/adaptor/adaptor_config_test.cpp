@@ -15,7 +15,7 @@ AdaptorRules config_rules(const std::string& text) {
     return std::move(config->rules);
 }
 
-std::string refusal(const std::string& text) {
+std::string config_refusal(const std::string& text) {
     const auto config = adaptor_config_from(text, "chip.json");
     REQUIRE_FALSE(config.ok());
     CHECK(config.error().code == Errc::kBadInput);
@@ -69,26 +69,27 @@ TEST_CASE("a preset's name stands for a file", "[run][adaptor]") {
 }
 
 TEST_CASE("what a file of the adaptor cannot mean is refused with its place", "[run][adaptor]") {
-    CHECK_THAT(refusal("{"), Contains("chip.json:1"));
-    CHECK_THAT(refusal("[]"), Contains("expected an object"));
-    CHECK_THAT(refusal(R"({"comon": {}})"), Contains("unknown key 'comon'") && Contains("'common'"));
-    CHECK_THAT(refusal(R"({"common": {"dtypes": ""}})"), Contains("/common/dtypes") && Contains("'dtype'"));
-    CHECK_THAT(refusal(R"({"common": {"args": {}}})"), Contains("unknown key 'args'"));
-    CHECK_THAT(refusal(R"({"common": {"dtype": 3}})"), Contains("/common/dtype") && Contains("got a number"));
-    CHECK_THAT(refusal(R"({"common": {"dtype": ["(float46)->float32"]}})"),
+    CHECK_THAT(config_refusal("{"), Contains("chip.json:1"));
+    CHECK_THAT(config_refusal("[]"), Contains("expected an object"));
+    CHECK_THAT(config_refusal(R"({"comon": {}})"), Contains("unknown key 'comon'") && Contains("'common'"));
+    CHECK_THAT(config_refusal(R"({"common": {"dtypes": ""}})"), Contains("/common/dtypes") && Contains("'dtype'"));
+    CHECK_THAT(config_refusal(R"({"common": {"args": {}}})"), Contains("unknown key 'args'"));
+    CHECK_THAT(config_refusal(R"({"common": {"dtype": 3}})"), Contains("/common/dtype") && Contains("got a number"));
+    CHECK_THAT(config_refusal(R"({"common": {"dtype": ["(float46)->float32"]}})"),
                Contains("/common/dtype/0") && Contains("'float64'"));
-    CHECK_THAT(refusal(R"({"common": {"dtype": ["int64->int32", "int64->int16"]}})"), Contains("cast twice"));
-    CHECK_THAT(refusal(R"({"common": {"dtype": "int64->int32, int32->int16"}})"), Contains("itself cast to int16"));
-    CHECK_THAT(refusal(R"({"common": {"layout": "NHCW"}})"), Contains("/common/layout") && Contains("'NHWC'"));
-    CHECK_THAT(refusal(R"({"common": {"contiguous": "yes"}})"), Contains("true or false"));
-    CHECK_THAT(refusal(R"({"preset": "contigous"})"), Contains("/preset") && Contains("'contiguous'"));
-    CHECK_THAT(refusal(R"({"check_range": 0})"), Contains("/check_range"));
-    CHECK_THAT(refusal(R"({"ops": []})"), Contains("/ops"));
-    CHECK_THAT(refusal(R"({"ops": {"conv2": {}}})"), Contains("/ops/conv2") && Contains("'conv2d'"));
-    CHECK_THAT(refusal(R"({"ops": {"relu": {"args": {"inptu": {}}}}})"),
+    CHECK_THAT(config_refusal(R"({"common": {"dtype": ["int64->int32", "int64->int16"]}})"), Contains("cast twice"));
+    CHECK_THAT(config_refusal(R"({"common": {"dtype": "int64->int32, int32->int16"}})"),
+               Contains("itself cast to int16"));
+    CHECK_THAT(config_refusal(R"({"common": {"layout": "NHCW"}})"), Contains("/common/layout") && Contains("'NHWC'"));
+    CHECK_THAT(config_refusal(R"({"common": {"contiguous": "yes"}})"), Contains("true or false"));
+    CHECK_THAT(config_refusal(R"({"preset": "contigous"})"), Contains("/preset") && Contains("'contiguous'"));
+    CHECK_THAT(config_refusal(R"({"check_range": 0})"), Contains("/check_range"));
+    CHECK_THAT(config_refusal(R"({"ops": []})"), Contains("/ops"));
+    CHECK_THAT(config_refusal(R"({"ops": {"conv2": {}}})"), Contains("/ops/conv2") && Contains("'conv2d'"));
+    CHECK_THAT(config_refusal(R"({"ops": {"relu": {"args": {"inptu": {}}}}})"),
                Contains("/ops/relu/args/inptu") && Contains("'input'"));
-    CHECK_THAT(refusal(R"({"ops": {"add": {"args": {"alpha": {}}}}})"), Contains("is no tensor"));
-    CHECK_THAT(refusal(R"({"ops": {"relu": {"args": []}}})"), Contains("/ops/relu/args"));
+    CHECK_THAT(config_refusal(R"({"ops": {"add": {"args": {"alpha": {}}}}})"), Contains("is no tensor"));
+    CHECK_THAT(config_refusal(R"({"ops": {"relu": {"args": []}}})"), Contains("/ops/relu/args"));
 }
 
 }  // namespace diopi

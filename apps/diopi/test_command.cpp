@@ -16,7 +16,6 @@
 #include "environment.hpp"
 #include "file/checksum.hpp"
 #include "journal/case_order.hpp"
-#include "kernels/reference/blas.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
 #include "record_options.hpp"
@@ -29,6 +28,7 @@
 #include "runtime_suite_command.hpp"
 #include "shrink_command.hpp"
 #include "target.hpp"
+#include "validators.hpp"
 #include "variant_options.hpp"
 #include "worker/memory_limit.hpp"
 
@@ -241,7 +241,8 @@ class TestRun {
     /// Exit code of the program.
     int run() {
         if (Status s = prepare(); !s.ok()) return report_error(s.error());
-        if (options_.common.debug_level > 0) fmt::print(stderr, "diopi: debug: {}\n", reference::blas_description());
+        if (options_.common.debug_level > 0)
+            fmt::print(stderr, "diopi: debug: {}\n", reference_backend().description());
         install_interrupt_handler();
         if (options_.find_order) return run_order_command({options_.common, conformance_, cases_});
         auto run = run_cases();

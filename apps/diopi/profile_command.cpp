@@ -20,6 +20,7 @@
 #include "report/console.hpp"
 #include "shaped_case.hpp"
 #include "target.hpp"
+#include "validators.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi {

@@ -15,6 +15,7 @@
 #include "record_options.hpp"
 #include "report/terminal.hpp"
 #include "target.hpp"
+#include "validators.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi {

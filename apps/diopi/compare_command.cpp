@@ -23,6 +23,7 @@
 #include "record_options.hpp"
 #include "report/console.hpp"
 #include "target.hpp"
+#include "validators.hpp"
 #include "worker/sick_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"

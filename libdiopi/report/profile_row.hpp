@@ -1,0 +1,39 @@
+/// A row of a profile's table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "check/statistics.hpp"
+#include "profile_data/profile_record.hpp"
+
+namespace diopi {
+
+/// All times are seconds of one pass: the sum of the calls' medians.
+struct ProfileRow {
+    std::string name, phase, dtype, shapes, case_id;
+    int depth = 0;    ///< of a layer: how many layers are around it; its row stands behind theirs
+    size_t rank = 0;  ///< by the key that rows are sorted by; 0: the largest
+    int64_t calls = 0;
+    double self_cpu = 0, total_cpu = 0;         ///< without and with the calls inside
+    double self_device = 0, total_device = 0;   ///< 0 without a device's time
+    int64_t self_memory = 0, total_memory = 0;  ///< allocated and not freed
+    int64_t allocated = 0, freed = 0;
+    double time = 0;  ///< the calls' own total by the clock that counts
+    double roof = 0;  ///< what the machine needs for them at least; 0: no roof
+    double flops = 0, bytes = 0;
+    double median = 0;       ///< of one call: the median over calls
+    double uncertainty = 0;  ///< half the 95% interval, relative
+    bool launch_bound = false, invalid = false;
+    /// Against a baseline, of the row's only call or of its worst one; null without one.
+    const SpeedComparison* comparison = nullptr;
+
+    /// 1: as fast as the roof allows.
+    [[nodiscard]] double share_of_roof() const { return time > 0 ? roof / time : 0; }
+};
+
+/// "[[2, 3], []]"
+[[nodiscard]] std::string shapes_text(const ProfiledCall& call);
+
+}  // namespace diopi
