@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""No two sources that are compiled together (cmake/quick_build.cmake) have a helper function of the same name.
+"""No class is defined twice, and no two sources that are compiled together (cmake/quick_build.cmake) have a helper
+function of the same name.
+
+Two classes of one name in one namespace, in whatever files, are undefined behaviour that no compiler reports: each name
+has one definition. Those in unnamed namespaces belong to their files.
 
 A second one of the same type is an error of the compiler, but of two overloads the wrong one might be called, and only
 there. So a name stands in one unnamed namespace of a folder, and in none of the folder's headers for tests.
@@ -14,6 +18,9 @@ UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
 FUNCTION = re.compile(r"^(?!using |namespace |struct |class |return |else )[A-Za-z_][\w:<>,&*\s\[\]()]*?[\s&*>]"
                       r"(?!__launch_bounds__)(\w+)\(", re.M)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+NAMESPACE = re.compile(r"^(?:inline )?namespace ([\w:]*) ?\{$")
+END_OF_NAMESPACE = re.compile(r"^\}  // namespace")
+TYPE = re.compile(r"^(?:struct|class|union|enum class|enum) (?:alignas\([^)]*\) )?(\w+)(?: final)?(?: : [^;{]*)? \{")
 FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 
 
@@ -55,12 +62,37 @@ def check(paths, root):
             yield f"{name} stands in " + " and ".join(str(place.relative_to(root)) for place in places)
 
 
+def types_of(path):
+    """Qualified names of the classes and enumerations at namespace scope that other files could name, too."""
+    namespaces = []
+    for line in path.read_text().splitlines():
+        if opened := NAMESPACE.match(line):
+            namespaces.append(opened[1])
+        elif END_OF_NAMESPACE.match(line) and namespaces:
+            namespaces.pop()
+        elif (found := TYPE.match(line)) and "" not in namespaces:
+            yield "::".join([*namespaces, found[1]])
+
+
+def doubled_types(root):
+    owners = collections.defaultdict(list)
+    tops = ("libdiopi", "kernels", "apps", "tests", "fuzz", "benchmarks")
+    for path in sorted(path for top in tops for path in (root / top).rglob("*")):
+        if path.suffix in (".hpp", ".cpp", ".cuh", ".cu", ".h"):
+            for name in types_of(path):
+                owners[name].append(path)
+    for name, places in sorted(owners.items()):
+        if len(places) > 1:
+            yield f"{name} is defined in " + " and ".join(str(place.relative_to(root)) for place in places)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
     root = parser.parse_args().root.resolve()
     together = groups(root)
     complaints = [complaint for key in sorted(together) for complaint in check(together[key], root)]
+    complaints += doubled_types(root)
     for complaint in complaints:
         print(complaint)
     count = sum(map(len, together.values()))

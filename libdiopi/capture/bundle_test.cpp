@@ -150,7 +150,7 @@ TEST_CASE("the text of a call must be a capture of one", "[store][bundle]") {
     capture.calls = {{"mystery", "", {}, "", "", {}, {}, {}}};
     CHECK_THAT(refused(capture), Contains("one call of a function is wanted"));
     REQUIRE(file->write_attribute("/call", "call", std::string_view("{}")).ok());
-    CHECK_THAT(read_call(*file, "/call").error().message, Contains("no capture: member 'diopi_capture' is missing"));
+    CHECK_THAT(read_call(*file, "/call").error().message, Contains("no capture: the key 'diopi_capture' is missing"));
 }
 
 TEST_CASE("a call with a sparse tensor is not written", "[store][bundle]") {

@@ -250,27 +250,27 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
     };
     const Row refused[] = {
         {"\"diopi_capture\": 1", "\"diopi_capture\": 2", "/diopi_capture: format 2, this program reads 1; use a newer"},
-        {"\"diopi_capture\": 1,", "", "no capture: member 'diopi_capture' is missing"},
-        {"\"name\": \"two calls\",", "", "member 'name' is missing"},
-        {"\"model\"", "\"modle\"", "unknown member 'modle' (did you mean 'model'"},
-        {"\"by hand\"", "7", "/generator: a text is wanted"},
-        {"\"two.h5\"", "\"../two.h5\"", "/values: the name of a file beside this one is wanted"},
+        {"\"diopi_capture\": 1,", "", "no capture: the key 'diopi_capture' is missing"},
+        {"\"name\": \"two calls\",", "", "/: the key 'name' is missing"},
+        {"\"model\"", "\"modle\"", "/modle: unknown key 'modle' (did you mean 'model'"},
+        {"\"by hand\"", "7", "/generator: expected a text, got a number"},
+        {"\"two.h5\"", "\"../two.h5\"", "/values: expected the name of a file beside this one"},
         {"\"s10\": {", "\"s/10\": {", "/storages: 's/10' is no id"},
         {"\"s10\": {", "\"\": {", "/storages: '' is no id"},
         {"\"t10\": {", "\"..\": {", "/tensors: '..' is no id"},
         {"\"t2\": {", "\"t10\": {", "the key 't10' occurs twice in one object"},
-        {"\"nbytes\": 8", "\"nbytes\": -8", "/storages/s2/nbytes: a number of bytes from 0 on"},
-        {"\"nbytes\": 8", "\"nbytes\": 8.5", "/storages/s2/nbytes: an integer of 64 bits"},
+        {"\"nbytes\": 8", "\"nbytes\": -8", "/storages/s2/nbytes: expected a number of bytes from 0 on"},
+        {"\"nbytes\": 8", "\"nbytes\": 8.5", "/storages/s2/nbytes: expected an integer of 64 bits"},
         {"\"nbytes\": 8", "\"nbytes\": 12", "/storages/s2/fill/dtype: 12 bytes are no whole number of int64"},
-        {"\"nbytes\": 8,", "\"nbytes\": 8, \"size\": 8,", "/storages/s2: unknown member 'size'"},
+        {"\"nbytes\": 8,", "\"nbytes\": 8, \"size\": 8,", "/storages/s2/size: unknown key 'size'"},
         {"\"storage\": \"s10\"", "\"storage\": \"s11\"",
          "/tensors/t10/storage: there is no storage 's11' in /storages "
          "(did you mean 's10'"},
-        {"\"float16\"", "\"float17\"", "/tensors/t10/dtype: there is no dtype 'float17' (did you mean 'float16'"},
-        {"\"float16\"", "16", "/tensors/t10/dtype: a text is wanted"},
+        {"\"float16\"", "\"float17\"", "/tensors/t10/dtype: unknown dtype 'float17' (did you mean 'float16'"},
+        {"\"float16\"", "16", "/tensors/t10/dtype: expected the name of a dtype, got a number"},
         {"[2, 3]", "[2, -3]", "/tensors/t10/shape: (2, -3) is no shape that a tensor can have"},
         {"[2, 3]", "[9223372036854775807, 3]", "is no shape"},
-        {"[2, 3]", "[2, 9223372036854775808]", "/tensors/t10/shape/1: an integer of 64 bits with a sign is wanted"},
+        {"[2, 3]", "[2, 9223372036854775808]", "/tensors/t10/shape/1: expected an integer of 64 bits with a sign"},
         {"[1, 4]", "[1]", "/tensors/t10/strides: 1 strides for 2 dims"},
         {"[1, 4]", "[1, -4]", "(1, -4) are no strides that a tensor can have"},
         {"[1, 4]", "[1, 4611686018427387904]", "are no strides"},
@@ -283,35 +283,39 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
         {"\"nbytes\": 64", "\"nbytes\": 24", "do not lie within the 24 bytes"},
         {"\"grad_of\": \"t1\"", "\"grad_of\": \"t3\"", "/tensors/t10/grad_of: there is no tensor 't3' in /tensors"},
         {"\"grad_of\": \"t1\"", "\"grad_of\": \"t10\"", "/tensors/t10/grad_of: no tensor is its own gradient"},
-        {"\"label\": \"conv1.weight\"", "\"label\": null", "/tensors/t10/label: a text is wanted"},
-        {"\"overload\": \"add.Tensor\"", "\"overload\": \"\"", "/calls/0/overload: the framework's name"},
-        {"\"overload\": \"add.Tensor\", ", "", "/calls/0: member 'overload' is missing"},
+        {"\"label\": \"conv1.weight\"", "\"label\": null", "/tensors/t10/label: expected a text, got null"},
+        {"\"overload\": \"add.Tensor\"", "\"overload\": \"\"", "/calls/0/overload: expected the framework's name"},
+        {"\"overload\": \"add.Tensor\", ", "", "/calls/0: the key 'overload' is missing"},
         {"\"backward\"", "\"backwards\"", "/calls/0/phase: 'backwards' is none of forward, backward and optimizer"},
         {"\"backward\"", "\"\"", "/calls/0/phase: '' is none of"},
-        {"\"forward_id\": 7", "\"forward_id\": -7", "/calls/0/forward_id: a count from 0 on is wanted"},
-        {"\"forward_id\": 7", "\"forward_id\": null", "/calls/0/forward_id: an integer of 64 bits"},
-        {"\"layer1.0\"", "[]", "/calls/0/layer: a text is wanted"},
-        {"\"source\"", "\"srouce\"", "/calls/0: unknown member 'srouce' (did you mean 'source'"},
+        {"\"forward_id\": 7", "\"forward_id\": -7", "/calls/0/forward_id: expected a count from 0 on"},
+        {"\"forward_id\": 7", "\"forward_id\": null", "/calls/0/forward_id: expected an integer of 64 bits"},
+        {"\"layer1.0\"", "[]", "/calls/0/layer: expected a text, got a list"},
+        {"\"source\"", "\"srouce\"", "/calls/0/srouce: unknown key 'srouce' (did you mean 'source'"},
         {"diopiAdd", "diopiAd", "/calls/0/function: the standard has no function 'diopiAd' (did you mean 'diopiAdd'"},
-        {"\"function\": \"diopiAdd\", ", "", "/calls/0: member 'function' is missing"},
-        {"\"function\": \"diopiAdd\", ", "\"reads\": [], ", "/calls/0: either function and args, or reads and writes"},
-        {"\"reads\": [\"t1\", \"t2\", \"t1\"], ", "", "/calls/1: member 'reads' is missing"},
+        {"\"function\": \"diopiAdd\", ", "", "/calls/0: the key 'function' is missing"},
+        {"\"function\": \"diopiAdd\", ", "\"reads\": [], ",
+         "/calls/0: expected either function and args, or reads and writes"},
+        {"\"reads\": [\"t1\", \"t2\", \"t1\"], ", "", "/calls/1: the key 'reads' is missing"},
         {"\"other\": ", "\"othr\": ", "/calls/0/args: diopiAdd has no argument 'othr' (did you mean 'other'"},
         {"\"other\": \"t2\", ", "", "/calls/0/args: argument 'other' of diopiAdd is missing; null stands for"},
-        {"\"other\": \"t2\"", "\"other\": null", "/calls/0/args/other: a tensor is wanted, and null is none"},
-        {"\"other\": \"t2\"", "\"other\": 2", "/calls/0/args/other: a text is wanted"},
+        {"\"other\": \"t2\"", "\"other\": null", "/calls/0/args/other: expected a tensor, got null"},
+        {"\"other\": \"t2\"", "\"other\": 2", "/calls/0/args/other: expected a text, got a number"},
         {"\"other\": \"t2\"", "\"other\": \"t20\"", "/calls/0/args/other: there is no tensor 't20' in /tensors (did"},
-        {"\"value\": 2.5", "\"value\": \"2.5\"", "/calls/0/args/alpha/value: a number, \"nan\", \"inf\" or \"-inf\""},
-        {"{\"dtype\": \"float64\", \"value\": 2.5}", "2.5", "/calls/0/args/alpha: an object is wanted"},
-        {"\"float64\", \"value\": 2.5", "\"int64\", \"value\": 2.5", "/calls/0/args/alpha/value: an integer of 64"},
+        {"\"value\": 2.5", "\"value\": \"2.5\"",
+         "/calls/0/args/alpha/value: expected a number, \"nan\", \"inf\" or \"-inf\""},
+        {"{\"dtype\": \"float64\", \"value\": 2.5}", "2.5", "/calls/0/args/alpha: expected an object, got a number"},
+        {"\"float64\", \"value\": 2.5", "\"int64\", \"value\": 2.5",
+         "/calls/0/args/alpha/value: expected an integer of 64"},
         {"[\"t1\", \"t2\", \"t1\"]", "[\"t1\", \"t20\"]", "/calls/1/reads/1: there is no tensor 't20'"},
-        {"[\"t1\", \"t2\", \"t1\"]", "\"t1\"", "/calls/1/reads: a list of tensors is wanted"},
+        {"[\"t1\", \"t2\", \"t1\"]", "\"t1\"", "/calls/1/reads: expected a list of tensors, got a text"},
         {"\"writes\": {\"t2\"", "\"writes\": {\"t20\"", "/calls/1/writes: there is no tensor 't20'"},
         {"\"uniform\", \"dtype\": \"float32\"", "\"uniform\", \"dtype\": \"float64\"",
          "/calls/1/writes/t1/dtype: float64 for a tensor of float32"},
-        {"\"offset\": 3", "\"offset\": [[[[[[[[[[[[[[[[[3]]]]]]]]]]]]]]]]]", "nested too deeply"},
+        {"\"offset\": 3", "\"offset\": [[[[[[[[[[[[[[[[[3]]]]]]]]]]]]]]]]]",
+         "/tensors/t10/offset: expected an integer"},
         {"2.5", "1e999", "number overflow"},
-        {"2.5", "", "parse error"},
+        {"2.5", "", "malformed JSON"},
     };
     const std::string text = written(add_and_mystery());
     for (const Row& row : refused) {
@@ -319,9 +323,9 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
         const auto capture = read(with(text, row.part, row.by));
         REQUIRE_FALSE(capture.ok());
         CHECK(capture.error().code == Errc::kBadInput);
-        CHECK_THAT(capture.error().message, Contains("file.json: ") && Contains(row.message));
+        CHECK_THAT(capture.error().message, Catch::Matchers::StartsWith("file.json:") && Contains(row.message));
     }
-    CHECK_THAT(read("[]").error().message, Contains("file.json: an object is wanted"));
+    CHECK_THAT(read("[]").error().message, Contains("file.json:1: /: expected an object, got a list"));
     CHECK_THAT(read(with(text, "\"s10\": {", '"' + std::string(201, 's') + "\": {")).error().message,
                Contains("/storages: 'ssss") && Contains("...' is no id"));
 }
@@ -332,20 +336,26 @@ TEST_CASE("a recipe must be able to make values that its dtype holds", "[store][
                                   recipe + R"(}}, "tensors": {}, "calls": []})");
         return capture.ok() ? std::string() : capture.error().message;
     };
-    const auto at = [](const std::string& message) { return Contains("file.json: /storages/s/fill" + message); };
-    CHECK_THAT(refused("5"), at(": a recipe is wanted"));
-    CHECK_THAT(refused("{}"), at(": a recipe is wanted"));
-    CHECK_THAT(refused(R"({"kind": "norml"})"), at("/kind: there is no recipe 'norml' (did you mean 'normal'"));
-    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": 0})"), at(": member 'std' is missing"));
-    CHECK_THAT(refused(R"({"kind": "constant", "dtype": "float32", "value": 0, "std": 1})"), at(": unknown member"));
-    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": 0, "std": -1})"), at(": a finite mean and"));
-    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": "nan", "std": 1})"), at(": a finite mean"));
+    const auto at = [](const std::string& message) { return Contains("file.json:1: /storages/s/fill" + message); };
+    CHECK_THAT(refused("5"), at(": expected a recipe"));
+    CHECK_THAT(refused("{}"), at(": expected a recipe"));
+    CHECK_THAT(refused(R"({"kind": "norml"})"), at("/kind: unknown recipe 'norml' (did you mean 'normal'"));
+    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": 0})"), at(": the key 'std' is missing"));
+    CHECK_THAT(refused(R"({"kind": "constant", "dtype": "float32", "value": 0, "std": 1})"), at("/std: unknown key"));
+    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": 0, "std": -1})"),
+               at(": expected a finite mean and"));
+    CHECK_THAT(refused(R"({"kind": "normal", "dtype": "float32", "mean": "nan", "std": 1})"),
+               at(": expected a finite mean"));
     CHECK_THAT(refused(R"({"kind": "normal", "dtype": "int32", "mean": 0, "std": 1})"), at(": int32 holds no normal"));
-    CHECK_THAT(refused(R"({"kind": "uniform", "dtype": "float32", "low": 1, "high": 1})"), at(": finite low < high"));
-    CHECK_THAT(refused(R"({"kind": "uniform", "dtype": "float32", "low": 1, "high": "inf"})"), at(": finite low < hi"));
+    CHECK_THAT(refused(R"({"kind": "uniform", "dtype": "float32", "low": 1, "high": 1})"),
+               at(": expected finite low < high"));
+    CHECK_THAT(refused(R"({"kind": "uniform", "dtype": "float32", "low": 1, "high": "inf"})"),
+               at(": expected finite low < hi"));
     CHECK_THAT(refused(R"({"kind": "uniform", "dtype": "bool", "low": 0, "high": 1})"), at(": bool holds no uniform"));
-    CHECK_THAT(refused(R"({"kind": "integers", "dtype": "int8", "low": 3, "high": 3})"), at(": whole numbers low"));
-    CHECK_THAT(refused(R"({"kind": "integers", "dtype": "int8", "low": 0.5, "high": 3})"), at(": whole numbers low"));
+    CHECK_THAT(refused(R"({"kind": "integers", "dtype": "int8", "low": 3, "high": 3})"),
+               at(": expected whole numbers low"));
+    CHECK_THAT(refused(R"({"kind": "integers", "dtype": "int8", "low": 0.5, "high": 3})"),
+               at(": expected whole numbers low"));
     CHECK_THAT(refused(R"({"kind": "integers", "dtype": "uint8", "low": -1, "high": 3})"), at(": uint8 cannot hold"));
     CHECK_THAT(refused(R"({"kind": "integers", "dtype": "int8", "low": 0, "high": 129})"), at(": int8 cannot hold"));
     CHECK_THAT(refused(R"({"kind": "constant", "dtype": "bool", "value": 2})"), at(": bool cannot hold"));
@@ -364,8 +374,8 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
         return back.error().message;
     };
     CHECK_THAT(refused(ArgKind::float32, 0.625, "0.625", "1e39"), Contains("the C type is float"));
-    CHECK_THAT(refused(ArgKind::int64, int64_t{77}, "77", "7.5"), Contains("an integer of 64 bits"));
-    CHECK_THAT(refused(ArgKind::boolean, true, "true", "1"), Contains("true or false is wanted"));
+    CHECK_THAT(refused(ArgKind::int64, int64_t{77}, "77", "7.5"), Contains("expected an integer of 64 bits"));
+    CHECK_THAT(refused(ArgKind::boolean, true, "true", "1"), Contains("expected true or false, got a number"));
     CHECK_THAT(refused(ArgKind::int32, int64_t{77}, "77", "2147483648"),
                Contains("the C type holds -2147483648 to 2147483647"));
     CHECK_THAT(refused(ArgKind::reduction, int64_t{2}, ": 2", ": 4"), Contains("the C type holds 0 to 3"));
@@ -379,8 +389,8 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
     (*normal.calls[0].call)["generator"] = diopiGeneratorHandle_t{&generator};
     const std::string text = written(normal);
     CHECK_THAT(read(with(text, "\"seed\": 1", "\"seed\": -1")).error().message,
-               Contains("/calls/0/args/generator/seed: an integer from 0 to 2^64 - 1"));
-    CHECK_THAT(read(with(text, "\"seed\": 1, ", "")).error().message, Contains("/args/generator: member 'seed'"));
+               Contains("/calls/0/args/generator/seed: expected an integer from 0 to 2^64 - 1"));
+    CHECK_THAT(read(with(text, "\"seed\": 1, ", "")).error().message, Contains("/args/generator: the key 'seed'"));
 }
 
 TEST_CASE("what would take long or much memory is refused at once", "[store][capture_json]") {
@@ -398,7 +408,7 @@ TEST_CASE("what would take long or much memory is refused at once", "[store][cap
                Contains("bytes are too many"));
     std::string many = R"({"diopi_capture": 1, "name": "", "storages": {}, "tensors": {}, "calls": [0)";
     for (size_t i = 0; i < kMostJsonItems; ++i) many += ",0";
-    CHECK_THAT(read(many + "]}").error().message, Contains("/calls: a list of up to 1048576 calls is wanted"));
+    CHECK_THAT(read(many + "]}").error().message, Contains("more than 1048576 values in one list or object"));
 }
 
 TEST_CASE("a capture that does not fit its C types, or is sparse, is not written", "[store][capture_json]") {
@@ -425,10 +435,10 @@ TEST_CASE("storages and tensors alone come back", "[store][capture_json]") {
     capture.calls.clear();
     capture.name = capture.model = capture.generator = capture.values = "";
     check_same(capture, *back);
-    CHECK_THAT(tensors_from_json(written(capture), "f").error().message, Contains("f: unknown member 'calls'"));
-    CHECK_THAT(tensors_from_json(R"({"tensors": {}})", "f").error().message, Contains("member 'storages' is missing"));
+    CHECK_THAT(tensors_from_json(written(capture), "f").error().message, Contains("unknown key 'calls'"));
+    CHECK_THAT(tensors_from_json(R"({"tensors": {}})", "f").error().message, Contains("the key 'storages' is missing"));
     CHECK_THAT(tensors_from_json(R"({"storages": [], "tensors": {}})", "f").error().message,
-               Contains("f: /storages: an object with up to 1048576 members is wanted"));
+               Contains("f:1: /storages: expected an object, got a list"));
 }
 
 }  // namespace diopi

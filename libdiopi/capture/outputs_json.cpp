@@ -10,19 +10,17 @@ namespace diopi {
 
 namespace {
 
-using Tree = JsonReader::Json;
-
-bool read_output(JsonReader& reader, const Tree& json, const std::string& at, const Row& row, OutputSpec& output) {
+bool read_output(JsonReader& reader, const JsonNode& node, const Row& row, OutputSpec& output) {
     std::string name;
-    if (!reader.members(json, at, {"name", "dtype", "shape", "strides", "has_meaning"}) ||
-        !reader.read(json["name"], at + "/name", name) || !reader.read_spec(json, at, true, output.spec) ||
-        !reader.read(json["has_meaning"], at + "/has_meaning", output.has_meaning)) {
+    if (!reader.members(node, {"name", "dtype", "shape", "strides", "has_meaning"}) ||
+        !reader.read(*node.find("name"), name) || !reader.read_spec(node, true, output.spec) ||
+        !reader.read(*node.find("has_meaning"), output.has_meaning)) {
         return false;
     }
     const int arg = row.find(name);
     if (arg < 0 || !row.args()[static_cast<size_t>(arg)].is_output ||
         !row.args()[static_cast<size_t>(arg)].is_tensor()) {
-        return reader.fail(at + "/name", fmt::format("{} has no output '{}'", row.function, clipped(name)));
+        return reader.fail(*node.find("name"), fmt::format("{} has no output '{}'", row.function, clipped(name)));
     }
     output.arg = static_cast<size_t>(arg);
     return true;
@@ -43,16 +41,16 @@ std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outpu
 }
 
 Result<std::vector<OutputSpec>> outputs_from_json(std::string_view text, const std::string& where, const Row& row) {
-    JsonReader reader(where);
-    Tree json;
-    if (!reader.parse(text, json)) return reader.error();
-    if (!json.is_array() || json.size() > row.num_args) {
-        reader.fail("", "a list of outputs is wanted");
+    const auto root = parse_json(text, where);
+    if (!root.ok()) return root.error();
+    JsonReader reader(where, *root);
+    if (!root->is(JsonNode::Kind::kList) || root->items.size() > row.num_args) {
+        reader.fail(*root, "expected a list of outputs");
         return reader.error();
     }
-    std::vector<OutputSpec> outputs(json.size());
-    for (size_t i = 0; i < json.size(); ++i) {
-        if (!read_output(reader, json[i], fmt::format("/{}", i), row, outputs[i])) return reader.error();
+    std::vector<OutputSpec> outputs(root->items.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!read_output(reader, root->items[i], row, outputs[i])) return reader.error();
     }
     return outputs;
 }

@@ -37,13 +37,13 @@ TEST_CASE("what a call's outputs must be comes back from JSON", "[store][outputs
 }
 
 TEST_CASE("outputs that the function has not are refused", "[store][outputs_json]") {
-    CHECK_THAT(refused_outputs("{}"), Contains("f: a list of outputs is wanted"));
-    CHECK_THAT(refused_outputs(output("input")), Contains("f: /0/name: diopiAdd has no output 'input'"));
+    CHECK_THAT(refused_outputs("{}"), Contains("f:1: /: expected a list of outputs"));
+    CHECK_THAT(refused_outputs(output("input")), Contains("f:1: /0/name: diopiAdd has no output 'input'"));
     CHECK_THAT(refused_outputs(output("alpha")), Contains("/0/name: diopiAdd has no output 'alpha'"));
     CHECK_THAT(refused_outputs(output("outt")), Contains("/0/name: diopiAdd has no output 'outt'"));
     CHECK_THAT(refused_outputs(output("out", "[1, 1]")), Contains("/0/strides: 2 strides for 1 dims"));
-    CHECK_THAT(refused_outputs("[{}]"), Contains("/0: member 'name' is missing"));
-    CHECK_THAT(refused_outputs("[1, 2, 3, 4, 5]"), Contains("a list of outputs is wanted"));
+    CHECK_THAT(refused_outputs("[{}]"), Contains("/0: the key 'name' is missing"));
+    CHECK_THAT(refused_outputs("[1, 2, 3, 4, 5]"), Contains("expected a list of outputs"));
 }
 
 }  // namespace diopi

@@ -12,8 +12,6 @@ namespace diopi {
 
 namespace {
 
-using Tree = JsonReader::Json;
-
 struct Form {
     Recipe::Kind kind;
     const char* word;
@@ -53,14 +51,14 @@ std::string complaint(const Recipe& recipe) {
             return discrete && !(is_whole(a) && a >= low && a < high) ? beyond() : "";
         case Recipe::Kind::kNormal:
             if (discrete) return fmt::format("{} holds no normal numbers; use the kind integers", name(recipe.dtype));
-            return std::isfinite(a) && std::isfinite(b) && b >= 0 ? "" : "a finite mean and a std >= 0 are wanted";
+            return std::isfinite(a) && std::isfinite(b) && b >= 0 ? "" : "expected a finite mean and a std >= 0";
         case Recipe::Kind::kUniform:
             if (discrete) return fmt::format("{} holds no uniform numbers; use the kind integers", name(recipe.dtype));
             return std::isfinite(a) && std::isfinite(b) && a < b
                        ? ""
-                       : "finite low < high are wanted; one value everywhere is of the kind constant";
+                       : "expected finite low < high; one value everywhere is of the kind constant";
         case Recipe::Kind::kIntegers:
-            if (!is_whole(a) || !is_whole(b) || !(a < b)) return "whole numbers low < high are wanted";
+            if (!is_whole(a) || !is_whole(b) || !(a < b)) return "expected whole numbers low < high";
             return discrete && (a < low || b > high) ? beyond() : "";
     }
     return "";
@@ -87,30 +85,28 @@ nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
     return json;
 }
 
-bool read_recipe(JsonReader& reader, const Tree& json, const std::string& at, Recipe& recipe) {
+bool read_recipe(JsonReader& reader, const JsonNode& node, Recipe& recipe) {
     std::string word;
-    const Tree* kind = json.is_object() ? JsonReader::find(json, "kind") : nullptr;
-    if (kind == nullptr) return reader.fail(at, "a recipe is wanted: an object with kind, dtype and numbers");
-    if (!reader.read(*kind, at + "/kind", word)) return false;
+    const JsonNode* kind = node.find("kind");
+    if (kind == nullptr) return reader.wrong_kind(node, "a recipe: an object with kind, dtype and numbers");
+    if (!reader.read(*kind, word)) return false;
     const auto* form =
         std::ranges::find(kForms, std::string_view(word), [](const Form& f) { return std::string_view(f.word); });
     if (form == std::end(kForms)) {
         std::vector<std::string> known;
         for (const Form& f : kForms) known.emplace_back(f.word);
-        return reader.fail(at + "/kind", fmt::format("there is no recipe '{}'{}; there are constant, normal, uniform "
-                                                     "and integers",
-                                                     clipped(word), hint(word, known)));
+        return reader.unknown(*kind, "recipe", word, known);
     }
     recipe.kind = form->kind;
-    const bool sound = form->second == nullptr ? reader.members(json, at, {"kind", "dtype", form->first})
-                                               : reader.members(json, at, {"kind", "dtype", form->first, form->second});
-    if (!sound || !reader.read(json["dtype"], at + "/dtype", recipe.dtype) ||
-        !reader.read(json[form->first], at + "/" + form->first, recipe.first) ||
-        (form->second != nullptr && !reader.read(json[form->second], at + "/" + form->second, recipe.second))) {
+    const bool sound = form->second == nullptr ? reader.members(node, {"kind", "dtype", form->first})
+                                               : reader.members(node, {"kind", "dtype", form->first, form->second});
+    if (!sound || !reader.read(*node.find("dtype"), recipe.dtype) ||
+        !reader.read(*node.find(form->first), recipe.first) ||
+        (form->second != nullptr && !reader.read(*node.find(form->second), recipe.second))) {
         return false;
     }
     const std::string wrong = complaint(recipe);
-    return wrong.empty() || reader.fail(at, wrong);
+    return wrong.empty() || reader.fail(node, wrong);
 }
 
 }  // namespace diopi

@@ -12,7 +12,7 @@ namespace diopi {
 [[nodiscard]] nlohmann::ordered_json recipe_to_json(const Recipe& recipe);
 
 /// Refuses a recipe that makes no values, or values that its dtype cannot hold.
-bool read_recipe(JsonReader& reader, const JsonReader::Json& json, const std::string& at, Recipe& recipe);
+bool read_recipe(JsonReader& reader, const JsonNode& node, Recipe& recipe);
 
 /// A number as JSON, "nan", "inf" or "-inf".
 [[nodiscard]] nlohmann::ordered_json number_to_json(double x);

@@ -7,8 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "cases/json_reader.hpp"
+#include "cases/param_json.hpp"
 #include "core/extent.hpp"
+#include "json/json_reader.hpp"
 
 namespace diopi {
 
@@ -83,6 +84,7 @@ bool spans_memory(const GroupEntry& entry) {
 class CaseFileReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
+    using JsonReader::read;
 
     bool read(std::vector<CaseGroup>& groups);
 
@@ -182,7 +184,7 @@ bool CaseFileReader::read(std::vector<CaseGroup>& groups) {
     if (!read_list(list, "a list of groups")) return false;
     for (const JsonNode& node : list.items) {
         CaseGroup group;
-        group.file = file();
+        group.file = where();
         group.line = node.line;
         group.pointer = pointer_of(root(), node);
         group.suite = suite;
@@ -249,8 +251,8 @@ bool CaseFileReader::read_names(const JsonNode& node, CaseGroup& group) {
 }
 
 bool CaseFileReader::read_checks(const JsonNode& node, CaseGroup& group) {
-    if (const JsonNode* item = node.find("inplace"); item && !read_bool(*item, group.inplace)) return false;
-    if (const JsonNode* item = node.find("random"); item && !read_bool(*item, group.random)) return false;
+    if (const JsonNode* item = node.find("inplace"); item && !read(*item, group.inplace)) return false;
+    if (const JsonNode* item = node.find("random"); item && !read(*item, group.random)) return false;
     if (const JsonNode* item = node.find("tolerance"); item && !read_tolerance(*item, group)) return false;
     if (const JsonNode* saved = node.find("saved")) {
         if (!saved->is(Kind::kObject)) return wrong_kind(*saved, "an object: backward argument to index of an output");
@@ -338,9 +340,8 @@ bool CaseFileReader::read_tensor(const JsonNode& node, const FillSpec& group_fil
     if (!check_keys(node, kTensorKeys) || !read_tensor_names(node, tensor)) return false;
     if (!read_entries(node, tensor) || !read_count(node, tensor) || !read_strides(node, tensor)) return false;
     if (const JsonNode* item = node.find("dtypes"); item && !read_dtypes(*item, tensor.dtypes)) return false;
-    if (const JsonNode* item = node.find("grad"); item && !read_bool(*item, tensor.grad)) return false;
-    if (const JsonNode* item = node.find("no_contiguous"); item && !read_bool(*item, tensor.no_contiguous))
-        return false;
+    if (const JsonNode* item = node.find("grad"); item && !read(*item, tensor.grad)) return false;
+    if (const JsonNode* item = node.find("no_contiguous"); item && !read(*item, tensor.no_contiguous)) return false;
     tensor.fill = group_fill;
     const JsonNode* fill = node.find("fill");
     if (fill != nullptr && !read_fill(*fill, tensor.fill)) return false;
@@ -500,7 +501,7 @@ bool CaseFileReader::read_sparse(const JsonNode& node, GroupTensor& tensor) {
     tensor.sparse.clear();
     for (const JsonNode& item : items) {
         bool value = false;
-        if (!read_bool(item, value)) return false;
+        if (!read(item, value)) return false;
         tensor.sparse.push_back(value);
     }
     if (tensor.sparse.empty()) return fail(*sparse, "expected true, false or a list of both");
@@ -526,9 +527,9 @@ bool CaseFileReader::read_params(const JsonNode& node, CaseGroup& group) {
             if (!read_list(item, "a list of values, one per case")) return false;
             if (!zip(item, static_cast<int64_t>(item.items.size()), param.name)) return false;
             for (const JsonNode& value : item.items) {
-                if (!read_param(value, param.values.emplace_back())) return false;
+                if (!read_param(*this, value, param.values.emplace_back())) return false;
             }
-        } else if (!read_param(item, param.values.emplace_back())) {
+        } else if (!read_param(*this, item, param.values.emplace_back())) {
             return false;
         }
         group.params.push_back(std::move(param));

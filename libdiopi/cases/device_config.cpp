@@ -7,9 +7,10 @@
 #include <cmath>
 
 #include "cases/bind.hpp"
-#include "cases/json_reader.hpp"
+#include "cases/param_json.hpp"
 #include "core/glob.hpp"
 #include "core/suggest.hpp"
+#include "json/json_reader.hpp"
 #include "schema/schema.hpp"
 
 namespace diopi {
@@ -31,6 +32,7 @@ constexpr std::array kSteps = {"forward", "inplace", "backward"};
 class DeviceConfigReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
+    using JsonReader::read;
 
     bool read(DeviceConfig& config);
 
@@ -46,7 +48,7 @@ class DeviceConfigReader : public JsonReader {
 };
 
 std::string DeviceConfigReader::place_of(const JsonNode& node) const {
-    return fmt::format("{}:{}: {}", file(), node.line, pointer_of(root(), node));
+    return fmt::format("{}:{}: {}", where(), node.line, pointer_of(root(), node));
 }
 
 bool DeviceConfigReader::read_word(const JsonNode& node, const char* wanted, PlacedWord& word) {
@@ -57,7 +59,7 @@ bool DeviceConfigReader::read_word(const JsonNode& node, const char* wanted, Pla
 }
 
 bool DeviceConfigReader::read(DeviceConfig& config) {
-    config.file = file();
+    config.file = where();
     if (!check_keys(root(), kConfigKeys) || !require(root(), "rules")) return false;
     const JsonNode* device = root().find("device");
     if (device != nullptr && !read_text(*device, "the name of the device", config.device)) return false;
@@ -127,13 +129,13 @@ bool DeviceConfigReader::read_param_criterion(const JsonNode& node, ParamCriteri
     if (!read_word(*node.find("name"), "the name of a parameter", param.name)) return false;
     const JsonNode& values = *node.find("values");
     if (!read_list(values, "a list of values")) return false;
-    return std::ranges::all_of(values.items,
-                               [&](const JsonNode& item) { return read_param(item, param.values.emplace_back()); });
+    return std::ranges::all_of(
+        values.items, [&](const JsonNode& item) { return read_param(*this, item, param.values.emplace_back()); });
 }
 
 bool DeviceConfigReader::read_skip(const JsonNode& node, DeviceRule& rule) {
     const JsonNode& skip = *node.find("skip");
-    if (!read_bool(skip, rule.skip)) return false;
+    if (!read(skip, rule.skip)) return false;
     if (!rule.skip) return fail(skip, "expected true; a rule that is not to skip is left out");
     for (const char* key : kTolerances) {
         if (const JsonNode* item = node.find(key)) return fail(*item, "a rule skips, or it sets a tolerance, not both");

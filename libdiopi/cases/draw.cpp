@@ -15,7 +15,7 @@ namespace diopi {
 namespace {
 
 /// `first`: elements of the list before this tensor.
-Status fill_target(const Target& target, uint64_t key, const CaseTensor& argument, int64_t first) {
+Status fill_target(const FillTarget& target, uint64_t key, const CaseTensor& argument, int64_t first) {
     if (target.count == 0 && argument.fill.fn != Fill::kValue) return {};
     const Shape& shape = target.spec.shape;
     switch (argument.fill.fn) {
@@ -86,8 +86,8 @@ Status fill_target(const Target& target, uint64_t key, const CaseTensor& argumen
 Result<TensorPtr> draw_dense(const CaseTensor& argument, const TensorSpec& spec, uint64_t key, int64_t first) {
     auto tensor = make_tensor(cpu_device(), {spec.shape, spec.dtype, {}});
     if (!tensor.ok()) return tensor;
-    const Target target{spec, component_of(spec.dtype), (*tensor)->numel(),
-                        static_cast<std::byte*>((*tensor)->storage.memory.get())};
+    const FillTarget target{spec, component_of(spec.dtype), (*tensor)->numel(),
+                            static_cast<std::byte*>((*tensor)->storage.memory.get())};
     if (Status s = fill_target(target, key, argument, first); !s.ok()) return s.error();
     return tensor;
 }

@@ -15,13 +15,13 @@ namespace diopi {
 namespace {
 
 template <std::floating_point T>
-void fill_normal(const Target& target, uint64_t key) {
+void fill_normal(const FillTarget& target, uint64_t key) {
     fill_tiles<T>(target, Parts::kBoth,
                   [&](int64_t first, std::span<T> out) { normal_block(key, kValueStream, first, out); });
 }
 
 template <std::floating_point T>
-void fill_positive(const Target& target, uint64_t key) {
+void fill_positive(const FillTarget& target, uint64_t key) {
     fill_tiles<T>(target, Parts::kBoth, [&](int64_t first, std::span<T> out) {
         normal_block(key, kValueStream, first, out);
         for (T& x : out) x = std::max(std::fabs(x), T{0x1p-24});
@@ -35,7 +35,7 @@ int32_t round_normal(float x) {
 
 /// Integers made of normals by `convert`.
 template <class Convert>
-void fill_rounded(const Target& target, uint64_t key, Convert convert) {
+void fill_rounded(const FillTarget& target, uint64_t key, Convert convert) {
     fill_tiles<int32_t>(target, Parts::kBoth, [&](int64_t first, std::span<int32_t> out) {
         alignas(64) float normals[kTile];
         normal_block(key, kValueStream, first, std::span<float>(normals, out.size()));
@@ -43,7 +43,7 @@ void fill_rounded(const Target& target, uint64_t key, Convert convert) {
     });
 }
 
-void fill_integer_normal(const Target& target, uint64_t key) {
+void fill_integer_normal(const FillTarget& target, uint64_t key) {
     if (target.component == Dtype::boolean) {
         return fill_rounded(target, key,
                             [](float x) { return static_cast<int32_t>(std::bit_cast<uint32_t>(x) >> 31); });
@@ -56,7 +56,7 @@ void fill_integer_normal(const Target& target, uint64_t key) {
 
 /// T: float for the 16-bit formats, for speed; else int32_t.
 template <class T>
-void fill_bits(const Target& target, uint64_t key, Parts parts) {
+void fill_bits(const FillTarget& target, uint64_t key, Parts parts) {
     fill_tiles<T>(target, parts, [&](int64_t first, std::span<T> out) {
         alignas(64) uint32_t words[kTile];
         word_block(key, kValueStream, first, std::span<uint32_t>(words, out.size()));
@@ -66,27 +66,27 @@ void fill_bits(const Target& target, uint64_t key, Parts parts) {
 
 }  // namespace
 
-void fill_randn(const Target& target, uint64_t key) {
+void fill_randn(const FillTarget& target, uint64_t key) {
     if (!is_floating(target.component)) return fill_integer_normal(target, key);
     target.component == Dtype::float64 ? fill_normal<double>(target, key) : fill_normal<float>(target, key);
 }
 
-void fill_magnitude(const Target& target, uint64_t key) {
+void fill_magnitude(const FillTarget& target, uint64_t key) {
     if (target.component == Dtype::float64) return fill_positive<double>(target, key);
     if (is_floating(target.component)) return fill_positive<float>(target, key);
     fill_rounded(target, key, [](float x) { return std::abs(round_normal(x)); });
 }
 
-void fill_mask(const Target& target, uint64_t key, Parts parts) {
+void fill_mask(const FillTarget& target, uint64_t key, Parts parts) {
     is_half(target.component) ? fill_bits<float>(target, key, parts) : fill_bits<int32_t>(target, key, parts);
 }
 
-void fill_constant(const Target& target, int32_t value) {
+void fill_constant(const FillTarget& target, int32_t value) {
     fill_tiles<int32_t>(target, Parts::kReal, [=](int64_t, std::span<int32_t> out) { std::ranges::fill(out, value); });
 }
 
 /// What nobody should read: NaN, 0xA5 bytes, true.
-void fill_poison(const Target& target) {
+void fill_poison(const FillTarget& target) {
     if (is_integer(target.component)) {
         std::memset(target.bytes, 0xA5, static_cast<size_t>(target.count) * size_of(target.component));
         return;
@@ -96,7 +96,7 @@ void fill_poison(const Target& target) {
     });
 }
 
-void fill_doubles(const Target& target, const std::vector<double>& values) {
+void fill_doubles(const FillTarget& target, const std::vector<double>& values) {
     fill_tiles<double>(target, Parts::kReal, [&](int64_t first, std::span<double> out) {
         std::copy_n(values.begin() + first, out.size(), out.begin());
     });

@@ -33,7 +33,7 @@ void store(Dtype component, std::span<const int32_t> from, std::byte* to);
 void store(Dtype component, std::span<const int64_t> from, std::byte* to);
 
 /// A contiguous tensor that is being filled.
-struct Target {
+struct FillTarget {
     const TensorSpec& spec;
     Dtype component;
     int64_t count;  ///< elements
@@ -44,7 +44,7 @@ enum class Parts { kBoth, kReal };
 
 /// Makes the numbers tile by tile with make(first, span) and stores them; kReal leaves imaginary parts 0.
 template <class T, class Make>
-void fill_tiles(const Target& target, Parts parts, Make make) {
+void fill_tiles(const FillTarget& target, Parts parts, Make make) {
     const bool complex = is_complex(target.spec.dtype);
     const bool interleave = complex && parts == Parts::kReal;
     const int64_t total = complex && !interleave ? 2 * target.count : target.count;

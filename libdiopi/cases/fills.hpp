@@ -10,30 +10,30 @@
 namespace diopi {
 
 // Of a range.
-[[nodiscard]] Status fill_from_range(const Target& target, uint64_t key, const FillSpec& fill);
-[[nodiscard]] Status fill_uniform_unit(const Target& target, uint64_t key);
+[[nodiscard]] Status fill_from_range(const FillTarget& target, uint64_t key, const FillSpec& fill);
+[[nodiscard]] Status fill_uniform_unit(const FillTarget& target, uint64_t key);
 
 // Element by element.
-void fill_randn(const Target& target, uint64_t key);
-void fill_magnitude(const Target& target, uint64_t key);
-void fill_mask(const Target& target, uint64_t key, Parts parts);
-void fill_constant(const Target& target, int32_t value);
+void fill_randn(const FillTarget& target, uint64_t key);
+void fill_magnitude(const FillTarget& target, uint64_t key);
+void fill_mask(const FillTarget& target, uint64_t key, Parts parts);
+void fill_constant(const FillTarget& target, int32_t value);
 /// What nobody should read: NaN, 0xA5 bytes, true.
-void fill_poison(const Target& target);
+void fill_poison(const FillTarget& target);
 /// One number per element, in row-major order.
-void fill_doubles(const Target& target, const std::vector<double>& values);
+void fill_doubles(const FillTarget& target, const std::vector<double>& values);
 
 // Of whole tensors.
-void fill_symmetric(const Target& target, uint64_t key);
-void fill_log_softmax(const Target& target, uint64_t key);
+void fill_symmetric(const FillTarget& target, uint64_t key);
+void fill_log_softmax(const FillTarget& target, uint64_t key);
 
 // That show failures.
-void fill_exact(const Target& target, uint64_t key);
+void fill_exact(const FillTarget& target, uint64_t key);
 /// Which special numbers occur: all; those whose sums do not overflow or not by their order; of these, the finite
 /// ones up to 1.
 enum class Extremes { kAll, kSummable, kFinite };
-void fill_special(const Target& target, uint64_t key, Extremes extremes);
+void fill_special(const FillTarget& target, uint64_t key, Extremes extremes);
 /// The values from `first` on, then from the start again.
-void fill_captured(const Target& target, const Tensor& values, int64_t first);
+void fill_captured(const FillTarget& target, const Tensor& values, int64_t first);
 
 }  // namespace diopi

@@ -59,7 +59,7 @@ Range range_of(double low, double high, Dtype component) {
 }
 
 template <std::floating_point T>
-void fill_uniform(const Target& target, uint64_t key, double low, double high, const Range& range) {
+void fill_uniform(const FillTarget& target, uint64_t key, double low, double high, const Range& range) {
     const double top = largest(target.component);
     const T a = static_cast<T>(std::max(low, -top));
     const T b = static_cast<T>(std::min(high, top));
@@ -77,7 +77,7 @@ uint64_t multiply_high(uint64_t a, uint64_t b) {
     return static_cast<uint64_t>((static_cast<Wide>(a) * b) >> 64);
 }
 
-void fill_wide_integers(const Target& target, uint64_t key, const Range& range) {
+void fill_wide_integers(const FillTarget& target, uint64_t key, const Range& range) {
     fill_tiles<int64_t>(target, Parts::kBoth, [&](int64_t first, std::span<int64_t> out) {
         uint32_t words[2 * kTile];
         word_block(key, kValueStream, 2 * first, std::span<uint32_t>(words, 2 * out.size()));
@@ -90,7 +90,7 @@ void fill_wide_integers(const Target& target, uint64_t key, const Range& range) 
 
 /// T: int32_t, or float for the 16-bit formats, where everything is below 2^24, for speed; else int64_t.
 template <class T>
-void fill_narrow_integers(const Target& target, uint64_t key, const Range& range) {
+void fill_narrow_integers(const FillTarget& target, uint64_t key, const Range& range) {
     using Integer = std::conditional_t<std::same_as<T, int64_t>, int64_t, int32_t>;
     const uint64_t n = range.integers;
     const auto least_value = static_cast<Integer>(range.first_integer);
@@ -103,7 +103,7 @@ void fill_narrow_integers(const Target& target, uint64_t key, const Range& range
     });
 }
 
-void fill_integers(const Target& target, uint64_t key, const Range& range) {
+void fill_integers(const FillTarget& target, uint64_t key, const Range& range) {
     constexpr int64_t kNarrow = int64_t{1} << 23;  // exact in float, so that halves can be converted from it
     const bool narrow = range.integers <= static_cast<uint64_t>(kNarrow) && std::abs(range.first_integer) <= kNarrow;
     if (range.integers > (uint64_t{1} << 32)) return fill_wide_integers(target, key, range);
@@ -113,7 +113,7 @@ void fill_integers(const Target& target, uint64_t key, const Range& range) {
 }
 
 template <std::floating_point T>
-void fill_normal_integers(const Target& target, uint64_t key, double low, double high, const Range& range) {
+void fill_normal_integers(const FillTarget& target, uint64_t key, double low, double high, const Range& range) {
     const double middle = low / 2.0 + high / 2.0;
     const double scale = high / 6.0 - low / 6.0;
     const auto first_value = static_cast<double>(range.first_integer);
@@ -129,7 +129,7 @@ void fill_normal_integers(const Target& target, uint64_t key, double low, double
 }
 
 /// Fills of ranges, whose range has been found to hold values.
-void fill_range(const Target& target, uint64_t key, const FillSpec& fill, const Range& range) {
+void fill_range(const FillTarget& target, uint64_t key, const FillSpec& fill, const Range& range) {
     const bool in_float = is_floating(target.component) && target.component != Dtype::float64;
     if (fill.fn == Fill::kRandnInt) {
         return in_float ? fill_normal_integers<float>(target, key, fill.low, fill.high, range)
@@ -142,7 +142,7 @@ void fill_range(const Target& target, uint64_t key, const FillSpec& fill, const 
 
 }  // namespace
 
-Status fill_from_range(const Target& target, uint64_t key, const FillSpec& fill) {
+Status fill_from_range(const FillTarget& target, uint64_t key, const FillSpec& fill) {
     const std::string text = std::string("[") + std::to_string(fill.low) + ", " + std::to_string(fill.high) + ")";
     if (!std::isfinite(fill.low) || !std::isfinite(fill.high)) return bad_input("the range " + text + " is not finite");
     const Range range = range_of(fill.low, fill.high, target.component);
@@ -155,7 +155,7 @@ Status fill_from_range(const Target& target, uint64_t key, const FillSpec& fill)
     return {};
 }
 
-Status fill_uniform_unit(const Target& target, uint64_t key) {
+Status fill_uniform_unit(const FillTarget& target, uint64_t key) {
     if (target.component == Dtype::boolean) {
         fill_mask(target, key, Parts::kBoth);
         return {};

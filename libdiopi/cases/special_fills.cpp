@@ -36,7 +36,7 @@ bool is_at_edge(const Shape& shape, int64_t element) {
 
 /// T: float for the 16-bit formats, for speed; else int32_t.
 template <class T>
-void fill_whole(const Target& target, uint64_t key) {
+void fill_whole(const FillTarget& target, uint64_t key) {
     const uint32_t range = exact_range(target.component);
     const bool is_signed = !is_unsigned(target.component) && target.component != Dtype::boolean;
     const int64_t parts = is_complex(target.spec.dtype) ? 2 : 1;
@@ -89,7 +89,7 @@ std::vector<int64_t> special_integers(Dtype component) {
 
 /// Calls put(index of a component, its number among the special ones, a random word).
 template <class Put>
-void for_each_special(const Target& target, uint64_t key, Put&& put) {
+void for_each_special(const FillTarget& target, uint64_t key, Put&& put) {
     constexpr int64_t kSpecial = 32;
     const int64_t total = target.count * (is_complex(target.spec.dtype) ? 2 : 1);
     const int64_t chosen = std::min(kSpecial, total / 2);
@@ -107,7 +107,7 @@ void for_each_special(const Target& target, uint64_t key, Put&& put) {
 
 /// Stores elements of `values`, whose type is From, from `first` on.
 template <class To, class From, class Convert>
-void take(const Target& target, Parts parts, const Tensor& values, int64_t first, Convert convert) {
+void take(const FillTarget& target, Parts parts, const Tensor& values, int64_t first, Convert convert) {
     const auto* from = values.data_as<From>();
     const int64_t available = values.numel();
     fill_tiles<To>(target, parts, [&](int64_t at, std::span<To> out) {
@@ -131,11 +131,11 @@ double real_part(const double* from, int64_t i, int64_t first, int64_t available
 
 }  // namespace
 
-void fill_exact(const Target& target, uint64_t key) {
+void fill_exact(const FillTarget& target, uint64_t key) {
     is_half(target.component) ? fill_whole<float>(target, key) : fill_whole<int32_t>(target, key);
 }
 
-void fill_special(const Target& target, uint64_t key, Extremes extremes) {
+void fill_special(const FillTarget& target, uint64_t key, Extremes extremes) {
     if (target.component == Dtype::boolean) return fill_mask(target, key, Parts::kReal);
     fill_randn(target, key);
     const auto step = static_cast<int64_t>(size_of(target.component));
@@ -152,7 +152,7 @@ void fill_special(const Target& target, uint64_t key, Extremes extremes) {
     });
 }
 
-void fill_captured(const Target& target, const Tensor& values, int64_t first) {
+void fill_captured(const FillTarget& target, const Tensor& values, int64_t first) {
     if (values.dtype == Dtype::int64) {
         return take<int64_t, int64_t>(target, Parts::kReal, values, first, number_at<int64_t>);
     }

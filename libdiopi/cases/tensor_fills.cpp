@@ -13,14 +13,14 @@ namespace diopi {
 namespace {
 
 /// Integers hold the nearest integer, unsigned ones its magnitude.
-void fill_nearest(const Target& target, std::vector<double>& values) {
+void fill_nearest(const FillTarget& target, std::vector<double>& values) {
     if (!is_floating(target.component)) {
         for (double& x : values) x = std::nearbyint(is_unsigned(target.component) ? std::fabs(x) : x);
     }
     fill_doubles(target, values);
 }
 
-std::vector<double> normals(const Target& target, uint64_t key) {
+std::vector<double> normals(const FillTarget& target, uint64_t key) {
     std::vector<double> values(static_cast<size_t>(target.count));
     normal_block(key, kValueStream, 0, std::span<double>(values));
     return values;
@@ -65,7 +65,7 @@ double exp_negative(double x) {
 
 }  // namespace
 
-void fill_symmetric(const Target& target, uint64_t key) {
+void fill_symmetric(const FillTarget& target, uint64_t key) {
     const auto n = static_cast<size_t>(target.spec.shape.back());
     const std::vector<double> a = normals(target, key);
     std::vector<double> values(a.size());
@@ -73,7 +73,7 @@ void fill_symmetric(const Target& target, uint64_t key) {
     fill_nearest(target, values);
 }
 
-void fill_log_softmax(const Target& target, uint64_t key) {
+void fill_log_softmax(const FillTarget& target, uint64_t key) {
     const Shape& shape = target.spec.shape;
     const size_t dim = shape.size() > 1 ? 1 : 0;
     const int64_t length = shape.empty() ? 1 : shape[dim];

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "cases/json_reader.hpp"
+#include "json/json_reader.hpp"
 
 namespace diopi {
 
@@ -19,6 +19,7 @@ constexpr std::array kKernelKeys = {"launch_us", "slowdown"};
 class SimReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
+    using JsonReader::read;
 
     bool read(SimOptions& options) {
         if (!check_keys(root(), kKeys)) return false;
@@ -36,7 +37,7 @@ class SimReader : public JsonReader {
         if (dtypes != nullptr && !read_dtypes(*dtypes, options.dtypes)) return false;
         if (const JsonNode* layouts = root().find("layouts"); layouts && !read_layouts(*layouts, options)) return false;
         const JsonNode* converts = root().find("converts");
-        return converts == nullptr || read_bool(*converts, options.converts);
+        return converts == nullptr || read(*converts, options.converts);
     }
 
  private:

@@ -1,12 +1,13 @@
 #include "json/json_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/extent.hpp"
 #include "core/suggest.hpp"
@@ -15,207 +16,183 @@ namespace diopi {
 
 namespace {
 
-using Tree = JsonReader::Json;
+using Kind = JsonNode::Kind;
 
-constexpr size_t kMostDepth = 16;
 constexpr size_t kMostRank = 32;  ///< that of HDF5
-constexpr size_t kMostName = 200;
 constexpr size_t kMostCandidates = 4096;
-constexpr size_t kMostPrinted = 60;
 
-/// A first pass over the text, without building anything: whether a key occurs twice, how deep it goes, and the order
-/// of keys, which the parsed objects do not keep. (The parser's own callback takes quadratic time in large objects.)
-class Watch final : public nlohmann::json_sax<Tree> {
- public:
-    bool start_object(size_t) override {
-        seen_.emplace_back();
-        return deeper();
-    }
-    bool end_object() override {
-        seen_.pop_back();
-        --depth_;
-        return true;
-    }
-    bool start_array(size_t) override { return deeper(); }
-    bool end_array() override {
-        --depth_;
-        return true;
-    }
-    bool key(string_t& key) override {
-        if (!seen_.back().insert(key).second) {
-            return complain(fmt::format("the key '{}' occurs twice in one object; leave one of the two", clipped(key)));
-        }
-        // The depth counts lists, too.
-        if (depth_ == 1) keys.emplace_back(key, std::vector<std::string>());
-        if (depth_ == 2 && seen_.size() == 2) keys.back().second.push_back(key);
-        return true;
-    }
-    bool parse_error(size_t, const std::string&, const Tree::exception& e) override {
-        const char* message = std::strstr(e.what(), "] ");
-        return complain(clipped(message == nullptr ? e.what() : message + 2));
-    }
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool number_integer(number_integer_t) override { return true; }
-    bool number_unsigned(number_unsigned_t) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool string(string_t&) override { return true; }
-    bool binary(binary_t&) override { return true; }
-
-    /// What is wrong with the text; empty when nothing is.
-    std::string complaint;
-    /// Of the members of the whole text that are objects.
-    std::vector<std::pair<std::string, std::vector<std::string>>> keys;
-
- private:
-    bool deeper() { return ++depth_ <= kMostDepth || complain("nested too deeply"); }
-    bool complain(std::string what) {
-        complaint = std::move(what);
-        return false;
-    }
-
-    std::vector<std::set<std::string>> seen_;  ///< in each object that is open
-    size_t depth_ = 0;
-};
+std::vector<std::string> dtype_names() {
+    std::vector<std::string> names;
+    for (const Dtype dtype : all_dtypes()) names.emplace_back(name(dtype));
+    return names;
+}
 
 }  // namespace
 
-bool JsonReader::fail(const std::string& at, const std::string& message) {
-    error_ = bad_input(fmt::format("{}: {}{}{}", where_, at, at.empty() ? "" : ": ", message));
+bool JsonReader::fail(const JsonNode& at, const std::string& message) {
+    const std::string pointer = pointer_of(root_, at);
+    error_ = bad_input(fmt::format("{}:{}: {}: {}", where_, at.line, pointer.empty() ? "/" : pointer, message));
     return false;
 }
 
-bool JsonReader::parse(std::string_view text, Tree& json) {
-    if (text.size() > kMostJsonText) {
-        return fail("", fmt::format("{} bytes are too many, {} are read", text.size(), kMostJsonText));
+bool JsonReader::wrong_kind(const JsonNode& at, std::string_view expected) {
+    return fail(at, fmt::format("expected {}, got {}", expected, describe(at)));
+}
+
+bool JsonReader::unknown(const JsonNode& at, const char* what, const std::string& word,
+                         std::span<const std::string> known) {
+    const std::string similar = hint(word, known);
+    return fail(at, fmt::format("unknown {} '{}'{}", what, clipped(word),
+                                similar.empty() ? "; known: " + join(known) : similar));
+}
+
+bool JsonReader::check_keys(const JsonNode& object, std::span<const char* const> allowed) {
+    if (!object.is(Kind::kObject)) return wrong_kind(object, "an object");
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+        const std::string& key = object.keys[i];
+        if (std::ranges::find(allowed, std::string_view(key)) != allowed.end()) continue;
+        const std::vector<std::string> known(allowed.begin(), allowed.end());
+        const std::string similar = hint(key, known);
+        return fail(object.items[i], fmt::format("unknown key '{}'{}", clipped(key),
+                                                 similar.empty() ? "; known here: " + join(known) : similar));
     }
-    Watch watch;
-    if (!Tree::sax_parse(text, &watch)) return fail("", watch.complaint);
-    json = Tree::parse(text, nullptr, false);
-    keys_ = std::move(watch.keys);
     return true;
 }
 
-const std::vector<std::string>& JsonReader::keys_of(std::string_view member) const {
-    static const std::vector<std::string> kNone;
-    const auto found = std::ranges::find(keys_, member, [](const auto& entry) { return entry.first; });
-    return found == keys_.end() ? kNone : found->second;
+bool JsonReader::require(const JsonNode& object, const char* key) {
+    if (object.find(key) != nullptr) return true;
+    return fail(object, fmt::format("the key '{}' is missing", key));
 }
 
-bool JsonReader::members(const Tree& json, const std::string& at, std::initializer_list<const char*> wanted,
+bool JsonReader::members(const JsonNode& object, std::initializer_list<const char*> required,
                          std::initializer_list<const char*> optional) {
-    if (!json.is_object()) return fail(at, "an object is wanted");
-    std::vector<std::string> known(wanted.begin(), wanted.end());
-    known.insert(known.end(), optional.begin(), optional.end());
-    for (const auto& [key, value] : json.items()) {
-        if (std::ranges::find(known, key) != known.end()) continue;
-        return fail(at, fmt::format("unknown member '{}'{}", clipped(key), hint(key, known)));
-    }
-    for (const char* key : wanted) {
-        if (!json.contains(key)) return fail(at, fmt::format("member '{}' is missing; add it", key));
-    }
+    std::vector<const char*> allowed(required);
+    allowed.insert(allowed.end(), optional);
+    return check_keys(object, allowed) &&
+           std::ranges::all_of(required, [&](const char* key) { return require(object, key); });
+}
+
+bool JsonReader::read(const JsonNode& node, std::string& text) { return read_text(node, "a text", text); }
+
+bool JsonReader::read(const JsonNode& node, bool& value) {
+    if (!node.is(Kind::kBool)) return wrong_kind(node, "true or false");
+    value = node.boolean;
     return true;
 }
 
-bool JsonReader::read(const Tree& json, const std::string& at, std::string& text) {
-    if (!json.is_string()) return fail(at, "a text is wanted");
-    text = json.get<std::string>();
+bool JsonReader::read(const JsonNode& node, int64_t& value) {
+    if (!node.is(Kind::kInteger)) return wrong_kind(node, "an integer of 64 bits with a sign");
+    value = node.integer;
     return true;
 }
 
-bool JsonReader::read(const Tree& json, const std::string& at, bool& value) {
-    if (!json.is_boolean()) return fail(at, "true or false is wanted");
-    value = json.get<bool>();
+bool JsonReader::read(const JsonNode& node, uint64_t& value) {
+    const bool fits = node.is(Kind::kUnsigned) || (node.is(Kind::kInteger) && node.integer >= 0);
+    if (!fits) return wrong_kind(node, "an integer from 0 to 2^64 - 1");
+    value = static_cast<uint64_t>(node.integer);
     return true;
 }
 
-bool JsonReader::read(const Tree& json, const std::string& at, int64_t& value) {
-    const bool too_large = json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-    if (!json.is_number_integer() || too_large) return fail(at, "an integer of 64 bits with a sign is wanted");
-    value = json.get<int64_t>();
+bool JsonReader::read(const JsonNode& node, double& value) {
+    const auto special = node.is(Kind::kText) ? special_number(node.text) : std::nullopt;
+    if (!special && !node.is_number()) return wrong_kind(node, "a number, \"nan\", \"inf\" or \"-inf\"");
+    value = special ? *special : node.real;
     return true;
 }
 
-bool JsonReader::read(const Tree& json, const std::string& at, uint64_t& value) {
-    if (!json.is_number_unsigned()) return fail(at, "an integer from 0 to 2^64 - 1 is wanted");
-    value = json.get<uint64_t>();
-    return true;
-}
-
-bool JsonReader::read(const Tree& json, const std::string& at, double& value) {
-    if (json.is_number()) {
-        value = json.get<double>();
-        return true;
-    }
-    if (json == "nan") value = std::numeric_limits<double>::quiet_NaN();
-    if (json == "inf") value = std::numeric_limits<double>::infinity();
-    if (json == "-inf") value = -std::numeric_limits<double>::infinity();
-    const bool special = json == "nan" || json == "inf" || json == "-inf";
-    return special || fail(at, "a number, \"nan\", \"inf\" or \"-inf\" is wanted");
-}
-
-bool JsonReader::read(const Tree& json, const std::string& at, Dtype& dtype) {
+bool JsonReader::read(const JsonNode& node, Dtype& dtype) {
     std::string text;
-    if (!read(json, at, text)) return false;
+    if (!read_text(node, "the name of a dtype", text)) return false;
     const auto parsed = parse_dtype(text);
-    if (parsed && *parsed != Dtype::unsupported) {
-        dtype = *parsed;
-        return true;
-    }
-    std::vector<std::string> known;
-    for (const Dtype d : all_dtypes()) known.emplace_back(name(d));
-    return fail(at, fmt::format("there is no dtype '{}'{}", clipped(text), hint(text, known)));
+    if (!parsed || *parsed == Dtype::unsupported) return unknown(node, "dtype", text, dtype_names());
+    dtype = *parsed;
+    return true;
 }
 
-bool JsonReader::read(const Tree& json, const std::string& at, std::vector<int64_t>& list) {
-    if (!json.is_array() || json.size() > kMostJsonItems) return fail(at, "a list of integers is wanted");
-    list.resize(json.size());
-    for (size_t i = 0; i < json.size(); ++i) {
-        if (!read(json[i], fmt::format("{}/{}", at, i), list[i])) return false;
+bool JsonReader::read(const JsonNode& node, std::vector<int64_t>& list) {
+    if (!node.is(Kind::kList)) return wrong_kind(node, "a list of integers");
+    list.resize(node.items.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+        if (!read(node.items[i], list[i])) return false;
     }
     return true;
 }
 
-bool JsonReader::read_spec(const Tree& json, const std::string& at, bool may_lack_strides, TensorSpec& spec) {
-    if (!read(json["dtype"], at + "/dtype", spec.dtype) || !read(json["shape"], at + "/shape", spec.shape) ||
-        !read(json["strides"], at + "/strides", spec.strides)) {
+bool JsonReader::read_text(const JsonNode& node, const char* expected, std::string& text) {
+    if (!node.is(Kind::kText)) return wrong_kind(node, expected);
+    text = node.text;
+    return true;
+}
+
+bool JsonReader::read_number(const JsonNode& node, double& value) {
+    if (!node.is_number()) return wrong_kind(node, "a number");
+    value = node.real;
+    return true;
+}
+
+bool JsonReader::read_list(const JsonNode& node, const char* expected) {
+    if (!node.is(Kind::kList)) return wrong_kind(node, expected);
+    if (node.items.empty()) return fail(node, fmt::format("expected {}, got an empty list", expected));
+    return true;
+}
+
+bool JsonReader::read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes) {
+    return read_list(node, "a list of dtypes") &&
+           std::ranges::all_of(node.items, [&](const JsonNode& item) { return read(item, dtypes.emplace_back()); });
+}
+
+bool JsonReader::read_shape(const JsonNode& node, const char* expected, Shape& shape) {
+    if (!node.is(Kind::kList)) return wrong_kind(node, expected);
+    for (const JsonNode& item : node.items) {
+        if (!item.is(Kind::kInteger)) {
+            return fail(item, fmt::format("expected a size (an integer), got {}", describe(item)));
+        }
+        if (item.integer < 0) return fail(item, fmt::format("a size cannot be negative: {}", item.integer));
+        shape.push_back(item.integer);
+    }
+    if (!is_addressable(shape)) return fail(node, "the size in bytes overflows 64 bits");
+    return true;
+}
+
+bool JsonReader::read_spec(const JsonNode& object, bool may_lack_strides, TensorSpec& spec) {
+    if (!read(*object.find("dtype"), spec.dtype) || !read(*object.find("shape"), spec.shape) ||
+        !read(*object.find("strides"), spec.strides)) {
         return false;
     }
     if (spec.shape.size() > kMostRank || !is_addressable(spec.shape)) {
-        return fail(at + "/shape", fmt::format("{} is no shape that a tensor can have: up to {} dims, none negative, "
-                                               "bytes that int64 can count",
-                                               clipped(to_string(spec.shape)), kMostRank));
+        return fail(*object.find("shape"),
+                    fmt::format("{} is no shape that a tensor can have: up to {} dims, none negative, "
+                                "bytes that int64 can count",
+                                clipped(to_string(spec.shape)), kMostRank));
     }
     if (may_lack_strides && spec.strides.empty()) return true;
     if (spec.strides.size() != spec.shape.size()) {
-        return fail(at + "/strides",
+        return fail(*object.find("strides"),
                     fmt::format("{} strides for {} dims; each dim wants one", spec.strides.size(), spec.shape.size()));
     }
     return checked_extent(spec) ||
-           fail(at + "/strides", fmt::format("{} are no strides that a tensor can have: none negative, bytes that "
-                                             "int64 can count",
-                                             clipped(to_string(spec.strides))));
+           fail(*object.find("strides"),
+                fmt::format("{} are no strides that a tensor can have: none negative, bytes that "
+                            "int64 can count",
+                            clipped(to_string(spec.strides))));
 }
 
-const Tree* JsonReader::find(const Tree& json, const char* key) {
-    const auto found = json.find(key);
-    return found == json.end() ? nullptr : &*found;
+std::optional<double> special_number(const std::string& text) {
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    if (text == "-inf") return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
 }
+
+std::string join(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 std::string hint(const std::string& word, std::span<const std::string> known) {
-    return word.size() > kMostName || known.size() > kMostCandidates ? "" : did_you_mean(word, known);
-}
-
-std::string clipped(const std::string& word) {
-    if (word.size() <= kMostName) return word;
-    size_t end = kMostPrinted;
-    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) --end;
-    return word.substr(0, end) + "...";
+    return word.size() > kMostJsonName || known.size() > kMostCandidates ? "" : did_you_mean(word, known);
 }
 
 bool is_id(std::string_view word) {
     const auto is_odd = [](char c) { return c == '/' || c == '~' || static_cast<unsigned char>(c) < ' ' || c == 127; };
-    return !word.empty() && word.size() <= kMostName && word != "." && word != ".." &&
+    return !word.empty() && word.size() <= kMostJsonName && word != "." && word != ".." &&
            std::ranges::none_of(word, is_odd);
 }
 
@@ -231,6 +208,15 @@ std::optional<int64_t> checked_extent(const TensorSpec& spec) {
     int64_t nbytes = 0;
     if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, 16, &nbytes)) return std::nullopt;
     return numel(spec.shape) == 0 ? 0 : last;
+}
+
+Result<std::string> read_json_text(const std::string& path, const char* what) {
+    std::ifstream stream(path, std::ios::binary);
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+        return bad_input(fmt::format("{}: a {} is wanted, and this is a folder", path, what));
+    }
+    if (!stream) return bad_input(fmt::format("{}: the {} cannot be read", path, what));
+    return std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace diopi

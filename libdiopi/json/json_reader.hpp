@@ -1,10 +1,8 @@
-/// Strict reading of JSON that others wrote. Every step returns false after it has stated the first error as "where:
-/// JSON pointer: what is wrong, what to try".
+/// Strict reading of JSON that others wrote: checks of keys and kinds, and messages that say where.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,62 +12,73 @@
 
 #include "core/status.hpp"
 #include "core/tensor.hpp"
+#include "json/json_node.hpp"
 
 namespace diopi {
 
-/// Longest text and list that a reader takes.
-inline constexpr size_t kMostJsonText = size_t{256} << 20;
-inline constexpr size_t kMostJsonItems = size_t{1} << 20;
-
+/// Turns the tree of one text into structures of its user. Every step returns false after it has stated the first error
+/// as "where:line: JSON pointer: what came, what was expected".
 class JsonReader {
  public:
-    using Json = nlohmann::json;
+    /// `where` is the text's file, or its place in one. The tree must outlive the reader.
+    JsonReader(std::string where, const JsonNode& root) : where_(std::move(where)), root_(root) {}
 
-    /// `where` begins each message.
-    explicit JsonReader(std::string where) : where_(std::move(where)) {}
-
+    [[nodiscard]] const std::string& where() const { return where_; }
+    [[nodiscard]] const JsonNode& root() const { return root_; }
     [[nodiscard]] const Error& error() const { return error_; }
-    bool fail(const std::string& at, const std::string& message);
 
-    /// Refuses what is no JSON, too long or too deep, and keys that occur twice in one object.
-    bool parse(std::string_view text, Json& json);
-    /// Keys of the object that the whole text has as member `member`, in the text's order.
-    [[nodiscard]] const std::vector<std::string>& keys_of(std::string_view member) const;
+    bool fail(const JsonNode& at, const std::string& message);
+    bool wrong_kind(const JsonNode& at, std::string_view expected);
+    /// Refuses `word` as "unknown <what> '<word>'", with a suggestion, or else with all of `known`.
+    bool unknown(const JsonNode& at, const char* what, const std::string& word, std::span<const std::string> known);
 
-    /// An object with all of the wanted members, and no other than these and the optional ones.
-    bool members(const Json& json, const std::string& at, std::initializer_list<const char*> wanted,
+    /// An object that has no key but these.
+    bool check_keys(const JsonNode& object, std::span<const char* const> allowed);
+    bool require(const JsonNode& object, const char* key);
+    /// An object with all of the required keys, and no other than these and the optional ones.
+    bool members(const JsonNode& object, std::initializer_list<const char*> required,
                  std::initializer_list<const char*> optional = {});
 
-    bool read(const Json& json, const std::string& at, std::string& text);
-    bool read(const Json& json, const std::string& at, bool& value);
-    bool read(const Json& json, const std::string& at, int64_t& value);
-    bool read(const Json& json, const std::string& at, uint64_t& value);
+    bool read(const JsonNode& node, std::string& text);
+    bool read(const JsonNode& node, bool& value);
+    bool read(const JsonNode& node, int64_t& value);
+    bool read(const JsonNode& node, uint64_t& value);
     /// A number, "nan", "inf" or "-inf".
-    bool read(const Json& json, const std::string& at, double& value);
-    bool read(const Json& json, const std::string& at, Dtype& dtype);
-    bool read(const Json& json, const std::string& at, std::vector<int64_t>& list);
-    /// The members dtype, shape and strides of an object: a tensor that can be, whose bytes can be counted. No strides
-    /// for a shape with dims only where that is allowed.
-    bool read_spec(const Json& json, const std::string& at, bool may_lack_strides, TensorSpec& spec);
+    bool read(const JsonNode& node, double& value);
+    bool read(const JsonNode& node, Dtype& dtype);
+    bool read(const JsonNode& node, std::vector<int64_t>& list);
     /// The member `key`, which may be left out.
     template <class T>
-    bool read_optional(const Json& json, const std::string& at, const char* key, T& value) {
-        const Json* member = find(json, key);
-        return member == nullptr || read(*member, at + "/" + key, value);
+    bool read_optional(const JsonNode& object, std::string_view key, T& value) {
+        const JsonNode* member = object.find(key);
+        return member == nullptr || read(*member, value);
     }
-    /// The member of an object, null when it is left out.
-    [[nodiscard]] static const Json* find(const Json& json, const char* key);
+
+    bool read_text(const JsonNode& node, const char* expected, std::string& text);
+    /// A finite number that JSON can hold.
+    bool read_number(const JsonNode& node, double& value);
+    /// A list with at least one item.
+    bool read_list(const JsonNode& node, const char* expected);
+    bool read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes);
+    bool read_shape(const JsonNode& node, const char* expected, Shape& shape);
+    /// The members dtype, shape and strides of an object, all of which it has: a tensor whose bytes int64 can count.
+    /// No strides for a shape with dims only where that is allowed.
+    bool read_spec(const JsonNode& object, bool may_lack_strides, TensorSpec& spec);
 
  private:
     std::string where_;
+    const JsonNode& root_;
     Error error_;
-    std::vector<std::pair<std::string, std::vector<std::string>>> keys_;
 };
+
+/// The number that a text stands for where JSON has none: "nan", "inf", "-inf".
+[[nodiscard]] std::optional<double> special_number(const std::string& text);
+
+/// The words with commas between them.
+[[nodiscard]] std::string join(std::span<const std::string> words);
 
 /// did_you_mean for a word that a stranger wrote; empty where finding one would take long.
 [[nodiscard]] std::string hint(const std::string& word, std::span<const std::string> known);
-/// A stranger's word as a message may print it.
-[[nodiscard]] std::string clipped(const std::string& word);
 /// Whether it can name a dataset and stand in a JSON pointer: 1 to 200 bytes without '/', '~' or control characters,
 /// not "." or "..".
 [[nodiscard]] bool is_id(std::string_view word);
@@ -77,5 +86,8 @@ class JsonReader {
 /// Elements that such a view spans, as storage_extent, of strides that are not negative; nullopt where its bytes go
 /// beyond int64.
 [[nodiscard]] std::optional<int64_t> checked_extent(const TensorSpec& spec);
+
+/// The text of a file; `what` names its kind in the message when it cannot be read ("case file").
+[[nodiscard]] Result<std::string> read_json_text(const std::string& path, const char* what);
 
 }  // namespace diopi

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "call/call_name.hpp"
-#include "cases/json_reader.hpp"
 #include "core/suggest.hpp"
+#include "json/json_reader.hpp"
 
 namespace diopi {
 
@@ -63,6 +63,7 @@ bool holds_tensors(const Arg& arg) { return arg.is_tensor() || arg.is_tensor_lis
 class AdaptorReader : public JsonReader {
  public:
     using JsonReader::JsonReader;
+    using JsonReader::read;
 
     bool read(Levels& levels) {
         if (!check_keys(root(), kFileKeys)) return false;
@@ -70,7 +71,7 @@ class AdaptorReader : public JsonReader {
         if (device != nullptr && !read_text(*device, "the name of the device", levels.device)) return false;
         if (const JsonNode* preset = root().find("preset"); preset && !read_preset(*preset, levels)) return false;
         const JsonNode* check = root().find("check_range");
-        if (check != nullptr && !read_bool(*check, levels.check_range)) return false;
+        if (check != nullptr && !read(*check, levels.check_range)) return false;
         if (const JsonNode* common = root().find("common")) {
             if (!check_keys(*common, kRuleKeys) || !read_rule(*common, levels.common)) return false;
         }
@@ -147,7 +148,7 @@ class AdaptorReader : public JsonReader {
         const JsonNode* contiguous = node.find("contiguous");
         if (contiguous == nullptr) return true;
         bool value = false;
-        if (!read_bool(*contiguous, value)) return false;
+        if (!read(*contiguous, value)) return false;
         rule.contiguous = value;
         return true;
     }

@@ -29,12 +29,12 @@ constexpr LayoutRow kLayouts[] = {
 
 const LayoutRow& row_of(TensorLayout layout) { return *std::ranges::find(kLayouts, layout, &LayoutRow::layout); }
 
-struct Preset {
+struct CastPreset {
     std::string_view name;
     std::string_view casts;
 };
 /// Names as the standard's users know them.
-constexpr Preset kPresets[] = {
+constexpr CastPreset kCastPresets[] = {
     {"no_cast", ""},
     {"default", "(int64)->int32, (uint64)->uint32, (float64)->float32, (complex128)->complex64"},
     {"cast_float_only", "(float64)->float32, (complex128)->complex64"},
@@ -189,13 +189,13 @@ bool DtypeCast::rounds() const {
 
 std::vector<std::string> cast_presets() {
     std::vector<std::string> names;
-    for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+    for (const CastPreset& preset : kCastPresets) names.emplace_back(preset.name);
     return names;
 }
 
 Result<std::vector<DtypeCast>> parse_casts(std::string_view text) {
-    const auto* preset = std::ranges::find(kPresets, trimmed(text), &Preset::name);
-    std::string_view rest = preset == std::end(kPresets) ? text : preset->casts;
+    const auto* preset = std::ranges::find(kCastPresets, trimmed(text), &CastPreset::name);
+    std::string_view rest = preset == std::end(kCastPresets) ? text : preset->casts;
     std::vector<DtypeCast> casts;
     while (!trimmed(rest).empty()) {
         if (Status s = take_cast(rest, casts); !s.ok()) return s.error();

@@ -1,4 +1,4 @@
-#include "cases/json_position.hpp"
+#include "json/json_node.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 namespace diopi {
@@ -14,6 +15,9 @@ namespace diopi {
 namespace {
 
 constexpr size_t kMaxDepth = 64;
+/// Keys of an object that are looked through one by one; more are kept in a set.
+constexpr size_t kFewKeys = 16;
+constexpr size_t kMostPrinted = 60;
 
 /// How far the parser has read. nlohmann's lexer reads one character beyond a number, never beyond anything else.
 struct Progress {
@@ -56,42 +60,44 @@ class Builder {
 
     explicit Builder(Progress* progress) : progress_(progress), counted_(progress->begin) {}
 
-    bool null() { return add(JsonNode::Kind::kNull) != nullptr; }
+    bool null() { return add(JsonNode::Kind::kNull); }
     bool boolean(bool value) {
-        JsonNode* node = add(JsonNode::Kind::kBool);
-        node->boolean = value;
+        if (!add(JsonNode::Kind::kBool)) return false;
+        last_->boolean = value;
         return true;
     }
     bool number_integer(int64_t value) {
-        JsonNode* node = add(JsonNode::Kind::kInteger);
-        node->integer = value;
-        node->real = static_cast<double>(value);
+        if (!add(JsonNode::Kind::kInteger)) return false;
+        last_->integer = value;
+        last_->real = static_cast<double>(value);
         return true;
     }
     bool number_unsigned(uint64_t value) {
-        if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-            return fail(fmt::format("{} does not fit in 64 bits with a sign", value));
-        }
-        return number_integer(static_cast<int64_t>(value));
+        if (!number_integer(static_cast<int64_t>(value))) return false;
+        if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return true;
+        last_->kind = JsonNode::Kind::kUnsigned;
+        last_->real = static_cast<double>(value);
+        return true;
     }
     bool number_float(double value, const std::string& text) {
         // An integer too large for 64 bits arrives here.
-        if (text.find_first_of(".eE") == std::string::npos) return fail(text + " does not fit in 64 bits with a sign");
-        add(JsonNode::Kind::kReal)->real = value;
+        if (text.find_first_of(".eE") == std::string::npos) return fail(clipped(text) + " does not fit in 64 bits");
+        if (!add(JsonNode::Kind::kReal)) return false;
+        last_->real = value;
         return true;
     }
     bool string(std::string& value) {
-        add(JsonNode::Kind::kText)->text = std::move(value);
+        if (!add(JsonNode::Kind::kText)) return false;
+        last_->text = std::move(value);
         return true;
     }
     bool binary(Json::binary_t&) { return fail("binary data"); }
     bool start_object(size_t) { return open(JsonNode::Kind::kObject); }
     bool key(std::string& value) {
-        std::vector<std::string>& keys = open_.back()->keys;
-        if (std::find(keys.begin(), keys.end(), value) != keys.end()) {
-            return fail(fmt::format("the key '{}' occurs twice in one object", value));
+        if (is_known(value)) {
+            return fail(fmt::format("the key '{}' occurs twice in one object; leave one of the two", clipped(value)));
         }
-        keys.push_back(std::move(value));
+        open_.back().node->keys.push_back(std::move(value));
         return true;
     }
     bool end_object() { return close(); }
@@ -102,27 +108,47 @@ class Builder {
         std::string_view what = error.what();
         const size_t start = what.find("syntax error ");
         if (start != std::string_view::npos) what.remove_prefix(start + 13);
-        return fail("malformed JSON: " + std::string(what));
+        return fail("malformed JSON: " + clipped(std::string(what)));
     }
 
     [[nodiscard]] JsonNode& root() { return root_; }
     [[nodiscard]] const std::string& message() const { return message_; }
 
  private:
-    JsonNode* add(JsonNode::Kind kind) {
-        JsonNode* node = &root_;
-        if (!open_.empty()) node = &open_.back()->items.emplace_back();
-        node->kind = kind;
-        const char* last = progress_->at > counted_ ? progress_->at - 1 : counted_;
-        line_ += static_cast<int32_t>(std::count(counted_, last, '\n'));
-        counted_ = last;
-        node->line = line_;
-        return node;
+    struct Open {
+        JsonNode* node;              ///< stays valid: a list grows only while none of its items is open
+        std::set<std::string> keys;  ///< of an object with more than a few
+    };
+
+    bool is_known(const std::string& key) {
+        const std::vector<std::string>& keys = open_.back().node->keys;
+        if (keys.size() < kFewKeys) return std::find(keys.begin(), keys.end(), key) != keys.end();
+        std::set<std::string>& known = open_.back().keys;
+        if (known.empty()) known.insert(keys.begin(), keys.end());
+        return !known.insert(key).second;
+    }
+
+    bool add(JsonNode::Kind kind) {
+        if (++values_ > kMostJsonValues) return fail(fmt::format("more than {} values", kMostJsonValues));
+        last_ = &root_;
+        if (!open_.empty()) {
+            std::vector<JsonNode>& items = open_.back().node->items;
+            if (items.size() == kMostJsonItems) {
+                return fail(fmt::format("more than {} values in one list or object", kMostJsonItems));
+            }
+            last_ = &items.emplace_back();
+        }
+        last_->kind = kind;
+        const char* read = progress_->at > counted_ ? progress_->at - 1 : counted_;
+        line_ += static_cast<int32_t>(std::count(counted_, read, '\n'));
+        counted_ = read;
+        last_->line = line_;
+        return true;
     }
     bool open(JsonNode::Kind kind) {
         if (open_.size() == kMaxDepth) return fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-        // Stays valid: a list grows only while none of its items is open.
-        open_.push_back(add(kind));
+        if (!add(kind)) return false;
+        open_.push_back({last_, {}});
         return true;
     }
     bool close() {
@@ -138,7 +164,9 @@ class Builder {
     const char* counted_;
     int32_t line_ = 1;
     JsonNode root_;
-    std::vector<JsonNode*> open_;
+    JsonNode* last_ = nullptr;  ///< the value that was added last
+    std::vector<Open> open_;
+    size_t values_ = 0;
     std::string message_;
 };
 
@@ -146,7 +174,7 @@ bool find_path(const JsonNode& from, const JsonNode& value, std::string& path) {
     if (&from == &value) return true;
     for (size_t i = 0; i < from.items.size(); ++i) {
         const size_t length = path.size();
-        path += "/" + (from.is(JsonNode::Kind::kObject) ? from.keys[i] : std::to_string(i));
+        path += "/" + (from.is(JsonNode::Kind::kObject) ? clipped(from.keys[i]) : std::to_string(i));
         if (find_path(from.items[i], value, path)) return true;
         path.resize(length);
     }
@@ -163,6 +191,9 @@ const JsonNode* JsonNode::find(std::string_view key) const {
 }
 
 Result<JsonNode> parse_json(std::string_view text, std::string_view file) {
+    if (text.size() > kMostJsonText) {
+        return bad_input(fmt::format("{}: {} bytes are too many, {} are read", file, text.size(), kMostJsonText));
+    }
     const char* begin = text.data();
     const char* end = begin + text.size();
     Progress progress{begin, begin};
@@ -182,6 +213,13 @@ std::string pointer_of(const JsonNode& root, const JsonNode& value) {
     return path;
 }
 
+std::string clipped(const std::string& word) {
+    if (word.size() <= kMostJsonName) return word;
+    size_t end = kMostPrinted;
+    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) --end;
+    return word.substr(0, end) + "...";
+}
+
 const char* describe(const JsonNode& value) {
     switch (value.kind) {
         case JsonNode::Kind::kNull:
@@ -189,6 +227,7 @@ const char* describe(const JsonNode& value) {
         case JsonNode::Kind::kBool:
             return "true or false";
         case JsonNode::Kind::kInteger:
+        case JsonNode::Kind::kUnsigned:
         case JsonNode::Kind::kReal:
             return "a number";
         case JsonNode::Kind::kText:
