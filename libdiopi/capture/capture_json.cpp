@@ -126,11 +126,11 @@ class CaptureReader : public JsonReader {
         const auto size = static_cast<int64_t>(size_of(spec.dtype));
         int64_t end = 0;
         const bool within =
-            offset >= 0 && !__builtin_add_overflow(offset, *checked_extent(spec), &end) && end <= of.nbytes / size;
+            offset >= 0 && !__builtin_add_overflow(offset, *forward_extent(spec), &end) && end <= of.nbytes / size;
         if (!within) {
             return fail(node, fmt::format("{} elements of {} from {} on do not lie within the {} bytes of storage "
                                           "'{}'; mend shape, strides and offset, or nbytes",
-                                          *checked_extent(spec), name(spec.dtype), offset, of.nbytes, of.id));
+                                          *forward_extent(spec), name(spec.dtype), offset, of.nbytes, of.id));
         }
         std::optional<size_t> grad_of;
         if (const JsonNode* other = node.find("grad_of")) {

@@ -170,7 +170,7 @@ bool JsonReader::read_spec(const JsonNode& object, bool may_lack_strides, Tensor
         return fail(*object.find("strides"),
                     fmt::format("{} strides for {} dims; each dim wants one", spec.strides.size(), spec.shape.size()));
     }
-    return checked_extent(spec) ||
+    return forward_extent(spec) ||
            fail(*object.find("strides"),
                 fmt::format("{} are no strides that a tensor can have: none negative, bytes that "
                             "int64 can count",
@@ -196,7 +196,7 @@ bool is_id(std::string_view word) {
            std::ranges::none_of(word, is_odd);
 }
 
-std::optional<int64_t> checked_extent(const TensorSpec& spec) {
+std::optional<int64_t> forward_extent(const TensorSpec& spec) {
     int64_t last = 0;
     for (size_t d = 0; d < spec.shape.size(); ++d) {
         int64_t reach = 0;

@@ -85,7 +85,7 @@ class JsonReader {
 
 /// Elements that such a view spans, as storage_extent, of strides that are not negative; nullopt where its bytes go
 /// beyond int64.
-[[nodiscard]] std::optional<int64_t> checked_extent(const TensorSpec& spec);
+[[nodiscard]] std::optional<int64_t> forward_extent(const TensorSpec& spec);
 
 /// The text of a file; `what` names its kind in the message when it cannot be read ("case file").
 [[nodiscard]] Result<std::string> read_json_text(const std::string& path, const char* what);

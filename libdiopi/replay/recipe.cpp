@@ -14,7 +14,7 @@ namespace diopi {
 namespace {
 
 /// Whole numbers low <= x < high, from the words of the sequence.
-void fill_integers(const Target& target, uint64_t key, int64_t low, uint64_t count) {
+void fill_integers(const FillTarget& target, uint64_t key, int64_t low, uint64_t count) {
     uint32_t words[kTile];
     fill_tiles<int64_t>(target, Parts::kReal, [&](int64_t first, std::span<int64_t> out) {
         word_block(key, kValueStream, first, std::span(words, out.size()));
@@ -23,7 +23,7 @@ void fill_integers(const Target& target, uint64_t key, int64_t low, uint64_t cou
 }
 
 template <class Numbers>
-void fill_scaled(const Target& target, double offset, double factor, Numbers numbers) {
+void fill_scaled(const FillTarget& target, double offset, double factor, Numbers numbers) {
     fill_tiles<double>(target, Parts::kReal, [&](int64_t first, std::span<double> out) {
         numbers(first, out);
         for (double& x : out) x = offset + factor * x;
@@ -34,7 +34,7 @@ Error no_range(const Recipe& recipe, const char* what) {
     return bad_input(fmt::format("no {} is in [{}, {}) of {}", what, recipe.first, recipe.second, name(recipe.dtype)));
 }
 
-Status fill(const Recipe& recipe, const Target& target, uint64_t key) {
+Status fill(const Recipe& recipe, const FillTarget& target, uint64_t key) {
     switch (recipe.kind) {
         case Recipe::Kind::kConstant:
             fill_tiles<double>(target, Parts::kReal,
@@ -76,7 +76,7 @@ Result<TensorPtr> draw_recipe(const Recipe& recipe, const Shape& shape, uint64_t
     auto tensor = make_tensor(cpu_device(), spec);
     if (!tensor.ok() || (*tensor)->numel() == 0) return tensor;
 
-    const Target target{spec, component_of(recipe.dtype), (*tensor)->numel(),
+    const FillTarget target{spec, component_of(recipe.dtype), (*tensor)->numel(),
                         static_cast<std::byte*>((*tensor)->data())};
     if (Status s = fill(recipe, target, key); !s.ok()) return s.error();
     return tensor;
