@@ -1,13 +1,25 @@
-# The cuda backend is built where a CUDA toolkit is; elsewhere it stays in the list of backends and says why it cannot
-# run. The runtime is linked statically and looks for the driver at its first use, so the program starts without either.
-set(DIOPI_CUDA "AUTO" CACHE STRING "Build the cuda backend: AUTO (where a CUDA toolkit is found), ON or OFF")
+# The cuda backend is built where a CUDA toolkit and an NVIDIA driver are; elsewhere it stays in the list of backends and
+# says why it cannot run. The runtime is linked statically and looks for the driver at its first use, so the program
+# starts without either. Two thirds of a build are its kernels: a machine that cannot run them does not wait for them.
+include(${CMAKE_CURRENT_LIST_DIR}/cuda_driver.cmake)
+set(DIOPI_CUDA "AUTO" CACHE STRING
+    "Build the cuda backend: AUTO (where a CUDA toolkit and an NVIDIA driver are found), ON or OFF")
 set_property(CACHE DIOPI_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(DIOPI_CUDA_ARCHITECTURES "90-real;80-virtual" CACHE STRING "What the cuda kernels are compiled for")
+if(NOT DIOPI_CUDA MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}: it can be AUTO, ON or OFF")
+endif()
 
 set(DIOPI_HAS_CUDA OFF)
+set(DIOPI_NO_CUDA_REASON "DIOPI_CUDA=OFF")
 if(NOT DIOPI_CUDA STREQUAL "OFF" AND NOT DIOPI_FUZZ)
+    diopi_find_cuda_driver(has_driver)
     find_package(CUDAToolkit 12 QUIET)
-    if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND TARGET CUDA::cudart_static)
+    if(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE OR NOT TARGET CUDA::cudart_static)
+        set(DIOPI_NO_CUDA_REASON "no CUDA toolkit of version 12 or later with nvcc was found (PATH, CUDAToolkit_ROOT)")
+    elseif(DIOPI_CUDA STREQUAL "AUTO" AND NOT has_driver)
+        set(DIOPI_NO_CUDA_REASON "no NVIDIA driver was found (libcuda.so.1, /proc/driver/nvidia)")
+    else()
         set(DIOPI_HAS_CUDA ON)
     endif()
 endif()
@@ -28,11 +40,9 @@ elseif(DIOPI_CUDA STREQUAL "ON")
     message(FATAL_ERROR "DIOPI_CUDA=ON, but no CUDA toolkit of version 12 or later with nvcc was found: put nvcc on "
                         "the PATH, set CUDAToolkit_ROOT, or build without the cuda backend (DIOPI_CUDA=OFF)")
 elseif(NOT DIOPI_FUZZ)
-    set(reason "no CUDA toolkit of version 12 or later with nvcc (PATH, CUDAToolkit_ROOT)")
-    if(DIOPI_CUDA STREQUAL "OFF")
-        set(reason "DIOPI_CUDA=OFF")
-    endif()
-    message(STATUS "cuda backend: not built, ${reason}")
+    message(STATUS "cuda backend: not built: ${DIOPI_NO_CUDA_REASON}; DIOPI_CUDA=ON builds it wherever a toolkit is")
+    # What an earlier configuration of this folder has left.
+    file(REMOVE ${PROJECT_BINARY_DIR}/lib/libcuda_on_host.so ${PROJECT_BINARY_DIR}/lib/cuda/libdiopi_impl.so)
 endif()
 
 # cuBLASLt, cuDNN and CUPTI are opened at their first use. The build needs their headers; what would call cuBLASLt or
@@ -113,6 +123,8 @@ function(diopi_add_cuda target)
     endif()
     set_source_files_properties(${absent} PROPERTIES HEADER_FILE_ONLY ON)
     if(NOT DIOPI_HAS_CUDA)
+        set_source_files_properties(libdiopi/runtime/cuda/no_cuda_device.cpp PROPERTIES
+            COMPILE_DEFINITIONS DIOPI_NO_CUDA_REASON="${DIOPI_NO_CUDA_REASON}")
         return()
     endif()
     # Opened at its first use, by the name that its headers belong to.

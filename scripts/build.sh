@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
 # Installs the dependencies, configures and builds. Usage: scripts/build.sh [PRESET [TARGET...]]
+# These options of the build may stand in the environment: DIOPI_CUDA=ON scripts/build.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${1:-release}
 shift || true
 scripts/install_dependencies.sh
-[ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"
+options=()
+for name in DIOPI_CUDA DIOPI_CUDA_ARCHITECTURES DIOPI_CPU_ARCH; do
+    [ -z "${!name:-}" ] || options+=("-D$name=${!name}")
+done
+# Each time: an option may have changed, and so may what AUTO finds. Without a change nothing is built again.
+cmake --preset "$preset" "${options[@]}"
 cmake --build "build/$preset" ${1:+--target "$@"}

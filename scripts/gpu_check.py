@@ -263,7 +263,7 @@ def wide(machine):
 
 def exported(machine):
     if not machine.exported.exists():
-        raise NotDone(f"no {machine.exported}; build it: scripts/build.sh release")
+        raise NotDone(f"no {machine.exported}; build it: DIOPI_CUDA=ON scripts/build.sh release")
     yield "exported", Step([machine.test("exported", "--in-order", *sample_of(machine, "exported"),
                                          impl=str(machine.exported))], some_passed)
 
@@ -476,7 +476,7 @@ def main():
     options = parse(sys.argv[1:])
     machine = Machine(options)
     if not os.access(machine.path, os.X_OK):
-        print(f"gpu_check.sh: no {machine.path}; build it first: scripts/build.sh release", file=sys.stderr)
+        print(f"gpu_check.sh: no {machine.path}; build it first: DIOPI_CUDA=ON scripts/build.sh release", file=sys.stderr)
         return 2
     machine.out.mkdir(parents=True, exist_ok=True)
     os.chdir(machine.out)

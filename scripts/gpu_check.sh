@@ -21,7 +21,9 @@ libraries_of() {
 gather() {
     local build=$1 folder=$2 library
     local program=$build/bin/diopi
-    [[ -x $program ]] || { echo "gpu_check.sh: no $program; build it first: scripts/build.sh release" >&2; exit 2; }
+    [[ -x $program ]] || { echo "gpu_check.sh: no $program; build it first: DIOPI_CUDA=ON scripts/build.sh release" >&2; exit 2; }
+    [[ -f $build/lib/cuda/libdiopi_impl.so ]] ||
+        echo "gpu_check.sh: warning: $build has no cuda backend; build it: DIOPI_CUDA=ON scripts/build.sh release" >&2
     mkdir -p "$folder"/{bin,lib/cuda,scripts,tests,libdiopi}
     strip -o "$folder/bin/diopi" "$program"
     libraries_of "$program" | while read -r library; do

@@ -28,7 +28,7 @@ class CudaTest(ProgramTest):
             ctypes.CDLL("libcuda.so.1")
             self.skipTest("there is an NVIDIA driver here")
         probe = self.diopi("test", "--impl", "cuda", "--fname", "relu")
-        self.is_built = "not in this build" not in probe.err
+        self.is_built = "this build has no cuda backend" not in probe.err
 
     def test_says_why_it_cannot_run_in_one_line(self):
         for command in WITH_CUDA:
@@ -39,6 +39,14 @@ class CudaTest(ProgramTest):
                 self.assertEqual(run.err.count("\n"), 1, str(run))
                 self.assertIn("use --impl cpu", run.err)
                 self.assertNotIn("and sim", run.err)
+
+    def test_a_build_without_it_says_why_and_how_to_build_it(self):
+        if self.is_built:
+            self.skipTest("this build has the cuda backend")
+        run = self.expect(2, "test", "--impl", "cuda", "--fname", "relu",
+                          err=["this build has no cuda backend: built without CUDA, because ", "DIOPI_CUDA=ON"])
+        reasons = ("no CUDA toolkit of version 12", "no NVIDIA driver was found", "DIOPI_CUDA=OFF")
+        self.assertEqual(sum(f"because {reason}" in run.err for reason in reasons), 1, str(run))
 
     def test_other_backends_run_on_such_a_machine(self):
         self.expect(0, "test", "--impl", "cpu", "--fname", "relu")

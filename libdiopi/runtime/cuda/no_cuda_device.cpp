@@ -1,14 +1,17 @@
-// In place of cuda_device.cpp where there is no CUDA toolkit.
+// In place of cuda_device.cpp in a build without the cuda backend, whose configuration says why (cmake/cuda.cmake).
 #include "runtime/cuda/cuda_device.hpp"
 
 namespace diopi {
 
 namespace {
 
+#ifndef DIOPI_NO_CUDA_REASON
+#define DIOPI_NO_CUDA_REASON "its configuration does not say why"
+#endif
+
 Error not_built() {
-    return bad_input(
-        "the cuda backend is not in this build: install the CUDA toolkit (nvcc), configure with "
-        "-DDIOPI_CUDA=ON and build again, or use --impl cpu");
+    return bad_input("this build has no cuda backend: built without CUDA, because " DIOPI_NO_CUDA_REASON
+                     "; build with DIOPI_CUDA=ON (scripts/build.sh) where a CUDA toolkit is, or use --impl cpu");
 }
 
 class NoCudaDevice final : public Device {

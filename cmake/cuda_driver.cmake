@@ -1,0 +1,28 @@
+# Whether this machine has an NVIDIA driver: its kernel module, or its library where the loader finds it.
+#
+# As a script, `cmake -P cmake/cuda_driver.cmake` prints ON or OFF.
+function(diopi_find_cuda_driver result)
+    set(${result} ON PARENT_SCOPE)
+    if(EXISTS /proc/driver/nvidia)
+        return()
+    endif()
+    string(REPLACE ":" ";" folders "$ENV{LD_LIBRARY_PATH}")
+    foreach(folder ${folders})
+        if(EXISTS ${folder}/libcuda.so.1)
+            return()
+        endif()
+    endforeach()
+    find_program(ldconfig ldconfig PATHS /sbin /usr/sbin NO_CACHE)
+    if(ldconfig)
+        execute_process(COMMAND ${ldconfig} -p OUTPUT_VARIABLE known ERROR_QUIET)
+        if(known MATCHES "libcuda\\.so\\.1 ")
+            return()
+        endif()
+    endif()
+    set(${result} OFF PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+    diopi_find_cuda_driver(has_driver)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo ${has_driver})
+endif()

@@ -1,0 +1,73 @@
+"""What scripts/build.sh and .ci/run ask of CMake, with CMake stood in for, and where a driver is found.
+
+Usage: check_build_scripts.py SOURCE CMAKE
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE, CMAKE = Path(sys.argv[1]), sys.argv[2]
+OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH")
+
+
+class BuildScriptsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.tools, self.notes = self.folder / "tools", self.folder / "notes"
+        (self.folder / "tree" / "scripts").mkdir(parents=True)
+        (self.folder / "tree" / ".ci").mkdir()
+        self.tools.mkdir()
+        for name in ("scripts/build.sh", "scripts/test.sh", ".ci/run"):
+            (self.folder / "tree" / name).write_text((SOURCE / name).read_text())
+            (self.folder / "tree" / name).chmod(0o755)
+        self.script(self.folder / "tree/scripts/install_dependencies.sh", "")
+        for name in ("cmake", "ctest"):
+            self.script(self.tools / name, f'echo {name} "$@" >> {self.notes}')
+
+    def script(self, path, text):
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+
+    def environment(self, **more):
+        bare = {key: value for key, value in os.environ.items() if key not in OPTIONS}
+        return {**bare, "PATH": f"{self.tools}:{os.environ['PATH']}", **more}
+
+    def commands_of(self, script, *arguments, **environment):
+        self.notes.unlink(missing_ok=True)
+        subprocess.run([self.folder / "tree" / script, *arguments], check=True, env=self.environment(**environment))
+        return self.notes.read_text().splitlines()
+
+    def test_options_of_the_environment_reach_a_folder_that_is_configured_already(self):
+        build = self.folder / "tree/build/release"
+        build.mkdir(parents=True)
+        (build / "build.ninja").write_text("")
+        for value in ("ON", "OFF"):
+            commands = self.commands_of("scripts/build.sh", "release", "diopi", DIOPI_CUDA=value)
+            self.assertEqual(commands, [f"cmake --preset release -DDIOPI_CUDA={value}",
+                                        "cmake --build build/release --target diopi"])
+        self.assertEqual(self.commands_of("scripts/build.sh"),
+                         ["cmake --preset release", "cmake --build build/release"])
+
+    def test_ci_builds_cuda_where_a_compiler_for_it_is_and_no_user_does_by_that(self):
+        self.script(self.tools / "nvcc", "")
+        self.assertEqual(self.commands_of(".ci/run")[0], "cmake --preset release -DDIOPI_CUDA=ON")
+        self.assertEqual(self.commands_of("scripts/test.sh")[0], "cmake --preset release")
+
+    def test_a_driver_is_the_library_that_the_loader_finds(self):
+        def found(path):
+            return subprocess.run([CMAKE, "-P", SOURCE / "cmake/cuda_driver.cmake"], capture_output=True, text=True,
+                                  check=True, env=self.environment(LD_LIBRARY_PATH=path)).stdout.strip()
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+        here = "libcuda.so.1 " in known or Path("/proc/driver/nvidia").exists()
+        self.assertEqual(found(""), "ON" if here else "OFF")
+        (self.folder / "libcuda.so.1").write_text("")
+        self.assertEqual(found(f"/nowhere:{self.folder}"), "ON")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
