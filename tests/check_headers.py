@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every header compiles alone, the public ones as C, too; and no include points up.
 
-What a folder may include stands in MAY_INCLUDE. Tests (*_test.cpp) may include anything.
+MAY_INCLUDE lists what a folder may include. Tests (*_test.cpp) may include anything.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "apps": CHECK | {"cases", "store", "intercept", "run", "report", "apps"},
     "kernels": CORE | {"runtime", "kernels"},
 }
-# Of the kernels: what backends are made of.
+# The parts of kernels that backends consist of.
 FOR_TABLES = ("operators.hpp", "tf32.hpp")
 # Slow to compile: sources may include them, headers may not.
 NOT_IN_HEADERS = re.compile(r"iostream|regex|nlohmann/(?!json_fwd).*|CLI/.*")
@@ -39,14 +39,14 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
 def place(path, root):
-    """(room, its folder) of a file of ours: the name in MAY_INCLUDE, and the folder that a kernel must stay in."""
+    """(room, its folder) of one of our files: the name in MAY_INCLUDE, and the folder that a kernel must stay in."""
     parts = path.relative_to(root).parts
     room = parts[1] if parts[0] == "libdiopi" else parts[0]
     return room, "/".join(parts[:2])
 
 
 def ours(path, quoted, target, root):
-    """The file of ours that an include names; None for one of the system or of a dependency."""
+    """Our file that an include names; None for one of the system or of a dependency."""
     folders = [root / "libdiopi", root / "libdiopi" / "include", root]
     if quoted:
         folders.insert(0, path.parent)
