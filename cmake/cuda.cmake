@@ -1,11 +1,12 @@
-# The cuda backend is built where a CUDA toolkit and an NVIDIA driver are; elsewhere it stays in the list of backends and
-# says why it cannot run. The runtime is linked statically and looks for the driver at its first use, so the program
-# starts without either. Two thirds of a build are its kernels: a machine that cannot run them does not wait for them.
+# The cuda backend is built if there are a CUDA toolkit and an NVIDIA driver; otherwise it is still in the list of
+# backends and reports why it cannot run. The runtime is linked statically and looks for the driver at its first use, so
+# the program starts without both. The kernels take two thirds of a build: a machine that cannot run them does not
+# compile them.
 include(${CMAKE_CURRENT_LIST_DIR}/cuda_driver.cmake)
 set(DIOPI_CUDA "AUTO" CACHE STRING
     "Build the cuda backend: AUTO (where a CUDA toolkit and an NVIDIA driver are found), ON or OFF")
 set_property(CACHE DIOPI_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(DIOPI_CUDA_ARCHITECTURES "90-real;80-virtual" CACHE STRING "What the cuda kernels are compiled for")
+set(DIOPI_CUDA_ARCHITECTURES "90-real;80-virtual" CACHE STRING "Architectures of the cuda kernels")
 if(NOT DIOPI_CUDA MATCHES "^(AUTO|ON|OFF)$")
     message(FATAL_ERROR "DIOPI_CUDA=${DIOPI_CUDA}: it can be AUTO, ON or OFF")
 endif()
@@ -27,10 +28,10 @@ if(DIOPI_HAS_CUDA)
     if(NOT CMAKE_CUDA_COMPILER)
         set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
     endif()
-    # Its own test of the compiler must not fall back to an architecture that newer toolkits no longer know.
+    # CMake's test of the compiler must not use an architecture that newer toolkits no longer support.
     set(CMAKE_CUDA_ARCHITECTURES ${DIOPI_CUDA_ARCHITECTURES})
     enable_language(CUDA)
-    # CMake 3.25 does not know how nvcc is told of C++20.
+    # CMake 3.25 does not know nvcc's option for C++20.
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
         set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
         set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
@@ -45,8 +46,8 @@ elseif(NOT DIOPI_FUZZ)
     file(REMOVE ${PROJECT_BINARY_DIR}/lib/libcuda_on_host.so ${PROJECT_BINARY_DIR}/lib/cuda/libdiopi_impl.so)
 endif()
 
-# cuBLASLt, cuDNN and CUPTI are opened at their first use. The build needs their headers; what would call cuBLASLt or
-# cuDNN without one is replaced by a file that says so, and without CUPTI traces lack the device's kernels.
+# cuBLASLt, cuDNN and CUPTI are opened at their first use. The build needs their headers; without one, a file that
+# reports this replaces the calls of cuBLASLt or cuDNN; without CUPTI, traces lack the device's kernels.
 if(DIOPI_HAS_CUDA)
     find_path(DIOPI_CUBLASLT cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_path(DIOPI_CUDNN cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -78,7 +79,7 @@ function(diopi_cuda_library_sources result)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Small sources of kernels that are compiled as one: half of what each would cost are headers, read three times by nvcc.
+# Small sources of kernels, compiled as one: headers, which nvcc reads three times, are half the cost of each.
 set(diopi_cuda_families
     "products=linear matmul product_copies product_sums product_tensors reduce_staging"
     "images=conv pool_adaptive pool_max"
@@ -87,8 +88,8 @@ set(diopi_cuda_families
     "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 
-# The .cu files to compile: a file that includes the sources of a family in their place, but where each source is
-# compiled by itself (quick_build.cmake).
+# The .cu files to compile: one file that includes the sources of a family, unless each source is
+# compiled alone (quick_build.cmake).
 function(diopi_cuda_sources result)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu)
     if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
@@ -109,7 +110,7 @@ function(diopi_cuda_sources result)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# The kernels: what is plain C++ is built, and tested, everywhere. Everything behind the program needs `target`.
+# The kernels: their plain C++ parts are built and tested everywhere. Everything but the command line needs `target`.
 function(diopi_add_cuda target)
     diopi_objects(diopi_cuda kernels/cuda/*.cpp)
     target_link_libraries(${target} INTERFACE diopi_cuda)
@@ -127,7 +128,7 @@ function(diopi_add_cuda target)
             COMPILE_DEFINITIONS DIOPI_NO_CUDA_REASON="${DIOPI_NO_CUDA_REASON}")
         return()
     endif()
-    # Opened at its first use, by the name that its headers belong to.
+    # The library is opened at its first use, by the name of the version of its headers.
     if(DIOPI_CUPTI)
         set_source_files_properties(libdiopi/runtime/cuda/cupti.cpp libdiopi/runtime/cuda/cuda_device.cpp PROPERTIES
             COMPILE_DEFINITIONS DIOPI_CUPTI_LIBRARY="libcupti.so.${CUDAToolkit_VERSION_MAJOR}"
@@ -138,11 +139,12 @@ function(diopi_add_cuda target)
     diopi_cuda_library_sources(library_sources)
     add_library(diopi_cuda_kernels OBJECT ${sources} ${library_sources})
     target_include_directories(diopi_cuda_kernels PRIVATE libdiopi/include libdiopi ${PROJECT_SOURCE_DIR})
-    # No contraction: an expression rounds as it is written, and fma() stands where one is meant.
-    # Relaxed constexpr: core's constexpr functions on the device, too.
+    # No contraction: an expression rounds as it is written; a fused multiply-add is written as fma().
+    # Relaxed constexpr: core's constexpr functions can also be called on the device.
     set(cuda_options --expt-relaxed-constexpr --fmad=false -Werror=all-warnings
                      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
-    # The default in one pass of nvcc's front end instead of two: machine code for sm_90 of the PTX that others get.
+    # The default takes one pass of nvcc's front end instead of two: machine code for sm_90 is made from the PTX for the
+    # others.
     if(DIOPI_CUDA_ARCHITECTURES STREQUAL "90-real;80-virtual")
         set_target_properties(diopi_cuda_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
         list(APPEND cuda_options "--generate-code=arch=compute_80,code=[compute_80,sm_90]")

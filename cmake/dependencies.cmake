@@ -8,7 +8,7 @@ if(NOT DIOPI_FUZZ)
 endif()
 find_package(Threads REQUIRED)
 
-# CMake's own FindHDF5 runs the compiler wrapper several times; pkg-config knows the same.
+# CMake's own FindHDF5 runs the compiler wrapper several times; pkg-config gives the same result.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 add_library(diopi_hdf5 INTERFACE)

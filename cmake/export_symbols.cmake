@@ -1,6 +1,6 @@
 # Run by cmake -P: writes linker options that give the functions of a backend, which are in namespace diopi::BACKEND,
-# their C names, and a version script that shows nothing else. Of the object files in OBJECTS (a file with a name per
-# line) with NM, to OPTIONS and SCRIPT.
+# their C names, and a version script that hides all other symbols. Reads the object files in OBJECTS (a file with a
+# name per line) with NM, writes OPTIONS and SCRIPT.
 file(STRINGS ${OBJECTS} objects)
 list(FILTER objects EXCLUDE REGEX "\\.gch$")
 execute_process(COMMAND ${NM} --defined-only ${objects} OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
@@ -10,7 +10,7 @@ list(REMOVE_DUPLICATES symbols)
 set(options "")
 set(script "{ global: device_*; initLibrary; finalizeLibrary; diopiGetVendorName; diopiGetImplVersion; diopiGetLastErrorString;\n")
 foreach(symbol ${symbols})
-    # Parts that the compiler split off, and templates and lambdas inside a function, have other names.
+    # Function parts that the compiler split off, and templates and lambdas inside a function, have other names.
     string(REGEX REPLACE "^_ZN5diopi${length}${BACKEND}([0-9]+)diopi.*" "\\1" count ${symbol})
     string(REGEX REPLACE "^_ZN5diopi${length}${BACKEND}[0-9]+" "" rest ${symbol})
     string(SUBSTRING ${rest} 0 ${count} name)

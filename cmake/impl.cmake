@@ -1,8 +1,8 @@
-# libdiopi_impl.so: a linked backend as a library for any host of the standard. Only the standard's functions are seen,
-# those of diopirt.h are left to the host, and nothing of this program is needed.
+# libdiopi_impl.so: a linked backend as a library for any host of the standard. It exports only the standard's
+# functions, takes those of diopirt.h from the host, and needs nothing of this program.
 #
 # diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...)
-# Of the rest of our code kernels use core alone, and it uses nothing.
+# Kernels use only core of our other code, and core uses none.
 function(diopi_impl_library target)
     cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES" ${ARGN})
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
@@ -33,7 +33,7 @@ diopi_impl_library(diopi_impl BACKEND cpu OBJECTS diopi_cpu SOURCES kernels/expo
                    LIBRARIES DNNL::dnnl OpenMP::OpenMP_CXX)
 install(TARGETS diopi_impl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
-# Hosts look for the one name, so the folder tells them apart.
+# Hosts look for this one name, so the libraries are in different folders.
 if(DIOPI_HAS_CUDA)
     diopi_impl_library(diopi_impl_cuda BACKEND cuda OBJECTS diopi_cuda diopi_cuda_kernels
                        SOURCES kernels/export/cuda_device.cpp libdiopi/runtime/opened_library.cpp LIBRARIES CUDA::cudart_static)

@@ -1,8 +1,8 @@
-# Precompiled headers, and the sources of a folder compiled together, keep a clean build short (docs/building.md). The
-# headers hold none of our own, so that no edit makes them anew. Each source still names what it needs and compiles
-# alone: the presets dev and tidy build so.
+# Precompiled headers, and the sources of a folder compiled together, keep a clean build short (docs/building.md). None
+# of our own headers is precompiled, so that no edit rebuilds them. Each source still includes what it needs and
+# compiles alone: the presets dev and tidy build it so.
 if(DIOPI_TIDY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-    # clang reads none of GCC's, and ccache keeps nothing that was compiled with one.
+    # clang cannot read GCC's precompiled headers, and ccache does not cache sources compiled with one.
     set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
@@ -12,10 +12,10 @@ set(precompiled_library ${precompiled_kernels} <fmt/format.h> <array> <set> <uno
 set(precompiled_program ${precompiled_library} <CLI/CLI.hpp> <filesystem> <nlohmann/json.hpp>)
 set(precompiled_tests ${precompiled_library} <catch2/catch.hpp> <filesystem> <map>)
 
-# The headers of a `kind` in front of each source of a target.
+# Includes the headers of a `kind` before each source of a target.
 function(diopi_precompile target kind)
     target_precompile_headers(${target} PRIVATE ${precompiled_${kind}})
-    # GCC 12 forgets there that std::string is a system header's, and takes its concatenation for an overflow
+    # There GCC 12 does not treat std::string as a system header's type, and takes its concatenation for an overflow
     # (PR 105651). Without precompiled headers, as in the preset dev, both warnings are on.
     if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
         target_compile_options(${target} PRIVATE
@@ -23,8 +23,9 @@ function(diopi_precompile target kind)
     endif()
 endfunction()
 
-# The target's sources of one folder become one, but for those whose names match a regular expression behind ALONE. In
-# the unnamed namespaces of such a folder no name may stand twice: of two functions the wrong one might be called.
+# Compiles the target's sources of each folder as one, except those whose names match a regular expression after ALONE.
+# In the unnamed namespaces of such a folder a name may be defined only once: the wrong one of two functions might be
+# called.
 function(diopi_compile_together target)
     cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
     if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
@@ -43,6 +44,6 @@ function(diopi_compile_together target)
         set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    # GCC takes the sources that it is given there for headers, whose classes may not hold what is unnamed.
+    # GCC treats these sources as headers, whose classes may not have members of unnamed types.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds that no one would type: make_seeds.py DIOPI writes corpus/journal anew."""
+"""Makes the seeds that cannot be typed: make_seeds.py DIOPI writes corpus/journal again."""
 import json
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ GROUPS = [{"group": "g", "ops": ["add"], "dtypes": ["float32", "bool"], "inplace
 
 
 def run(program, folder, name, *args):
-    """The journal of a run, without what differs from machine to machine."""
+    """The journal of a run, without the members that differ between machines."""
     subprocess.run([program, "test", "--run", name, "--cases", "seed.json", *args], cwd=folder, capture_output=True)
     header, rest = (folder / name / "journal.jsonl").read_text().split("\n", 1)
     header = {**json.loads(header), "command": ["diopi", "test"], "started": "2026-11-21T12:00:00+0000"}
@@ -20,7 +20,7 @@ def run(program, folder, name, *args):
 
 
 def write_failed():
-    """A failure with what is rare in it, a line that is no JSON, and a torn one."""
+    """A failure with rare members, a line that is not JSON, and an incomplete line."""
     header, *lines = (CORPUS / "passed.jsonl").read_text().splitlines()
     failed = json.loads(lines[0])
     failed["verdict"], failed["reason"] = "failed", "out: 1 of 6 elements differ"

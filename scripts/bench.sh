@@ -4,7 +4,7 @@
 #     scripts/bench.sh [--build] [--build-dir DIR] [options of diopi_bench]
 #
 # --build       also times a clean build of everything
-# --build-dir   where release is built (build/release)
+# --build-dir   folder of the release build (build/release)
 # Other options go to diopi_bench, for instance --benchmark_filter=conv2d.
 set -euo pipefail
 export LC_ALL=C

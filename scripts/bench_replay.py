@@ -20,10 +20,10 @@ STEPS = 5
 
 
 def help_openblas():
-    """Debian's OpenBLAS takes an unknown Xeon for an old one: tell it what it has, before it is loaded."""
+    """Debian's OpenBLAS takes an unknown Xeon for an old one: set the core type before it is loaded."""
     if " avx512f " in pathlib.Path("/proc/cpuinfo").read_text():
         os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
-    # Threads that wait must not take the other side's processors.
+    # Waiting threads must not use the processors of the other side.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 

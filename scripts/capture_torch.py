@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records one training iteration of a PyTorch module, forward, backward and optimiser, as a capture.
+"""Records one training iteration of a PyTorch module, with forward pass, backward pass and optimiser, as a capture.
 
-docs/capture.md describes the files, docs/capture_torch.md what becomes of the calls. Works with PyTorch 1.13 and 2.
+docs/capture.md describes the files, docs/capture_torch.md the mapping of the calls. Works with PyTorch 1.13 and 2.
 """
 import argparse
 import importlib
@@ -95,7 +95,7 @@ def check(parser, options):
 
 
 def load_factory(name):
-    """The workload that a factory of the user's makes."""
+    """The workload from a factory of the user."""
     from capture.models import Workload
 
     module_name, _, factory_name = name.partition(":")
@@ -195,7 +195,7 @@ def main(arguments):
         return fail(2, f"{error}; choose another --output, or mend what the model reads")
     except KeyboardInterrupt:
         return fail(130, "interrupted, nothing was written")
-    except Exception as error:  # whatever the model raises
+    except Exception as error:  # the model may raise any exception
         return fail(3, f"the iteration could not be recorded: {type(error).__name__}: {error}")
     return 0
 

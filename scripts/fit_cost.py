@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fits the rates of libdiopi/conformance/cost.cpp to the seconds of a journal, and says how well they balance shards.
+"""Fits the rates of libdiopi/conformance/cost.cpp to the seconds of a journal, and prints how well they balance shards.
 
     diopi test --jobs 1 --run ops; diopi test --jobs 1 --run resnet50 --model resnet50
     scripts/fit_cost.py build/release/bin/unit_tests ops/journal.jsonl resnet50/journal.jsonl
 
-Least squares with rates of at least zero: what a case and a step cost by themselves from the cases of under 10,000
+Least squares with rates of at least zero: the fixed cost of a case and of a step from the cases of under 10,000
 elements and products, the other rates from all cases. Nothing else may run on the machine meanwhile.
 """
 import heapq
@@ -56,7 +56,7 @@ def fit(work, seconds):
 
 
 def balance(cases, costs, seconds, count):
-    """Largest over mean of the shards' seconds, cut as libdiopi/conformance/shard.cpp does."""
+    """Largest over mean of the shards' seconds, partitioned as libdiopi/conformance/shard.cpp does."""
     loads = [(0, number) for number in range(count)]
     spent = [0.0] * count
     for case in sorted(cases, key=lambda c: (-costs[c], c)):

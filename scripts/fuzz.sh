@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets (fuzz/targets.hpp) with clang and runs them one after the other: fuzz.sh [SECONDS [TARGET...]].
-# 600 seconds each and all of them unless stated. A finding ends the script with exit code 1 and is kept in
-# build/fuzz/findings/TARGET; new inputs that reach more code are kept in build/fuzz/corpus/TARGET for the next run.
+# Builds the fuzz targets (fuzz/targets.hpp) with clang and runs them one after the other: fuzz.sh [SECONDS
+# [TARGET...]]. The default is 600 seconds each, and all targets. A finding ends the script with exit code 1 and is kept
+# in build/fuzz/findings/TARGET; new inputs that reach more code are kept in build/fuzz/corpus/TARGET for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ scripts/install_dependencies.sh --fuzz
 [ -f build/fuzz/build.ninja ] || cmake --preset fuzz
 cmake --build build/fuzz
 
-# What the HDF5 library loses when it refuses a file is not ours to free.
+# We cannot free the memory that the HDF5 library leaks when it refuses a file.
 export LSAN_OPTIONS=suppressions=$PWD/fuzz/leaks.txt:print_suppressions=0
 found=()
 for target in "${targets[@]}"; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times of the cuda backend beside PyTorch's on the same GPU, as a table for docs/performance.md.
+"""Times of the cuda backend and of PyTorch on the same GPU, as a table for docs/performance.md.
 
     gpu_bench.py [--quick] [--impl cpu] [--out FILE] --cases-dir DIR [--loader-path PATH] PROGRAM
 
 The calls of a group are timed by diopi and by PyTorch in turns. Exit code 0: every goal is reached; 1: some are not, or
 calls have no time, or there is no PyTorch. --quick takes small shapes and judges nothing; --impl cpu, a dry run, has
-diopi's times alone. PATH is where the program finds its libraries, which PyTorch must not get.
+only diopi's times. PATH is where the program finds its libraries, which PyTorch must not get.
 """
 import argparse
 import contextlib
@@ -23,13 +23,14 @@ MEBI = 1 << 20
 ROUNDS = 2  # in each, a pass of diopi in a new process, then PyTorch
 SECONDS = 0.3  # of samples of each call in a round
 ITEMSIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
-# Least speed beside PyTorch, and least share of the bandwidth of a copy. 2% are no difference (docs/profile.md).
+# Minimum speed relative to PyTorch, and minimum share of a copy's bandwidth. 2% count as no difference
+# (docs/profile.md).
 GOALS = {"memory": (0.98, 0.90), "product": (0.95, None), "convolution": (0.95, None), "small": (1.0, None)}
 FUNCTIONAL = ("relu", "softmax", "log_softmax", "batch_norm", "linear", "conv2d")
 
 
 class Row:
-    """One call: tensors by name, parameters as both sides call them, and how often it moves the first tensor."""
+    """One call: tensors by name, parameters by their names on both sides, and how often it moves the first tensor."""
 
     def __init__(self, op, shapes, dtype="float32", params=None, moves=0, steps="forward"):
         self.op, self.shapes, self.dtype, self.params = op, shapes, dtype, params or {}
@@ -87,7 +88,7 @@ def product_rows(is_quick, steps="forward"):
 
 
 def convolution_rows(is_quick, steps="forward"):
-    """Of ResNet-50: channels, side, channels made, kernel, stride, padding."""
+    """Convolutions of ResNet-50: channels, side, output channels, kernel, stride, padding."""
     layers = [(3, 224, 64, 7, 2, 3), (64, 56, 64, 3, 1, 1), (256, 56, 64, 1, 1, 0), (128, 28, 128, 3, 1, 1),
               (512, 7, 2048, 1, 1, 0)]
     batch = 2 if is_quick else 64
@@ -105,21 +106,21 @@ def small_rows():
 
 
 def groups(is_quick):
-    """What is timed in turns with PyTorch: name of the goal, rows of equal steps."""
+    """The calls timed in turns with PyTorch: name of the goal, rows of equal steps."""
     return [("memory", memory_rows(is_quick)), ("small", small_rows()), ("product", product_rows(is_quick)),
             ("product", product_rows(is_quick, "backward")), ("convolution", convolution_rows(is_quick)),
             ("convolution", convolution_rows(is_quick, "backward"))]
 
 
 class Diopi:
-    """The program, and how a group of calls is asked of it."""
+    """The program, and its command for a group of calls."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.environment = {**os.environ, "LD_LIBRARY_PATH": options.loader_path}
 
     def seconds(self, rows):
-        """Median of each row that has one, and the last thing that the program said of the others."""
+        """Median of each row that has one, and the program's last message about the others."""
         cases = pathlib.Path(self.folder, "rows.json")
         cases.write_text(json.dumps({"groups": [row.group(f"row{at}") for at, row in enumerate(rows)]}))
         command = [self.options.program, "profile", "--cases", cases, "--steps", rows[0].steps, "--impl",
@@ -194,7 +195,7 @@ class Torch:
 
 
 def judge(goal, ratio, share):
-    """Whether the goal is reached, and in words with the goal."""
+    """Whether the goal is reached, and a text with the goal."""
     least_ratio, least_share = GOALS[goal]
     is_reached = ratio > least_ratio if goal == "small" else ratio >= least_ratio
     words = f"> {least_ratio:g}" if goal == "small" else f">= {least_ratio}"
@@ -233,7 +234,7 @@ def microseconds(seconds):
 
 
 def measure(diopi, torch, rows):
-    """Of each row diopi's median over the rounds, PyTorch's, PyTorch's tuned one; and why some are missing."""
+    """For each row: the medians over the rounds of diopi, PyTorch and tuned PyTorch; and why some are missing."""
     ours, theirs, tuned, reason = [], [], [], ""
     for _ in range(ROUNDS):
         seconds, said = diopi.seconds(rows)
@@ -251,7 +252,7 @@ def measure(diopi, torch, rows):
 
 
 def show(table, options, rate, goal, row, times, reason):
-    """One row of the table; whether it is as it must be."""
+    """One row of the table; whether it reaches its goal."""
     mine, other, tuned = times
     if mine is None:
         table.row(row.title, "", microseconds(other), microseconds(tuned), "", "", f"no time: {reason[:90]}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What needs a GPU: is the cuda backend right, is it fast? Started by gpu_check.sh.
+"""The checks that need a GPU: is the cuda backend correct, is it fast? Started by gpu_check.sh.
 
 Parts, in their order:
   runtime                            the runtime suite
@@ -13,12 +13,12 @@ Parts, in their order:
   models                             all cases of ResNet-50, LLaMA and Swin
   memcheck racecheck                 compute-sanitizer over a sample; first it must see planted faults
   profile                            roofs, cold tensors, a trace with the kernels in it
-  bench                              times beside PyTorch's on the same GPU, held to goals
+  bench                              times and PyTorch's on the same GPU, compared with goals
 
-A line per step says `ok`, `failed`, `cut off` (by --limit) or `not done` (what it needs is missing), and why. The lines
-are also appended to table.txt; output and reports lie beside it, and bench.md, the table for docs/performance.md.
-Samples are of the cases that the part operators found to pass, in this call or an earlier one with the same --out, else
-of all. CUDA's tools are those on the PATH, or of $CUDA_HOME, which is /usr/local/cuda where it is not set.
+A line per step says `ok`, `failed`, `cut off` (by --limit) or `not done` (a requirement is missing), and why. The lines
+are also appended to table.txt; output and reports are beside it, and bench.md, the table for docs/performance.md.
+Samples are taken from the cases that passed in the part operators, in this call or an earlier one with the same
+--out, else from all. CUDA's tools are those on the PATH, or in $CUDA_HOME, which is /usr/local/cuda if it is not set.
 Exit code 0: every step is ok; 1: some are not; 2: bad usage; 130: interrupted.
 """
 import argparse
@@ -39,7 +39,7 @@ import time
 SCRIPTS = pathlib.Path(__file__).resolve().parent
 VARIANTS = {"operators": [], "strided": ["--strided"], "empty": ["--empty"], "zero_dim": ["--zero-dim"],
             "nhwc": ["--nhwc"], "special": ["--fill", "special"]}
-QUICK_SHARD = "20/20"  # the first has the costliest case alone
+QUICK_SHARD = "20/20"  # the first one has only the most expensive case
 MODELS = ["resnet50", "llama", "swin_transformer"]
 TF32 = ["linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv2d"]
 RANDOM = ["bernoulli", "dropout", "dropout2d", "multinomial", "normal", "normal_", "random", "randperm", "uniform"]
@@ -51,12 +51,12 @@ PATIENCE = 10  # seconds between asking a step to end and ending it
 
 
 class NotDone(Exception):
-    """A part cannot be done here; says why."""
+    """A part cannot be done here; has the reason."""
 
 
 @dataclasses.dataclass
 class Step:
-    """Commands, one after another, and what their outputs must show."""
+    """Commands, one after another, and the checks of their outputs."""
 
     commands: list
     judge: object = None  # judge(output) is a message; it raises Failed
@@ -65,7 +65,7 @@ class Step:
 
 
 class Failed(Exception):
-    """A step ended, and its output is not what it must be."""
+    """A step ended, and its output fails its check."""
 
 
 def package_folders():
@@ -76,7 +76,7 @@ def package_folders():
 
 
 class Machine:
-    """Where things are, and how they are started."""
+    """The files of the build, and how to start the program."""
 
     def __init__(self, options):
         self.root, self.out = options.root.resolve(), options.out.resolve()
@@ -97,7 +97,7 @@ class Machine:
         return self.libraries / ("cuda" if self.is_gpu else "") / "libdiopi_impl.so"
 
     def diopi(self, *arguments):
-        """The program's libraries are its own: PyTorch and compute-sanitizer keep theirs."""
+        """Only the program gets its libraries: PyTorch and compute-sanitizer keep theirs."""
         return ["env", f"LD_LIBRARY_PATH={self.loader_path}", str(self.path), *map(str, arguments)]
 
     def test(self, name, *arguments, impl=None):
@@ -106,7 +106,7 @@ class Machine:
 
 
 def end(process):
-    """First politely, so that the program ends its workers."""
+    """First with SIGTERM, so that the program ends its workers."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGTERM)
@@ -118,7 +118,7 @@ def end(process):
 
 
 def run(command, log, seconds, environment):
-    """The exit code, or None where the time was up."""
+    """The exit code, or None after a timeout."""
     with open(log, "a") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                    env={**os.environ, **environment}, start_new_session=True)
@@ -143,7 +143,7 @@ def last_line(text):
 
 
 def run_step(machine, name, step):
-    """Message of a step that is as it must be; Failed says what is not."""
+    """Message of a step that passed; raises Failed otherwise."""
     log, deadline, trouble, text = f"{name}.txt", time.monotonic() + machine.limit, "", ""
     pathlib.Path(log).unlink(missing_ok=True)
     for command in step.commands:
@@ -163,7 +163,7 @@ def run_step(machine, name, step):
 
 
 def some_passed(text):
-    """A run in which nothing failed because nothing ran shows nothing."""
+    """A run in which nothing ran must not count as passed."""
     counts = [int(count) for count in re.findall(r"\b(\d+) passed", text)]
     if not sum(counts):
         raise Failed(f"no case passed: {last_line(text)}")
@@ -212,7 +212,7 @@ def all_cases(machine):
 
 
 def good_cases(machine):
-    """Those that passed in the part operators, where all of it has run; else all."""
+    """The cases that passed in the part operators, if all of it has run; else all cases."""
     earlier = machine.out / "operators" / "journal.jsonl"
     if earlier.exists():
         header, results = results_of(earlier)
@@ -222,7 +222,7 @@ def good_cases(machine):
 
 
 def sample(results, count, dtypes=()):
-    """At most so many small cases, of each operator and dtype one, evenly from all operators."""
+    """At most this many small cases, one of each operator and dtype, evenly from all operators."""
     chosen = {}
     for result in results:
         size = sum(math.prod(shape) for _, _, shape in result["tensors"])
@@ -269,7 +269,7 @@ def exported(machine):
 
 
 def faults_seen(tool, name):
-    """What compute-sanitizer counted, in all processes; None where it gave no summary."""
+    """The errors that compute-sanitizer counted, in all processes; None without a summary."""
     logs = [pathlib.Path(f"{name}.txt"), *pathlib.Path().glob(f"{name}.*.sanitizer")]
     counts = [count for log in logs if log.exists()
               for count in re.findall(SUMMARY[tool], log.read_text(errors="replace"))]
@@ -286,7 +286,7 @@ def sanitized(machine, tool, name, *arguments, impl=None):
 
 
 def planted(machine, tool):
-    """A library with faults must be told from a right one, in the workers."""
+    """The tool must find the faults of a faulty library in the workers, and none in a correct one."""
     nvcc = tool_of_cuda("nvcc")
     if not machine.exported.exists():
         raise NotDone(f"no {machine.exported}, whose device functions the planted faults need")
@@ -396,7 +396,7 @@ class Table:
         self.line(f"{name:16} {result:8} {seconds:5.0f} s  {message}")
 
     def close(self):
-        """The benchmarks' table, and what is not ok; the exit code."""
+        """Prints the benchmarks' table and the failures; returns the exit code."""
         if "bench" in self.results and pathlib.Path("bench.md").exists():
             print("\n" + pathlib.Path("bench.md").read_text())
         wrong = [f"{name} {result}" for name, result in self.results.items() if result != "ok"]
@@ -431,7 +431,7 @@ def run_part(machine, table, part):
 
 
 def probe(machine):
-    """What the device is; None after saying why there is none."""
+    """The name of the device; None after printing why there is none."""
     done = subprocess.run(machine.diopi("test", "--suite", "runtime", "--case", "runtime/device_info", "--impl",
                                         machine.impl, "--run", "probe", "--csv", "probe.csv"),
                           capture_output=True, text=True, check=False)
@@ -448,14 +448,14 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=SCRIPTS.parent, help=argparse.SUPPRESS)
     parser.add_argument("--build-dir", type=pathlib.Path, default=SCRIPTS.parent / "build/release",
-                        help="where release is built (build/release)")
+                        help="folder of the release build (build/release)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("gpu_check"),
-                        help="where reports and tables are written (gpu_check)")
-    parser.add_argument("--only", metavar="PART,...", help="these parts; all when left out")
+                        help="folder for reports and tables (gpu_check)")
+    parser.add_argument("--only", metavar="PART,...", help="parts to run (default all)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the cases, small shapes, no goals")
-    parser.add_argument("--limit", type=float, default=420, metavar="S", help="seconds of one step at most (420)")
+    parser.add_argument("--limit", type=float, default=420, metavar="S", help="most seconds of one step (420)")
     parser.add_argument("--impl", choices=["cuda", "cpu"], default="cuda",
-                        help="cpu: a dry run without a GPU, of all but the sanitizer and PyTorch")
+                        help="cpu: a dry run without a GPU, of all parts but the sanitizer and PyTorch")
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser.error(f"unknown option {unknown[0]}; --help lists them")
@@ -463,7 +463,7 @@ def parse(arguments):
     names = options.only.split(",") if options.only else all_parts
     for name in names:
         if name not in PARTS:
-            parser.error(f"no part {name!r}; there are {', '.join(PARTS)}")
+            parser.error(f"no part {name!r}; the parts are {', '.join(PARTS)}")
     options.parts = [name for name in PARTS if name in names]
     return options
 

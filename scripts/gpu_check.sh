@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# What needs a GPU: is the cuda backend right, is it fast? Run it where a GPU is (docs/cuda.md).
+# The checks that need a GPU: is the cuda backend correct, is it fast? Run it on a machine with a GPU (docs/cuda.md).
 #
-#     scripts/gpu_check.sh [OPTIONS]                             all of it, or some; --help names the parts
+#     scripts/gpu_check.sh [OPTIONS]                             all parts, or some; --help lists them
 #     scripts/gpu_check.sh --bundle FILE [--build-dir DIR]       FILE: a folder, or NAME.tar.xz, NAME.tar.zst
 #
-# --bundle gathers the stripped program, the shared libraries that it needs, the exported ones, the cases and these
-# scripts: on a machine that has none of them, `tar xf FILE -C DIR` and `DIR/scripts/gpu_check.sh` do the rest.
+# --bundle collects the stripped program, the shared libraries that it needs, the exported ones, the cases and these
+# scripts: on a machine that has none of them, `tar xf FILE -C DIR` and `DIR/scripts/gpu_check.sh` run the checks.
 set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-# Those of the C library and of the driver belong to the machine.
+# The machine has the libraries of the C library and of the driver.
 libraries_of() {
     ldd "$1" | awk '$3 ~ /^\// { print $3 }' |
         grep -Ev '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux[^/]*|libcuda|libnvidia[^/]*)\.so'
@@ -64,7 +64,7 @@ if [[ -z $bundle ]]; then
     exec python3 -B "$root/scripts/gpu_check.py" --root "$root" --build-dir "$build" "${rest[@]}"
 fi
 if [[ ${#rest[@]} -gt 0 ]]; then
-    echo "gpu_check.sh: ${rest[0]} has no meaning beside --bundle; give only --build-dir" >&2
+    echo "gpu_check.sh: ${rest[0]} cannot be used with --bundle; give only --build-dir" >&2
     exit 2
 fi
 case $bundle in

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing of the packages that diopi needs (Debian 12, root or sudo). Prints nothing when all are there.
-# --fuzz adds what scripts/fuzz.sh needs.
+# Installs the missing packages of those that diopi needs (Debian 12, root or sudo). Prints nothing when none is
+# missing.
+# --fuzz adds the packages for scripts/fuzz.sh.
 set -euo pipefail
 
 packages=(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes the golden vectors in data/golden: what real PyTorch gives for calls of the C ABI.
+"""Computes the golden vectors in data/golden: the results of PyTorch for calls of the C ABI.
 
 One HDF5 file per operator, data/golden/<op>.h5 (readable by HDF5 1.8 and later):
 
@@ -8,11 +8,11 @@ One HDF5 file per operator, data/golden/<op>.h5 (readable by HDF5 1.8 and later)
                           provenance = "pytorch <version>", or "pytorch <version> float64, rounded" where PyTorch has
                           no CPU kernel for a 16-bit dtype, or one that is off by more than an ulp
     .../in/<arg>          inputs, and in-out arguments before the call; lists: in/<arg>/0, in/<arg>/1, ...
-                          attribute strides (elements): lay the row-major values out so; 0 repeats an element
+                          attribute strides (elements): the layout of the row-major values; 0 repeats an element
     .../out/<arg>         outputs, and in-out arguments after the call, in their own dtype
                           attribute unspecified = 1: the standard gives the value no meaning, do not compare it
 
-In args a diopiScalar_t is {"scalar": 1.5}, {"scalar": 3} or {"scalar": true}; what JSON cannot write as a number is
+In args a diopiScalar_t is {"scalar": 1.5}, {"scalar": 3} or {"scalar": true}; numbers that JSON lacks are
 {"scalar": "inf"}, "-inf" or "nan"; an optional argument that is absent, tensors included, is null.
 bfloat16 is a 16-bit HDF5 float with attribute dtype = "bfloat16", bool the enum and complex the {r, i} of h5py.
 Equal tensors of a file are stored once, under several hard links.
@@ -53,7 +53,7 @@ def label(shape):
 
 
 def some(rows, dtype, few):
-    """The whole table for two dtypes, its first rows for the others: the files stay small."""
+    """The whole table for two dtypes, its first rows for the others, to keep the files small."""
     rows = list(rows.items()) if isinstance(rows, dict) else list(rows)
     return rows if dtype in (F16, F32) else rows[:few]
 
@@ -65,7 +65,7 @@ def crossed(dtypes, rows, few):
 # ---- values: each builder returns a function of the tensors that the call has so far ----
 
 def normal(shape, dtype, scale=1.0):
-    """Bell-shaped in (-3, 3) * scale: a sum of uniforms, whose bits no vector unit can change."""
+    """Bell-shaped in (-3, 3) * scale: a sum of uniforms, whose bits are the same with any vector unit."""
     def draw():
         a, b, c = torch.rand([3, *shape], dtype=F64)
         return (2 * (a + b + c) - 3) * scale
@@ -102,7 +102,7 @@ def divisor(shape, dtype):
 
 
 def distinct(shape, dtype):
-    """Every plane of the last two dimensions a shuffle of exact quarters: its maxima are unique in every dtype."""
+    """Every plane of the last two dimensions is a shuffle of exact quarters: its maxima are unique in every dtype."""
     def draw(t):
         size = shape[-1] * shape[-2]
         planes = [torch.randperm(size) for _ in range(math.prod(shape[:-2]))]
@@ -201,7 +201,7 @@ class Book:
 
     def add(self, function, case, fn, tensors, args, out, layout=None, dtypes=None, unspecified=()):
         """fn(tensors) gives the values of the arguments named in out, in-out ones (copies, free to change) included.
-        tensors: builders, tensors, lists of builders or None; _names serve later builders and are not stored."""
+        tensors: builders, tensors, lists of builders or None; _names are for later builders and are not stored."""
         torch.manual_seed(zlib.crc32(case.encode()))
         built = {}
         for name, value in tensors.items():
@@ -558,7 +558,7 @@ def products(book, op):
 
 
 def added_products(book, op):
-    """addmm and baddbmm; a beta of 0 leaves input out, whatever it holds."""
+    """addmm and baddbmm; with a beta of 0 input is not used, even if it has NaNs."""
     book.slack = 0
     function = f"diopi{op.capitalize()}"
     factors = ("mat1", "mat2") if op == "addmm" else ("batch1", "batch2")
@@ -640,7 +640,7 @@ def loss_shape(shape, reduction):
 
 
 def nll_fold(t, reduction):
-    """PyTorch's own kernels take (N,C) and (N,C,H,W); the others are folded to the latter."""
+    """PyTorch's own kernels take (N,C) and (N,C,H,W); the others are reshaped to the latter."""
     x, target = t["input"], t["target"]
     if x.dim() in (1, 2, 4):
         return aten.nll_loss2d_forward if x.dim() == 4 else aten.nll_loss_forward, x, target, None
@@ -782,7 +782,7 @@ def flip(book):
 
 
 def sgd(book):
-    """One step of the real optimiser; a buffer that is given is its state after earlier steps."""
+    """One step of PyTorch's optimiser; a given buffer is its state after earlier steps."""
     def step(t, numbers):
         param = torch.nn.Parameter(t["param"].clone())
         param.grad = t["grad"].clone()
@@ -821,7 +821,7 @@ UNARY = {  # torch name: (low, high) of the floating values; integers are 0 to 5
 
 
 def unary(book, op):
-    """Forward and in place, and backward where there is one; integers become float32, but for neg."""
+    """Forward and in place, and backward if there is one; integers become float32, except for neg."""
     book.slack = 0
     low, high = UNARY[op]
     function = f"diopi{op.capitalize()}"
@@ -971,7 +971,7 @@ def added_scaled(book, op):
 # ---- lookups, masks and triangles ----
 
 def embedding(book):
-    """padding_idx: -1 is none. Every row of a table is named by some index, and one of them often."""
+    """padding_idx: -1 is none. Every row of a table has at least one index, and one row has many."""
     rows = [([7, 5], [9], -1, False, None), ([4, 3], [2, 3], 2, True, None), ([3, 17], [], -1, False, None),
             ([5, 4], [0], 1, True, None), ([6, 0], [3], -1, False, None), ([1, 1], [4], 0, False, None),
             ([3, 33], [2, 2, 5], 0, True, None), ([4, 6], [7], -1, True, gapped)]
@@ -1088,7 +1088,7 @@ def triangle(book, op):
 # ---- copies and constants ----
 
 def arange(book):
-    """Floating numbers in float64, rounded once: PyTorch adds up rounded steps in its vectors."""
+    """Floating numbers in float64, rounded once: PyTorch adds rounded steps in its vectors."""
     rows = [(0, 91, 13), (5, -7, -2), (0, 0, 1), (-4, 5, 1), (3, 4, 100), (True, 9, 2)]
     for dtype, (start, end, step) in itertools.product([I8, U8, I16, I32, I64, *FLOATS], rows):
         if dtype == U8 and min(start, end) < 0:
@@ -1109,7 +1109,7 @@ def copies(book, op):
     function, source, target = ("diopiCastDtype", "input", "out") if cast else ("diopiCopyInp", "src", "dest")
     rows = [([4, 5], [4, 5])] if cast else [([4, 5], [5]), ([3], []), ([2, 3], [2, 3]), ([0], [1])]
     for a, b in itertools.product(ALL, ALL):
-        if a == C64 and b != C64:  # PyTorch warns of what is lost
+        if a == C64 and b != C64:  # PyTorch warns about the lost imaginary part
             continue
         for shape, smaller in rows if a in (F16, F32) or cast else rows[:1]:
             low = 0 if b == U8 else -6
@@ -1140,7 +1140,7 @@ def expand(book):
 
 
 def adam(book, op):
-    """One step of the real optimiser after step - 1 others, whose state is given. Numbers arrive as float32."""
+    """One step of PyTorch's optimiser after step - 1 others, whose state is given. Numbers are passed as float32."""
     names = ("lr", "beta1", "beta2", "eps", "weight_decay", "step", "amsgrad")
     state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
@@ -1219,7 +1219,7 @@ def plain(tensors, layout, unspecified):
             if tensor is None:
                 continue
             tensor = tensor.detach().contiguous()
-            if tensor.is_floating_point():  # one NaN, whatever its sign
+            if tensor.is_floating_point():  # all NaNs become one, with any sign
                 tensor = torch.where(tensor.isnan(), torch.full_like(tensor, NAN), tensor)
             array = tensor.view(I16).numpy() if tensor.dtype == BF16 else tensor.numpy()
             rows.append((path, tensor.dtype, array, layout.get(name), name in unspecified))
@@ -1231,7 +1231,7 @@ def write_tensor(group, name, dtype, array, strides, unspecified):
     space = h5py.h5s.create_simple(array.shape) if array.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     dataset = h5py.Dataset(h5py.h5d.create(group.id, name.encode(), stored, space, untimed(h5py.h5p.DATASET_CREATE)))
     if array.size:
-        dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, array, stored)  # the bits as they are
+        dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, array, stored)  # the unchanged bits
     if dtype == BF16:
         dataset.attrs["dtype"] = np.bytes_("bfloat16")
     if strides is not None:
@@ -1242,7 +1242,7 @@ def write_tensor(group, name, dtype, array, strides, unspecified):
 
 
 def write_side(call, side, rows, known):
-    """in or out of one call; what the file already has is linked."""
+    """in or out of one call; data that the file already has is linked."""
     keys = [(dtype, array.shape, array.tobytes(), str(strides), flag) for _, dtype, array, strides, flag in rows]
     whole = side, *zip((row[0] for row in rows), keys)
     if whole in known:
@@ -1292,7 +1292,7 @@ TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-1
 
 
 def differences(ours, golden):
-    """What a recomputed file says otherwise than the golden one."""
+    """The differences of a recomputed file from the golden one."""
     with h5py.File(ours, "r") as a, h5py.File(golden, "r") as b:
         left, right = members(a), members(b)
         for path in sorted(left.keys() ^ right.keys()):
@@ -1318,7 +1318,7 @@ def main():
     options.add_argument("--only", action="append", choices=sorted(OPERATORS), metavar="OP", help="only this operator")
     options = options.parse_args()
     if not torch.__version__.startswith("1.13"):
-        sys.exit(f"make_golden.py: the golden files are of {PYTORCH}, this is {torch.__version__}")
+        sys.exit(f"make_golden.py: the golden files come from {PYTORCH}, this is {torch.__version__}")
     torch.set_num_threads(1)
     failed = False
     for op in sorted(options.only or OPERATORS):
@@ -1327,8 +1327,8 @@ def main():
         path = options.out / f"{op}.h5"
         if not options.check:
             write(path, book)
-            told = ", ".join(f"{count} {how}" for how, count in book.counts.items())
-            print(f"{op}: {len(book.calls)} calls ({told}), {path.stat().st_size} bytes")
+            counts = ", ".join(f"{count} {how}" for how, count in book.counts.items())
+            print(f"{op}: {len(book.calls)} calls ({counts}), {path.stat().st_size} bytes")
             continue
         with tempfile.TemporaryDirectory() as folder:
             ours = pathlib.Path(folder) / path.name

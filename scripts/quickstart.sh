@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to the first report: installs what is missing, builds, and runs the main job on the cpu backend.
+# From a fresh Debian 12 to the first report: installs missing packages, builds, and runs the main job on the cpu
+# backend.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

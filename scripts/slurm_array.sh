@@ -7,8 +7,8 @@
 #
 #     scripts/slurm_array.sh RUN [OPTION OF diopi test]...
 #
-# RUN is a folder that all nodes see. SBATCH_ARRAY_INX=1-16 cuts into sixteen shards; DIOPI names the program when it is
-# not on the PATH. Prints the number of the job that merges; its report stands in RUN/report.txt.
+# RUN is a folder that all nodes see. SBATCH_ARRAY_INX=1-16 makes sixteen shards; DIOPI names the program when it is
+# not on the PATH. Prints the number of the job that merges; its report is RUN/report.txt.
 set -euo pipefail
 
 diopi=${DIOPI:-diopi}
@@ -16,7 +16,7 @@ diopi=${DIOPI:-diopi}
 if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
     run=$1
     shift
-    # A shard that was requeued goes on where it was.
+    # A shard that was requeued continues from its journal.
     resume=()
     [ ! -e "$run/shard_$SLURM_ARRAY_TASK_ID/journal.jsonl" ] || resume=(--resume)
     exec "$diopi" test --shard slurm --run "$run/shard_$SLURM_ARRAY_TASK_ID" \
@@ -29,6 +29,6 @@ mkdir -p "$1"
 run=$(realpath "$1")
 shift
 array=$(sbatch --parsable --output "$run/shard_%a.txt" "$0" "$run" "$@")
-# afterany: a shard with failures ends with exit code 1, and its results count all the same.
+# afterany: a shard with failures ends with exit code 1, and its results still count.
 printf -v merge '%q ' "$diopi" report merge "$run" --into "$run/whole" --csv "$run/error_report.csv"
 sbatch --parsable --dependency "afterany:$array" --job-name diopi-merge --output "$run/report.txt" --wrap "$merge"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows slurm_array.sh at work on this machine: a Slurm of one node, in a temporary folder, from Debian's slurm-wlm and
-# munge (installed when they are missing; root only). Runs the cases of add, or what the arguments select, and prints
-# the merged summary. Every daemon and file of it is gone afterwards.
+# Demonstrates slurm_array.sh on this machine: a Slurm of one node, in a temporary folder, from Debian's slurm-wlm and
+# munge (installed when they are missing; root only). Runs the cases of add, or those that the arguments select, and
+# prints the merged summary. It removes all its daemons and files at the end.
 #
 #     scripts/slurm_demo.sh [OPTION OF diopi test]...
 set -euo pipefail
@@ -27,7 +27,7 @@ stop() {
     if [ $code -ne 0 ]; then
         tail -n 20 "$folder"/*.log "$folder"/run/*.txt >&2 2>/dev/null || true
     fi
-    # A task outlives the daemons: it must be gone before they are.
+    # A task outlives the daemons: it must end before they do.
     if [ -n "${SLURM_CONF:-}" ]; then
         scancel --user root 2>/dev/null || true
         for _ in $(seq 50); do
@@ -44,7 +44,7 @@ trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Munge refuses folders that others may write to; only root comes into this one.
+# Munge refuses folders that others may write to; only root can enter this one.
 chmod 755 "$folder"
 dd if=/dev/urandom of="$folder/munge.key" bs=1024 count=1 status=none
 chmod 400 "$folder/munge.key"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh, then every test. --full adds the long ones (sanitizers, fuzzing for seconds, the
+# The same set-up as quickstart.sh, then every test. --full adds the long tests (sanitizers, fuzzing for seconds, the
 # mutation score, bisection's score, all operator cases, as root a Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."

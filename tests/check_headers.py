@@ -73,14 +73,14 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
 def place(path, root):
-    """(room, its folder) of a file of ours: the name in MAY_INCLUDE, and the folder that a kernel must stay in."""
+    """(room, its folder) of one of our files: the name in MAY_INCLUDE, and the folder that a kernel must stay in."""
     parts = path.relative_to(root).parts
     room = parts[1] if parts[0] == "libdiopi" else parts[0]
     return room, "/".join(parts[:2])
 
 
 def ours(path, quoted, target, root):
-    """The file of ours that an include names; None for one of the system or of a dependency."""
+    """Our file that an include names; None for one of the system or of a dependency."""
     folders = [root / "libdiopi", root / "libdiopi" / "include", root]
     if quoted:
         folders.insert(0, path.parent)

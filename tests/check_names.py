@@ -5,8 +5,8 @@ function of the same name.
 Two classes of one name in one namespace, in whatever files, are undefined behaviour that no compiler reports: each name
 has one definition. Those in unnamed namespaces belong to their files.
 
-A second one of the same type is an error of the compiler, but of two overloads the wrong one might be called, and only
-there. So a name stands in one unnamed namespace of a folder, and in none of the folder's headers for tests.
+A second one of the same type is a compiler error, but the wrong one of two overloads might be called, and only there.
+So a name may be in one unnamed namespace of a folder, and in none of the folder's headers for tests.
 """
 import argparse
 import collections
@@ -25,13 +25,13 @@ FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 
 
 def groups(root):
-    """The sources of each folder, tests by themselves."""
+    """The sources of each folder, tests separately."""
     found = collections.defaultdict(list)
     for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/cuda/*.cu", "apps/diopi/*.cpp",
                     "tests/*_test.cpp", "tests/mutation/*.cpp"):
         for path in sorted(root.glob(pattern)):
             found[(path.parent, path.stem.endswith("_test"), path.suffix)].append(path)
-    # These are compiled one by one: core for the exported libraries' sake, kernels on the processor for their speed.
+    # These are compiled one by one: core for the exported libraries, kernels on the processor for their speed.
     return {key: paths for key, paths in found.items()
             if key[1] or key[2] == ".cu" or (key[0].name != "core" and key[0].parent.name != "kernels")}
 

@@ -1,4 +1,4 @@
-"""Installs the build into a temporary folder, checks what is there, and builds and runs a project that uses it."""
+"""Installs the build into a temporary folder, checks its files, and builds and runs a project that uses it."""
 
 import subprocess
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Names kernels whose type or place is wrong, which neither the compiler nor the linker refuses.
+"""Finds kernels whose type or place is wrong, which neither the compiler nor the linker reports.
 
 A function of the standard is declared weak in its backend's namespace. A definition with another parameter type is an
-overload of its own, and the table keeps its null; two definitions of one function are merged in silence. So:
+overload of its own, and the table keeps its null; two definitions of one function are merged without a message. So:
 
 - every defined diopi::<backend>::diopi... in the program and in the kernels' object files must be one that the
   backends' tables ask for, by the mangled name;
@@ -18,7 +18,7 @@ FUNCTION = re.compile(r"diopi::(\w+)::(diopi\w+)(\(.*\))?")
 
 
 def symbols(nm, path, option):
-    """(kind, mangled name) of each symbol; clones that the compiler split off go by the name of their function."""
+    """(kind, mangled name) of each symbol; clones that the compiler split off have the name of their function."""
     table = subprocess.run([nm, option, path], capture_output=True, text=True, check=True).stdout
     for line in table.splitlines():
         *_, kind, name = line.split()
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--cxxfilt", default="c++filt")
     args = parser.parse_args()
-    # Among the objects of a target is its precompiled header.
+    # The objects of a target include its precompiled header.
     args.objects = [path for path in args.objects if not path.endswith(".gch")]
 
     wanted = {name for path in args.objects if args.table in path

@@ -2,4 +2,4 @@
 
 
 class BadInput(Exception):
-    """What the user can mend; the message says how."""
+    """An error that the user can fix; the message says how."""

@@ -1,7 +1,8 @@
-"""Which forward operator a call of the backward pass belongs to.
+"""Finds the forward operator of a call of the backward pass.
 
 While the forward pass runs, each node of the autograd graph is seen as the grad_fn of a tensor that an operator takes,
-and the tensor tells the operator that made it. PyTorch 2 says which node it runs; for 1.13 hooks say when each ends.
+and the tensor identifies the operator that made it. PyTorch 2 gives the node that runs; for 1.13, hooks report the
+end of each.
 """
 import torch
 
@@ -31,7 +32,7 @@ class Links:
             node.register_hook(lambda inputs, _: self.ended(node, inputs))
 
     def complete(self, loss):
-        """Nodes that no operator took a tensor of belong to the operator whose node they come after."""
+        """Nodes whose tensor no operator took belong to the operator of the preceding node."""
         if loss.grad_fn not in self.nodes:
             self.learn(loss.grad_fn, None)
         seen, stack = {loss.grad_fn}, [loss.grad_fn]

@@ -9,7 +9,7 @@ from . import standard, table
 
 @dataclass(frozen=True)
 class View:
-    """A tensor: how it lies in a storage. Strides and offset count elements."""
+    """A tensor: its layout in a storage. Strides and offset count elements."""
     storage: int
     dtype: str
     shape: tuple
@@ -76,7 +76,7 @@ def sources(text):
 
 
 def names_of(expression):
-    """Every name that an expression asks for."""
+    """Every name that an expression uses."""
     return {node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)}
 
 
@@ -157,7 +157,7 @@ def apply(row, names):
 
 
 def in_place(overload):
-    """What an in-place overload is named without writing in place; None for others."""
+    """The name of the out-of-place form of an in-place overload; None for others."""
     name, dot, rest = overload.partition(".")
     if name.endswith("_") and not name.endswith("__"):
         return name[:-1] + dot + rest
@@ -177,8 +177,8 @@ def map_call(overload, arguments, results, temporary, number=None):
     """[(function, {C parameter: value})] for a call of ATen, or None when no row fits.
 
     arguments: ATen's by name, tensors as View. results: of the call. temporary(view) gives a new tensor like view;
-    number(view) the one number that a tensor holds. An in-place call without a row of its own becomes the other call
-    into a temporary and a copy.
+    number(view) the one number that a tensor holds. An in-place call without a row becomes the out-of-place call
+    into a temporary, and a copy.
     """
     names = {**HELPERS, "number_of": number}
     names.update({name + "_" * keyword.iskeyword(name): value for name, value in arguments.items()})

@@ -1,4 +1,4 @@
-"""Which storages and tensors a recording has met, and what of each storage has been written so far."""
+"""The storages and tensors of a recording, and the part of each storage that has been written so far."""
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ def dense_strides(shape):
 
 @dataclass
 class Storage:
-    """A block of memory, from its allocation to its end: the next one at the same address is another one."""
+    """A block of memory, from its allocation to its release: the next one at the same address is another block."""
     nbytes: int
     alive: Any = None  # a weak reference, which keeps the address from being used again
     known: bool = False  # every byte was written by a call, or is in the recipe
@@ -51,7 +51,7 @@ class Storage:
     id: str = ""
 
     def grow(self, nbytes):
-        """resize_ may make it larger; what is new has not been written."""
+        """resize_ may make it larger; the new part has not been written."""
         if nbytes <= self.nbytes:
             return
         written = self.written
@@ -95,7 +95,7 @@ class Memory:
         return View(len(self.storages) - 1, view.dtype, view.shape, dense_strides(view.shape), 0)
 
     def forget(self, tensor):
-        """Its storage was changed by no call of the capture: from now on it is another one, which begins so."""
+        """No call of the capture changed its storage: from now on it is another storage, with this content."""
         number = self.number_of(tensor)
         old = self.storages[number]
         self.by_address[storage_of(tensor)._cdata] = len(self.storages)

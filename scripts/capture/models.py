@@ -138,7 +138,7 @@ class BertAttention(nn.Module):
 
 
 class BertLayer(nn.Module):
-    """Attention and a GELU network, each with dropout, a residual and a layer norm after it."""
+    """Attention and a GELU network, each followed by dropout, a residual and a layer norm."""
 
     def __init__(self, dim, heads, dropout):
         super().__init__()
@@ -153,7 +153,7 @@ class BertLayer(nn.Module):
 
 
 class Bert(nn.Module):
-    """Encoder with the head that predicts masked words; that shares the weights of the word embedding."""
+    """Encoder with the head that predicts masked words; the head shares the weights of the word embedding."""
 
     def __init__(self, vocabulary, dim, heads, layers, positions=512, dropout=0.1):
         super().__init__()

@@ -1,11 +1,11 @@
-"""Recipes: how the values of a storage are made again from a few numbers (docs/capture.md)."""
+"""Recipes: a few numbers from which the values of a storage are made again (docs/capture.md)."""
 import math
 
 import numpy as np
 
 
 def text_of(number):
-    """A number as JSON has it; texts for what it has no number for."""
+    """A number for JSON; a text for the numbers that JSON lacks."""
     if isinstance(number, float) and not math.isfinite(number):
         return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
     return number
@@ -17,7 +17,7 @@ def short(number):
 
 
 def recipe_of(values, dtype):
-    """The recipe of an array. Floats that never change their sign stay so: a root of them must work."""
+    """The recipe of an array. Floats of one sign keep it: a root of them must work."""
     values = np.asarray(values).reshape(-1)
     if values.size == 0:
         return {"kind": "constant", "dtype": dtype, "value": 0}

@@ -1,4 +1,4 @@
-"""Records what PyTorch's dispatcher is asked for, below autograd, as calls of a capture."""
+"""Records the calls of PyTorch's dispatcher, below autograd, as calls of a capture."""
 import contextlib
 import math
 import pathlib
@@ -122,7 +122,7 @@ class Event:
         return [v for a in self.schema.arguments if is_written(a) for v, _ in self.views(self.arguments[a.name])]
 
     def is_call(self):
-        """Views, allocations and questions that no tensor answers are none."""
+        """Views, allocations and queries without a tensor result are not recorded."""
         space, name = self.schema.name.split("::")
         if space == "profiler" or name in table.NOT_CALLS:
             return False
@@ -152,7 +152,7 @@ class Event:
 
 
 class Recorder(TorchDispatchMode):
-    """Records every call while it is entered. `phase` is set by whoever runs the iteration."""
+    """Records every call while it is entered. The code that runs the iteration sets `phase`."""
 
     def __init__(self, selection, values=None):
         super().__init__()
@@ -232,7 +232,7 @@ class Recorder(TorchDispatchMode):
                         lambda view: int(event.value(view)))
 
     def mapped_call(self, event, function, arguments):
-        """The call as the file has it, and the views that it uses."""
+        """The call in the form of the file, and the views that it uses."""
         for _, view in places(function, arguments, "reads"):
             self.read(event, view)
         used = []
@@ -248,7 +248,7 @@ class Recorder(TorchDispatchMode):
         return {"function": function, "args": encoded}, used
 
     def open_call(self, event):
-        """A call without a function: what it read, and what it wrote with a recipe for each."""
+        """A call without a function: the tensors it read, and those it wrote with a recipe for each."""
         only_written = {a.name for a in event.schema.arguments if is_written(a) and a.is_out}
         taken = [value for name, value in event.arguments.items() if name not in only_written]
         reads = unique(view for view, _ in event.views(taken))
@@ -308,7 +308,7 @@ class Recorder(TorchDispatchMode):
         self.calls[index] = {**head, **origin(number, *self.origins[number]), **entry}
 
     def owner_of(self, views):
-        """The module that the tensors of an optimiser's call belong to; what it writes then belongs there too."""
+        """The module that the tensors of an optimiser's call belong to; its results then belong there too."""
         storages = [self.memory.storage(view) for view in views]
         owners = {storage.owner for storage in storages if storage.owner}
         if len(owners) != 1:
@@ -320,7 +320,7 @@ class Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def following(self, model):
-        """Knows which module runs."""
+        """Tracks which module runs."""
         handles = []
         for name, module in model.named_modules():
             handles.append(module.register_forward_pre_hook(lambda *_, name=name: self.layers.append(name)))

@@ -44,7 +44,7 @@ class Session:
             parameter.grad = None
 
     def warm_up(self, iterations):
-        """Optimisers make their state in the first iteration: later ones are what training consists of."""
+        """Optimisers make their state in the first iteration: later ones are typical of training."""
         for _ in range(iterations):
             self.clear_gradients()
             self.forward().backward()
@@ -90,7 +90,7 @@ class Session:
         return found
 
     def own_states(self, recorder):
-        """So do the optimiser's tensors for them."""
+        """The optimiser's tensors for them belong there, too."""
         for parameter, state in self.optimizer.state.items():
             owner = recorder.memory.storage(recorder.memory.view_of(parameter)).owner
             for tensor in state.values():

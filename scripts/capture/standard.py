@@ -15,7 +15,7 @@ KINDS = {
     "double*": "floating", "bool": "boolean", "bool*": "boolean", "char*": "text",
     "diopiGeneratorHandle_t": "generator", "diopiGeneratorHandle_t*": "generator", "void*": "pointer",
 }
-# In-out by their rows, because the tensor is the operator's own, but the old content is not read.
+# In-out in their rows, because the tensor belongs to the operator, but the old content is not read.
 OVERWRITTEN = {
     ("diopiFill", "input"), ("diopiCastDtype", "out"), ("diopiZeroInp", "self"), ("diopiCopyInp", "dest"),
     ("diopiUniformInp", "inout"), ("diopiNormalInp", "inout"), ("diopiRandomInp", "inout"),
@@ -59,7 +59,7 @@ def _rows():
 
 
 def split(text):
-    """Parts between commas; those within brackets do not separate."""
+    """Parts between commas; commas within brackets do not separate."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([") - (letter in ")]")

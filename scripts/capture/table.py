@@ -1,10 +1,10 @@
 """The one table from ATen overloads to functions of the standard. Needs no PyTorch.
 
-A row names overloads, the function, and where each C parameter comes from, in order. A source is an expression over
+A row names overloads, the function, and the source of each C parameter, in order. A source is an expression over
 ATen's arguments by name, r0, r1, .. (the results) and the functions of mapping.py; `other` alone is `other=other`.
 C names that are Python's words end with an underscore, `from_`. Lengths of lists are left out.
-Of several rows of an overload the first fits whose `when` holds and whose values suit the C types: `add.Tensor` with a
-number is diopiAddScalar.
+When an overload has several rows, the first one applies whose `when` holds and whose values suit the C types:
+`add.Tensor` with a number is diopiAddScalar.
 """
 from dataclasses import dataclass
 
@@ -148,7 +148,7 @@ ACTIVATIONS = [
 CONVOLUTION = "stride, padding, dilation, groups"
 TRANSPOSED = "stride, padding, output_padding, groups, dilation"
 CONV_GRADIENTS = "grad_input=r0, grad_weight=r1, grad_bias=r2, grad_output, input, weight, bias_sizes, "
-# One spatial dim is two, of which the first has size 1.
+# One spatial dim becomes two, the first of size 1.
 CONVOLUTION1D = "stride=[1] + stride, padding=[0] + padding, dilation=[1] + dilation, groups"
 CONV1D_GRADIENTS = ("grad_input=row_of(r0), grad_weight=row_of(r1), grad_bias=r2, grad_output=row_of(grad_output), "
                     "input=row_of(input), weight=row_of(weight), bias_sizes, ")
@@ -264,7 +264,7 @@ INDEX = [
 ]
 
 def upsampling():
-    """The standard's scale is the quotient of the sizes; a scale of its own must be that."""
+    """The standard's scale is the quotient of the sizes; an explicit scale must be equal to it."""
     for d, scales in (("1d", "scales"), ("2d", "scales_h, scales_w"), ("3d", "scales_d, scales_h, scales_w")):
         yield row(f"upsample_nearest{d}", "diopiUpsampleNearest", "out=r0, input=self, size=output_size",
                   f"scaled_by(shape_of(self), output_size, {scales})")
@@ -324,7 +324,7 @@ SHAPE = [
     *upsampling(),
 ]
 
-# The standard has attention over (batch, seq, heads, dim), in halves only, without a mask of the caller's.
+# The standard has attention over (batch, seq, heads, dim), only in half types, without a mask of the caller.
 ATTENTION = "q=heads_last(query), k=heads_last(key), v=heads_last(value), alibi_slopes=None, "
 ATTENTION_RULE = ("p_dropout=dropout_p, softmax_scale=scale or shape_of(query)[-1] ** -0.5, is_causal, "
                   "window_size_left=-1, window_size_right=-1")
@@ -465,6 +465,6 @@ FAMILIES = {
     "Optimisers and lists": OPTIMIZERS,
 }
 
-# They give memory, or change only how a tensor looks at it.
+# They allocate memory, or only change the view of it.
 NOT_CALLS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_", "set_",
              "squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "detach_", "as_strided_"}

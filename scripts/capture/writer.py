@@ -22,7 +22,7 @@ def bfloat16_type():
 
 
 class Values:
-    """The HDF5 file, written while the recording goes on; it gets its name when it is complete."""
+    """The HDF5 file, written during the recording; it gets its name when it is complete."""
 
     def __init__(self, path):
         import h5py

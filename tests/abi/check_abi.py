@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the public headers against signatures.txt and the standard's numbers, in C11 and in C++20.
+"""Compares the public headers with signatures.txt and the standard's numbers, in C11 and in C++20.
 
-Three things: every function stands in the header that the list names, with that return type and those parameter names,
-and no other function stands there; a pointer of exactly the listed type takes its address; enumerations and structs
+It checks three things: every function is in the header that the list names, with that return type and those parameter
+names, and no other function is there; a pointer of exactly the listed type takes its address; enumerations and structs
 have the standard's values and layout. In the object file the operator functions must be weak, the runtime's strong.
 """
 import argparse
@@ -77,7 +77,7 @@ def plain(text):
 
 
 def declared(include, header):
-    """The same of a header's text. The operator functions of x.h stand in x.inc."""
+    """The same from a header's text. The operator functions of x.h are in x.inc."""
     inc = (include / "diopi" / header).with_suffix(".inc")
     text = (inc if inc.exists() else include / "diopi" / header).read_text()
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)

@@ -1,4 +1,4 @@
-"""Whether a capture has the form of docs/capture.md. It knows the standard by tests/abi/signatures.txt. No PyTorch."""
+"""Whether a capture has the form of docs/capture.md, by the standard of tests/abi/signatures.txt. No PyTorch."""
 import functools
 import math
 import pathlib
@@ -162,7 +162,7 @@ class Form:
             self.expect(SUITS[role.kind](value), f"{at} = {value!r}")
 
     def touch(self, at, name, reads=False, writes=False):
-        """A storage that is read before it is written has a fill; one that is wholly written first has none."""
+        """A storage that is read before it is written has a fill; one that is completely written first has none."""
         if not self.expect(isinstance(name, str) and name in self.tensors, f"{at}: no tensor {name}"):
             return
         self.used.add(name)

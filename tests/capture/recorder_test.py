@@ -1,4 +1,4 @@
-"""The recorder of scripts/capture: a capture alone gives the values that PyTorch had. Needs PyTorch and h5py."""
+"""The recorder of scripts/capture: a capture alone reproduces PyTorch's values. Needs PyTorch and h5py."""
 import json
 import pathlib
 import subprocess
@@ -71,7 +71,7 @@ class RecorderTest(unittest.TestCase):
         return self.capture["calls"]
 
     def expect_same_values(self, least):
-        """The capture's calls, run again from its files, leave what they left when it was recorded."""
+        """The capture's calls, run again from its files, give the recorded results."""
         different, compared = Replay(self.path).run()
         self.assertEqual(different, [])
         self.assertGreaterEqual(compared, least)
@@ -118,7 +118,7 @@ class ValuesTest(RecorderTest):
     def test_excluded_calls_become_data(self):
         def run(module, x):
             y = x * module.w
-            y.add_(1.0)  # excluded: the call before no longer tells what y holds
+            y.add_(1.0)  # excluded: the previous call no longer determines the content of y
             return y.exp() * y
 
         calls = self.record(function(run, 3, 4), exclude=["add_.*", "exp"])
@@ -130,7 +130,7 @@ class ValuesTest(RecorderTest):
     def test_a_buffer_that_is_written_in_part(self):
         def run(module, x):
             buffer = torch.empty(4, 6)
-            buffer.detach().numpy()[:] = 2.5  # no call that PyTorch would see
+            buffer.detach().numpy()[:] = 2.5  # a change that PyTorch does not see
             buffer[:, :3] = x
             return buffer * module.w
 

@@ -31,8 +31,8 @@ def reduced(op):
     return run
 
 
-# {function: what PyTorch computes}: it gets the arguments by their C names, those among `out`, `shape` that it names
-# too, and returns the outputs, or changes the in-out arguments itself.
+# {function: PyTorch's computation}: it gets the arguments by their C names, and also `out` and `shape` if it names
+# them, and returns the outputs, or changes the in-out arguments itself.
 FUNCTIONS = {
     "diopiAdd": lambda input, other, alpha: torch.add(input, other, alpha=number(alpha)),
     "diopiAddInp": lambda input, other, alpha: input.add_(other, alpha=number(alpha)),
@@ -127,7 +127,7 @@ class Replay:
             self.memory[name] = self.begin(storage["nbytes"], filled)
 
     def begin(self, nbytes, filled):
-        """What nobody fills holds numbers that would be noticed."""
+        """Unfilled memory has numbers that would be noticed."""
         if filled is None:
             return torch.full((nbytes,), 0x7F, dtype=torch.uint8)
         return torch.frombuffer(bytearray(filled[()].tobytes()), dtype=torch.uint8).clone()
@@ -145,7 +145,7 @@ class Replay:
         return None if dataset is None else torch.as_tensor(np.asarray(dataset[()]))
 
     def run(self):
-        """[(call, place)] of what differs from the recording, which must hold a value for each last write."""
+        """[(call, place)] of the differences from the recording, which must have a value for each last write."""
         different, compared = [], 0
         for i, call in enumerate(self.capture["calls"]):
             parameters = standard.functions()[call["function"]]

@@ -1,4 +1,4 @@
-"""The captures in cases/captures have the form of docs/capture.md, and show whole training steps."""
+"""The captures in cases/captures have the form of docs/capture.md, and contain whole training steps."""
 import copy
 import functools
 import json
@@ -72,7 +72,7 @@ class ShippedTest(unittest.TestCase):
 
 
 class FaultTest(unittest.TestCase):
-    """What the form's check sees."""
+    """The problems that the form's check finds."""
 
     def expect(self, text, change):
         capture = copy.deepcopy(load("resnet18"))

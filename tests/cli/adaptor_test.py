@@ -1,4 +1,4 @@
-"""--adaptor: what is converted for a device, how it is told, and what is refused."""
+"""--adaptor: conversions for a device, their report, and refused files."""
 import json
 import unittest
 
@@ -92,7 +92,7 @@ class AdaptorTest(ProgramTest):
         self.assertEqual((counts["failed"], counts["crashed"], counts["timeout"]), (0, 0, 0), run.json["not_passed"])
         declined = [fault["reason"] for fault in run.json["not_passed"] if "declined" in fault["reason"]]
         self.assertLess(len(declined), 30, declined)
-        for reason in declined:  # Complex numbers have no place on such a device.
+        for reason in declined:  # Such a device has no complex numbers.
             self.assertRegex(reason, "does not support complex(64|128)")
 
     def test_profile_counts_conversions_of_cases_and_of_captures(self):

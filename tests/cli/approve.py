@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes what the program prints now as right: approve.py [NAME...]; all goldens when no name is given."""
+"""Accepts the current output of the program: approve.py [NAME...]; all goldens when no name is given."""
 import sys
 import unittest
 

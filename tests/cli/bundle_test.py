@@ -1,4 +1,4 @@
-"""Replay bundles: what fails, crashes or hangs is saved, and fails again from its file alone."""
+"""Replay bundles: a call that fails, crashes or hangs is saved, and fails again from its file alone."""
 import csv
 import os
 import pathlib
@@ -111,7 +111,7 @@ class BundleTest(ProgramTest):
 
     def test_checks_of_the_run_or_others(self):
         self.save("wrong", "--checks", "none")
-        # Without the second run there is nothing but values to look at; the fault is in the values.
+        # Without the second run only the values are checked; the fault is in the values.
         self.faulty(1, "wrong", "--replay", BUNDLE)
         self.faulty(1, "wrong", "--replay", BUNDLE, "--checks", "all", "--json")
 

@@ -1,4 +1,4 @@
-"""Several tools in one run: each gives what it gives alone, and what one wrote another reads."""
+"""Several tools in one run: each gives the same result as alone, and can read the output of another."""
 import csv
 import io
 import json
@@ -19,14 +19,14 @@ except ImportError as missing:
     print(f"skipped: this Python has no {missing.name}")
     sys.exit(77)
 
-# The program once more, with a relu whose last element is wrong by 1.
+# A second build of the program, with a relu whose last element is wrong by 1.
 FAULTY = pathlib.Path(os.environ.get("DIOPI_LEAKY", program.SOURCE / "build/release/bin/leaky_diopi"))
 NUMEL = 1000
 OVERLOADS = ["mul.Tensor", "relu", "log", "add.Tensor"]
 
 
 def capture():
-    """b = a * a, c = relu(b), d = log(c), e = a + 0.3 d, which the cpu and the reference round otherwise."""
+    """b = a * a, c = relu(b), d = log(c), e = a + 0.3 d, which the cpu and the reference round differently."""
     ids = "abcde"
     storages = {f"s{i}": {"nbytes": 4 * NUMEL} for i in ids}
     storages["sa"]["fill"] = {"kind": "uniform", "dtype": "float32", "low": 0.5, "high": 2.0}
@@ -61,7 +61,7 @@ class CombinationTest(ProgramTest):
         return [call["overload"] for call in self.read(name)["calls"]]
 
     def outputs(self, name):
-        """What each call left, by the file of values."""
+        """The results of each call, from the file of values."""
         with h5py.File(self.folder / name) as file:
             return [file[f"calls/{number}/out"][()] for number in range(len(OVERLOADS))]
 
@@ -77,7 +77,7 @@ class CompareTest(CombinationTest):
            "--record", "kept.json", "--record-values"]
 
     def check_all(self, run):
-        """Each tool's own product; the library is one with a wrong relu."""
+        """The output of each tool; the library has a wrong relu."""
         self.assertEqual([row["name"] for row in run.json["tensors"] if not row["allclose"]], ["relu"])
         self.assertEqual(sum(sum(row["ulp"]) for row in run.json["tensors"] if "ulp" in row), len(OVERLOADS) * NUMEL)
         self.assertEqual(re.findall(r"^\[dump \d\] (\S+) ", run.err, re.MULTILINE), OVERLOADS)
@@ -156,7 +156,7 @@ class FallbackTest(CombinationTest):
         self.assertGreaterEqual(rows["mul.Tensor"]["device_s"], 50e-6)
         self.assertGreater(run.json["step_with_fallback_s"], run.json["step_s"])
         self.assertEqual(self.recorded("kept.json"), OVERLOADS)
-        # What fell back by itself is recorded with the values that the other side gave.
+        # A call that fell back by itself is recorded with the values of the other side.
         self.expect(0, "compare", "--capture", "four.json", "--record", "plain.json", "--record-values")
         self.assertEqual(self.same("plain.json", "kept.json", "--tolerance", "0"), [])
 
@@ -168,7 +168,7 @@ class FallbackTest(CombinationTest):
         self.assertEqual(self.recorded("kept.json"), OVERLOADS)
 
     def test_a_recording_of_a_fault_is_bisected(self):
-        """What one tool kept as right, another holds the faulty library to."""
+        """One tool compares the faulty library with values that another tool kept."""
         self.expect(0, "compare", "--capture", "four.json", "--record", "kept.json", "--record-values")
         args = ["fallback-sim", "--capture", "kept.json", "--impl", "cpu", "--to", "reference"]
         blamed = self.faulty(1, *args, "--bisect", "--quiet", "--json").json

@@ -1,4 +1,4 @@
-"""diopi compare: formats, verdicts, tolerances, two captures, and what it refuses."""
+"""diopi compare: formats, verdicts, tolerances, two captures, and refused input."""
 import csv
 import io
 import os
@@ -16,7 +16,7 @@ try:
 except ImportError:
     h5py = None
 
-# The program once more, with a relu whose last element is wrong.
+# A second build of the program, with a relu whose last element is wrong.
 FAULTY = pathlib.Path(os.environ.get("DIOPI_LEAKY", program.SOURCE / "build/release/bin/leaky_diopi"))
 
 COLUMNS = ["forward_id", "name", "allclose", "cosine_similarity", "max_abs_diff", "max_relative_diff", "atol", "rtol",
@@ -31,7 +31,7 @@ def call(overload, function, out, layer, **args):
 
 
 def capture(name, calls):
-    """Of calls on tensors of four floats, t0 and t1 the inputs."""
+    """A capture of calls on tensors of four floats, t0 and t1 the inputs."""
     tensors = sorted({f"t{i}" for i in range(2)} | {one["args"]["out"] for one in calls})
     fill = {"kind": "normal", "dtype": "float32", "mean": 0.0, "std": 1.0}
     return {"diopi_capture": 1, "name": name,
@@ -169,7 +169,7 @@ class FormatTest(CompareTest):
                          {("float16 and float32 as float32", "float16", 1e-2)})
         out = next(row for row in rows if row["place"] == "out")
         self.assertGreater(out["max_abs_diff"], 0)
-        # Both in ulp of float16: what float32 gives is exact there.
+        # Both in ulp of float16: the float32 results are exact there.
         self.assertEqual(out["other_ulp"][0], 128)
         text = self.compare(*args, out="\ncompared float16 and float32 as float32, with the tolerance of the narrower: "
                                        "3 tensors\n")
@@ -267,7 +267,7 @@ class ToolTest(CompareTest):
 
 
 class ToleranceTest(CompareTest):
-    """The fault is 1 large; the tolerances around it tell which one holds."""
+    """The fault is 1 large; the tolerances around it show which one applies."""
 
     def holds(self, allclose, *options, **env):
         """The relative part would depend on the values."""

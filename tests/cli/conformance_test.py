@@ -1,4 +1,4 @@
-"""diopi test: what it counts, prints and leaves behind."""
+"""diopi test: its counts, its output and its files."""
 import csv
 import io
 import shlex
@@ -124,7 +124,7 @@ class BaselineTest(ProgramTest):
         self.manifest = self.folder / "data/baselines/manifest.json"
 
     def tamper(self):
-        """Case 1 is told to expect 31.625 instead of 30.625 as its first element."""
+        """The baseline of case 1 has 31.625 instead of 30.625 as its first element."""
         content = self.file.read_bytes()
         stored = struct.pack("<d", self.total)
         self.assertEqual(content.count(stored), NUMEL)
@@ -194,7 +194,7 @@ class BaselineTest(ProgramTest):
         self.run_json(0, "--seed", "7")
 
     def expect_refused(self, *messages):
-        """A baseline that cannot be trusted: bad input, or no case that wants it passes. It is never passed over."""
+        """A baseline that cannot be trusted is bad input, or no case that uses it passes. It is never ignored."""
         run = self.diopi("test", "--cases", "mine.json", "--json", "--jobs", "1")
         if run.code == 2:
             for message in messages:

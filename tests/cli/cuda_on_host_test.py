@@ -36,13 +36,13 @@ class CudaOnHostTest(ProgramTest):
             self.assertEqual(run.json["counts"]["not_implemented"], 0)
 
     def test_what_the_suite_has_no_cases_for(self):
-        """Complex numbers, copies whose operands run across each other, a cat of more tensors than a launch takes, and
-        with drawn gradients what a gradient of ones does not show of a norm."""
+        """Complex numbers, copies whose operands have different innermost dims, a cat of more tensors than a launch
+        takes, and drawn gradients, which show faults of a norm that a gradient of ones hides."""
         for variant in ([], ["--strided"], ["--fill", "signed"]):
             self.own_cases("cases.json", 100, *variant)
 
     def test_products_and_convolutions_by_libraries(self):
-        """The stand-ins for cuBLASLt and cuDNN refuse what the libraries would."""
+        """The replacements of cuBLASLt and cuDNN refuse what the libraries would refuse."""
         for variant in ([], ["--strided"], ["--empty"], ["--nhwc"], ["--fill", "special"], ["--jobs", "1"]):
             self.own_cases("products.json", 15, *variant)
 
@@ -59,7 +59,7 @@ class CudaOnHostTest(ProgramTest):
     def test_tf32_is_seen_and_held_to_a_class_of_its_own_where_it_is_declared(self):
         cases = ["--cases", SOURCE / "tests" / "cuda_on_host" / "products.json", "--json"]
         on = {"DIOPI_TF32": "1"}
-        # Among the special numbers are denormals, which TF32 makes 0, beside infinite factors.
+        # The special numbers include denormals, which TF32 makes 0, beside infinite factors.
         for fill in ([], ["--fill", "special"]):
             run = self.expect(0, "test", "--impl", LIBRARY + "+tf32", *cases, *fill, env=on)
             self.assertEqual(run.json["counts"]["failed"], 0)

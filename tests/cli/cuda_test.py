@@ -1,4 +1,4 @@
-"""The cuda backend where it cannot run: one line that says why, while everything else works."""
+"""The cuda backend on a machine where it cannot run: one line gives the reason, everything else works."""
 import contextlib
 import ctypes
 import os
@@ -24,7 +24,7 @@ STUB = pathlib.Path("/usr/local/cuda/lib64/stubs/libcuda.so")
 class CudaTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        with contextlib.suppress(OSError):  # asked of the loader, not of the program, which might err
+        with contextlib.suppress(OSError):  # the loader is asked, because the program might be wrong
             ctypes.CDLL("libcuda.so.1")
             self.skipTest("there is an NVIDIA driver here")
         probe = self.diopi("test", "--impl", "cuda", "--fname", "relu")

@@ -1,4 +1,4 @@
-"""examples/: each builds outside our build tree, against an installed one, and does what docs/vendor.md says."""
+"""examples/: each builds outside our build tree, against an installed one, and works as docs/vendor.md says."""
 import os
 import pathlib
 import re
@@ -23,7 +23,7 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 const char* diopiGetVendorName(void) { return "idle"; }
 """
 
-# Cases that would take most of the time and show nothing more.
+# Cases that would take most of the time and test nothing more.
 LARGE = {"device": "any", "rules": [{"ops": ["*"], "skip": True, "reason": "large", "argument": {
     "name": "input", "shapes": [[2, 31, 512, 6, 40], [364800, 4], [4, 133, 128, 128], [5, 2, 32, 130, 130],
                                 [2, 32, 130, 130], [2, 128, 3072]]}}]}
@@ -52,7 +52,7 @@ def run(*command, code=0, env=None):
 
 
 def build(source, name):
-    """Builds the project as its users do: the installed program is on the PATH, and that is all."""
+    """Builds the project as its users do: only with the installed program on the PATH."""
     path = {"PATH": f"{installed / 'bin'}:{os.environ['PATH']}"}
     folder = scratch / name
     run("cmake", "-S", source, "-B", folder, env=path)
@@ -104,7 +104,7 @@ class HostTest(ProgramTest):
 
 class LibraryTest(ProgramTest):
     def verdicts(self, library, ops, variant):
-        """Per operator what its cases with float32 came to, but for skips."""
+        """Verdicts per operator of its cases with float32, without skips."""
         found = {}
         self.write("large.json", LARGE)
         for op in ops:
@@ -137,7 +137,7 @@ class VendorTest(LibraryTest):
             subprocess.run(["bash", "-euc", mend], cwd=self.folder, check=True)
         library = build(self.folder / "vendor", "mended") / "libdiopi_impl.so"
         for variant in ([], ["--empty"], ["--strided"]):
-            # The others are as they were.
+            # The others are unchanged.
             ops = ["exp", "mm", "flip"]
             with self.subTest(variant=variant):
                 self.assertEqual(self.verdicts(library, ops, variant), {op: {"passed"} for op in ops})

@@ -1,4 +1,4 @@
-"""diopi fallback-sim: tables, JSON, the lines that users know, variables, what it refuses, --bisect."""
+"""diopi fallback-sim: tables, JSON, the lines that users know, variables, refused input, --bisect."""
 import json
 import re
 import unittest
@@ -9,7 +9,7 @@ NUMEL = 1000
 
 
 def capture():
-    """b = a * a, c = log(b), d = a + 0.3 c. The reference rounds only the last one otherwise than the cpu does."""
+    """b = a * a, c = log(b), d = a + 0.3 c. The reference rounds only the last one differently from the cpu."""
     ids = "abcd"
     storages = {f"s{i}": {"nbytes": 4 * NUMEL} for i in ids}
     storages["sa"]["fill"] = {"kind": "uniform", "dtype": "float32", "low": 0.5, "high": 2.0}

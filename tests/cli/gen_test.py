@@ -1,4 +1,4 @@
-"""diopi gen: counts, baselines, and what an interruption leaves."""
+"""diopi gen: counts, baselines, and the state after an interruption."""
 import json
 import os
 import pathlib
@@ -69,7 +69,7 @@ class DryRunTest(ProgramTest):
 
 
 class GenTest(ProgramTest):
-    """Three files: ops/add.h5, ops/mul.h5, ops/sub.h5; the second is the one that faults can be planted in."""
+    """Three files: ops/add.h5, ops/mul.h5, ops/sub.h5; faults can be planted in the second one."""
 
     def setUp(self):
         super().setUp()
@@ -81,7 +81,7 @@ class GenTest(ProgramTest):
         return self.expect(code, "gen", "--cases", "mine.json", "--data", data, *args, **how)
 
     def files(self, data="data"):
-        """Content and time of change of every baseline."""
+        """Content and modification time of every baseline."""
         root = self.folder / data / "baselines"
         return {str(p.relative_to(root)): (p.read_bytes(), p.stat().st_mtime_ns) for p in root.rglob("*.h5")}
 
@@ -166,7 +166,7 @@ class GenTest(ProgramTest):
         self.assertEqual(self.files(), {})
 
     def expect_recovery(self, untouched):
-        """The same command goes on: what was finished is kept, the rest is made."""
+        """The same command continues: finished files are kept, the others are made."""
         for name, state in untouched.items():
             self.assertEqual(self.files()[name], state, f"{name} was touched")
         run = self.gen()

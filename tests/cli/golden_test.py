@@ -1,4 +1,4 @@
-"""What the commands print, word for word; approve.py accepts new wording."""
+"""The exact output of the commands; approve.py accepts new output."""
 import csv
 import difflib
 import io
@@ -29,7 +29,7 @@ def masked(text, folder):
 
 
 def show(run, pick=None):
-    """A run as a golden file has it: exit code, output, errors."""
+    """A run in the form of a golden file: exit code, output, errors."""
     lines = run.out.splitlines(keepends=True)
     text = f"exit code {run.code}\n" + "".join(pick(lines) if pick else lines)
     return text + ("--- stderr\n" + run.err if run.err else "")
@@ -54,7 +54,7 @@ class Commands:
         return show(self.test.diopi("profile", "--help"))
 
     def profile(self):
-        """Rates are masked with what stands before them: no machine gives them twice."""
+        """Rates are masked together with the text before them: they differ in every run."""
         self.test.write("mine.json", case_file(group("mine", [[64], [8, 16]], ops=("add", "mul"))))
         run = self.test.diopi("profile", "--cases", "mine.json", "--max-time", "0.002", "--no-roofs",
                               "--group-by-input-shape", "--sort-by", "name")

@@ -1,5 +1,5 @@
-"""scripts/gpu_check.sh where there is no GPU: the program, CUDA's tools and PyTorch are stood in for, then the real
-program with --impl cpu."""
+"""scripts/gpu_check.sh without a GPU: with stand-ins for the program, CUDA's tools and PyTorch, then with the real
+program and --impl cpu."""
 import json
 import os
 import pathlib
@@ -14,7 +14,7 @@ from program import BINARY, SOURCE, ProgramTest
 sys.path.insert(0, str(SOURCE / "scripts"))
 import gpu_bench  # noqa: E402
 
-# Each stand-in writes down how it was started, and does as PLAN says.
+# Each stand-in records how it was started, and follows PLAN.
 NOTE = """#!/usr/bin/env python3
 import json, os, pathlib, sys, time
 plan = json.loads(os.environ["PLAN"])
@@ -130,7 +130,7 @@ class GpuCheckTest(ProgramTest):
         path.chmod(0o755)
 
     def check(self, *arguments, **plan):
-        """Runs the script; its exit code, its lines by their first word, and who was started how."""
+        """Runs the script; its exit code, its lines by their first word, and the commands that were started."""
         notes = self.folder / "notes"
         notes.unlink(missing_ok=True)
         environment = {"PATH": f"{self.tools}:/usr/bin:/bin", "PYTHONPATH": str(self.folder / "python"), "HOME": "/",
@@ -166,7 +166,7 @@ class GpuCheckTest(ProgramTest):
         self.assertEqual([self.result(step) for step in ("runtime", "resnet50")], ["ok", "ok"])
         self.assertNotIn("operators", self.lines)
         self.assertEqual(self.check("--only", "runtime,modles"), 2, self.text)
-        self.assertIn("no part 'modles'; there are runtime, operators", self.text)
+        self.assertIn("no part 'modles'; the parts are runtime, operators", self.text)
         self.assertEqual(self.check("--quickly"), 2, self.text)
         self.assertIn("unknown option --quickly", self.text)
 
@@ -326,7 +326,7 @@ class RealProgramTest(ProgramTest):
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only",
                              "runtime,random,exported,wide")
         self.assertIn("4 of 4 steps are ok", out)
-        # What is cut off was understood.
+        # An output that is cut off has been parsed.
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only", "profile",
                              "--limit", "2", code=1)
         self.assertIn("profile_step", out)

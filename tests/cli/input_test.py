@@ -1,4 +1,4 @@
-"""Bad input is refused with exit code 2 and a message that says what and where."""
+"""Bad input is refused with exit code 2 and a message with the fault and its place."""
 import json
 import os
 import subprocess
@@ -103,7 +103,7 @@ class CaseFileTest(ProgramTest):
                 self.assertEqual(run.out, "")
 
     def refuse_contradiction(self, content, *messages):
-        """What only binding the arguments shows: test and gen must name file, line and place."""
+        """Errors that are found when arguments are bound: test and gen must name file, line and place."""
         name = self.write("mine.json", content)
         for command in ("test", "gen"):
             with self.subTest(command=command):

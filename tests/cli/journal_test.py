@@ -1,4 +1,4 @@
-"""The journal survives whatever ends a run, and --resume goes on with it."""
+"""The journal is valid after any end of a run, and --resume continues it."""
 import os
 import random
 import signal
@@ -26,7 +26,7 @@ class JournalTest(ProgramTest):
         return process
 
     def expect_resumed(self, *args):
-        """Goes on, and leaves each case in the journal exactly once."""
+        """Continues, and has each case in the journal exactly once."""
         before = self.journal()[1] if not args else None
         run = self.expect(0, *ARGS, "--resume", "--json")
         self.assertEqual(run.json["counts"]["passed"], len(SIZES), str(run))
@@ -67,7 +67,7 @@ class JournalTest(ProgramTest):
         self.assertEqual(self.told(), (whole, table))
 
     def write_some_that_fail(self):
-        """Cases of add that pass, and two of softmax that are held to what no float32 can keep."""
+        """Cases of add that pass, and two of softmax with tolerances that no float32 result meets."""
         self.write("mixed.json", case_file(
             group("many", [[n, 50] for n in range(1, 60)], dtypes=("float32", "float64")),
             {"group": "strict", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
@@ -77,7 +77,7 @@ class JournalTest(ProgramTest):
         return ["--cases", "mixed.json", "--device-config", "strict.json"]
 
     def told(self):
-        """What the report says of the journal, without its times."""
+        """The report of the journal, without its times."""
         told = self.diopi("report", "--json").json
         table = (self.folder / "error_report.csv").read_text()
         return {key: told[key] for key in ("counts", "not_passed")}, table

@@ -17,7 +17,7 @@ IMPL = os.environ.get("DIOPI_IMPL", str(PLUGINS.parent / "libdiopi_impl.so"))
 
 # relu of a float32 vector, forward and in place.
 SMALL = "ops/relu.relu.9"
-# Of the cases of relu and neg these tell enough.
+# These cases of relu and neg are enough.
 ONLY_FLOAT32 = ["--filter-dtype", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
 
 
@@ -27,13 +27,13 @@ def plugin(name):
 
 class PluginTest(ProgramTest):
     def refuse(self, name, *texts, options=()):
-        """The library is bad input to test, for these reasons; the run goes no further."""
+        """The library is bad input for test, for these reasons; the run ends."""
         run = self.expect(2, "test", "--fname", "relu", "--impl", plugin(name), *options, err=texts)
         self.assertNotIn("Run diopi_functions", run.out)
         return run
 
     def accept(self, name, *texts, options=()):
-        """The library passes a case of relu, whatever else it does."""
+        """The library passes a case of relu, with any other fault."""
         run = self.expect(0, "test", "--case", SMALL, "--impl", plugin(name), *options, err=texts)
         self.assertRegex(run.out, r"\b[1-9]\d* passed")
         return run
@@ -41,7 +41,7 @@ class PluginTest(ProgramTest):
 
 class InTest(PluginTest):
     def test_device_memory_is_never_touched_from_the_host(self):
-        """Each look at the device's memory from here would be a crash; every check is on."""
+        """Every access to the device's memory from the host would crash; every check is on."""
         for op in ("relu", "neg"):
             with self.subTest(op=op):
                 run = self.expect(0, "test", "--fname", op, "--filter-dtype", "float16", "int32", "--checks", "all", "--impl", plugin("good"))
@@ -96,7 +96,7 @@ class InTest(PluginTest):
 
 class TwoLibrariesTest(PluginTest):
     def test_each_calls_its_own_functions(self):
-        """diopiReluInp goes through diopiRelu, which one of the two has wrong."""
+        """diopiReluInp calls diopiRelu, which is wrong in one of the two."""
         for one, other in (("good", "off_by_one"), ("off_by_one", "good")):
             with self.subTest(impl=one, against=other):
                 run = self.expect(1, "compare", "--case", SMALL, "--impl", plugin(one), "--against", plugin(other),
@@ -170,7 +170,7 @@ class FaultTest(PluginTest):
 
 
 class RulesTest(PluginTest):
-    """relu on a vendor's device, with one offence in each library."""
+    """relu on a vendor's device, with one fault in each library."""
 
     def offends(self, name, text, *options):
         run = self.expect(1, "test", "--case", SMALL, "--impl", plugin(name), *options)

@@ -1,4 +1,4 @@
-"""diopi profile: tables, files, verdicts, and what it refuses."""
+"""diopi profile: tables, files, verdicts, and refused input."""
 import json
 import re
 import signal
@@ -158,7 +158,7 @@ class ProfileTest(ProgramTest):
             self.assertTrue((np.diff(passes[own]) >= 0).all())
 
     def planted(self, folder, factor):
-        """The run there, with the samples of its first call multiplied."""
+        """The run in the folder, with the samples of its first call multiplied."""
         with h5py.File(self.folder / folder / "profile.h5", "r+") as file:
             about = json.loads(bytes(file["profile"][()]))
             stored = about["calls"][0]
@@ -205,7 +205,7 @@ class ProfileTest(ProgramTest):
 
     def test_so_many_passes_as_wanted(self):
         run = self.profile("--passes", "3", "--fname", "add", "--run", "three")
-        # Up to twice as many where the machine is crowded.
+        # Up to twice as many on a crowded machine.
         self.assertRegex(run.out, ", hot, [3-6] passes\n")
         with h5py.File(self.folder / "three/profile.h5") as file:
             passes = set(file["samples/pass"][()])

@@ -1,4 +1,4 @@
-"""The program under test: runs it in a folder of its own and gives back exit code and output."""
+"""The program under test: runs it in a folder of its own and returns exit code and output."""
 import collections
 import contextlib
 import json
@@ -23,7 +23,7 @@ COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemen
 
 
 class Run:
-    """How a finished command ended."""
+    """The result of a finished command."""
 
     def __init__(self, command, code, out, err):
         self.command, self.code, self.out, self.err = command, code, out, err
@@ -37,7 +37,7 @@ class Run:
 
 
 class Process:
-    """A command that still runs. Its environment carries a mark, by which its children are known."""
+    """A command that still runs. A mark in its environment identifies its children."""
 
     def __init__(self, command, folder, env, preexec=None):
         self.mark = uuid.uuid4().hex
@@ -115,7 +115,7 @@ class ProgramTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def small_disk(self, kib):
-        """A file system of that size, for what happens when it is full."""
+        """A file system of that size, to test a full disk."""
         folder = tempfile.mkdtemp(dir=self.folder)
         mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True,
                                text=True, check=False)
@@ -139,7 +139,7 @@ class ProgramTest(unittest.TestCase):
         return header, results
 
     def sample_of_suite(self, count, numel, seed=5):
-        """Of the operator suite: of each operator and dtype so many cases of fewer elements, by the seed."""
+        """Samples the operator suite: for each operator and dtype this many cases of fewer elements, by the seed."""
         self.write("nothing.json", {"operators": ["none"]})
         self.expect(0, "test", "--impl", "sim", "--sim-config", "nothing.json", "--run", "ids", "--json")
         small = collections.defaultdict(list)
@@ -171,5 +171,5 @@ def case_file(*groups):
 
 
 def allocated(numel, itemsize=8):
-    """Bytes that diopi asks for when it makes a tensor: a multiple of 64."""
+    """Bytes that diopi allocates for a tensor: a multiple of 64."""
     return (numel * itemsize + 63) // 64 * 64

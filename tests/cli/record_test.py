@@ -15,11 +15,11 @@ except ImportError as missing:
     sys.exit(77)
 
 REPLAY = ["--run-times", "1", "--no-roofs"]
-MARKED = 4099  # elements of the case at which a fault is staged
+MARKED = 4099  # elements of the case with the planned fault
 
 
 def canonical(capture):
-    """The calls that have a function, whatever their tensors and storages are called."""
+    """The calls that have a function, independent of the names of their tensors and storages."""
     tensors, storages = capture["tensors"], {}
 
     def encode(value):

@@ -1,4 +1,4 @@
-"""diopi test --suite runtime, and the memory checker that the environment turns on."""
+"""diopi test --suite runtime, and the memory checker that the environment enables."""
 import csv
 import os
 import pathlib
@@ -54,7 +54,7 @@ class SuiteTest(ProgramTest):
 
 
 class FailureTest(ProgramTest):
-    # A block of 12345 bytes is asked for by the memory_checker check alone, 4097 by copies: in units of 64.
+    # Only the memory_checker check allocates a block of 12345 bytes, and copies one of 4097: in units of 64.
     def test_a_crash_costs_one_check_and_says_how_to_repeat_it(self):
         run = self.expect(1, *SUITE, faults="segv@12352", out="10 cases: 9 passed, 1 crashed")
         self.assertIn("Run runtime.memory_checker crashed: SIGSEGV", run.out)

@@ -7,9 +7,9 @@ import unittest
 
 from program import ProgramTest, allocated, case_file, group
 
-SICK = 4099
-SIZES = [9000, 8000, 7000, SICK, 300, 200, 100, 50]
-FAULT = f"segv@{allocated(SICK)}"
+CRASHING = 4099
+SIZES = [9000, 8000, 7000, CRASHING, 300, 200, 100, 50]
+FAULT = f"segv@{allocated(CRASHING)}"
 SLURM = "SLURM_ARRAY_TASK_"
 
 
@@ -25,7 +25,7 @@ def bazel(index, total, **more):
 
 
 class ShardTest(ProgramTest):
-    """Cases of add and of relu; those of SICK elements crash where FAULT is staged."""
+    """Cases of add and of relu; those of CRASHING elements crash when FAULT is set."""
 
     def setUp(self):
         super().setUp()

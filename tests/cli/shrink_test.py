@@ -9,7 +9,7 @@ from program import ProgramTest, allocated, case_file, group
 
 SHAPES = [[4], [60], [4099], [100], [2000], [9000]]
 IDS = [f"ops/worker.add.{i}" for i in range(len(SHAPES))]
-# softmax is not exact: without any tolerance it fails where it has more than one element, of different values.
+# softmax is not exact: without a tolerance it fails for more than one element, of different values.
 HARD = {"rules": [{"ops": ["softmax"], "atol": 0, "rtol": 0, "reason": "nothing is exact enough"}]}
 SOFTMAX = {"group": "mine_softmax", "ops": ["softmax"], "dtypes": ["float16", "float32"], "params": {"dim": -1},
            "tensors": [{"name": "input", "grad": True,

@@ -1,4 +1,4 @@
-"""What a terminal shows, and what a pipe gets."""
+"""The output on a terminal and in a pipe."""
 import fcntl
 import os
 import pty
@@ -20,7 +20,7 @@ class TerminalTest(ProgramTest):
         self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 30)])))
 
     def on_terminal(self, *args, columns=80, faults="", **env):
-        """Exit code and everything that a terminal of that width received; 0 columns: the terminal does not tell."""
+        """Exit code and all output on a terminal of that width; 0 columns: the width is unknown."""
         parent, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
@@ -43,7 +43,7 @@ class TerminalTest(ProgramTest):
 
     @staticmethod
     def lines(text):
-        """The lines as they finally stand on the screen: what \\r overwrites and colours are gone."""
+        """The final lines on the screen: without overwritten text (\\r) and colours."""
         plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
         return [line.rpartition("\r")[2] for line in plain.replace("\r\n", "\n").split("\n")]
 

@@ -1,4 +1,4 @@
-"""diopi test: variants of the cases, what they apply to and how they are repeated."""
+"""diopi test: variants of the cases, where they apply and how they are repeated."""
 import shlex
 import unittest
 
@@ -34,7 +34,7 @@ FILLS = ["exact", "positive", "signed", "special"]
 
 class VariantsTest(ProgramTest):
     def counts(self, *options, groups, code=0):
-        """(passed, skipped), and the reasons of what was skipped."""
+        """(passed, skipped), and the reasons of the skipped cases."""
         self.write("mine.json", case_file(*groups))
         run = self.expect(code, "test", "--cases", "mine.json", "--json", *options)
         counts = run.json["counts"]
@@ -61,7 +61,7 @@ class VariantsTest(ProgramTest):
             self.assertTrue(any(0 in shape for shape in shapes), shapes)
 
     def shapes(self):
-        """Of the tensors of each case that ran."""
+        """The tensors of each case that ran."""
         _, results = self.journal()
         return [[shape for _, _, shape in result["tensors"]] for result in results if result["verdict"] == "passed"]
 
@@ -96,7 +96,7 @@ class VariantsTest(ProgramTest):
                          ((0, 1), {"uses float64 (--filter-dtype)"}))
 
     def test_the_repeat_command_repeats_the_variant(self):
-        """With no tolerance at all softmax does not pass, so that the case prints its command."""
+        """With a tolerance of 0 softmax does not pass, so that the case prints its command."""
         exact = dict(SOFTMAX, dtypes=["float32"], tolerance={"atol": 0, "rtol": 0})
         self.write("mine.json", case_file(exact))
         run = self.diopi("test", "--cases", "mine.json", "--fill", "positive", "--strided")
@@ -117,7 +117,7 @@ class VariantsTest(ProgramTest):
                     err="give the same ones to --resume")
 
     def test_stored_baselines_are_not_about_variants(self):
-        """They know the checksums of the inputs that they are about."""
+        """They have the checksums of their inputs."""
         self.write("mine.json", case_file(group("mine", [[4]])))
         self.expect(0, "gen", "--cases", "mine.json")
         for options in ([], ["--fill", "exact"], ["--empty"], ["--zero-dim"]):

@@ -10,7 +10,7 @@ import unittest
 import program
 from program import ProgramTest, allocated, case_file, group
 
-SICK = 4099  # elements of the case that goes wrong; no other case has a tensor of that size
+SICK = 4099  # elements of the case with the fault; no other case has a tensor of that size
 SHAPES = [[4], [60], [SICK], [100], [2000], [9000]]
 SICK_CASE = "ops/worker.add.2"
 SIGNALS = {"segv": "SIGSEGV (Segmentation fault)", "bus": "SIGBUS (Bus error)", "abort": "SIGABRT (Aborted)",
@@ -181,7 +181,7 @@ class WorkerTest(ProgramTest):
                                  ["journal.jsonl", "mine.json"])
 
     def start_with_sleepers(self, fault="sleeper"):
-        """A long run; each second case forks a process that goes on by itself until it is killed."""
+        """A long run; each second case forks a process that continues alone until it is killed."""
         self.write("mine.json", case_file(group("worker", [[SICK], [8]] * 3000)))
         (self.folder / "diopi_run/journal.jsonl").unlink(missing_ok=True)
         process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"{fault}@{allocated(SICK)}")
@@ -213,7 +213,7 @@ class WorkerTest(ProgramTest):
         self.assertIn("out of memory: 8589934592 bytes", fault["reason"])
 
     def test_exception_spares_the_other_workers(self):
-        # Only copies of a shape of this rank are so large. The other worker has a long case under way meanwhile.
+        # Only copies of a shape of this rank are so large. The other worker runs a long case meanwhile.
         rank = 41
         self.write("mine.json", case_file(group("worker", [[1] * rank, [8], [3000, 1000], [16]])))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "2", "--json", faults=f"throw@{rank * 8}")

@@ -47,7 +47,7 @@ typedef enum {
     diopiDtypeNotSupported = 1000
 } diopiError_t;
 
-/// Where a tensor's bytes live: memory the host can read, or memory of the context's device.
+/// The memory of a tensor: memory that the host can read, or memory of the context's device.
 typedef enum { diopi_host = 0, diopi_device = 1 } diopiDevice_t;
 
 /// Element types. tfloat32 is stored as float32; complex32 is two float16, complex64 two float32.
@@ -72,7 +72,7 @@ typedef enum {
     diopi_dtype_unsupported = 255
 } diopiDtype_t;
 
-/// A number with its own dtype. A floating stype reads fval, an integral one (bool too) reads ival.
+/// A number with its own dtype. The value is in fval for a floating stype, in ival for an integral one or bool.
 typedef struct {
     diopiDtype_t stype;
     union {
@@ -90,10 +90,10 @@ typedef enum {
     diopiMemoryFormat_ChannelsLast1d = 4
 } diopiMemoryFormat_t;
 
-/// How a loss joins its elements.
+/// The reduction of a loss over its elements.
 typedef enum { ReductionNone, ReductionMean, ReductionSum, ReductionEND } diopiReduction_t;
 
-/// How a quotient is rounded: not at all, towards zero, towards minus infinity.
+/// The rounding of a quotient: none, towards zero, towards minus infinity.
 typedef enum { RoundModeNone, RoundModeTrunc, RoundModeFloor, RoundModeEND } diopiRoundMode_t;
 
 /// Opaque objects of the host. A library only passes the pointers back.
@@ -151,8 +151,8 @@ DIOPI_RT_API diopiError_t diopiRequireBuffer(diopiContextHandle_t ctx, diopiTens
 DIOPI_RT_API diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
                                                  diopiTensorHandle_t* data);
 DIOPI_RT_API diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t new_state);
-/// Seed and offset of a counter-based generator. An operator that draws numbers advances the offset by at least what
-/// it used, so that the next one draws others.
+/// Seed and offset of a counter-based generator. An operator that draws numbers advances the offset by at least the
+/// count that it used, so that the next operator draws other numbers.
 DIOPI_RT_API diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* seed, uint64_t* offset);
 DIOPI_RT_API diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset);
 
