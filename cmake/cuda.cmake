@@ -70,10 +70,10 @@ endfunction()
 
 # Small sources of kernels that are compiled as one: half of what each would cost are headers, read three times by nvcc.
 set(diopi_cuda_families
-    "products=linear matmul product_copies product_sums product_tensors reduce_staging"
+    "products=linear linear_matmul product_copies product_sums product_tensors reduce_staging"
     "images=conv pool_adaptive pool_max"
-    "steps=adam optim random sequence"
-    "masks=activation masked threshold triangle"
+    "steps=optim optim_adam random shape_sequence"
+    "masks=activation activation_threshold index_masked shape_triangle"
     "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/reference/activation_softmax.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
-#include "kernels/reference/softmax.hpp"
 
 namespace diopi::reference {
 

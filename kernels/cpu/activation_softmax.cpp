@@ -1,5 +1,5 @@
 /// Softmax and its logarithm: rows when the dimension is the last one, else columns of a few vectors side by side.
-#include "kernels/cpu/softmax.hpp"
+#include "kernels/cpu/activation_softmax.hpp"
 
 #include <cmath>
 #include <limits>
