@@ -2,11 +2,12 @@
 # those of diopirt.h are left to the host, and nothing of this program is needed.
 #
 # diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...)
-# Of the rest of our code kernels use core alone, and it uses nothing.
+# Besides their own objects kernels use kernels/operands and core, and core uses nothing.
 function(diopi_impl_library target)
     cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES" ${ARGN})
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${folder})
+    list(PREPEND IMPL_OBJECTS diopi_operands)
     list(TRANSFORM IMPL_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
     file(GENERATE OUTPUT ${folder}/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
     add_custom_command(

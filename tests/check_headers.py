@@ -31,6 +31,8 @@ MAY_INCLUDE = {
     "apps": CHECK | {"cases", "store", "intercept", "run", "report", "apps"},
     "kernels": CORE | {"runtime", "kernels"},
 }
+# What the kernels of a folder may include besides their own. The reference shares nothing.
+SHARED_BY = {"kernels/cpu": ("kernels/operands",), "kernels/cuda": ("kernels/operands",)}
 # Of the kernels: what backends are made of.
 FOR_TABLES = ("operators.hpp", "tf32.hpp")
 # Slow to compile: sources may include them, headers may not.
@@ -70,7 +72,7 @@ def check_includes(path, root, graph):
         other = "diopi" if other == "include" else other
         if other not in MAY_INCLUDE[room]:
             yield f"{name} includes {target}: {room} may not include {other}"
-        elif room == "kernels" and other == "kernels" and other_folder != folder:
+        elif room == "kernels" and other == "kernels" and other_folder not in (folder, *SHARED_BY.get(folder, ())):
             yield f"{name} includes {target}: a backend shares no code with another"
         elif room == "backend" and other == "kernels" and found.name not in FOR_TABLES:
             yield f"{name} includes {target}: of the kernels only {' and '.join(FOR_TABLES)} are for the tables"

@@ -107,7 +107,7 @@ struct DivideInteger {
 };
 
 diopiError_t add(diopiContextHandle_t ctx, std::string_view op, Operands x, const diopiScalar_t* alpha) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     diopiScalar_t one{};
     one.stype = diopi_dtype_int64;
     one.ival = 1;
@@ -122,7 +122,7 @@ diopiError_t add(diopiContextHandle_t ctx, std::string_view op, Operands x, cons
 }
 
 diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, Operands x, const diopiScalar_t* alpha) {
-    for (const Dtype dtype : {x.input.dtype, x.other_is_number ? from_c(x.other_number.stype) : x.other.dtype}) {
+    for (const Dtype dtype : {x.input.dtype, x.other_is_number ? from_c(x.number.stype) : x.other.dtype}) {
         if (dtype == Dtype::boolean) {
             return unsupported(op, "an operand", dtype, "numbers: use logical_xor or logical_not for bool");
         }
@@ -140,7 +140,7 @@ diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, Operands x, cons
 }
 
 diopiError_t mul(diopiContextHandle_t ctx, std::string_view op, Operands x) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     return run_wrapping(ctx, op, x, []<class T>() { return Multiply<T>{}; });
 }
 
@@ -185,7 +185,7 @@ diopiError_t divide_complex(diopiContextHandle_t ctx, std::string_view op, Opera
 diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diopiRoundMode_t mode) {
     const bool rounds = mode != RoundModeNone;
     if (!rounds && category(x.result) < 2) x.result = Dtype::float32;
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     if (is_complex(x.result)) {
         if (rounds) return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
         return divide_complex(ctx, op, x);

@@ -63,7 +63,7 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands& x
     float single = 0;
     double number_of_other = 0;
     if (x.other_is_number) {
-        number_of_other = number_of(x.other_number);
+        number_of_other = number<double>(x.number);
         single = static_cast<float>(number_of_other);
         x.other.dtype = wide_result ? Dtype::float64 : Dtype::float32;
         x.other.data =
@@ -88,7 +88,7 @@ diopiError_t with_integers(const Operands& x, F&& f) {
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bool reversed) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     switch (category(x.result)) {
         case 2:
             return reversed ? run_real<PowerOfNumber>(ctx, op, x) : run_real<Power>(ctx, op, x);
@@ -97,8 +97,8 @@ diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bo
         default:
             return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
     }
-    if (x.other_is_number && !reversed && x.other_number.ival < 0) {
-        return fail(diopiErrorOccurred, std::string(op) + ": exponent is " + std::to_string(x.other_number.ival) +
+    if (x.other_is_number && !reversed && x.number.ival < 0) {
+        return fail(diopiErrorOccurred, std::string(op) + ": exponent is " + std::to_string(x.number.ival) +
                                             ", wanted none below 0 for integers; use a floating exponent");
     }
     return with_integers(x, [&]<class T>(Dtype compute) {
@@ -122,7 +122,7 @@ struct Extreme {
 
 template <bool kLarger>
 diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, Operands x) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
     const auto in_type = [&]<class T>(Dtype compute) {
         Extreme<T, kLarger> f;

@@ -86,7 +86,7 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (const diopiError_t error = check_rows(kOp, "out", y, at, size); error != diopiSuccess) return error;
     diopiError_t error = row_numbers(ctx, kOp, at, table.shape[0], rows);
     if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = contiguous(ctx, table, table);
-    if (error == diopiSuccess && !y.contiguous) error = require(ctx, y.shape, y.dtype, to);
+    if (error == diopiSuccess && !y.is_contiguous()) error = require(ctx, y.shape, y.dtype, to);
     if (error != diopiSuccess || y.numel == 0) return error;
     const int64_t pitch = table.strides[0] * item;
     const int64_t* row = rows.as<int64_t>();
@@ -95,7 +95,7 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
             std::memcpy(to.data + i * size * item, table.data + row[i] * pitch, static_cast<size_t>(size * item));
         }
     });
-    if (!y.contiguous) copy(to, y);
+    if (!y.is_contiguous()) copy(to, y);
     return diopiSuccess;
 }
 

@@ -31,7 +31,7 @@ Operand operand(const View& v, Side vector_is) {
 template <class T>
 Matrices<T> load(Staging& staging, const Operand& x) {
     const View& v = x.view;
-    if (v.dtype == kComputeDtype<T> && !v.contiguous && v.rank() >= 2) {
+    if (v.dtype == kComputeDtype<T> && !v.is_contiguous() && v.rank() >= 2) {
         const size_t last = v.shape.size() - 1;
         Shape shape(v.shape.begin(), v.shape.end()), strides(v.strides.begin(), v.strides.end());
         std::swap(shape[last], shape[last - 1]);
@@ -88,7 +88,7 @@ struct Contraction {
         const Shape from_a = batch_strides(a_batch, batch), from_b = batch_strides(b_batch, batch);
         const Shape to_c = batch_strides(c_batch, batch);
         std::vector<bool> written(static_cast<size_t>(numel(c_batch)));
-        const LoopNest nest = loop_nest(batch, {to_c.data(), from_a.data(), from_b.data()});
+        const Nest nest = make_nest(batch, {to_c.data(), from_a.data(), from_b.data()});
         diopiError_t error = diopiSuccess;
         for_each_outer(nest, 0, [&](const auto& at) {
             if (error != diopiSuccess) return;
@@ -272,8 +272,8 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
 diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
                         const diopiScalar_t* alpha) {
-    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number_of(*beta),
-                       number_of(*alpha), 2);
+    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
+                       number<double>(*alpha), 2);
 }
 
 diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,

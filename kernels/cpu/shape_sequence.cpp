@@ -45,7 +45,7 @@ diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, cons
                            "ceil((end - start) / step) = " + std::to_string(count) + " elements in 1 dimension");
     }
     View to = y;
-    if (!y.contiguous) {
+    if (!y.is_contiguous()) {
         if (const diopiError_t error = require(ctx, y.shape, y.dtype, to); error != diopiSuccess) return error;
     }
     if (floating) {
@@ -53,7 +53,7 @@ diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, cons
     } else {
         fill_steps(to, Dtype::int64, number<uint64_t>(*start), number<uint64_t>(*step));
     }
-    if (!y.contiguous) copy(to, y);
+    if (!y.is_contiguous()) copy(to, y);
     return diopiSuccess;
 }
 

@@ -51,11 +51,11 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
     if (x.numel == 0) return diopiSuccess;
     View from, to = y;
     if (const diopiError_t error = contiguous(ctx, x, from); error != diopiSuccess) return error;
-    if (!y.contiguous) {
+    if (!y.is_contiguous()) {
         if (const diopiError_t error = require(ctx, y.shape, y.dtype, to); error != diopiSuccess) return error;
     }
     copy_triangle(to, from, triangle);
-    if (!y.contiguous) copy(to, y);
+    if (!y.is_contiguous()) copy(to, y);
     return diopiSuccess;
 }
 

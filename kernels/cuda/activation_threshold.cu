@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

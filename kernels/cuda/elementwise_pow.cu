@@ -2,8 +2,8 @@
 #include <string>
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 
@@ -50,7 +50,7 @@ struct Extreme {
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& x, bool reversed) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
     if (x.result == Dtype::boolean) {
         return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
     }
@@ -65,7 +65,7 @@ diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands
 
 template <bool kLarger>
 diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
-    if (const diopiError_t error = check_operands(op, x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
     return with_compute_type(x.result, [&]<class C>() {
         return map<C, 2>(ctx, op, x.out, {x.input, x.other}, Extreme<C, kLarger>{});
     });

@@ -3,8 +3,8 @@
 
 #include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

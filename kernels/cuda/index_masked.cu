@@ -1,8 +1,8 @@
 /// One value where a mask says so: where with a number in the dtype of input.
 #include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

@@ -85,8 +85,6 @@ diopiError_t add_product(diopiContextHandle_t ctx, std::string_view op, const Vi
     return error == diopiSuccess ? combine(ctx, op, out, input, made, beta, alpha) : error;
 }
 
-double number_of(const diopiScalar_t& scalar) { return number<double>(scalar); }
-
 }  // namespace
 
 diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -134,8 +132,8 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
 diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
                         const diopiScalar_t* alpha) {
-    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number_of(*beta),
-                       number_of(*alpha), 2);
+    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
+                       number<double>(*alpha), 2);
 }
 
 diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,

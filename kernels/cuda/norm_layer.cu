@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce_moments.cuh"
 #include "kernels/cuda/reduce_row.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

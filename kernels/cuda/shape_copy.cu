@@ -6,9 +6,9 @@
 #include <string>
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 
@@ -115,8 +115,6 @@ diopiError_t move_bits(diopiContextHandle_t ctx, std::string_view op, const View
     });
 }
 
-bool is_contiguous(const View& v) { return diopi::is_contiguous(v.shape, v.strides); }
-
 diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size,
                       int64_t value) {
     const View to = view(out);
@@ -151,7 +149,7 @@ diopiError_t copy_of(diopiContextHandle_t ctx, std::string_view op, const View& 
 
 diopiError_t contiguous_as(diopiContextHandle_t ctx, std::string_view op, const View& from, Dtype dtype, View& made) {
     View dense = from;
-    if (from.dtype != dtype || !is_contiguous(from)) {
+    if (from.dtype != dtype || !from.is_contiguous()) {
         diopiError_t error = require(ctx, from.shape, dtype, dense);
         if (error == diopiSuccess) error = copy_into(ctx, op, from, dense);
         if (error != diopiSuccess) return error;
@@ -169,7 +167,7 @@ diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to,
 
 diopiError_t DenseOut::begin(diopiContextHandle_t ctx, const View& out) {
     out_ = dense_ = out;
-    return is_contiguous(out) ? diopiSuccess : require(ctx, out.shape, out.dtype, dense_);
+    return out.is_contiguous() ? diopiSuccess : require(ctx, out.shape, out.dtype, dense_);
 }
 
 diopiError_t DenseOut::finish(diopiContextHandle_t ctx, std::string_view op) const {

@@ -1,10 +1,10 @@
-/// For tests of what is planned on the host.
+/// Views for tests of what is planned on the host.
 #pragma once
 
 #include "core/tensor.hpp"
-#include "kernels/cuda/view.hpp"
+#include "kernels/operands/view.hpp"
 
-namespace diopi::cuda::testing {
+namespace diopi::operands::testing {
 
 /// A view that needs no memory: its data is an address that nothing is read from.
 struct Layout {
@@ -22,4 +22,4 @@ inline Layout contiguous(Shape shape, Dtype dtype = Dtype::float32) {
     return layout;
 }
 
-}  // namespace diopi::cuda::testing
+}  // namespace diopi::operands::testing
