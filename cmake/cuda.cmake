@@ -73,7 +73,9 @@ set(diopi_cuda_families
     "products=linear linear_matmul product_copies product_sums product_tensors reduce_staging"
     "images=conv pool_adaptive pool_max"
     "steps=optim optim_adam random shape_sequence"
-    "masks=activation activation_threshold index_masked shape_triangle"
+    "masks=activation activation_threshold index_masked index_where shape_triangle"
+    "signs=elementwise_sign elementwise_ternary"
+    "powers=elementwise_extreme elementwise_pow"
     "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 

@@ -1,4 +1,4 @@
-/// Exponentials, logarithms, roots and trigonometric functions.
+/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions.
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
@@ -79,6 +79,21 @@ struct Cos {
 
 struct Erf {
     static double one(double x) { return std::erf(x); }
+};
+
+/// (1 - e) / (1 + e) with e = exp(-2 |x|); near 0, where 1 - e has no digits left, three terms of the series.
+struct Tanh {
+    static double one(double x) { return std::tanh(x); }
+    static __m256d four(__m256d x) {
+        const __m256d e = exp(absolute(x) * spread(-2.0)), z = x * x;
+        const __m256d far = with_sign_of((spread(1.0) - e) / (spread(1.0) + e), x);
+        const __m256d near = x * fma(fma(spread(2.0 / 15), z, spread(-1.0 / 3)), z, spread(1.0));
+        return select(far, near, _mm256_cmp_pd(absolute(x), spread(0x1p-8), _CMP_LT_OQ));
+    }
+};
+struct TanhSlope {
+    static double one(double g, double y) { return g * ((1 - y) * (1 + y)); }
+    static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * (spread(1.0) + y)); }
 };
 
 }  // namespace
@@ -165,6 +180,19 @@ diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
 }
 diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return apply_unary<Erf>(ctx, "diopiErfInp", input, input);
+}
+
+diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return apply_unary<Tanh>(ctx, "diopiTanh", out, input);
+}
+
+diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return apply_unary<Tanh>(ctx, "diopiTanhInp", input, input);
+}
+
+diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return apply_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
 }
 
 }  // namespace diopi::cpu

@@ -1,4 +1,4 @@
-/// Powers, and the larger and the smaller of two numbers.
+/// Powers.
 #include <cmath>
 
 #include "kernels/cpu/operands.hpp"
@@ -76,16 +76,6 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands& x
     return for_each_tile(ctx, op, {&x.out, 1}, ins, {Dtype::float32, unary_detail::float_tile<F, 2>});
 }
 
-/// Runs f<T>() with int64, or with uint64 where that is the result.
-template <class F>
-diopiError_t with_integers(const Operands& x, F&& f) {
-    const std::array ins = {x.input, x.other};
-    if (compute_dtype(x.result, {&x.out, 1}, ins) == Dtype::uint64) {
-        return f.template operator()<uint64_t>(Dtype::uint64);
-    }
-    return f.template operator()<int64_t>(Dtype::int64);
-}
-
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bool reversed) {
     if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
@@ -107,32 +97,6 @@ diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bo
     });
 }
 
-/// NaN where either is NaN.
-template <class T, bool kLarger>
-struct Extreme {
-    T operator()(T a, T b) const {
-        if constexpr (std::is_floating_point_v<T>) {
-            const T chosen = (a > b) == kLarger ? a : b;
-            return a != a ? a : b != b ? b : chosen;
-        } else {
-            return (a > b) == kLarger ? a : b;
-        }
-    }
-};
-
-template <bool kLarger>
-diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, Operands x) {
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
-    const auto in_type = [&]<class T>(Dtype compute) {
-        Extreme<T, kLarger> f;
-        return run<T>(ctx, op, x, compute, f);
-    };
-    if (!is_floating(x.result)) return with_integers(x, in_type);
-    if (wide(x.result) == Dtype::float64) return in_type.template operator()<double>(Dtype::float64);
-    return in_type.template operator()<float>(Dtype::float32);
-}
-
 }  // namespace
 
 diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -152,15 +116,6 @@ diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t inp
 diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
                             diopiConstTensorHandle_t exponent) {
     return power(ctx, "diopiPowScalar", with_number(out, exponent, input), true);
-}
-
-diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<true>(ctx, "diopiMaximum", with_tensor(out, input, other));
-}
-diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<false>(ctx, "diopiMinimum", with_tensor(out, input, other));
 }
 
 }  // namespace diopi::cpu

@@ -54,4 +54,14 @@ diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, Operand
     return error;
 }
 
+/// Runs f<T>() with int64, or with uint64 where that is the result.
+template <class F>
+diopiError_t with_integers(const Operands& x, F&& f) {
+    const std::array ins = {x.input, x.other};
+    if (compute_dtype(x.result, {&x.out, 1}, ins) == Dtype::uint64) {
+        return f.template operator()<uint64_t>(Dtype::uint64);
+    }
+    return f.template operator()<int64_t>(Dtype::int64);
+}
+
 }  // namespace diopi::cpu

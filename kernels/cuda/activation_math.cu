@@ -1,4 +1,4 @@
-/// sigmoid, tanh, silu, gelu and their gradients.
+/// sigmoid, silu, gelu and their gradients.
 #include <string>
 
 #include "kernels/cuda/operators.hpp"
@@ -32,15 +32,6 @@ struct Sigmoid {
 template <class C>
 struct SigmoidSlope {
     __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * y); }
-};
-
-template <class C>
-struct Tanh {
-    __device__ C operator()(C x) const { return tanh(x); }
-};
-template <class C>
-struct TanhSlope {
-    __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * (C(1) + y)); }
 };
 
 /// x sigmoid(x).
@@ -153,17 +144,6 @@ diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
 diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
     return map_gradient<SigmoidSlope>(ctx, "diopiSigmoidBackward", grad_input, grad_output, output);
-}
-
-diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map_unary<Tanh>(ctx, "diopiTanh", out, input);
-}
-diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return map_unary<Tanh>(ctx, "diopiTanhInp", input, input);
-}
-diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
 }
 
 diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {

@@ -1,5 +1,5 @@
-/// Exponentials, logarithms, roots and trigonometric functions, as CUDA's library has them: at most 2 ulp in float32
-/// (CUDA Programming Guide, mathematical functions), roots and quotients rounded correctly.
+/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions, as CUDA's library has them: at most 2 ulp
+/// in float32 (CUDA Programming Guide, mathematical functions), roots and quotients rounded correctly.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/unary.cuh"
 
@@ -65,6 +65,15 @@ struct Cos {
 template <class C>
 struct Erf {
     __device__ C operator()(C x) const { return erf(x); }
+};
+
+template <class C>
+struct Tanh {
+    __device__ C operator()(C x) const { return tanh(x); }
+};
+template <class C>
+struct TanhSlope {
+    __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * (C(1) + y)); }
 };
 
 }  // namespace
@@ -151,6 +160,19 @@ diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
 }
 diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return map_unary<Erf>(ctx, "diopiErfInp", input, input);
+}
+
+diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map_unary<Tanh>(ctx, "diopiTanh", out, input);
+}
+
+diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return map_unary<Tanh>(ctx, "diopiTanhInp", input, input);
+}
+
+diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
 }
 
 }  // namespace diopi::cuda

@@ -1,4 +1,4 @@
-/// Powers, and the larger and the smaller of two numbers.
+/// Powers.
 #include <string>
 
 #include "kernels/cuda/elementwise.cuh"
@@ -36,18 +36,6 @@ struct Power {
     }
 };
 
-/// NaN where either is NaN.
-template <class C, bool kLarger>
-struct Extreme {
-    __device__ C operator()(C a, C b) const {
-        if constexpr (std::is_floating_point_v<C>) {
-            if (a != a) return a;
-            if (b != b) return b;
-        }
-        return (a > b) == kLarger ? a : b;
-    }
-};
-
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& x, bool reversed) {
     if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
@@ -60,14 +48,6 @@ diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands
     }
     return with_compute_type(x.result, [&]<class C>() {
         return map<C, 2>(ctx, op, x.out, {x.input, x.other}, Power<C>{reversed}, {C(0), number<C>(x.number)});
-    });
-}
-
-template <bool kLarger>
-diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
-    if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
-    return with_compute_type(x.result, [&]<class C>() {
-        return map<C, 2>(ctx, op, x.out, {x.input, x.other}, Extreme<C, kLarger>{});
     });
 }
 
@@ -90,15 +70,6 @@ diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t inp
 diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
                             diopiConstTensorHandle_t exponent) {
     return power(ctx, "diopiPowScalar", with_number(out, exponent, input), true);
-}
-
-diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<true>(ctx, "diopiMaximum", with_tensor(out, input, other));
-}
-diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<false>(ctx, "diopiMinimum", with_tensor(out, input, other));
 }
 
 }  // namespace diopi::cuda

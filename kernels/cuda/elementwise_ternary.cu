@@ -1,7 +1,4 @@
-/// Formulas on three tensors, where, and the sign.
-#include <algorithm>
-
-#include "kernels/cuda/choose.hpp"
+/// Formulas on three tensors.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/operands/promotion.hpp"
@@ -29,18 +26,6 @@ struct AddQuotient {
     __device__ double operator()(double a, double b, double c) const { return a + factor * b / c; }
 };
 
-template <class C>
-struct Negate {
-    __device__ C operator()(C x) const {
-        if constexpr (std::is_integral_v<C>)
-            return static_cast<C>(0 - static_cast<uint64_t>(x));
-        else if constexpr (kIsComplex<C>)
-            return {-x.real, -x.imag};
-        else
-            return -x;
-    }
-};
-
 /// out = input + value * tensor1 * tensor2, or value * tensor1 / tensor2 for floating tensors only.
 diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                         const std::array<View, 3>& ins, const diopiScalar_t& value, bool divides) {
@@ -56,22 +41,7 @@ diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTens
                              [&]<class C>() { return map<C, 3>(ctx, op, y, ins, AddProduct<C>{number<C>(value)}); });
 }
 
-diopiError_t negate(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                    diopiConstTensorHandle_t input) {
-    const View y = view(out), x = view(input);
-    if (x.dtype == Dtype::boolean) return unsupported(op, "input", x.dtype, "numbers: use logical_not for bool");
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
-    const Dtype compute = is_complex(y.dtype) ? y.dtype : x.dtype;
-    return with_any_compute_type(compute, [&]<class C>() { return map<C, 1>(ctx, op, y, {x}, Negate<C>{}); });
-}
-
 }  // namespace
-
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    const View a = view(input), b = view(other);
-    return choose(ctx, "diopiWhere", view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
-}
 
 diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
@@ -90,13 +60,6 @@ diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
 diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
                              diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
     return add_scaled(ctx, "diopiAddcdivInp", input, {view(input), view(tensor1), view(tensor2)}, *value, true);
-}
-
-diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return negate(ctx, "diopiNeg", out, input);
-}
-diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return negate(ctx, "diopiNegInp", input, input);
 }
 
 }  // namespace diopi::cuda

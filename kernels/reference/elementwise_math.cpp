@@ -1,5 +1,5 @@
-/// Exponentials, logarithms, roots and trigonometric functions: the C library in float64. Integers and bool give
-/// floating results.
+/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions: the C library in float64. Integers and bool
+/// give floating results.
 #include <cmath>
 
 #include "kernels/reference/operators.hpp"
@@ -94,5 +94,19 @@ diopiError_t diopiErf(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
     return map(out, input, erf_of);
 }
 diopiError_t diopiErfInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, erf_of); }
+
+diopiError_t diopiTanh(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return map(out, input, [](double x) { return std::tanh(x); });
+}
+
+diopiError_t diopiTanhInp(diopiContextHandle_t, diopiTensorHandle_t input) {
+    return map(input, input, [](double x) { return std::tanh(x); });
+}
+
+/// grad_input = g (1 - y^2).
+diopiError_t diopiTanhBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * (1.0 - y * y); });
+}
 
 }  // namespace diopi::reference
