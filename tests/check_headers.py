@@ -31,8 +31,10 @@ MAY_INCLUDE = {
     "apps": CHECK | {"cases", "store", "intercept", "run", "report", "apps"},
     "kernels": CORE | {"runtime", "kernels"},
 }
-# What the kernels of a folder may include besides their own. The reference shares nothing.
-SHARED_BY = {"kernels/cpu": ("kernels/operands",), "kernels/cuda": ("kernels/operands",)}
+# What the kernels of a folder may include besides their own. The reference shares no arithmetic.
+SHARED_BY = {"kernels/reference": ("kernels/entries",),
+             "kernels/cpu": ("kernels/entries", "kernels/operands"),
+             "kernels/cuda": ("kernels/entries", "kernels/operands")}
 # Of the kernels: what backends are made of.
 FOR_TABLES = ("operators.hpp", "tf32.hpp")
 # Slow to compile: sources may include them, headers may not.

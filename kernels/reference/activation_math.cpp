@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/unary.hpp"
 
@@ -13,19 +14,24 @@ constexpr double kSqrtHalf = 0.70710678118654752;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-/// 1 / (1 + e^-x).
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+/// 1 / (1 + e^-x).
+constexpr auto Sigmoid = [](double x) { return sigmoid(x); };
+/// g y (1 - y).
+constexpr auto SigmoidBackward = [](double g, double y) { return g * y * (1.0 - y); };
+
 /// x / (1 + e^-x); NaN at -inf.
-double silu(double x) { return x / (1.0 + std::exp(-x)); }
-double silu_slope(double g, double x) {
+constexpr auto Silu = [](double x) { return x / (1.0 + std::exp(-x)); };
+/// g (s + x s (1 - s)), s = sigmoid(x).
+constexpr auto SiluBackward = [](double g, double x) {
     const double s = sigmoid(x);
     return g * (s + x * s * (1.0 - s));
-}
+};
 
 /// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf.
 /// In long double: the tail magnifies the rounding of the argument by its square.
-double gelu(double x) {
+double gelu_exact(double x) {
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
 }
@@ -55,44 +61,27 @@ bool approximates(const char* word) {
     return approximate == "tanh";
 }
 
-}  // namespace
-
-diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, sigmoid);
-}
-diopiError_t diopiSigmoidInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, sigmoid); }
-/// grad_input = g y (1 - y).
-diopiError_t diopiSigmoidBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * y * (1.0 - y); });
-}
-
-diopiError_t diopiSilu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, silu);
-}
-diopiError_t diopiSiluInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, silu); }
-/// grad_input = g (s + x s (1 - s)), s = sigmoid(x).
-diopiError_t diopiSiluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
-    return map_gradient(grad_input, grad_output, input, silu_slope);
-}
-
 /// Source: torch.nn.functional.gelu.
-diopiError_t diopiGelu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) {
+diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input, const char* approximate) {
     return kernel([&] {
-        const diopiError_t error = map(out, input, approximates(approximate) ? gelu_tanh : gelu);
+        const auto map = approximates(approximate) ? map_unary<gelu_tanh> : map_unary<gelu_exact>;
+        const diopiError_t error = map(ctx, op, out, input);
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });
 }
-diopiError_t diopiGeluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) {
+diopiError_t gelu_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                           const char* approximate) {
     return kernel([&] {
         const auto slope = approximates(approximate) ? gelu_tanh_slope : gelu_slope;
         const diopiError_t error = map_gradient(grad_input, grad_output, input, slope);
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/activation_math.inc"
 
 }  // namespace diopi::reference
