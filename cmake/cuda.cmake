@@ -81,10 +81,12 @@ endfunction()
 
 # Small sources of kernels, compiled as one: headers, which nvcc reads three times, are half the cost of each.
 set(diopi_cuda_families
-    "products=linear matmul product_copies product_sums product_tensors reduce_staging"
+    "products=linear linear_matmul product_copies product_sums product_tensors reduce_staging"
     "images=conv pool_adaptive pool_max"
-    "steps=adam optim random sequence"
-    "masks=activation masked threshold triangle"
+    "steps=optim optim_adam random shape_sequence"
+    "masks=activation activation_threshold index_masked index_where shape_triangle"
+    "signs=elementwise_sign elementwise_ternary"
+    "powers=elementwise_extreme elementwise_pow"
     "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 

@@ -2,11 +2,12 @@
 # functions, takes those of diopirt.h from the host, and needs nothing of this program.
 #
 # diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...)
-# Kernels use only core of our other code, and core uses none.
+# Kernels use kernels/operands and core besides their own objects, and core uses nothing.
 function(diopi_impl_library target)
     cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES" ${ARGN})
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${folder})
+    list(PREPEND IMPL_OBJECTS diopi_operands)
     list(TRANSFORM IMPL_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
     file(GENERATE OUTPUT ${folder}/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
     add_custom_command(

@@ -65,6 +65,10 @@ TESTS_MAY_INCLUDE = {
 FOR_TESTS_ALONE = ("tests", "fuzz", "benchmarks")
 # Headers that only tests include.
 TEST_HEADER = re.compile(r"(\w*testing|test_folder)\.hpp")
+# What the kernels of a folder may include besides their own. The reference shares no arithmetic.
+SHARED_BY = {"kernels/reference": ("kernels/entries",),
+             "kernels/cpu": ("kernels/entries", "kernels/operands"),
+             "kernels/cuda": ("kernels/entries", "kernels/operands")}
 # Of the kernels: what backends are made of.
 FOR_TABLES = ("operators.hpp", "tf32.hpp", "blas.hpp")
 # Slow to compile: sources may include them, headers may not.
@@ -123,7 +127,7 @@ class Includes:
             other = "diopi" if other == "include" else other
             if not self.allows(path, room, other):
                 yield f"{name} includes {target}: {room} may not include {other}"
-            elif room == "kernels" and other == "kernels" and other_folder != folder:
+            elif room == other == "kernels" and other_folder not in (folder, *SHARED_BY.get(folder, ())):
                 yield f"{name} includes {target}: a backend shares no code with another"
             elif room == "backend" and other == "kernels" and found.name not in FOR_TABLES:
                 yield f"{name} includes {target}: of the kernels only {' and '.join(FOR_TABLES)} are for the tables"

@@ -1,8 +1,9 @@
-/// sigmoid, tanh, silu, gelu and their gradients.
+/// sigmoid, silu, gelu and their gradients.
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/unary.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -18,31 +19,16 @@ struct Sigmoid {
     static double one(double x) { return sigmoid(x); }
     static __m256d four(__m256d x) { return sigmoid(x); }
 };
-struct SigmoidSlope {
+struct SigmoidBackward {
     static double one(double g, double y) { return g * ((1 - y) * y); }
     static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * y); }
-};
-
-/// (1 - e) / (1 + e) with e = exp(-2 |x|); near 0, where 1 - e has no digits left, three terms of the series.
-struct Tanh {
-    static double one(double x) { return std::tanh(x); }
-    static __m256d four(__m256d x) {
-        const __m256d e = exp(absolute(x) * spread(-2.0)), z = x * x;
-        const __m256d far = with_sign_of((spread(1.0) - e) / (spread(1.0) + e), x);
-        const __m256d near = x * fma(fma(spread(2.0 / 15), z, spread(-1.0 / 3)), z, spread(1.0));
-        return select(far, near, _mm256_cmp_pd(absolute(x), spread(0x1p-8), _CMP_LT_OQ));
-    }
-};
-struct TanhSlope {
-    static double one(double g, double y) { return g * ((1 - y) * (1 + y)); }
-    static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * (spread(1.0) + y)); }
 };
 
 struct Silu {
     static double one(double x) { return x / (1 + std::exp(-x)); }
     static __m256d four(__m256d x) { return x / (spread(1.0) + exp(-x)); }
 };
-struct SiluSlope {
+struct SiluBackward {
     static double one(double g, double x) {
         const double s = sigmoid(x);
         return g * s * (1 + x * (1 - s));
@@ -63,7 +49,7 @@ struct Gelu {
         return each(x, [](double lane) { return lane * (std::erfc(lane * -0.70710678118654752) / 2); });
     }
 };
-struct GeluSlope {
+struct GeluBackward {
     static double one(double g, double x) {
         return g * (std::erfc(x * -0.70710678118654752) / 2 + x * (kSqrtTwoByPi / 2 * std::exp(x * x * -0.5)));
     }
@@ -82,7 +68,7 @@ struct GeluTanh {
     }
 };
 /// s + 2 x s (1 - s) u', s = sigmoid(2 u).
-struct GeluTanhSlope {
+struct GeluTanhBackward {
     static double one(double g, double x) {
         const double s = sigmoid(x * (2 * kSqrtTwoByPi) * (1 + kCubic * (x * x)));
         return g * (s + 2 * x * (s * (1 - s)) * (kSqrtTwoByPi * (1 + 3 * kCubic * (x * x))));
@@ -107,55 +93,24 @@ diopiError_t refuse_form(std::string_view op, const char* approximate) {
                 std::string(op) + ": approximate is '" + approximate + "', wanted 'none' or 'tanh'");
 }
 
+diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input, const char* approximate) {
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form(op, approximate);
+    return (form == Form::kTanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
+}
+
+diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                           const char* approximate) {
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form(op, approximate);
+    const auto run = form == Form::kTanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
+    return run(ctx, op, grad_input, grad_output, input);
+}
+
 }  // namespace
 
-diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Sigmoid>(ctx, "diopiSigmoid", out, input);
-}
-diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Sigmoid>(ctx, "diopiSigmoidInp", input, input);
-}
-diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return apply_gradient<SigmoidSlope>(ctx, "diopiSigmoidBackward", grad_input, grad_output, output);
-}
-
-diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Tanh>(ctx, "diopiTanh", out, input);
-}
-diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Tanh>(ctx, "diopiTanhInp", input, input);
-}
-diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return apply_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
-}
-
-diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Silu>(ctx, "diopiSilu", out, input);
-}
-diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Silu>(ctx, "diopiSiluInp", input, input);
-}
-diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
-    return apply_gradient<SiluSlope>(ctx, "diopiSiluBackward", grad_input, grad_output, input);
-}
-
-diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) {
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form("diopiGelu", approximate);
-    return (form == Form::kTanh ? apply_unary<GeluTanh> : apply_unary<Gelu>)(ctx, "diopiGelu", out, input);
-}
-diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) {
-    constexpr std::string_view kOp = "diopiGeluBackward";
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form(kOp, approximate);
-    const auto run = form == Form::kTanh ? apply_gradient<GeluTanhSlope> : apply_gradient<GeluSlope>;
-    return run(ctx, kOp, grad_input, grad_output, input);
-}
+#include "kernels/entries/activation_math.inc"
 
 }  // namespace diopi::cpu

@@ -7,8 +7,6 @@
 using namespace diopi;
 using namespace diopi::cpu::testing;
 
-namespace {}
-
 TEST_CASE("relu of every real dtype at tile edges", "[cpu][activation]") {
     for (const Dtype dtype : {Dtype::int8, Dtype::uint8, Dtype::int16, Dtype::int32, Dtype::int64, Dtype::float16,
                               Dtype::bfloat16, Dtype::float32, Dtype::float64}) {

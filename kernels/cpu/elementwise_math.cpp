@@ -1,8 +1,9 @@
-/// Exponentials, logarithms, roots and trigonometric functions.
+/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions.
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/unary.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -81,90 +82,23 @@ struct Erf {
     static double one(double x) { return std::erf(x); }
 };
 
+/// (1 - e) / (1 + e) with e = exp(-2 |x|); near 0, where 1 - e has no digits left, three terms of the series.
+struct Tanh {
+    static double one(double x) { return std::tanh(x); }
+    static __m256d four(__m256d x) {
+        const __m256d e = exp(absolute(x) * spread(-2.0)), z = x * x;
+        const __m256d far = with_sign_of((spread(1.0) - e) / (spread(1.0) + e), x);
+        const __m256d near = x * fma(fma(spread(2.0 / 15), z, spread(-1.0 / 3)), z, spread(1.0));
+        return select(far, near, _mm256_cmp_pd(absolute(x), spread(0x1p-8), _CMP_LT_OQ));
+    }
+};
+struct TanhBackward {
+    static double one(double g, double y) { return g * ((1 - y) * (1 + y)); }
+    static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * (spread(1.0) + y)); }
+};
+
 }  // namespace
 
-diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Exp>(ctx, "diopiExp", out, input);
-}
-diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Exp>(ctx, "diopiExpInp", input, input);
-}
-
-diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Expm1>(ctx, "diopiExpm1", out, input);
-}
-diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Expm1>(ctx, "diopiExpm1Inp", input, input);
-}
-
-diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Log>(ctx, "diopiLog", out, input);
-}
-diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Log>(ctx, "diopiLogInp", input, input);
-}
-
-diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Log2>(ctx, "diopiLog2", out, input);
-}
-diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Log2>(ctx, "diopiLog2Inp", input, input);
-}
-
-diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Log10>(ctx, "diopiLog10", out, input);
-}
-diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Log10>(ctx, "diopiLog10Inp", input, input);
-}
-
-diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Log1p>(ctx, "diopiLog1p", out, input);
-}
-diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Log1p>(ctx, "diopiLog1pInp", input, input);
-}
-
-diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Sqrt>(ctx, "diopiSqrt", out, input);
-}
-diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Sqrt>(ctx, "diopiSqrtInp", input, input);
-}
-
-diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Rsqrt>(ctx, "diopiRsqrt", out, input);
-}
-diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Rsqrt>(ctx, "diopiRsqrtInp", input, input);
-}
-
-diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Reciprocal>(ctx, "diopiReciprocal", out, input);
-}
-diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Reciprocal>(ctx, "diopiReciprocalInp", input, input);
-}
-
-diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Sin>(ctx, "diopiSin", out, input);
-}
-diopiError_t diopiSinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Sin>(ctx, "diopiSinInp", input, input);
-}
-
-diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Cos>(ctx, "diopiCos", out, input);
-}
-diopiError_t diopiCosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Cos>(ctx, "diopiCosInp", input, input);
-}
-
-diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return apply_unary<Erf>(ctx, "diopiErf", out, input);
-}
-diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return apply_unary<Erf>(ctx, "diopiErfInp", input, input);
-}
+#include "kernels/entries/elementwise_math.inc"
 
 }  // namespace diopi::cpu

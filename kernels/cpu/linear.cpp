@@ -52,7 +52,6 @@ diopiError_t forward(diopiContextHandle_t ctx, const LinearShape& s, const View&
         spread.shape = out.shape;
         spread.strides = {strides.data(), out.shape.size()};
         spread.numel = out.numel;
-        spread.contiguous = is_contiguous(spread.shape, spread.strides);
         added = staging.in<T>(spread);
     }
     if (staging.error() != diopiSuccess) return staging.error();
@@ -108,7 +107,7 @@ diopiError_t broadcast_bias_gradient(diopiContextHandle_t ctx, const View& grad_
     target.strides = dense;
     const auto to = broadcast_strides(target, grad_output.shape);
     const Shape from = contiguous_strides(grad_output.shape);
-    const LoopNest nest = loop_nest(grad_output.shape, {from.data(), to.data()});
+    const Nest nest = make_nest(grad_output.shape, {from.data(), to.data()});
     for_each_outer(nest, 0, [&](const auto& offsets) { sums[offsets[1]] += g[offsets[0]]; });
     return staging.finish();
 }

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/activation_softmax.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/softmax.hpp"
 
 namespace diopi::cpu {
 

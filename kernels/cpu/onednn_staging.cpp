@@ -6,7 +6,7 @@ namespace diopi::cpu {
 
 Layout layout_of(const View& tensor) {
     const int64_t rank = tensor.rank();
-    if (rank < 3 || tensor.contiguous) return Layout::plain;
+    if (rank < 3 || tensor.is_contiguous()) return Layout::plain;
     int64_t expected = 1;
     const auto matches = [&](int64_t dim) {
         const auto d = static_cast<size_t>(dim);
@@ -20,8 +20,6 @@ Layout layout_of(const View& tensor) {
     }
     return matches(0) ? Layout::channels_last : Layout::plain;
 }
-
-bool is_computable(Dtype dtype) { return is_half(dtype) || dtype == Dtype::float32 || dtype == Dtype::float64; }
 
 void Staging::Ordered::set(const View& tensor, Layout layout) {
     view = tensor;
@@ -38,14 +36,13 @@ void Staging::Ordered::set(const View& tensor, Layout layout) {
     }
     view.shape = {shape.data(), tensor.shape.size()};
     view.strides = {strides.data(), tensor.strides.size()};
-    view.contiguous = is_contiguous(view.shape, view.strides);
 }
 
 std::byte* Staging::load(const View& tensor, Dtype dtype, Layout layout) {
     if (error_ != diopiSuccess) return nullptr;
     Ordered ordered;
     ordered.set(tensor, layout);
-    if (ordered.view.contiguous && ordered.view.dtype == dtype) return tensor.data;
+    if (ordered.view.is_contiguous() && ordered.view.dtype == dtype) return tensor.data;
     View made;
     error_ = contiguous_as(ctx_, ordered.view, dtype, made);
     return error_ == diopiSuccess ? made.data : nullptr;
@@ -55,7 +52,7 @@ std::byte* Staging::open(const View& tensor, Dtype dtype, Layout layout) {
     if (error_ != diopiSuccess) return nullptr;
     Pending& pending = pending_.at(pending_count_);
     pending.target.set(tensor, layout);
-    if (pending.target.view.contiguous && tensor.dtype == dtype) return tensor.data;
+    if (pending.target.view.is_contiguous() && tensor.dtype == dtype) return tensor.data;
     error_ = require(ctx_, pending.target.view.shape, dtype, pending.made);
     if (error_ != diopiSuccess) return nullptr;
     ++pending_count_;
@@ -86,7 +83,6 @@ diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value) {
     spread.shape = tensor.shape;
     spread.strides = {strides.data(), tensor.shape.size()};
     spread.numel = tensor.numel;
-    spread.contiguous = false;
     copy(spread, tensor);
     return diopiSuccess;
 }

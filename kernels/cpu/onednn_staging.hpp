@@ -15,8 +15,6 @@ enum class Layout : int64_t { plain, channels_last };
 /// channels_last when the memory of the tensor is dense in that order and not row-major; plain otherwise.
 [[nodiscard]] Layout layout_of(const View& tensor);
 
-/// float16, bfloat16, float32 or float64.
-[[nodiscard]] bool is_computable(Dtype dtype);
 template <class Compute>
 constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>  ? Dtype::float64
                                 : std::is_same_v<Compute, float> ? Dtype::float32

@@ -1,7 +1,6 @@
-/// The two operands of an element-wise call, two tensors or a tensor and a number, and the dtype of their result.
+/// Functions of two operands, two tensors or a tensor and a number, on tiles.
 #pragma once
 
-#include <cstring>
 #include <type_traits>
 
 #include "kernels/cpu/tile.hpp"
@@ -16,49 +15,23 @@ constexpr bool kIsComplex<std::complex<T>> = true;
 /// The number in a compute type; integers wrap, a floating number for integers truncates.
 template <class T>
 T number(const diopiScalar_t& scalar) {
-    const bool floating = is_floating(from_c(scalar.stype));
-    if constexpr (std::is_same_v<T, Bool>) {
-        return static_cast<Bool>(floating ? scalar.fval != 0 : scalar.ival != 0);
-    } else if constexpr (std::is_integral_v<T>) {
-        return static_cast<T>(floating ? static_cast<int64_t>(scalar.fval) : scalar.ival);
-    } else if constexpr (kIsComplex<T>) {
-        return T(number<typename T::value_type>(scalar));
-    } else {
-        return floating ? static_cast<T>(scalar.fval) : static_cast<T>(scalar.ival);
-    }
+    if constexpr (std::is_same_v<T, Bool>)
+        return static_cast<Bool>(operands::number<bool>(scalar));
+    else if constexpr (kIsComplex<T>)
+        return T(operands::number<typename T::value_type>(scalar));
+    else
+        return operands::number<T>(scalar);
 }
-
-/// The operands of a call: two tensors, or a tensor and a number that lies in `bytes` in the compute type.
-struct Operands {
-    View out, input, other;
-    bool other_is_number = false;
-    diopiScalar_t other_number{};
-    Dtype result = Dtype::float32;      ///< by the rules of promotion
-    alignas(16) std::byte bytes[16]{};  ///< filled once the compute type is known
-};
-
-/// 3 complex, 2 floating, 1 integer, 0 bool.
-[[nodiscard]] int category(Dtype dtype);
-/// Source: torch.result_type. A 0-dim tensor counts only if its category is higher.
-[[nodiscard]] Dtype result_dtype(const View& a, const View& b);
-
-[[nodiscard]] Operands with_tensor(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t other);
-[[nodiscard]] Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   const diopiScalar_t* other);
-/// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
-[[nodiscard]] diopiError_t check_operands(std::string_view op, const Operands& x);
 
 /// Computes in dtype `compute`, whose C++ type is T.
 template <class T, class F>
-diopiError_t run(diopiContextHandle_t ctx, std::string_view op, Operands& x, Dtype compute, F& f) {
+diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& x, Dtype compute, F& f) {
+    T value{};
+    std::array ins = {x.input, x.other};
     if (x.other_is_number) {
-        const T value = number<T>(x.other_number);
-        std::memcpy(x.bytes, &value, sizeof value);
-        x.other.data = x.bytes;
-        x.other.dtype = compute;
+        value = number<T>(x.number);
+        ins[1] = element(&value, compute);
     }
-    const std::array ins = {x.input, x.other};
     return for_each_tile(ctx, op, {&x.out, 1}, ins, binary<T>(compute, f));
 }
 
@@ -79,6 +52,16 @@ diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, Operand
     });
     if (error == diopiSuccess && via_bool) copy(x.out, out);
     return error;
+}
+
+/// Runs f<T>() with int64, or with uint64 where that is the result.
+template <class F>
+diopiError_t with_integers(const Operands& x, F&& f) {
+    const std::array ins = {x.input, x.other};
+    if (compute_dtype(x.result, {&x.out, 1}, ins) == Dtype::uint64) {
+        return f.template operator()<uint64_t>(Dtype::uint64);
+    }
+    return f.template operator()<int64_t>(Dtype::int64);
 }
 
 }  // namespace diopi::cpu

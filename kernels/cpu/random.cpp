@@ -30,7 +30,7 @@ void fill_normal(const View& to, double mean, double std, uint64_t seed, uint64_
 /// `to` itself, or a dense tensor like it, whose numbers are copied to it in the end.
 diopiError_t dense_like(diopiContextHandle_t ctx, const View& to, View& dense) {
     dense = to;
-    return to.contiguous ? diopiSuccess : require(ctx, to.shape, to.dtype, dense);
+    return to.is_contiguous() ? diopiSuccess : require(ctx, to.shape, to.dtype, dense);
 }
 
 /// Calls body(first element, the numbers' words) for each tile of `count` elements, in threads.
@@ -107,7 +107,7 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, const View
     uint64_t offset = 0;
     diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
     fill_bernoulli(to, share.as<T>(), seed, offset);
-    if (!out.contiguous) copy(to, out);
+    if (!out.is_contiguous()) copy(to, out);
     return advance(generator, seed, offset, out.numel);
 }
 
@@ -143,7 +143,7 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
     } else {
         fill_normal<float>(dense, mean, std, seed, offset);
     }
-    if (!to.contiguous) copy(dense, to);
+    if (!to.is_contiguous()) copy(dense, to);
     return advance(generator, seed, offset, to.numel);
 }
 
@@ -172,7 +172,7 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
     uint64_t offset = 0;
     diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
     fill_bernoulli(to, p, seed, offset);
-    if (!y.contiguous) copy(to, y);
+    if (!y.is_contiguous()) copy(to, y);
     return advance(generator, seed, offset, y.numel);
 }
 

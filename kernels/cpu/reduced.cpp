@@ -61,8 +61,8 @@ diopiError_t plan_reduction(std::string_view op, const View& out, const View& in
     for (size_t d = 0; d < kept.size(); ++d) (reduced[d] ? kept : joined)[d] = 1;
     plan.in = in;
     plan.out = out;
-    plan.kept = loop_nest(kept, {in.strides.data(), to.data()});
-    plan.joined = loop_nest(joined, {in.strides.data()});
+    plan.kept = make_nest(kept, {in.strides.data(), to.data()});
+    plan.joined = make_nest(joined, {in.strides.data()});
     plan.count = numel(joined);
     return diopiSuccess;
 }

@@ -9,7 +9,7 @@ namespace diopi::cpu {
 /// (operand: in) are put together.
 struct Reduction {
     View in, out;
-    LoopNest kept, joined;
+    Nest kept, joined;
     int64_t count = 1;  ///< elements joined into one
 
     /// Whether neighbours in memory belong to different results, so that loops should run across the results.

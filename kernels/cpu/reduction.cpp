@@ -127,7 +127,7 @@ class Summation {
 
     /// One result from all of `joined`.
     [[nodiscard]] Sum long_sum(int64_t offset) {
-        const LoopNest& nest = plan_.joined;
+        const Nest& nest = plan_.joined;
         const int64_t n = nest.inner_size();
         const int64_t stride = nest.inner_stride(0);
         const bool nested = nest.rank > 1;
@@ -175,7 +175,7 @@ class Summation {
 
     /// results_[0..n) = sums of n neighbouring columns. Few columns are summed in several groups at once.
     void sum_columns(int64_t offset, int64_t n) {
-        const LoopNest& nest = plan_.joined;
+        const Nest& nest = plan_.joined;
         const int64_t rows = nest.inner_size();
         const int64_t groups = std::max<int64_t>(1, kLanes / n);
         const int64_t width = n * groups;

@@ -21,7 +21,6 @@ struct Part {
         view.shape = shape;
         view.strides = strides;
         view.numel = numel(shape);
-        view.contiguous = is_contiguous(shape, strides);
         return view;
     }
 };

@@ -23,7 +23,7 @@ struct TileShape {
     int64_t rows, n;
 };
 
-TileShape tile_shape(const LoopNest& nest) {
+TileShape tile_shape(const Nest& nest) {
     const int64_t n = nest.inner_size();
     if (nest.rank == 1) return {1, kTile};
     const auto outer = static_cast<size_t>(nest.rank - 2);
@@ -40,10 +40,12 @@ TileShape tile_shape(const LoopNest& nest) {
 /// One call: outs first, then ins.
 struct Plan {
     std::array<View, kMaxOperands> views;
-    LoopNest nest;
+    Nest nest;
     size_t outs = 0, ins = 0;
     bool stream = false;
     TileOp op{};
+
+    void make_nest() { nest = operands::make_nest({views.data(), outs + ins}); }
 };
 
 class Runner {
@@ -65,7 +67,7 @@ class Runner {
     }
 
     void run() {
-        const LoopNest& nest = plan_.nest;
+        const Nest& nest = plan_.nest;
         const int64_t rows = nest.rank == 1 ? 1 : nest.sizes[static_cast<size_t>(nest.rank - 2)];
         const int64_t n = nest.inner_size();
         for_each_outer(nest, std::min(nest.rank, 2), [&](const std::array<int64_t, kMaxOperands>& offsets) {
@@ -81,7 +83,7 @@ class Runner {
 
  private:
     [[nodiscard]] Patch patch(size_t k, int64_t offset, int64_t r, int64_t rows, int64_t i, int64_t n) const {
-        const LoopNest& nest = plan_.nest;
+        const Nest& nest = plan_.nest;
         const int64_t stride = nest.inner_stride(static_cast<int>(k));
         const int64_t row_stride = nest.rank == 1 ? 0 : nest.strides[k][static_cast<size_t>(nest.rank - 2)];
         const View& v = plan_.views[k];
@@ -126,74 +128,6 @@ class Runner {
     std::array<Buffers, kMaxOperands> buffers_;
 };
 
-/// Bytes that a view spans: [first, second).
-std::pair<const std::byte*, const std::byte*> extent(const View& v) {
-    int64_t low = 0, high = 1;
-    for (size_t d = 0; d < v.shape.size(); ++d) {
-        const int64_t span = (v.shape[d] - 1) * v.strides[d];
-        (span < 0 ? low : high) += span;
-    }
-    return {v.data + low * v.item_size(), v.data + high * v.item_size()};
-}
-
-bool overlap(const View& a, const View& b) {
-    if (a.data == nullptr || b.data == nullptr) return false;
-    const auto [a_first, a_last] = extent(a);
-    const auto [b_first, b_last] = extent(b);
-    return a_first < b_last && b_first < a_last;
-}
-
-bool repeats_elements(const View& v) {
-    for (size_t d = 0; d < v.shape.size(); ++d) {
-        if (v.strides[d] == 0 && v.shape[d] > 1) return true;
-    }
-    return false;
-}
-
-bool broadcasts_to(ShapeView shape, ShapeView target) {
-    if (shape.size() > target.size()) return false;
-    const size_t skip = target.size() - shape.size();
-    for (size_t d = 0; d < shape.size(); ++d) {
-        if (shape[d] != 1 && shape[d] != target[skip + d]) return false;
-    }
-    return true;
-}
-
-diopiError_t check(std::string_view op, std::span<const View> outs, std::span<const View> ins) {
-    const ShapeView shape = outs[0].shape;
-    if (shape.size() > kMaxRank) return wrong_shape(op, "out", shape, "at most 16 dimensions");
-    for (const View& out : outs) {
-        if (!std::ranges::equal(out.shape, shape)) return wrong_shape(op, "an output", out.shape, to_string(shape));
-        if (repeats_elements(out)) {
-            return wrong_shape(op, "the output", out.shape, "one memory location for each element (no stride 0)");
-        }
-    }
-    for (const View& in : ins) {
-        if (!broadcasts_to(in.shape, shape)) {
-            return wrong_shape(op, "an input", in.shape, "one that broadcasts to the output's " + to_string(shape));
-        }
-    }
-    return diopiSuccess;
-}
-
-/// Whether each element of `in` lies where the same element of `out` does.
-bool same_view(const View& out, const View& in) {
-    return out.data == in.data && out.item_size() == in.item_size() && std::ranges::equal(out.shape, in.shape) &&
-           std::ranges::equal(out.strides, in.strides);
-}
-
-void make_nest(Plan& plan) {
-    const size_t count = plan.outs + plan.ins;
-    const ShapeView shape = plan.views[0].shape;
-    std::array<std::array<int64_t, kMaxRank>, kMaxOperands> strides;
-    std::array<const int64_t*, kMaxOperands> pointers;
-    for (size_t k = 0; k < count; ++k) {
-        strides[k] = broadcast_strides(plan.views[k], shape);
-        pointers[k] = strides[k].data();
-    }
-    plan.nest = loop_nest(shape, pointers.data(), static_cast<int>(count));
-}
-
 void copy_runs(const Plan& plan) {
     const int64_t item_size = plan.views[0].item_size();
     const auto bytes = static_cast<size_t>(plan.nest.inner_size() * item_size);
@@ -213,7 +147,7 @@ void run_plan(Plan& plan) {
 bool is_one_run(std::span<const View> outs, std::span<const View> ins, const TileOp& op) {
     const View& first = outs[0];
     const auto plain = [&](const View& v) {
-        return v.contiguous && v.dtype == op.compute && std::ranges::equal(v.shape, first.shape) &&
+        return v.is_contiguous() && v.dtype == op.compute && std::ranges::equal(v.shape, first.shape) &&
                (v.data == first.data || !overlap(v, first));
     };
     return op.run != nullptr && outs.size() == 1 && first.numel * first.item_size() < kStreamBytes &&
@@ -231,7 +165,7 @@ void run_at_once(const View& out, std::span<const View> ins, const TileOp& op) {
 
 diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::span<const View> outs,
                            std::span<const View> ins, const TileOp& tile_op) {
-    const diopiError_t error = check(op, outs, ins);
+    const diopiError_t error = check_views(op, outs, ins);
     if (error != diopiSuccess || outs[0].numel == 0) return error;
     if (is_one_run(outs, ins, tile_op)) {
         run_at_once(outs[0], ins, tile_op);
@@ -256,7 +190,7 @@ diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::s
             break;
         }
     }
-    make_nest(plan);
+    plan.make_nest();
     run_plan(plan);
     return diopiSuccess;
 }
@@ -268,8 +202,8 @@ void copy(const View& from, const View& to) {
     plan.views[1] = from;
     plan.outs = plan.ins = 1;
     plan.stream = true;
-    make_nest(plan);
-    const LoopNest& nest = plan.nest;
+    plan.make_nest();
+    const Nest& nest = plan.nest;
     if (from.dtype == to.dtype && nest.inner_stride(0) == 1 && nest.inner_stride(1) == 1) {
         copy_runs(plan);
         return;

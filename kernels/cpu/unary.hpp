@@ -88,8 +88,8 @@ void double_tile(void* const* out, const void* const* in, int64_t n, void*) {
 
 /// out = F of one or two inputs of its shape; integers and bool compute in float64. Results are floating numbers.
 template <class F, size_t kIns>
-diopiError_t apply_real(diopiContextHandle_t ctx, std::string_view op, const View& out,
-                        const std::array<View, kIns>& ins) {
+diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View& out,
+                      const std::array<View, kIns>& ins) {
     bool narrow = true;
     for (const View& in : ins) {
         if (is_complex(in.dtype)) return unsupported(op, "input", in.dtype, "a real dtype");
@@ -104,22 +104,22 @@ diopiError_t apply_real(diopiContextHandle_t ctx, std::string_view op, const Vie
 
 /// A forward function or one in place, which has out == input.
 template <class F>
-diopiError_t apply_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                         diopiConstTensorHandle_t input) {
+diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t input) {
     const View y = view(out), x = view(input);
     if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
-    return apply_real<F>(ctx, op, y, std::array{x});
+    return map_real<F>(ctx, op, y, std::array{x});
 }
 
 /// grad_input = F(grad_output, saved): saved is the forward input or output.
 template <class F>
-diopiError_t apply_gradient(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
-                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved) {
+diopiError_t map_gradient(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved) {
     const View gx = view(grad_input), g = view(grad_output), x = view(saved);
     for (const auto& [v, argument] : {std::pair{&gx, "grad_input"}, {&g, "grad_output"}}) {
         if (!std::ranges::equal(v->shape, x.shape)) return wrong_shape(op, argument, v->shape, to_string(x.shape));
     }
-    return apply_real<F>(ctx, op, gx, std::array{g, x});
+    return map_real<F>(ctx, op, gx, std::array{g, x});
 }
 
 }  // namespace diopi::cpu

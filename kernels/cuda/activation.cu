@@ -1,7 +1,7 @@
 /// relu.
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

@@ -1,8 +1,9 @@
-/// sigmoid, tanh, silu, gelu and their gradients.
+/// sigmoid, silu, gelu and their gradients.
 #include <string>
 
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/unary.cuh"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -30,17 +31,8 @@ struct Sigmoid {
     [[nodiscard]] Sigmoid<C, float> half_form() const { return {}; }
 };
 template <class C>
-struct SigmoidSlope {
+struct SigmoidBackward {
     __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * y); }
-};
-
-template <class C>
-struct Tanh {
-    __device__ C operator()(C x) const { return tanh(x); }
-};
-template <class C>
-struct TanhSlope {
-    __device__ C operator()(C g, C y) const { return g * ((C(1) - y) * (C(1) + y)); }
 };
 
 /// x sigmoid(x).
@@ -56,12 +48,12 @@ struct Silu {
     [[nodiscard]] Silu<C, float> half_form() const { return {}; }
 };
 template <class C, class W = double>
-struct SiluSlope {
+struct SiluBackward {
     __device__ C operator()(C g, C x) const {
         const W s = sigmoid_of<W>(x);
         return static_cast<C>(g * (s * (1 + x * (1 - s))));
     }
-    [[nodiscard]] SiluSlope<C, float> half_form() const { return {}; }
+    [[nodiscard]] SiluBackward<C, float> half_form() const { return {}; }
 };
 
 /// The normal distribution up to x; by erfc, for 1 + erf has no digits left where x is far below 0. For float64 what
@@ -83,12 +75,12 @@ struct Gelu {
     [[nodiscard]] Gelu<C, float> half_form() const { return {}; }
 };
 template <class C, class W = double>
-struct GeluSlope {
+struct GeluBackward {
     __device__ C operator()(C g, C x) const {
         const W wide = x, density = static_cast<W>(kSqrtTwoByPi / 2) * exp(wide * wide * W(-0.5));
         return static_cast<C>(g * (normal_up_to<C>(wide) + wide * density));
     }
-    [[nodiscard]] GeluSlope<C, float> half_form() const { return {}; }
+    [[nodiscard]] GeluBackward<C, float> half_form() const { return {}; }
 };
 
 /// e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with the digits that a double
@@ -119,7 +111,7 @@ struct GeluTanh {
 };
 /// s + 2 x s (1 - s) u', s = sigmoid(2 u).
 template <class C, class W = double>
-struct GeluTanhSlope {
+struct GeluTanhBackward {
     __device__ C operator()(C g, C x) const {
         const W wide = x, square = wide * wide;
         const W s = sigmoid_of<W>(static_cast<W>(2 * kSqrtTwoByPi) * wide * (1 + static_cast<W>(kCubic) * square));
@@ -127,7 +119,7 @@ struct GeluTanhSlope {
         const W slope = static_cast<W>(kSqrtTwoByPi) * (1 + static_cast<W>(3 * kCubic) * fmin(square, W(1e30)));
         return static_cast<C>(g * (s + 2 * wide * (s * (1 - s)) * slope));
     }
-    [[nodiscard]] GeluTanhSlope<C, float> half_form() const { return {}; }
+    [[nodiscard]] GeluTanhBackward<C, float> half_form() const { return {}; }
 };
 
 enum class Form { kExact, kTanh, kUnknown };
@@ -142,55 +134,24 @@ diopiError_t refuse_form(std::string_view op, const char* approximate) {
                 std::string(op) + ": approximate is '" + approximate + "', wanted 'none' or 'tanh'");
 }
 
+diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input, const char* approximate) {
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form(op, approximate);
+    return (form == Form::kTanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
+}
+
+diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                           const char* approximate) {
+    const Form form = form_of(approximate);
+    if (form == Form::kUnknown) return refuse_form(op, approximate);
+    const auto run = form == Form::kTanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
+    return run(ctx, op, grad_input, grad_output, input);
+}
+
 }  // namespace
 
-diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map_unary<Sigmoid>(ctx, "diopiSigmoid", out, input);
-}
-diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return map_unary<Sigmoid>(ctx, "diopiSigmoidInp", input, input);
-}
-diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient<SigmoidSlope>(ctx, "diopiSigmoidBackward", grad_input, grad_output, output);
-}
-
-diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map_unary<Tanh>(ctx, "diopiTanh", out, input);
-}
-diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return map_unary<Tanh>(ctx, "diopiTanhInp", input, input);
-}
-diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient<TanhSlope>(ctx, "diopiTanhBackward", grad_input, grad_output, output);
-}
-
-diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map_unary<Silu>(ctx, "diopiSilu", out, input);
-}
-diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return map_unary<Silu>(ctx, "diopiSiluInp", input, input);
-}
-diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
-    return map_gradient<SiluSlope>(ctx, "diopiSiluBackward", grad_input, grad_output, input);
-}
-
-diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) {
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form("diopiGelu", approximate);
-    return (form == Form::kTanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, "diopiGelu", out, input);
-}
-diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) {
-    constexpr std::string_view kOp = "diopiGeluBackward";
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form(kOp, approximate);
-    const auto run = form == Form::kTanh ? map_gradient<GeluTanhSlope> : map_gradient<GeluSlope>;
-    return run(ctx, kOp, grad_input, grad_output, input);
-}
+#include "kernels/entries/activation_math.inc"
 
 }  // namespace diopi::cuda

@@ -44,10 +44,6 @@ struct Multiply {
 /// The number 1 where a call leaves its factor out.
 diopiScalar_t factor_of(const diopiScalar_t* alpha) { return alpha != nullptr ? *alpha : whole_number(1); }
 
-bool is_whole(const diopiScalar_t& x) {
-    return !is_floating(from_c(x.stype)) || (x.fval == std::trunc(x.fval) && std::fabs(x.fval) < 0x1p63);
-}
-
 diopiError_t add(diopiContextHandle_t ctx, std::string_view op, const Operands& x, const diopiScalar_t* alpha) {
     if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     const diopiScalar_t factor = factor_of(alpha);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/operands/view.hpp"
+
 #ifdef __CUDACC__
 #define DIOPI_HOST_DEVICE __host__ __device__
 #else
@@ -13,7 +15,7 @@
 
 namespace diopi::cuda {
 
-constexpr int kMaxRank = 16;
+using operands::kMaxRank;
 
 /// A size to divide by without a division: for n < 2^31, n / size = (n + (n * multiplier >> 32)) >> shift.
 /// Source: Granlund and Montgomery, Division by Invariant Integers using Multiplication, figure 4.1.

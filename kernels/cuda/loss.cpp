@@ -10,12 +10,6 @@ namespace diopi::cuda {
 
 namespace {
 
-bool is_computed(Dtype dtype) {
-    return dtype == Dtype::float16 || dtype == Dtype::bfloat16 || dtype == Dtype::float32 || dtype == Dtype::float64;
-}
-
-bool is_contiguous(const View& v) { return std::ranges::equal(v.strides, contiguous_strides(v.shape)); }
-
 diopiError_t read_weights(Loss& loss) {
     if (loss.weight == nullptr) return diopiSuccess;
     loss.weights = view(loss.weight);
@@ -35,7 +29,7 @@ bool Loss::has_probabilities() const {
 
 diopiError_t read_loss(Loss& loss) {
     const View& x = loss.input;
-    if (!is_computed(x.dtype)) return unsupported(loss.op, "input", x.dtype, "a floating dtype");
+    if (!is_computable(x.dtype)) return unsupported(loss.op, "input", x.dtype, "a floating dtype");
     if (x.shape.empty()) return wrong_shape(loss.op, "input", x.shape, "(C) or (N, C, ...)");
     if (x.shape.size() > kMaxRank) return wrong_shape(loss.op, "input", x.shape, "at most 16 dimensions");
     if (loss.reduction < ReductionNone || loss.reduction > ReductionSum) {
@@ -61,7 +55,7 @@ diopiError_t check_reduced(const Loss& loss, std::string_view argument, const Vi
         return v.numel == 1 ? diopiSuccess : wrong_shape(loss.op, argument, v.shape, "1 elements");
     }
     const bool has_all = v.numel == loss.samples();
-    if (has_all && (std::ranges::equal(v.shape, loss.sample_shape) || is_contiguous(v))) return diopiSuccess;
+    if (has_all && (std::ranges::equal(v.shape, loss.sample_shape) || v.is_contiguous())) return diopiSuccess;
     return wrong_shape(loss.op, argument, v.shape, std::to_string(loss.samples()) + " elements");
 }
 

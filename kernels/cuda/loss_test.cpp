@@ -3,14 +3,14 @@
 #include <catch2/catch.hpp>
 
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/testing.hpp"
+#include "kernels/operands/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-using testing::contiguous;
-using testing::Layout;
+using operands::testing::contiguous;
+using operands::testing::Layout;
 
 Loss loss_of(const Layout& input, const Layout& target, diopiReduction_t reduction = ReductionMean) {
     return {"op", input.view(), target.view(), nullptr, reduction, -100};

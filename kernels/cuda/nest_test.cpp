@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/testing.hpp"
-#include "runtime/context.hpp"
+#include "kernels/operands/testing.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-using testing::contiguous;
-using testing::Layout;
+using operands::testing::contiguous;
+using operands::testing::Layout;
 
 template <class Index, size_t kCount>
 void expect_places(const std::array<View, kCount>& views) {
@@ -68,38 +67,6 @@ TEST_CASE("cuda: a fast size divides as a division does") {
     }
 }
 
-TEST_CASE("cuda: contiguous operands of one shape are one run") {
-    const Layout layout = contiguous({2, 1, 3, 4});
-    const Nest nest = make_nest(std::array{layout.view(), layout.view(), layout.view()});
-    CHECK(nest.rank == 1);
-    CHECK(nest.sizes[0] == 24);
-    CHECK(nest.is_run());
-    CHECK(nest.fits_32_bits());
-}
-
-TEST_CASE("cuda: operands permuted alike are one run, others are not") {
-    const Layout permuted{{3, 4}, {1, 3}};
-    CHECK(make_nest(std::array{permuted.view(), permuted.view()}).is_run());
-    const Layout plain = contiguous({3, 4});
-    CHECK_FALSE(make_nest(std::array{plain.view(), permuted.view()}).is_run());
-    const Layout gaps{{3, 4}, {8, 1}};
-    CHECK_FALSE(make_nest(std::array{gaps.view(), plain.view()}).is_run());
-    const Layout every_other{{5}, {2}};
-    CHECK_FALSE(make_nest(std::array{every_other.view(), every_other.view()}).is_run());
-    CHECK_FALSE(make_nest(std::array{contiguous({5}).view(), every_other.view()}).is_run());
-}
-
-TEST_CASE("cuda: an input of one element repeats in a run, a row or column does not") {
-    const Layout out = contiguous({3, 4});
-    for (const Layout& one : {contiguous({}), contiguous({1}), contiguous({1, 1})}) {
-        const Nest nest = make_nest(std::array{out.view(), out.view(), one.view()});
-        CHECK(nest.is_run());
-        CHECK(nest.strides[2][0] == 0);
-    }
-    CHECK_FALSE(make_nest(std::array{out.view(), out.view(), contiguous({4}).view()}).is_run());
-    CHECK_FALSE(make_nest(std::array{out.view(), out.view(), contiguous({3, 1}).view()}).is_run());
-}
-
 TEST_CASE("cuda: a 0-dim output is a run of one element") {
     const Layout scalar = contiguous({});
     const Nest nest = make_nest(std::array{scalar.view(), scalar.view()});
@@ -118,17 +85,6 @@ TEST_CASE("cuda: a walk visits every element once, with the operands side by sid
     expect_places_in_both(std::array{permuted.view(), out.view(), column.view(), one.view()});
     expect_places_in_both(std::array{out.view(), backwards.view()});
     expect_places_in_both(std::array{backwards.view(), column.view(), row.view()});
-}
-
-TEST_CASE("cuda: what does not fit 32 bits is known, by elements and by places") {
-    const int64_t most = INT32_MAX;
-    CHECK(make_nest(std::array{contiguous({most}).view()}).fits_32_bits());
-    CHECK_FALSE(make_nest(std::array{contiguous({most + 1}).view()}).fits_32_bits());
-    const Layout narrow = contiguous({2, 2}), wide{{2, 2}, {most - 1, 1}}, wider{{2, 2}, {most, 1}};
-    CHECK(make_nest(std::array{narrow.view(), wide.view()}).fits_32_bits());
-    CHECK_FALSE(make_nest(std::array{narrow.view(), wider.view()}).fits_32_bits());
-    const Layout backwards{{2, 2}, {-most, -1}};
-    CHECK_FALSE(make_nest(std::array{narrow.view(), backwards.view()}).fits_32_bits());
 }
 
 TEST_CASE("cuda: the halves of a nest visit what it visits") {
@@ -166,33 +122,6 @@ TEST_CASE("cuda: a nest that does not fit 32 bits is cut until its parts do") {
     CHECK(quarters.places == std::array<int64_t, kMaxOperands>{2, most});
     CHECK(quarters.nests[0].fits_32_bits());
     CHECK(quarters.nests[1].fits_32_bits());
-}
-
-TEST_CASE("cuda: operands that no kernel could take are refused") {
-    const Layout out = contiguous({3, 4}), repeated{{3, 4}, {0, 1}};
-    CHECK(check_views("op", out.view(), std::array{out.view(), contiguous({4}).view()}) == diopiSuccess);
-    CHECK(check_views("op", repeated.view(), {}) == diopiErrorOccurred);
-    CHECK_THAT(last_error(), Catch::Contains("one memory location for each element"));
-    CHECK(check_views("op", out.view(), std::array{contiguous({3}).view()}) == diopiErrorOccurred);
-    CHECK_THAT(last_error(), Catch::Contains("broadcasts to the output's (3, 4)"));
-    CHECK(check_views("op", out.view(), std::array{contiguous({2, 3, 4}).view()}) == diopiErrorOccurred);
-    CHECK(check_views("op", contiguous(Shape(17, 1)).view(), {}) == diopiErrorOccurred);
-}
-
-TEST_CASE("cuda: an input that shares memory with the output is in the way unless it is the same view") {
-    const Layout out = contiguous({4});
-    Layout shifted = out;
-    shifted.data += 4;
-    Layout behind = out;
-    behind.data += 16;
-    const Layout backwards{{4}, {-1}, Dtype::float32, out.data + 12};
-    CHECK_FALSE(is_in_the_way(out.view(), out.view()));
-    CHECK(is_in_the_way(out.view(), shifted.view()));
-    CHECK(is_in_the_way(out.view(), backwards.view()));
-    CHECK_FALSE(is_in_the_way(out.view(), behind.view()));
-    CHECK_FALSE(is_in_the_way(out.view(), number_view(Dtype::float32)));
-    const Layout first{{1}, {1}, Dtype::float32, out.data};
-    CHECK(is_in_the_way(out.view(), first.view()));
 }
 
 TEST_CASE("cuda: a launch covers its items with whole blocks, and loops beyond the most") {

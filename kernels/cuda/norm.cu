@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/norm.cuh"
-#include "kernels/cuda/operands.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

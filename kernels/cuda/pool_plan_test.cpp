@@ -5,14 +5,14 @@
 #include <set>
 #include <vector>
 
-#include "kernels/cuda/testing.hpp"
+#include "kernels/operands/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-using testing::contiguous;
-using testing::Layout;
+using operands::testing::contiguous;
+using operands::testing::Layout;
 
 Layout channels_last(const Shape& s) { return {s, {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}}; }
 

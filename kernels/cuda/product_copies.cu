@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

@@ -6,14 +6,14 @@
 #include <set>
 #include <vector>
 
-#include "kernels/cuda/testing.hpp"
+#include "kernels/operands/testing.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {
 namespace {
 
-using testing::contiguous;
-using testing::Layout;
+using operands::testing::contiguous;
+using operands::testing::Layout;
 
 Reduction planned(const Layout& out, const Layout& in, const Shape& dims) {
     Reduction plan;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/operands.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 

@@ -1,7 +1,8 @@
-/// sigmoid, tanh, silu, gelu and their gradients; threshold.
+/// sigmoid, silu, gelu and their gradients.
 #include <cmath>
 #include <string_view>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/unary.hpp"
 
@@ -13,19 +14,24 @@ constexpr double kSqrtHalf = 0.70710678118654752;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-/// 1 / (1 + e^-x).
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+/// 1 / (1 + e^-x).
+constexpr auto Sigmoid = [](double x) { return sigmoid(x); };
+/// g y (1 - y).
+constexpr auto SigmoidBackward = [](double g, double y) { return g * y * (1.0 - y); };
+
 /// x / (1 + e^-x); NaN at -inf.
-double silu(double x) { return x / (1.0 + std::exp(-x)); }
-double silu_slope(double g, double x) {
+constexpr auto Silu = [](double x) { return x / (1.0 + std::exp(-x)); };
+/// g (s + x s (1 - s)), s = sigmoid(x).
+constexpr auto SiluBackward = [](double g, double x) {
     const double s = sigmoid(x);
     return g * (s + x * s * (1.0 - s));
-}
+};
 
 /// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf.
 /// In long double: the tail magnifies the rounding of the argument by its square.
-double gelu(double x) {
+double gelu_exact(double x) {
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
 }
@@ -55,80 +61,18 @@ bool approximates(const char* word) {
     return approximate == "tanh";
 }
 
-/// out = x <= threshold ? value : x; NaN stays. Integers compare with the whole part of a fraction.
-template <class T>
-void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
-                  const diopiScalar_t& value) {
-    const Operand<T> x(input, "input");
-    Output<T> y(out, "out");
-    require_shape("out", y.shape(), x.shape());
-    const T limit = scalar_as<T>(threshold);
-    const T other = scalar_as<T>(value);
-    for (int64_t i = 0; i < x.numel(); ++i) y[i] = x[i] <= limit ? other : x[i];
-    y.store();
-}
-
-diopiError_t threshold_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
-                           const diopiScalar_t& value) {
-    return kernel([&] {
-        const Dtype dtype = view_of(input).dtype;
-        switch (kind_of(dtype)) {
-            case Kind::kFloating:
-                return threshold_of<double>(out, input, threshold, value);
-            case Kind::kInteger:
-                return threshold_of<int64_t>(out, input, threshold, value);
-            case Kind::kBool:
-            case Kind::kComplex:
-                refuse_dtype("input", dtype, "an integer or floating dtype");
-        }
-    });
-}
-
-}  // namespace
-
-diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, sigmoid);
-}
-diopiError_t diopiSigmoidInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, sigmoid); }
-/// grad_input = g y (1 - y).
-diopiError_t diopiSigmoidBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * y * (1.0 - y); });
-}
-
-diopiError_t diopiTanh(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, [](double x) { return std::tanh(x); });
-}
-diopiError_t diopiTanhInp(diopiContextHandle_t, diopiTensorHandle_t input) {
-    return map(input, input, [](double x) { return std::tanh(x); });
-}
-/// grad_input = g (1 - y^2).
-diopiError_t diopiTanhBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
-    return map_gradient(grad_input, grad_output, output, [](double g, double y) { return g * (1.0 - y * y); });
-}
-
-diopiError_t diopiSilu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, silu);
-}
-diopiError_t diopiSiluInp(diopiContextHandle_t, diopiTensorHandle_t input) { return map(input, input, silu); }
-/// grad_input = g (s + x s (1 - s)), s = sigmoid(x).
-diopiError_t diopiSiluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
-    return map_gradient(grad_input, grad_output, input, silu_slope);
-}
-
 /// Source: torch.nn.functional.gelu.
-diopiError_t diopiGelu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) {
+diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input, const char* approximate) {
     return kernel([&] {
-        const diopiError_t error = map(out, input, approximates(approximate) ? gelu_tanh : gelu);
+        const auto map = approximates(approximate) ? map_unary<gelu_tanh> : map_unary<gelu_exact>;
+        const diopiError_t error = map(ctx, op, out, input);
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });
 }
-diopiError_t diopiGeluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) {
+diopiError_t gelu_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                           const char* approximate) {
     return kernel([&] {
         const auto slope = approximates(approximate) ? gelu_tanh_slope : gelu_slope;
         const diopiError_t error = map_gradient(grad_input, grad_output, input, slope);
@@ -136,20 +80,8 @@ diopiError_t diopiGeluBackward(diopiContextHandle_t, diopiTensorHandle_t grad_in
     });
 }
 
-diopiError_t diopiThreshold(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* threshold, const diopiScalar_t* value) {
-    return threshold_any(out, input, *threshold, *value);
-}
-diopiError_t diopiThresholdInp(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* threshold,
-                               const diopiScalar_t* value) {
-    return threshold_any(input, input, *threshold, *value);
-}
-/// grad_input = x <= threshold ? 0 : g; the gradient of relu with a threshold of 0.
-diopiError_t diopiThresholdBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    const diopiScalar_t* threshold) {
-    return map_gradient(grad_input, grad_output, input,
-                        [limit = scalar_as<double>(*threshold)](double g, double x) { return x <= limit ? 0.0 : g; });
-}
+}  // namespace
+
+#include "kernels/entries/activation_math.inc"
 
 }  // namespace diopi::reference

@@ -1,4 +1,4 @@
-/// Sums, differences, products and quotients of two tensors or of a tensor and a number. One machine for all: the
+/// Sums, differences and products of two tensors or of a tensor and a number. One machine for all: the
 /// operands are broadcast to out and the formula runs in the widest kind among them. Empty tensors and 0-dim ones need
 /// no special case; NaN goes where arithmetic takes it.
 #include <cmath>
@@ -71,56 +71,6 @@ diopiError_t multiply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, c
     });
 }
 
-/// The largest integer not above the exact quotient, as PyTorch has it: from the remainder, so that a quotient which
-/// rounds up to an integer is not taken for it.
-double floor_divide(double a, double b) {
-    if (b == 0.0) return a / b;
-    const double remainder = std::fmod(a, b);
-    double quotient = (a - remainder) / b;
-    if (remainder != 0.0 && (b < 0.0) != (remainder < 0.0)) quotient -= 1.0;
-    if (quotient == 0.0) return std::copysign(0.0, a / b);
-    const double floor = std::floor(quotient);
-    return quotient - floor > 0.5 ? floor + 1.0 : floor;
-}
-
-int64_t divide(int64_t a, int64_t b, bool down) {
-    if (b == 0) refuse("other holds 0, wanted no integer division by zero");
-    if (b == -1) return wrap_multiply_add(a, -1, 0);
-    const int64_t quotient = a / b;
-    return down && a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-/// out = input / other. None: true division, integers as floating numbers. Trunc, floor: integers stay integers.
-diopiError_t quotient(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other,
-                      diopiRoundMode_t mode) {
-    return kernel([&] {
-        const Kind kind = common_kind(input, other);
-        if (kind == Kind::kComplex) {
-            if (mode != RoundModeNone)
-                refuse_dtype("input", view_of(input).dtype, "a real dtype for a rounded quotient");
-            return apply<Complex>(out, input, other, [](Complex a, Complex b) { return a / b; });
-        }
-        const bool integral = kind < Kind::kFloating;
-        switch (mode) {
-            case RoundModeNone:
-                return apply<double>(out, input, other, [](double a, double b) { return a / b; });
-            case RoundModeTrunc:
-                if (integral) {
-                    return apply<int64_t>(out, input, other, [](int64_t a, int64_t b) { return divide(a, b, false); });
-                }
-                return apply<double>(out, input, other, [](double a, double b) { return std::trunc(a / b); });
-            case RoundModeFloor:
-                if (integral) {
-                    return apply<int64_t>(out, input, other, [](int64_t a, int64_t b) { return divide(a, b, true); });
-                }
-                return apply<double>(out, input, other, floor_divide);
-            case RoundModeEND:
-                break;
-        }
-        refuse("rounding_mode is " + std::to_string(mode) + ", wanted none, trunc or floor");
-    });
-}
-
 }  // namespace
 
 diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -170,23 +120,6 @@ diopiError_t diopiMulScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 }
 diopiError_t diopiMulInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other) {
     return multiply(input, input, {.scalar = other});
-}
-
-diopiError_t diopiDiv(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
-    return quotient(out, input, {.tensor = other}, rounding_mode);
-}
-diopiError_t diopiDivInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) {
-    return quotient(input, input, {.tensor = other}, rounding_mode);
-}
-diopiError_t diopiDivScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
-    return quotient(out, input, {.scalar = other}, rounding_mode);
-}
-diopiError_t diopiDivInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               diopiRoundMode_t rounding_mode) {
-    return quotient(input, input, {.scalar = other}, rounding_mode);
 }
 
 }  // namespace diopi::reference

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/reference/activation_softmax.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
-#include "kernels/reference/softmax.hpp"
 #include "kernels/reference/sum.hpp"
 
 namespace diopi::reference {

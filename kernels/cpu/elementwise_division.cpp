@@ -1,0 +1,152 @@
+/// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/cpu/operands.hpp"
+#include "kernels/cpu/operators.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+template <class T>
+struct Divide {
+    T operator()(T a, T b) const {
+        if constexpr (std::is_same_v<T, std::complex<float>>) {
+            return T(std::complex<double>(a) / std::complex<double>(b));
+        } else {
+            return a / b;
+        }
+    }
+};
+
+template <class T>
+struct DivideTrunc {
+    T operator()(T a, T b) const { return std::trunc(a / b); }
+};
+
+/// The remainder of a / b with the sign of a. Exact in double as long as the quotient has few bits.
+inline float remainder(float a, float b) {
+    constexpr double kExact = 0x1p28;
+    const double quotient = std::trunc(double{a} / double{b});
+    if (!(std::fabs(quotient) < kExact) || std::isinf(b)) return std::fmod(a, b);
+    return std::copysign(static_cast<float>(std::fma(-quotient, double{b}, double{a})), a);
+}
+inline double remainder(double a, double b) { return std::fmod(a, b); }
+
+/// Source: torch.div with rounding_mode "floor" (c10::div_floor_floating).
+template <class T>
+struct DivideFloor {
+    T operator()(T a, T b) const {
+        if (b == 0) return a / b;
+        const T rest = remainder(a, b);
+        T quotient = (a - rest) / b;
+        if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+        if (quotient == 0) return std::copysign(T(0), a / b);
+        const T floor = std::floor(quotient);
+        return quotient - floor > T(0.5) ? floor + 1 : floor;
+    }
+};
+
+/// Integer quotient; a divisor of 0 gives 0 and is remembered.
+template <class T, bool kFloor>
+struct DivideInteger {
+    bool by_zero = false;
+    T operator()(T a, T b) {
+        if (b == 0) {
+            by_zero = true;
+            return 0;
+        }
+        if constexpr (std::is_signed_v<T>) {
+            if (b == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+            const T quotient = a / b;
+            return kFloor && a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+        } else {
+            return a / b;
+        }
+    }
+};
+
+template <class T, bool kFloor>
+diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Operands& x, Dtype compute) {
+    DivideInteger<T, kFloor> f;
+    const diopiError_t error = run<T>(ctx, op, x, compute, f);
+    if (error != diopiSuccess || !f.by_zero) return error;
+    return fail(diopiErrorOccurred, std::string(op) + ": ZeroDivisionError: an integer was divided by 0");
+}
+
+template <bool kFloor>
+diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+    if (x.result == Dtype::boolean) return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
+    const std::array ins = {x.input, x.other};
+    const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
+    if (compute == Dtype::uint64) return divide_integers<uint64_t, kFloor>(ctx, op, x, compute);
+    return divide_integers<int64_t, kFloor>(ctx, op, x, Dtype::int64);
+}
+
+template <template <class> class F>
+diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+    if (wide(x.result) == Dtype::float64) {
+        F<double> f;
+        return run<double>(ctx, op, x, Dtype::float64, f);
+    }
+    F<float> f;
+    return run<float>(ctx, op, x, Dtype::float32, f);
+}
+
+diopiError_t divide_complex(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+    const std::array ins = {x.input, x.other};
+    const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
+    if (compute == Dtype::complex64) {
+        Divide<std::complex<float>> f;
+        return run<std::complex<float>>(ctx, op, x, compute, f);
+    }
+    Divide<std::complex<double>> f;
+    return run<std::complex<double>>(ctx, op, x, compute, f);
+}
+
+diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diopiRoundMode_t mode) {
+    const bool rounds = mode != RoundModeNone;
+    if (!rounds && category(x.result) < 2) x.result = Dtype::float32;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    if (is_complex(x.result)) {
+        if (rounds) return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
+        return divide_complex(ctx, op, x);
+    }
+    const bool integral = category(x.result) < 2;
+    switch (mode) {
+        case RoundModeNone:
+            return divide_reals<Divide>(ctx, op, x);
+        case RoundModeTrunc:
+            return integral ? divide_integers<false>(ctx, op, x) : divide_reals<DivideTrunc>(ctx, op, x);
+        case RoundModeFloor:
+            return integral ? divide_integers<true>(ctx, op, x) : divide_reals<DivideFloor>(ctx, op, x);
+        case RoundModeEND:
+            break;
+    }
+    return fail(diopiErrorOccurred, std::string(op) + ": no such rounding mode: " + std::to_string(mode));
+}
+
+}  // namespace
+
+diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDiv", with_tensor(out, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
+                         diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivInp", with_tensor(input, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivScalar", with_number(out, input, other), rounding_mode);
+}
+
+diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
+                               diopiRoundMode_t rounding_mode) {
+    return div(ctx, "diopiDivInpScalar", with_number(input, input, other), rounding_mode);
+}
+
+}  // namespace diopi::cpu

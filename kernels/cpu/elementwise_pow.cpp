@@ -1,0 +1,121 @@
+/// Powers.
+#include <cmath>
+
+#include "kernels/cpu/operands.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/unary.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// exp(y log(x)) where every x is above 0 and all is finite: the error of the logarithm is too small to show in
+/// float32. Elsewhere the C library, which knows the special cases.
+struct Power {
+    static double one(double x, double y) { return std::pow(x, y); }
+    static __m256d four(__m256d x, __m256d y) {
+        const __m256d plain = _mm256_and_pd(
+            _mm256_and_pd(_mm256_cmp_pd(x, spread(0.0), _CMP_GT_OQ), _mm256_cmp_pd(x, spread(HUGE_VAL), _CMP_LT_OQ)),
+            _mm256_cmp_pd(absolute(y), spread(HUGE_VAL), _CMP_LT_OQ));
+        if (_mm256_movemask_pd(plain) == 15) return exp(y * log(x));
+        const __m256d square = _mm256_cmp_pd(y, spread(2.0), _CMP_EQ_OQ);
+        if (_mm256_movemask_pd(square) == 15) return x * x;
+        alignas(32) double base[4], exponent[4];
+        store(base, x);
+        store(exponent, y);
+        for (int i = 0; i < 4; ++i) base[i] = std::pow(base[i], exponent[i]);
+        return load(base);
+    }
+};
+
+/// A number to the power of a tensor: the operands change places.
+struct PowerOfNumber {
+    static double one(double y, double x) { return std::pow(x, y); }
+    static __m256d four(__m256d y, __m256d x) { return Power::four(x, y); }
+};
+
+/// By squaring, modulo 2^64; what lies between -1 and 1 for a negative exponent is cut off.
+template <class T>
+T integer_power(T base, T exponent) {
+    if (std::is_signed_v<T> && exponent < T(0)) {
+        if (base == T(1)) return 1;
+        const bool odd = (static_cast<uint64_t>(exponent) & 1) != 0;
+        return base == static_cast<T>(-1) ? static_cast<T>(odd ? -1 : 1) : T(0);
+    }
+    uint64_t result = 1, factor = static_cast<uint64_t>(base);
+    for (auto rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1) {
+        if ((rest & 1) != 0) result *= factor;
+        factor *= factor;
+    }
+    return static_cast<T>(result);
+}
+
+template <class T>
+struct IntegerPower {
+    bool reversed;
+    T operator()(T a, T b) const { return reversed ? integer_power(b, a) : integer_power(a, b); }
+};
+
+/// Runs a function of two float64 numbers on floating operands.
+template <class F>
+diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+    const bool wide_result = wide(x.result) == Dtype::float64;
+    float single = 0;
+    double number_of_other = 0;
+    if (x.other_is_number) {
+        number_of_other = number<double>(x.number);
+        single = static_cast<float>(number_of_other);
+        x.other.dtype = wide_result ? Dtype::float64 : Dtype::float32;
+        x.other.data =
+            wide_result ? reinterpret_cast<std::byte*>(&number_of_other) : reinterpret_cast<std::byte*>(&single);
+    }
+    const std::array ins = {x.input, x.other};
+    if (wide_result) {
+        return for_each_tile(ctx, op, {&x.out, 1}, ins, {Dtype::float64, unary_detail::double_tile<F, 2>});
+    }
+    return for_each_tile(ctx, op, {&x.out, 1}, ins, {Dtype::float32, unary_detail::float_tile<F, 2>});
+}
+
+/// input to the power of other; `reversed`: the number in the place of other is the base.
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bool reversed) {
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    switch (category(x.result)) {
+        case 2:
+            return reversed ? run_real<PowerOfNumber>(ctx, op, x) : run_real<Power>(ctx, op, x);
+        case 1:
+            break;
+        default:
+            return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
+    }
+    if (x.other_is_number && !reversed && x.number.ival < 0) {
+        return fail(diopiErrorOccurred, std::string(op) + ": exponent is " + std::to_string(x.number.ival) +
+                                            ", wanted none below 0 for integers; use a floating exponent");
+    }
+    return with_integers(x, [&]<class T>(Dtype compute) {
+        IntegerPower<T> f{reversed};
+        return run<T>(ctx, op, x, compute, f);
+    });
+}
+
+}  // namespace
+
+diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      const diopiScalar_t* exponent) {
+    return power(ctx, "diopiPow", with_number(out, input, exponent), false);
+}
+diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
+    return power(ctx, "diopiPowInp", with_number(input, input, exponent), false);
+}
+diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t exponent) {
+    return power(ctx, "diopiPowTensor", with_tensor(out, input, exponent), false);
+}
+diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t exponent) {
+    return power(ctx, "diopiPowInpTensor", with_tensor(input, input, exponent), false);
+}
+diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
+                            diopiConstTensorHandle_t exponent) {
+    return power(ctx, "diopiPowScalar", with_number(out, exponent, input), true);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,124 @@
+/// Rows of a table by their numbers. The gradient gives each thread rows of its own, so that none is added to by two
+/// and the order of the sums is always that of the indices.
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "kernels/cpu/index.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
+#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/operators.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// The numbers as dense int64, all of them below `count`.
+diopiError_t row_numbers(diopiContextHandle_t ctx, std::string_view op, const View& indices, int64_t count,
+                         View& rows) {
+    if (!is_index(indices.dtype)) return unsupported(op, "indices", indices.dtype, "int32 or int64");
+    if (const diopiError_t error = contiguous_as(ctx, indices, Dtype::int64, rows); error != diopiSuccess) return error;
+    const std::span<const int64_t> numbers(rows.as<int64_t>(), static_cast<size_t>(rows.numel));
+    const auto bad = std::ranges::find_if(numbers, [=](int64_t row) { return row < 0 || row >= count; });
+    if (bad == numbers.end()) return diopiSuccess;
+    return fail(diopiErrorOccurred, std::string(op) + ": indices holds " + std::to_string(*bad) + ", wanted 0 to " +
+                                        std::to_string(count - 1) + ": there are " + std::to_string(count) + " rows");
+}
+
+/// Refuses a tensor that is not as large as indices with a row for each.
+diopiError_t check_rows(std::string_view op, std::string_view argument, const View& tensor, const View& indices,
+                        int64_t size) {
+    Shape wanted(indices.shape.begin(), indices.shape.end());
+    wanted.push_back(size);
+    if (std::ranges::equal(tensor.shape, wanted)) return diopiSuccess;
+    return wrong_shape(op, argument, tensor.shape, to_string(wanted));
+}
+
+struct Gradient {
+    std::span<const int64_t> rows;
+    int64_t count, size, padding;
+    bool by_frequency;
+};
+
+/// Adds up the rows from `first` to `last`.
+template <class T>
+void add_rows(const Gradient& a, const T* grad, T* out, int64_t first, int64_t last) {
+    std::fill_n(out + first * a.size, (last - first) * a.size, T{0});
+    std::vector<int64_t> times(a.by_frequency ? static_cast<size_t>(last - first) : 0);
+    for (size_t i = 0; i < a.rows.size(); ++i) {
+        const int64_t row = a.rows[i];
+        if (row < first || row >= last || row == a.padding) continue;
+        if (a.by_frequency) ++times[static_cast<size_t>(row - first)];
+        const T* from = grad + static_cast<int64_t>(i) * a.size;
+        T* to = out + row * a.size;
+        for (int64_t k = 0; k < a.size; ++k) to[k] += from[k];
+    }
+    for (size_t r = 0; r < times.size(); ++r) {
+        if (times[r] < 2) continue;
+        const T share = T{1} / static_cast<T>(times[r]);
+        T* to = out + (first + static_cast<int64_t>(r)) * a.size;
+        for (int64_t k = 0; k < a.size; ++k) to[k] *= share;
+    }
+}
+
+template <class T>
+diopiError_t backward(diopiContextHandle_t ctx, const Gradient& a, const View& grad, const View& out) {
+    Staging staging(ctx);
+    const auto* g = staging.in<T>(grad);
+    auto* gw = staging.out<T>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const int64_t added = static_cast<int64_t>(a.rows.size()) * (a.size + 1) / std::max<int64_t>(a.count, 1);
+    parallel_for(a.count, a.size + added, [&](int64_t first, int64_t last) { add_rows(a, g, gw, first, last); });
+    return staging.finish();
+}
+
+}  // namespace
+
+diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
+                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
+    constexpr std::string_view kOp = "diopiEmbedding";
+    const View y = view(out), at = view(indices);
+    View table = view(weight), rows, to = y;
+    if (table.rank() != 2) return wrong_shape(kOp, "weight", table.shape, "(num, dim)");
+    if (y.dtype != table.dtype) return unsupported(kOp, "out", y.dtype, name(table.dtype));
+    const int64_t size = table.shape[1], item = table.item_size();
+    if (const diopiError_t error = check_rows(kOp, "out", y, at, size); error != diopiSuccess) return error;
+    diopiError_t error = row_numbers(ctx, kOp, at, table.shape[0], rows);
+    if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = contiguous(ctx, table, table);
+    if (error == diopiSuccess && !y.is_contiguous()) error = require(ctx, y.shape, y.dtype, to);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    const int64_t pitch = table.strides[0] * item;
+    const int64_t* row = rows.as<int64_t>();
+    parallel_for(rows.numel, size, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) {
+            std::memcpy(to.data + i * size * item, table.data + row[i] * pitch, static_cast<size_t>(size * item));
+        }
+    });
+    if (!y.is_contiguous()) copy(to, y);
+    return diopiSuccess;
+}
+
+diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
+                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
+                                    bool scale_grad_byfreq, bool sparse) {
+    constexpr std::string_view kOp = "diopiEmbeddingBackward";
+    const View gw = view(out), g = view(grad), at = view(indices);
+    if (sparse) return fail(diopiErrorOccurred, std::string(kOp) + ": sparse is true, wanted false: out is dense");
+    if (!is_computable(g.dtype)) return unsupported(kOp, "grad", g.dtype, "a floating dtype");
+    if (!is_computable(gw.dtype)) return unsupported(kOp, "out", gw.dtype, "a floating dtype");
+    if (gw.rank() != 2 || gw.shape[0] != num_weights) {
+        return wrong_shape(kOp, "out", gw.shape, "(" + std::to_string(num_weights) + ", dim)");
+    }
+    const int64_t size = gw.shape[1];
+    if (const diopiError_t error = check_rows(kOp, "grad", g, at, size); error != diopiSuccess) return error;
+    View rows;
+    if (const diopiError_t error = row_numbers(ctx, kOp, at, num_weights, rows); error != diopiSuccess) return error;
+    if (gw.numel == 0) return diopiSuccess;
+    const Gradient a{
+        {rows.as<int64_t>(), static_cast<size_t>(rows.numel)}, num_weights, size, padding_idx, scale_grad_byfreq};
+    const bool wide = g.dtype == Dtype::float64 || gw.dtype == Dtype::float64;
+    return (wide ? backward<double> : backward<float>)(ctx, a, g, gw);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,37 @@
+/// One of two tensors by a condition.
+#include "kernels/cpu/choose.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/ternary.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+template <class T>
+struct Choose {
+    T operator()(T condition, T a, T b) const {
+        if constexpr (std::is_same_v<T, Bool>)
+            return condition == Bool::kTrue ? a : b;
+        else
+            return condition != T(0) ? a : b;
+    }
+};
+
+}  // namespace
+
+diopiError_t choose(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& condition,
+                    const View& chosen, const View& other) {
+    const std::array ins = {condition, chosen, other};
+    const Dtype compute = compute_dtype(promote(chosen.dtype, other.dtype), {&out, 1}, ins);
+    return with_wrapping_type(compute, [&]<class T>() {
+        Choose<T> f;
+        return for_each_tile(ctx, op, {&out, 1}, ins, ternary<T>(compute, f));
+    });
+}
+
+diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
+                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    return choose(ctx, "diopiWhere", view(out), view(condition), view(input), view(other));
+}
+
+}  // namespace diopi::cpu

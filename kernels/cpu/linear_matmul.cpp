@@ -1,0 +1,289 @@
+/// Products of matrices and of batches of them. Half types compute in float32.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/product.hpp"
+#include "kernels/cpu/tile.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// An operand of a product: its batch dims and the matrix at their end. A vector counts as a row or as a column.
+struct Operand {
+    View view;
+    ShapeView batch;
+    int64_t rows = 1, columns = 1;
+};
+
+enum class Side { kLeft, kRight };
+
+Operand operand(const View& v, Side vector_is) {
+    if (v.rank() == 1) return {v, {}, vector_is == Side::kLeft ? 1 : v.numel, vector_is == Side::kLeft ? v.numel : 1};
+    const size_t lead = v.shape.size() - 2;
+    return {v, v.shape.first(lead), v.shape[lead], v.shape[lead + 1]};
+}
+
+/// The elements of the operand, dense; where its matrices are transposes of dense ones, they stay so.
+template <class T>
+Matrices<T> load(Staging& staging, const Operand& x) {
+    const View& v = x.view;
+    if (v.dtype == kComputeDtype<T> && !v.is_contiguous() && v.rank() >= 2) {
+        const size_t last = v.shape.size() - 1;
+        Shape shape(v.shape.begin(), v.shape.end()), strides(v.strides.begin(), v.strides.end());
+        std::swap(shape[last], shape[last - 1]);
+        std::swap(strides[last], strides[last - 1]);
+        if (is_contiguous(shape, strides)) return {v.as<T>(), true, false};
+    }
+    return {staging.in<T>(v), false, false};
+}
+
+/// A dense batch of matrices read as one of `wide`: how many matrices the next index of each dim is away.
+Shape batch_strides(ShapeView batch, ShapeView wide) {
+    const Shape dense = contiguous_strides(batch);
+    Shape strides(wide.size(), 0);
+    const size_t skip = wide.size() - batch.size();
+    for (size_t d = 0; d < batch.size(); ++d) strides[skip + d] = batch[d] == 1 ? 0 : dense[d];
+    return strides;
+}
+
+bool is_one(ShapeView batch) {
+    return std::ranges::all_of(batch, [](int64_t size) { return size == 1; });
+}
+
+/// c = a * b where each operand has its own batch dims, which broadcast to `batch`. Where c has fewer, the products
+/// that fall on the same matrix are added up.
+template <class T>
+struct Contraction {
+    ShapeView batch;
+    int64_t m, n, k;
+    Matrices<T> a, b;
+    ShapeView a_batch, b_batch, c_batch;
+    T* c;
+
+    [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx) const {
+        const int64_t count = numel(batch);
+        const auto covers = [&](ShapeView own) { return numel(own) == count; };
+        if (covers(c_batch) && covers(a_batch) && is_one(b_batch) && !a.transposed) {  // more rows of a
+            return product(ctx, {count * m, n, k}, a, b, nullptr, c);
+        }
+        if (is_one(c_batch) && covers(a_batch) && covers(b_batch) && a.transposed && !b.transposed) {
+            return product(ctx, {m, n, count * k}, a, b, nullptr, c);  // longer sums
+        }
+        const bool simple_a = covers(a_batch) || is_one(a_batch), simple_b = covers(b_batch) || is_one(b_batch);
+        if (covers(c_batch) && simple_a && simple_b) {
+            Matrices<T> left = a, right = b;
+            left.repeated = !covers(a_batch);
+            right.repeated = !covers(b_batch);
+            return product(ctx, {m, n, k, count}, left, right, nullptr, c);
+        }
+        return run_each(ctx);
+    }
+
+ private:
+    [[nodiscard]] diopiError_t run_each(diopiContextHandle_t ctx) const {
+        const Shape from_a = batch_strides(a_batch, batch), from_b = batch_strides(b_batch, batch);
+        const Shape to_c = batch_strides(c_batch, batch);
+        std::vector<bool> written(static_cast<size_t>(numel(c_batch)));
+        const Nest nest = make_nest(batch, {to_c.data(), from_a.data(), from_b.data()});
+        diopiError_t error = diopiSuccess;
+        for_each_outer(nest, 0, [&](const auto& at) {
+            if (error != diopiSuccess) return;
+            const auto target = static_cast<size_t>(at[0]);
+            const Matrices<T> left{a.data + at[1] * m * k, a.transposed}, right{b.data + at[2] * k * n, b.transposed};
+            const Into into = written[target] ? Into::kAdd : Into::kOverwrite;
+            written[target] = true;
+            error = product(ctx, {m, n, k}, left, right, nullptr, c + at[0] * m * n, into);
+        });
+        return error;
+    }
+};
+
+template <class T>
+Matrices<T> transpose(Matrices<T> x) {
+    x.transposed = !x.transposed;
+    return x;
+}
+
+/// What a product of two operands is: its batch dims, and the shape of the tensor.
+struct ProductDims {
+    Operand a, b;
+    Shape batch, out;
+};
+
+diopiError_t read_dims(std::string_view op, const View& input, const View& other, ProductDims& dims) {
+    for (const auto& [v, argument] : {std::pair{&input, "input"}, {&other, "other"}}) {
+        if (!is_computable(v->dtype)) return unsupported(op, argument, v->dtype, "a floating dtype");
+        if (v->rank() < 1) return wrong_shape(op, argument, v->shape, "one dimension or more");
+    }
+    dims.a = operand(input, Side::kLeft), dims.b = operand(other, Side::kRight);
+    if (dims.a.columns != dims.b.rows) {
+        return wrong_shape(op, "other", other.shape, std::to_string(dims.a.columns) + " rows, as input has columns");
+    }
+    const auto batch = broadcast_shapes(dims.a.batch, dims.b.batch);
+    if (!batch) return wrong_shape(op, "other", other.shape, "a batch that broadcasts with " + to_string(input.shape));
+    dims.batch = dims.out = *batch;
+    if (input.rank() > 1) dims.out.push_back(dims.a.rows);
+    if (other.rank() > 1) dims.out.push_back(dims.b.columns);
+    return diopiSuccess;
+}
+
+bool computes_in_float64(const View& a, const View& b) {
+    return a.dtype == Dtype::float64 || b.dtype == Dtype::float64;
+}
+
+/// out = input * other; the shapes are right.
+template <class T>
+diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
+    Staging staging(ctx);
+    const Matrices<T> a = load<T>(staging, dims.a), b = load<T>(staging, dims.b);
+    T* c = staging.out<T>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const Contraction<T> contraction{dims.batch, dims.a.rows,  dims.b.columns, dims.a.columns, a,
+                                     b,          dims.a.batch, dims.b.batch,   dims.batch,     c};
+    if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
+    return staging.finish();
+}
+
+diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
+    const bool wide = computes_in_float64(dims.a.view, dims.b.view);
+    return (wide ? multiply<double> : multiply<float>)(ctx, dims, out);
+}
+
+/// out = input * other for tensors of `rank` dims; 0: of any.
+diopiError_t multiply(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
+                      const View& other, int64_t rank) {
+    for (const auto& [v, argument] : {std::pair{&input, "input"}, {&other, "mat2"}}) {
+        if (rank != 0 && v->rank() != rank) {
+            return wrong_shape(op, argument, v->shape, std::to_string(rank) + " dimensions");
+        }
+    }
+    ProductDims dims;
+    if (const diopiError_t error = read_dims(op, input, other, dims); error != diopiSuccess) return error;
+    if (!std::ranges::equal(out.shape, dims.out)) return wrong_shape(op, "out", out.shape, to_string(dims.out));
+    return multiply(ctx, dims, out);
+}
+
+template <class T>
+diopiError_t multiply_backward(diopiContextHandle_t ctx, const ProductDims& dims, diopiTensorHandle_t grad_input,
+                               diopiTensorHandle_t grad_other, const View& grad_out) {
+    Staging staging(ctx);
+    const int64_t m = dims.a.rows, n = dims.b.columns, k = dims.a.columns;
+    const Matrices<T> g{staging.in<T>(grad_out)};
+    T* ga = staging.out<T>(grad_input);
+    T* gb = staging.out<T>(grad_other);
+    const Matrices<T> a = gb == nullptr ? Matrices<T>{} : load<T>(staging, dims.a);
+    const Matrices<T> b = ga == nullptr ? Matrices<T>{} : load<T>(staging, dims.b);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const bool no_products = numel(dims.batch) == 0;
+    if (ga != nullptr) {
+        if (no_products) std::fill_n(ga, dims.a.view.numel, T{0});
+        const Contraction<T> to_input{dims.batch, m, k, n, g, transpose(b), dims.batch, dims.b.batch, dims.a.batch, ga};
+        if (const diopiError_t error = to_input.run(ctx); error != diopiSuccess) return error;
+    }
+    if (gb != nullptr) {
+        if (no_products) std::fill_n(gb, dims.b.view.numel, T{0});
+        const Contraction<T> to_other{dims.batch, k, n, m, transpose(a), g, dims.a.batch, dims.batch, dims.b.batch, gb};
+        if (const diopiError_t error = to_other.run(ctx); error != diopiSuccess) return error;
+    }
+    return staging.finish();
+}
+
+template <class T>
+struct Scaled {
+    T factor;
+    T operator()(T p) const { return factor * p; }
+};
+
+template <class T>
+struct WeightedSum {
+    T weight, factor;
+    T operator()(T p, T x) const { return std::fma(factor, p, weight * x); }
+};
+
+/// beta * addend + alpha * product: what stands behind a product. beta = 0 leaves the addend out, NaN and all.
+template <class T>
+diopiError_t combine(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& addend,
+                     const View& product, double beta, double alpha) {
+    Scaled<T> scale{T(alpha)};
+    WeightedSum<T> add{T(beta), T(alpha)};
+    if (beta == 0) return for_each_tile(ctx, op, {&out, 1}, {&product, 1}, unary<T>(product.dtype, scale));
+    const std::array ins = {product, addend};
+    return for_each_tile(ctx, op, {&out, 1}, ins, binary<T>(product.dtype, add));
+}
+
+/// out = beta * input + alpha * mat1 * mat2 for matrices (rank 2) or batches of them (rank 3).
+diopiError_t add_product(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
+                         const View& mat1, const View& mat2, double beta, double alpha, int64_t rank) {
+    for (const auto& [v, argument] : {std::pair{&mat1, "the first factor"}, {&mat2, "the second factor"}}) {
+        if (v->rank() != rank) return wrong_shape(op, argument, v->shape, std::to_string(rank) + " dimensions");
+    }
+    if (!is_computable(input.dtype)) return unsupported(op, "input", input.dtype, "a floating dtype");
+    ProductDims dims;
+    if (const diopiError_t error = read_dims(op, mat1, mat2, dims); error != diopiSuccess) return error;
+    if (!std::ranges::equal(out.shape, dims.out)) return wrong_shape(op, "out", out.shape, to_string(dims.out));
+    if (beta == 0 && alpha == 1) return multiply(ctx, dims, out);
+    const bool wide = computes_in_float64(mat1, mat2) || input.dtype == Dtype::float64;
+    View made;
+    const diopiError_t required = require(ctx, out.shape, wide ? Dtype::float64 : Dtype::float32, made);
+    if (required != diopiSuccess) return required;
+    if (const diopiError_t error = (wide ? multiply<double> : multiply<float>)(ctx, dims, made); error != diopiSuccess)
+        return error;
+    return (wide ? combine<double> : combine<float>)(ctx, op, out, input, made, beta, alpha);
+}
+
+}  // namespace
+
+diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                     diopiConstTensorHandle_t mat2) {
+    return multiply(ctx, "diopiMm", view(out), view(input), view(mat2), 2);
+}
+
+diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t mat2) {
+    const View a = view(input), b = view(mat2);
+    if (a.rank() == 3 && b.rank() == 3 && a.shape[0] != b.shape[0]) {
+        return wrong_shape("diopiBmm", "mat2", b.shape, "input's batch of " + std::to_string(a.shape[0]));
+    }
+    return multiply(ctx, "diopiBmm", view(out), a, b, 3);
+}
+
+diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                         diopiConstTensorHandle_t other) {
+    return multiply(ctx, "diopiMatmul", view(out), view(input), view(other), 0);
+}
+
+diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                 diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
+                                 diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    const View a = view(input), b = view(other), g = view(grad_out);
+    ProductDims dims;
+    if (const auto error = read_dims("diopiMatmulBackward", a, b, dims); error != diopiSuccess) return error;
+    if (!std::ranges::equal(g.shape, dims.out)) {
+        return wrong_shape("diopiMatmulBackward", "grad_out", g.shape, to_string(dims.out));
+    }
+    const bool wide = computes_in_float64(a, b) || g.dtype == Dtype::float64;
+    return (wide ? multiply_backward<double> : multiply_backward<float>)(ctx, dims, grad_input, grad_other, g);
+}
+
+diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                        diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
+                        const diopiScalar_t* alpha) {
+    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
+                       number<double>(*alpha), 2);
+}
+
+diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                          diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta, double alpha) {
+    return add_product(ctx, "diopiBaddbmm", view(out), view(input), view(batch1), view(batch2), beta, alpha, 3);
+}
+
+diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t batch1,
+                             diopiConstTensorHandle_t batch2, double beta, double alpha) {
+    return add_product(ctx, "diopiBaddbmmInp", view(input), view(input), view(batch1), view(batch2), beta, alpha, 3);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,78 @@
+/// Upper and lower triangles of matrices.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/view.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// Which columns of a row stay: from `diagonal` on to the right of the row's number, or up to it.
+struct Triangle {
+    bool upper;
+    int64_t diagonal;
+
+    struct Range {
+        int64_t first, last;
+    };
+    [[nodiscard]] Range kept(int64_t row, int64_t columns) const {
+        int64_t edge = 0;  // saturates, so that no diagonal is too far
+        if (__builtin_add_overflow(row, diagonal, &edge)) edge = diagonal > 0 ? INT64_MAX : INT64_MIN;
+        if (upper) return {std::clamp<int64_t>(edge, 0, columns), columns};
+        return {0, edge >= columns ? columns : std::max<int64_t>(edge + 1, 0)};
+    }
+};
+
+/// Dense matrices of one dtype, one below the other; out may be input.
+void copy_triangle(const View& out, const View& input, const Triangle& triangle) {
+    const int64_t columns = out.shape.back(), height = out.shape[out.shape.size() - 2], item = out.item_size();
+    parallel_for(out.numel / columns, columns, [&](int64_t first, int64_t last) {
+        for (int64_t row = first; row < last; ++row) {
+            const auto [begin, end] = triangle.kept(row % height, columns);
+            std::byte* to = out.data + row * columns * item;
+            const std::byte* from = input.data + row * columns * item;
+            std::memset(to, 0, static_cast<size_t>(begin * item));
+            std::memset(to + end * item, 0, static_cast<size_t>((columns - end) * item));
+            if (to == from) continue;
+            std::memcpy(to + begin * item, from + begin * item, static_cast<size_t>((end - begin) * item));
+        }
+    });
+}
+
+diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Triangle& triangle) {
+    const View y = view(out), x = view(input);
+    if (x.rank() < 2 || x.rank() > kMaxRank) return wrong_shape(op, "input", x.shape, "2 to 16 dimensions");
+    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
+    if (y.dtype != x.dtype) return unsupported(op, "out", y.dtype, name(x.dtype));
+    if (x.numel == 0) return diopiSuccess;
+    View from, to = y;
+    if (const diopiError_t error = contiguous(ctx, x, from); error != diopiSuccess) return error;
+    if (!y.is_contiguous()) {
+        if (const diopiError_t error = require(ctx, y.shape, y.dtype, to); error != diopiSuccess) return error;
+    }
+    copy_triangle(to, from, triangle);
+    if (!y.is_contiguous()) copy(to, y);
+    return diopiSuccess;
+}
+
+}  // namespace
+
+diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       int64_t diagonal) {
+    return run(ctx, "diopiTriu", out, input, {true, diagonal});
+}
+
+diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
+    return run(ctx, "diopiTriuInp", input, input, {true, diagonal});
+}
+
+diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       int64_t diagonal) {
+    return run(ctx, "diopiTril", out, input, {false, diagonal});
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,42 @@
+/// Errors of calls: their words, and the checks of shapes and layouts that every family needs. Shared by the backends
+/// cpu and cuda. An `op` is the name of the called C function.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/operands/view.hpp"
+
+namespace diopi::operands {
+
+/// Sets the message of the thread's last error and returns `code`.
+[[nodiscard]] diopiError_t fail(diopiError_t code, std::string message);
+/// diopiErrorOccurred: "diopiSum: dim names dimension 1 twice".
+[[nodiscard]] diopiError_t refuse(std::string_view op, std::string_view what);
+/// diopiDtypeNotSupported: "diopiRelu: input is complex64, wanted a real dtype".
+[[nodiscard]] diopiError_t unsupported(std::string_view op, std::string_view argument, Dtype came,
+                                       std::string_view wanted);
+/// diopiErrorOccurred: "diopiAdd: out has shape (2, 3), wanted (2, 4)".
+[[nodiscard]] diopiError_t wrong_shape(std::string_view op, std::string_view argument, ShapeView came,
+                                       std::string_view wanted);
+
+/// Refuses a tensor of another shape.
+[[nodiscard]] diopiError_t check_shape(std::string_view op, std::string_view argument, const View& v, ShapeView wanted);
+/// Refuses more than kMaxRank dimensions.
+[[nodiscard]] diopiError_t check_rank(std::string_view op, std::string_view argument, const View& v);
+/// Refuses dtypes other than float16, bfloat16, float32 and float64.
+[[nodiscard]] diopiError_t check_computable(std::string_view op, std::string_view argument, const View& v);
+
+/// Whether a tensor of `shape` broadcasts to `target`.
+[[nodiscard]] bool broadcasts_to(ShapeView shape, ShapeView target);
+/// Whether several elements lie in one place.
+[[nodiscard]] bool repeats_elements(const View& v);
+/// Refuses too many dimensions, outputs that differ in shape or repeat elements, and inputs that do not broadcast to
+/// the outputs' shape. There is at least one output.
+[[nodiscard]] diopiError_t check_views(std::string_view op, std::span<const View> outs, std::span<const View> ins);
+[[nodiscard]] inline diopiError_t check_views(std::string_view op, const View& out, std::span<const View> ins) {
+    return check_views(op, {&out, 1}, ins);
+}
+
+}  // namespace diopi::operands

@@ -1,0 +1,31 @@
+#include "kernels/operands/view.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "kernels/operands/testing.hpp"
+
+namespace diopi::operands {
+namespace {
+
+using testing::contiguous;
+using testing::Layout;
+
+}  // namespace
+
+TEST_CASE("operands: an input that shares memory with the output is in the way unless it is the same view") {
+    const Layout out = contiguous({4});
+    Layout shifted = out;
+    shifted.data += 4;
+    Layout behind = out;
+    behind.data += 16;
+    const Layout backwards{{4}, {-1}, Dtype::float32, out.data + 12};
+    CHECK_FALSE(is_in_the_way(out.view(), out.view()));
+    CHECK(is_in_the_way(out.view(), shifted.view()));
+    CHECK(is_in_the_way(out.view(), backwards.view()));
+    CHECK_FALSE(is_in_the_way(out.view(), behind.view()));
+    CHECK_FALSE(is_in_the_way(out.view(), number_view(Dtype::float32)));
+    const Layout first{{1}, {1}, Dtype::float32, out.data};
+    CHECK(is_in_the_way(out.view(), first.view()));
+}
+
+}  // namespace diopi::operands

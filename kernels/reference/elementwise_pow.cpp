@@ -1,0 +1,66 @@
+/// Powers.
+#include <cmath>
+
+#include "kernels/reference/binary.hpp"
+#include "kernels/reference/operators.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// base^exponent modulo 2^64. A negative exponent gives the whole part: 0 but for 1 and -1. Source: torch.pow.
+int64_t integer_power(int64_t base, int64_t exponent) {
+    if (exponent < 0) return base == 1 ? 1 : base != -1 ? 0 : exponent % 2 == 0 ? 1 : -1;
+    uint64_t result = 1;
+    for (auto square = static_cast<uint64_t>(base); exponent > 0; exponent /= 2, square *= square) {
+        if (exponent % 2 == 1) result *= square;
+    }
+    return static_cast<int64_t>(result);
+}
+
+/// out = a^b with the number, if one is, as b, or as the base where `reversed`.
+diopiError_t power(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, bool reversed) {
+    return kernel([&] {
+        switch (common_kind(input, other)) {
+            case Kind::kComplex:
+            case Kind::kBool:
+                refuse_dtype("input", view_of(input).dtype, "an integer or floating dtype, or a number that is one");
+            case Kind::kFloating:
+                if (reversed)
+                    return apply<double>(out, input, other, [](double b, double a) { return std::pow(a, b); });
+                return apply<double>(out, input, other, [](double a, double b) { return std::pow(a, b); });
+            case Kind::kInteger:
+                if (other.tensor == nullptr && !reversed && other.scalar->ival < 0) {
+                    refuse("exponent is " + std::to_string(other.scalar->ival) +
+                           ", wanted none below 0 for integers; use a floating exponent");
+                }
+                if (reversed) {
+                    return apply<int64_t>(out, input, other, [](int64_t b, int64_t a) { return integer_power(a, b); });
+                }
+                return apply<int64_t>(out, input, other, integer_power);
+        }
+    });
+}
+
+}  // namespace
+
+diopiError_t diopiPow(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      const diopiScalar_t* exponent) {
+    return power(out, input, {.scalar = exponent}, false);
+}
+diopiError_t diopiPowInp(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
+    return power(input, input, {.scalar = exponent}, false);
+}
+diopiError_t diopiPowTensor(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t exponent) {
+    return power(out, input, {.tensor = exponent}, false);
+}
+diopiError_t diopiPowInpTensor(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t exponent) {
+    return power(input, input, {.tensor = exponent}, false);
+}
+diopiError_t diopiPowScalar(diopiContextHandle_t, diopiTensorHandle_t out, const diopiScalar_t* input,
+                            diopiConstTensorHandle_t exponent) {
+    return power(out, exponent, {.scalar = input}, true);
+}
+
+}  // namespace diopi::reference

@@ -1,0 +1,24 @@
+/// One of two tensors by a condition.
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/ternary.hpp"
+
+namespace diopi::reference {
+
+/// out = condition ? input : other, all three broadcast. The condition is bool, or a number that is not 0.
+diopiError_t diopiWhere(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
+                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    return kernel([&] {
+        const auto choose = [](int64_t is, auto a, auto b) { return is != 0 ? a : b; };
+        switch (kind_of_all({input, other})) {
+            case Kind::kComplex:
+                return combine<int64_t, Complex>(out, condition, input, other, choose);
+            case Kind::kFloating:
+                return combine<int64_t, double>(out, condition, input, other, choose);
+            case Kind::kInteger:
+            case Kind::kBool:
+                return combine<int64_t, int64_t>(out, condition, input, other, choose);
+        }
+    });
+}
+
+}  // namespace diopi::reference
