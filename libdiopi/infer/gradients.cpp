@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "infer/infer.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {

@@ -62,31 +62,9 @@ enum class Variant { forward, inplace, backward, utility };
 /// How output shapes and dtypes follow from the inputs (infer/). unknown: not described yet.
 enum class ShapeRule {
     unknown,
-    same,
-    floating,
-    in_place,
-    gradients,
-    broadcast,
-    broadcast_div,
-    convolution,
-    batch_norm,
-    layer_norm,
-    max_pool,
-    adaptive_pool,
-    linear,
-    matmul,
-    add_product,
-    nll_loss,
-    cross_entropy,
-    reduce_mean,
-    reduce_sum,
-    reduce_index,
-    cat,
-    sized,
-    expand,
-    copy,
-    arange,
-    embedding
+#define DIOPI_SHAPE_RULE(name) name,
+#include "schema/shape_rules.inc"
+#undef DIOPI_SHAPE_RULE
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
