@@ -1,5 +1,7 @@
 #include "infer/rules.hpp"
 
+#include <array>
+
 namespace diopi::infer_rules {
 
 Error contradiction(const Call& call, const std::string& what) {
@@ -27,6 +29,15 @@ Status spread(Call& call, std::string_view arg, size_t rank) {
     if (list.size() == rank) return {};
     return contradiction(call, std::string(arg) + " has " + std::to_string(list.size()) + " numbers where 1 or " +
                                    std::to_string(rank) + " are wanted");
+}
+
+Factors factors_of(const Call& call) {
+    std::array<const Tensor*, 2> last{};
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (arg.kind == ArgKind::const_tensor) last = {last[1], call.tensor(arg.name)};
+    }
+    return {*last[0], *last[1]};
 }
 
 }  // namespace diopi::infer_rules

@@ -1,4 +1,7 @@
 /// The shape rules: one function for each of schema/shape_rules.inc, in the file of its family, and what they share.
+///
+/// A rule finds its operands by the names that all functions of the rule give them (`input`, `weight`, `out`), or by
+/// their roles in the row.
 #pragma once
 
 #include "infer/output_spec.hpp"
@@ -20,6 +23,12 @@ using Specs = Result<std::vector<OutputSpec>>;
 /// tensor.
 [[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t surplus = 0);
+/// The factors of a product: the last two const tensors of the row, the left one first.
+struct Factors {
+    const Tensor& left;
+    const Tensor& right;
+};
+[[nodiscard]] Factors factors_of(const Call& call);
 /// Makes a list of `rank` integers of one that holds a single number; an error for any other length.
 [[nodiscard]] Status spread(Call& call, std::string_view arg, size_t rank);
 
