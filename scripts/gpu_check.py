@@ -36,13 +36,16 @@ import subprocess
 import sys
 import time
 
+import schema_rows
+
 SCRIPTS = pathlib.Path(__file__).resolve().parent
 VARIANTS = {"operators": [], "strided": ["--strided"], "empty": ["--empty"], "zero_dim": ["--zero-dim"],
             "nhwc": ["--nhwc"], "special": ["--fill", "special"]}
 QUICK_SHARD = "20/20"  # the first one has only the most expensive case
 MODELS = ["resnet50", "llama", "swin_transformer"]
-TF32 = ["linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv2d"]
-RANDOM = ["bernoulli", "dropout", "dropout2d", "multinomial", "normal", "normal_", "random", "randperm", "uniform"]
+TF32 = schema_rows.products()
+QUICK_TF32 = ["linear", "matmul"]
+RANDOM = [*schema_rows.random(), "dropout2d"]
 SMALL = 5000  # elements of a case in a sample
 SAMPLES = {"wide": 40, "exported": 400, "memcheck": 400, "racecheck": 120}
 PLANTED_CASE = "ops/relu.relu.9"
@@ -185,7 +188,7 @@ def suite(name):
 
 def tf32(machine):
     impl = machine.impl + "+tf32" if machine.is_gpu else machine.impl
-    names = TF32[:2] if machine.quick else TF32
+    names = QUICK_TF32 if machine.quick else TF32
     yield "tf32", Step([machine.test(f"tf32_{op}", "--fname", op, impl=impl) for op in names], some_passed)
 
 

@@ -31,6 +31,7 @@ import zlib
 
 import h5py
 import numpy as np
+import schema_rows
 import torch
 import torch.nn.functional as F
 
@@ -218,6 +219,13 @@ class Book:
              "provenance": PYTORCH if how == "native" else ROUNDED}, stored, results, layout, unspecified)
 
 
+def function_of(op, variant="forward", overload=None):
+    """The C function of the operator's row of that variant; None where there is none."""
+    rows = [row for row in schema_rows.rows_of(op) if row.variant == variant and overload in (None, row.overload)]
+    assert len(rows) < 2, f"{op} has {len(rows)} functions {variant}"
+    return rows[0].function if rows else None
+
+
 # ---- elementwise ----
 
 def binary_op(op, inplace, a, b, extra):
@@ -243,7 +251,7 @@ def binary_call(book, op, case, a, b, extra, kinds=("", "Inp"), layout=None):
     for kind in kinds:
         if kind == "Inp" and not (torch.can_cast(result, probe[0].dtype) and shape == probe[0].shape):
             continue
-        function = f"diopi{op.capitalize()}{kind}{'Scalar' if number else ''}"
+        function = function_of(op, "inplace" if kind else "forward", "Scalar" if number else "Tensor")
         name = case if op != "div" or extra == "none" else f"{case}_{extra}"
         book.add(function, name,
                  lambda t: binary_op(op, bool(kind), t["input"], b if number else t["other"], extra),
@@ -533,7 +541,7 @@ def linear(book):
 def products(book, op):
     """mm, bmm and matmul."""
     book.slack = 0
-    function, other = {"mm": ("diopiMm", "mat2"), "bmm": ("diopiBmm", "mat2"), "matmul": ("diopiMatmul", "other")}[op]
+    function, other = function_of(op), "other" if op == "matmul" else "mat2"
     rows = {"mm": [([3, 17], [17, 5]), ([1, 4], [4, 1]), ([2, 0], [0, 3]), ([0, 3], [3, 2]), ([3, 2], [2, 0]),
                    ([33, 9], [9, 7])],
             "bmm": [([2, 3, 17], [2, 17, 5]), ([1, 1, 4], [1, 4, 1]), ([2, 2, 0], [2, 0, 3]), ([0, 3, 2], [0, 2, 2]),
@@ -560,7 +568,7 @@ def products(book, op):
 def added_products(book, op):
     """addmm and baddbmm; with a beta of 0 input is not used, even if it has NaNs."""
     book.slack = 0
-    function = f"diopi{op.capitalize()}"
+    function = function_of(op)
     factors = ("mat1", "mat2") if op == "addmm" else ("batch1", "batch2")
     batch = [] if op == "addmm" else [2]
     rows = [([5], 3, 17, 5, 1, 1), ([3, 5], 3, 17, 5, 0.5, -2), ([], 2, 4, 3, 2, 0), ([3, 1], 3, 4, 2, -0.1, 2.5),
@@ -587,7 +595,7 @@ def added_products(book, op):
 # ---- softmax and losses ----
 
 def softmax_family(book, op):
-    function = {"softmax": "diopiSoftmax", "log_softmax": "diopiLogSoftmax"}[op]
+    function = function_of(op)
     forward = getattr(torch, op)
     backward = getattr(aten, f"_{op}_backward_data")
     rows = [([], -1), ([], 0), ([1], 0), ([17], 0), ([33], -1), ([3, 5], 0), ([3, 5], 1), ([2, 3, 4], -2),
@@ -650,7 +658,7 @@ def nll_fold(t, reduction):
 
 
 def nll_loss(book, v2=False):
-    function = "diopiNLLLossV2" if v2 else "diopiNLLLoss"
+    function = function_of("nll_loss_v2" if v2 else "nll_loss")
 
     def forward(t, reduction, ignore):
         if not v2:
@@ -713,7 +721,7 @@ def cross_entropy(book):
 # ---- reductions, shape, optimiser ----
 
 def reduction(book, op):
-    function, reduce = f"diopi{op.capitalize()}", getattr(torch, op)
+    function, reduce = function_of(op), getattr(torch, op)
     rows = [([33], [0], True), ([3, 5], [0], False), ([2, 3, 4], [-1, -3], True), ([3, 5], [], False),
             ([3, 0], [1], False), ([], [], False), ([0], [], False), ([2, 3, 4], [0, 2], False), ([3, 5], [1], True),
             ([17], [], False), ([], [0], False), ([1], [-1], False), ([2, 3, 2, 2], [-2], False), ([3, 0], [0], False),
@@ -824,7 +832,7 @@ def unary(book, op):
     """Forward and in place, and backward if there is one; integers become float32, except for neg."""
     book.slack = 0
     low, high = UNARY[op]
-    function = f"diopi{op.capitalize()}"
+    function, stored, backward = (function_of(op, variant) for variant in ("forward", "inplace", "backward"))
     forward = F.silu if op == "silu" else getattr(torch, op)
 
     def in_place(t):
@@ -838,14 +846,14 @@ def unary(book, op):
         for case, (x, layout) in cases.items():
             name = f"{tag(dtype)}_{case}"
             book.add(function, name, lambda t: forward(t["input"]), {"input": x}, {}, ["out"], layout)
-            book.add(function + "Inp", name, in_place, {"input": x}, {}, ["input"], layout)
-            if op in ("tanh", "sigmoid", "silu") and case != "special":
-                saved = "input" if op == "silu" else "output"
+            book.add(stored, name, in_place, {"input": x}, {}, ["input"], layout)
+            if backward and case != "special":
+                saved = schema_rows.rows()[backward].args[2].name
                 shape = x({}).shape
                 tensors = {saved: x if op == "silu" else derived(lambda t: forward(t["_input"]), dtype),
                            "grad_output": normal(shape, dtype)}
                 back = getattr(aten, f"{op}_backward")
-                book.add(function + "Backward", name, lambda t: back(t["grad_output"], t[saved]),
+                book.add(backward, name, lambda t: back(t["grad_output"], t[saved]),
                          tensors if op == "silu" else {"_input": x, **tensors}, {}, ["grad_input"])
     for dtype in INTS + ([BOOL] if op not in ("neg", "silu") else []):
         if op == "silu":
@@ -924,7 +932,7 @@ def pow_(book):
 
 
 def extremes(book, op):
-    function = f"diopi{op.capitalize()}"
+    function = function_of(op)
 
     def call(case, a, b, layout=None):
         book.add(function, case, lambda t: getattr(torch, op)(t["input"], t["other"]), {"input": a, "other": b}, {},
@@ -953,7 +961,7 @@ def where(book):
 def added_scaled(book, op):
     """addcmul and addcdiv."""
     book.slack = 0
-    function = f"diopi{op.capitalize()}"
+    function = function_of(op)
     rows = [([9], [9], [9]), ([4, 5], [1, 5], [4, 1]), ([], [], []), ([3, 0], [1, 1], [3, 1])]
     for dtype in FLOATS + (INTS if op == "addcmul" else []):
         for shapes, value in itertools.product(rows, [1, 3, 0.5] if dtype in FLOATS else [1, 3]):
@@ -1078,7 +1086,7 @@ def triangle(book, op):
             continue
         name = f"{tag(dtype)}_{label(shape)}_{diagonal}"
         tensors, layout = {"input": natural(shape, dtype)}, {"input": layout} if layout else None
-        book.add(f"diopi{op.capitalize()}", name, lambda t: getattr(torch, op)(t["input"], diagonal), tensors,
+        book.add(function_of(op), name, lambda t: getattr(torch, op)(t["input"], diagonal), tensors,
                  {"diagonal": diagonal}, ["out"], layout)
         if op == "triu":
             book.add("diopiTriuInp", name, lambda t: t["input"].triu_(diagonal), tensors, {"diagonal": diagonal},
@@ -1106,7 +1114,7 @@ def arange(book):
 def copies(book, op):
     """copy_ into a tensor of another dtype, shape and layout; cast_dtype, which has one shape."""
     cast = op == "cast_dtype"
-    function, source, target = ("diopiCastDtype", "input", "out") if cast else ("diopiCopyInp", "src", "dest")
+    function, source, target = (function_of(op), "input", "out") if cast else (function_of(op, "inplace"), "src", "dest")
     rows = [([4, 5], [4, 5])] if cast else [([4, 5], [5]), ([3], []), ([2, 3], [2, 3]), ([0], [1])]
     for a, b in itertools.product(ALL, ALL):
         if a == C64 and b != C64:  # PyTorch warns about the lost imaginary part
@@ -1121,7 +1129,7 @@ def copies(book, op):
 
 
 def constants(book, op):
-    function = {"zeros": "diopiZeros", "ones": "diopiOnes", "zero_": "diopiZeroInp"}[op]
+    function = function_of(op, "inplace" if op == "zero_" else "forward")
     for dtype, shape in itertools.product(ALL, [[], [0], [17], [3, 5]]):
         name = f"{tag(dtype)}_{label(shape)}"
         if op == "zero_":
@@ -1165,7 +1173,7 @@ def adam(book, op):
             tensors = {"param": normal(shape, dtype), "grad": normal(shape, dtype), "exp_avg": normal(shape, dtype),
                        **{n: uniform(shape, dtype, 0.25, 2) for n in state[1:]}}
             name = f"{tag(dtype)}_{label(shape)}_lr{row[0]}_w{row[4]}_s{row[5]}{'_ams' * row[6]}"
-            book.add("diopiAdam" if op == "adam" else "diopiAdamW", name, lambda t: run(t, row), tensors,
+            book.add(function_of(op, "inplace"), name, lambda t: run(t, row), tensors,
                      dict(zip(names, row)), ["param", *state])
 
 
@@ -1319,6 +1327,9 @@ def main():
     options = options.parse_args()
     if not torch.__version__.startswith("1.13"):
         sys.exit(f"make_golden.py: the golden files come from {PYTORCH}, this is {torch.__version__}")
+    missing = set(schema_rows.complete()) - set(schema_rows.random()) - set(OPERATORS)
+    if missing:
+        sys.exit(f"make_golden.py: the rows describe operators that it has no calls of: {', '.join(sorted(missing))}")
     torch.set_num_threads(1)
     failed = False
     for op in sorted(options.only or OPERATORS):

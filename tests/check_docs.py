@@ -1,7 +1,8 @@
 """Runs every ```sh block of README.md and docs/*.md with the built program on the PATH.
 
 A block runs in an empty folder of its document, so that the blocks of one document may build on each other. Lines that
-name a script of the repository are only checked for existence: the scripts run these tests themselves.
+name a script of the repository are only checked for existence: the scripts run these tests themselves. README.md's list
+of operators is that of the schema's rows.
 """
 
 import os
@@ -35,12 +36,18 @@ def run_document(document: Path, source: Path, environment: dict) -> list[str]:
     return problems
 
 
+def check_operators(source: Path) -> list[str]:
+    done = subprocess.run([sys.executable, "-B", source / "scripts" / "schema_rows.py", "--check"], capture_output=True,
+                          text=True, timeout=60)
+    return [] if done.returncode == 0 else [done.stderr.strip()]
+
+
 def main() -> int:
     source, program = Path(sys.argv[1]), Path(sys.argv[2])
     environment = dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}", DIOPI_SOURCE=str(source))
     documents = [source / "README.md", *sorted((source / "docs").glob("*.md"))]
     blocks = sum(len(BLOCK.findall(d.read_text())) for d in documents)
-    problems = [p for d in documents for p in run_document(d, source, environment)]
+    problems = check_operators(source) + [p for d in documents for p in run_document(d, source, environment)]
     print("\n".join(problems) or f"{blocks} blocks of {len(documents)} documents run")
     return 1 if problems or blocks == 0 else 0
 

@@ -13,11 +13,16 @@ namespace {
 /// Parameters of a case that say something about the result, or choose the function, and are no C argument.
 constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
 
-/// What no C argument takes: sizes that only the output tensor tells, and the norm that a framework scales the rows of
-/// an embedding to by another function, diopiEmbeddingRenorm_, before it looks them up.
-bool is_beside_arguments(const Row& row, std::string_view param) {
-    return (row.op == "expand" && param == "size") ||
-           (row.op == "embedding" && (param == "max_norm" || param == "norm_type"));
+/// Whether the row lists it among the parameters that no C argument takes: sizes that only the output tensor tells, and
+/// the norm that a framework scales the rows of an embedding to by another function, diopiEmbeddingRenorm_.
+bool is_case_only(const Row& row, std::string_view param) {
+    std::string_view rest = row.case_only;
+    while (!rest.empty()) {
+        const size_t end = std::min(rest.find(','), rest.size());
+        if (rest.substr(0, end) == param) return true;
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return false;
 }
 
 bool is_null(const Param& param) { return std::holds_alternative<std::monostate>(param.value); }
@@ -54,7 +59,7 @@ bool has_partner_for(const Row& row, std::string_view param) {
 bool takes_param(const Row& row, const std::string& name, const Param& param) {
     const Arg* arg = arg_for(row, name);
     if (arg == nullptr) {
-        return is_hint(name) || is_beside_arguments(row, name) || (is_null(param) && has_partner_for(row, name));
+        return is_hint(name) || is_case_only(row, name) || (is_null(param) && has_partner_for(row, name));
     }
     if (is_null(param)) return arg->optional || arg->has_default;
     return !arg->is_tensor() && !arg->is_tensor_list();
@@ -177,13 +182,25 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
     return arg.name == "output" ? forward.find("out") : -1;
 }
 
-/// A case counts it as frameworks do, from the back where it is negative; to the C function that means none.
-void count_padding_from_front(Call& call, const Case& c) {
-    const Param* given = c.param("padding_idx");
-    const Tensor* weight = call.tensor("weight");
-    if (given == nullptr || is_null(*given) || weight == nullptr || weight->rank() == 0) return;
-    auto& index = std::get<int64_t>(call["padding_idx"]);
-    if (index < 0) index += weight->shape[0];
+/// A case counts the rows of a tensor as frameworks do, from the back where the number is negative; to the C function
+/// that means none.
+void count_rows_from_front(Call& call, const Case& c) {
+    const auto args = call.row->args();
+    for (size_t i = 0; i < args.size(); ++i) {
+        if (args[i].row_of < 0) continue;
+        const auto given = std::ranges::find_if(c.params, [&](const auto& p) { return args[i].answers_to(p.first); });
+        const Tensor* rows = call.tensor(args[static_cast<size_t>(args[i].row_of)].name);
+        if (given == c.params.end() || is_null(given->second) || rows == nullptr || rows->rank() == 0) continue;
+        auto& index = std::get<int64_t>(call.args[i]);
+        if (index < 0) index += rows->shape[0];
+    }
+}
+
+/// The shape of a forward argument as `arg` of the backward function takes it; null where that argument is absent.
+Value shape_value(const Arg& arg, const Call& forward) {
+    const Tensor* of = forward.tensor(arg.shape_of);
+    if (of == nullptr) return {};
+    return arg.kind == ArgKind::int64 ? Value(of->shape[0]) : Value(of->shape);
 }
 
 /// "grad_input" of the tensor that the output is the gradient of, whatever the C function calls it; else empty.
@@ -195,6 +212,13 @@ std::string_view gradient_word(const Arg& arg) {
 }  // namespace
 
 bool is_hint(std::string_view param) { return std::ranges::find(kHints, param) != kHints.end(); }
+
+bool names_dims(std::string_view op, std::string_view param) {
+    return std::ranges::any_of(rows_of(op), [&](const Row* row) {
+        const Arg* arg = arg_for(*row, param);
+        return arg != nullptr && arg->names_dims;
+    });
+}
 
 const Arg* arg_of(const Row& row, const CaseTensor& tensor) {
     return arg_for(row, tensor.list.empty() ? tensor.name : tensor.list);
@@ -238,7 +262,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
             call.args[i] = std::move(*value);
         }
     }
-    if (row.op == "embedding" && row.variant == Variant::forward) count_padding_from_front(call, c);
+    count_rows_from_front(call, c);
     return call;
 }
 
@@ -274,12 +298,8 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward, c
             call.args[i] = grad_output;
             continue;
         }
-        if (arg.name == "bias_sizes") {
-            if (const Tensor* bias = forward.tensor("bias")) call.args[i] = bias->shape;
-            continue;
-        }
-        if (arg.name == "num_weights") {
-            call.args[i] = forward.tensor("weight")->shape[0];
+        if (!arg.shape_of.empty()) {
+            call.args[i] = shape_value(arg, forward);
             continue;
         }
         const int from = forward_position(*forward.row, arg, c);

@@ -38,6 +38,9 @@ struct CaseRows {
 /// Whether that parameter of a case is no C argument: it says something about the result, or chooses the function.
 [[nodiscard]] bool is_hint(std::string_view param);
 
+/// Whether that parameter of the operator's cases is the number of a dim, or of several.
+[[nodiscard]] bool names_dims(std::string_view op, std::string_view param);
+
 /// keepdim, dtype and four_bytes of the case, as far as it has them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
 

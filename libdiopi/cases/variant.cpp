@@ -156,7 +156,7 @@ void Variation::make_zero_dim() {
         for (TensorSpec& spec : tensor.specs) reshape(tensor, spec, {});
     }
     for (auto& [name, param] : case_.params) {
-        if (name == "dim" || name == "dims") fit_to_zero_dim(param);
+        if (names_dims(case_.op, name)) fit_to_zero_dim(param);
     }
     case_.varied = true;
     if (Status s = plan(case_); !s.ok()) skip("its tensors cannot all be 0-dim: " + s.message());

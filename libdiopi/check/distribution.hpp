@@ -4,16 +4,9 @@
 #include <string>
 
 #include "core/tensor.hpp"
+#include "schema/schema.hpp"
 
 namespace diopi {
-
-enum class Law {
-    kNormal,          ///< mean a, standard deviation b
-    kUniform,         ///< between a and b; either end is allowed, for rounding reaches it
-    kIntegerUniform,  ///< the integers a, a + 1, ..., b - 1
-    kBernoulli,       ///< 1 with probability a, else 0
-    kPermutation,     ///< each of 0, ..., n - 1 once; a and b are ignored
-};
 
 struct Distribution {
     Law law = Law::kUniform;

@@ -1,7 +1,8 @@
 /// The rule of each accuracy class for one element: the authority that the vectorised scan (scan.hpp) defers to.
 #pragma once
 
-#include "check/compare.hpp"
+#include "check/bound.hpp"
+#include "core/dtype.hpp"
 
 namespace diopi {
 

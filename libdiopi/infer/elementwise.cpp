@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "infer/infer.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -29,11 +30,6 @@ namespace infer_rules {
 
 namespace {
 
-/// Arguments that are broadcast to the result; all but what only chooses, which comes last, have a say in its dtype.
-constexpr std::string_view kBroadcast[] = {"input", "other", "exponent", "tensor1", "tensor2", "condition", "mask"};
-
-bool only_chooses(std::string_view arg) { return arg == "condition" || arg == "mask"; }
-
 /// A tensor that stands for a result so far.
 Tensor described(TensorSpec spec) {
     Tensor tensor;
@@ -43,44 +39,38 @@ Tensor described(TensorSpec spec) {
 }
 
 /// Broadcasts the spec with one more tensor; false when that is not possible.
-bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, bool chooses) {
+bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Say say) {
     if (!spec) {
         spec = TensorSpec{tensor.shape, tensor.dtype, {}};
         return true;
     }
     std::optional<Shape> shape = broadcast_shapes(spec->shape, tensor.shape);
     if (!shape) return false;
-    const Dtype dtype = chooses ? spec->dtype : result_type(described(*spec), tensor);
+    const Dtype dtype = say == Say::shape ? spec->dtype : result_type(described(*spec), tensor);
     spec = TensorSpec{std::move(*shape), dtype, {}};
     return true;
 }
 
-/// Shape and dtype of the operands together: tensors, and at most one number.
+/// Shape and dtype of the operands together: tensors, and at most one number. Tensors that only choose come last.
 Result<TensorSpec> combined(const Call& call) {
     std::optional<TensorSpec> spec;
     const Scalar* number = nullptr;
-    for (const std::string_view arg : kBroadcast) {
-        if (!call.has(arg)) continue;
-        if (const auto* scalar = std::get_if<Scalar>(&call[arg])) number = scalar;
-        const Tensor* tensor = call.tensor(arg);
-        if (tensor == nullptr) continue;
-        const std::string so_far = spec ? to_string(spec->shape) : "";
-        if (join(spec, *tensor, only_chooses(arg))) continue;
-        return contradiction(call, "input " + so_far + " and " + std::string(arg) + " " + to_string(tensor->shape) +
-                                       " do not broadcast");
+    for (const Say say : {Say::both, Say::shape}) {
+        for (size_t i = 0; i < call.args.size(); ++i) {
+            const Arg& arg = call.row->args()[i];
+            if (arg.is_output || arg.say != say) continue;
+            if (const auto* scalar = std::get_if<Scalar>(&call.args[i])) number = scalar;
+            const Tensor* tensor = arg.is_tensor() ? call.tensor(arg.name) : nullptr;
+            if (tensor == nullptr) continue;
+            const std::string so_far = spec ? to_string(spec->shape) : "";
+            if (join(spec, *tensor, say)) continue;
+            return contradiction(call, "input " + so_far + " and " + std::string(arg.name) + " " +
+                                           to_string(tensor->shape) + " do not broadcast");
+        }
     }
     if (!spec) return contradiction(call, "a tensor is missing");
     if (number != nullptr) spec->dtype = result_type(described(*spec), *number);
     return std::move(*spec);
-}
-
-/// Whether there is more than `input` to a call.
-bool has_second(const Call& call) {
-    return std::ranges::any_of(kBroadcast, [&](std::string_view arg) { return arg != "input" && call.has(arg); });
-}
-
-bool is_true_division(const Call& call) {
-    return call.has("rounding_mode") && call.integer("rounding_mode") == RoundModeNone;
 }
 
 /// Whether a result of this dtype may be stored in place: not from a higher category into a lower one.
@@ -108,35 +98,42 @@ Specs floating(Call& call, const ResultHints&) {
     return contradiction(call, "a floating result cannot be stored in place in " + std::string(name(input.dtype)));
 }
 
-Specs broadcast(Call& call, const ResultHints&) {
-    auto spec = combined(call);
-    if (!spec.ok()) return spec.error();
-    return one(call, "out", std::move(*spec));
-}
+namespace {
 
-Specs broadcast_div(Call& call, const ResultHints&) {
-    auto spec = combined(call);
-    if (!spec.ok()) return spec.error();
-    if (is_true_division(call) && !is_floating(spec->dtype) && !is_complex(spec->dtype)) spec->dtype = Dtype::float32;
-    return one(call, "out", std::move(*spec));
-}
-
-Specs in_place(Call& call, const ResultHints&) {
-    if (!has_second(call)) return std::vector<OutputSpec>{};
+/// The result of the operands: a new tensor, or, in place, what must fit into `input`.
+Specs stored(const Call& call, TensorSpec spec) {
+    if (call.row->variant != Variant::inplace) return one(call, "out", std::move(spec));
     const Tensor& input = *call.tensor("input");
-    auto spec = combined(call);
-    if (!spec.ok()) return spec.error();
-    if (spec->shape != input.shape) {
-        return contradiction(call, "the result " + to_string(spec->shape) + " does not fit into input " +
+    if (spec.shape != input.shape) {
+        return contradiction(call, "the result " + to_string(spec.shape) + " does not fit into input " +
                                        to_string(input.shape) + " in place");
     }
-    if (is_true_division(call) && !is_floating(spec->dtype) && !is_complex(spec->dtype)) spec->dtype = Dtype::float32;
-    if (!can_cast(spec->dtype, input.dtype)) {
-        return contradiction(call, "a result of " + std::string(name(spec->dtype)) + " cannot be stored in place in " +
+    if (!can_cast(spec.dtype, input.dtype)) {
+        return contradiction(call, "a result of " + std::string(name(spec.dtype)) + " cannot be stored in place in " +
                                        std::string(name(input.dtype)));
     }
     return std::vector<OutputSpec>{};
 }
+
+}  // namespace
+
+Specs broadcast(Call& call, const ResultHints&) {
+    auto spec = combined(call);
+    if (!spec.ok()) return spec.error();
+    return stored(call, std::move(*spec));
+}
+
+/// A quotient that is not rounded to a whole number is floating.
+Specs broadcast_div(Call& call, const ResultHints&) {
+    auto spec = combined(call);
+    if (!spec.ok()) return spec.error();
+    const bool rounds = call.integer("rounding_mode") != RoundModeNone;
+    if (!rounds && !is_floating(spec->dtype) && !is_complex(spec->dtype)) spec->dtype = Dtype::float32;
+    return stored(call, std::move(*spec));
+}
+
+/// The tensors keep what they are.
+Specs in_place(Call&, const ResultHints&) { return std::vector<OutputSpec>{}; }
 
 }  // namespace infer_rules
 }  // namespace diopi

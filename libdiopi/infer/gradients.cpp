@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "infer/infer.hpp"
 #include "infer/rules.hpp"
 
 namespace diopi {
@@ -49,8 +50,7 @@ int64_t linear_terms(const Call& call, std::string_view output) {
 /// A gradient sums over all of grad_out that a number of its tensor took part in.
 int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     const bool adds = call.row->rule == ShapeRule::add_product;
-    const bool batched = call.row->op == "baddbmm";
-    const int64_t k = call.tensor(!adds ? "input" : batched ? "batch1" : "mat1")->shape.back();
+    const int64_t k = infer_rules::factors_of(call).left.shape.back();
     if (call.row->variant != Variant::backward) return adds ? k + 2 : k;
     int64_t products = 0;
     const bool beyond = __builtin_mul_overflow(call.tensor("grad_out")->numel(), k, &products);
@@ -78,15 +78,13 @@ int64_t window_terms(const Tensor& input, const Shape& pooled) {
 int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     const std::string_view arg = call.row->args()[output.arg].name;
     const ShapeRule rule = forward_rule(*call.row);
-    int64_t terms = 1;
+    int64_t terms = call.row->terms;
     if (rule == ShapeRule::linear) {
         terms = linear_terms(call, arg);
     } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product) {
         terms = matmul_terms(call, output);
     } else if (rule == ShapeRule::convolution) {
         terms = convolution_terms(call, arg);
-    } else if (call.row->op == "addcmul" || call.row->op == "addcdiv") {
-        terms = 3;
     } else if (rule == ShapeRule::reduce_sum || rule == ShapeRule::reduce_mean) {
         terms = ratio(call.tensor("input")->numel(), numel(output.spec.shape));
     } else if (rule == ShapeRule::adaptive_pool) {

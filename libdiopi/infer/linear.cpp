@@ -4,17 +4,10 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// Dims that a function wants of its factors; 0: any number but none.
-int64_t rank_of_factors(const Call& call) {
-    const std::string_view op = call.row->op;
-    if (op == "mm" || op == "addmm") return 2;
-    return op == "bmm" || op == "baddbmm" ? 3 : 0;
-}
-
 /// Shape of left (*, m, k) times right (*, k, n), whose leading dims broadcast; a vector is a row on the left, a column
 /// on the right, and that dim is not in the result. Source: torch.matmul.
 Result<Shape> product_shape(const Call& call, const Tensor& left, const Tensor& right) {
-    const int64_t rank = rank_of_factors(call);
+    const int64_t rank = call.row->rank;
     for (const Tensor* factor : {&left, &right}) {
         if (factor->rank() >= 1 && (rank == 0 || factor->rank() == rank)) continue;
         return contradiction(call, "a factor " + to_string(factor->shape) + " must have " +
@@ -40,18 +33,17 @@ Result<Shape> product_shape(const Call& call, const Tensor& left, const Tensor& 
 
 /// Source: torch.mm, torch.bmm, torch.matmul.
 Specs matmul(Call& call, const ResultHints&) {
-    const Tensor& input = *call.tensor("input");
-    auto shape = product_shape(call, input, *call.tensor(call.row->find("mat2") >= 0 ? "mat2" : "other"));
+    const auto [left, right] = factors_of(call);
+    auto shape = product_shape(call, left, right);
     if (!shape.ok()) return shape.error();
-    return one(call, "out", {std::move(*shape), input.dtype, {}});
+    return one(call, "out", {std::move(*shape), left.dtype, {}});
 }
 
 /// beta * input + alpha * a product: input broadcasts to the product's shape, and has it where it is the result.
 Specs add_product(Call& call, const ResultHints&) {
-    const bool batched = call.row->op == "baddbmm";
     const Tensor& input = *call.tensor("input");
-    const Tensor& left = *call.tensor(batched ? "batch1" : "mat1");
-    auto shape = product_shape(call, left, *call.tensor(batched ? "batch2" : "mat2"));
+    const auto [left, right] = factors_of(call);
+    auto shape = product_shape(call, left, right);
     if (!shape.ok()) return shape.error();
     const bool in_place = call.row->variant == Variant::inplace;
     if (in_place ? input.shape != *shape : broadcast_shapes(*shape, input.shape) != *shape) {

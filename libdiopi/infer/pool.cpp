@@ -21,14 +21,11 @@ Result<size_t> leading_dims(const Call& call, size_t spatial) {
     return rank - spatial;
 }
 
-/// The pooling's number of spatial dims, from its name: max_pool2d has 2.
-size_t spatial_dims(const Call& call) { return static_cast<size_t>(call.row->op[call.row->op.size() - 2] - '0'); }
-
 }  // namespace
 
 Specs max_pool(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
-    const size_t spatial = spatial_dims(call);
+    const size_t spatial = call.row->spatial_dims;
     auto& stride = std::get<IntList>(call["stride"]);
     if (stride.empty()) stride = *call.ints("kernel_size");
     for (const char* arg : {"kernel_size", "stride", "padding", "dilation"}) {
@@ -59,7 +56,7 @@ Specs max_pool(Call& call, const ResultHints&) {
 
 Specs adaptive_pool(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
-    const size_t spatial = spatial_dims(call);
+    const size_t spatial = call.row->spatial_dims;
     if (Status s = spread(call, "output_size", spatial); !s.ok()) return s.error();
     auto leading = leading_dims(call, spatial);
     if (!leading.ok()) return leading.error();

@@ -1,47 +1,18 @@
-/// The shape rules, one function per ShapeRule, in the file of their family.
+/// The shape rules: one function for each of schema/shape_rules.inc, in the file of its family, and what they share.
+///
+/// A rule finds its operands by the names that all functions of the rule give them (`input`, `weight`, `out`), or by
+/// their roles in the row.
 #pragma once
 
-#include "infer/infer.hpp"
+#include "infer/output_spec.hpp"
 
 namespace diopi::infer_rules {
 
 using Specs = Result<std::vector<OutputSpec>>;
 
-// elementwise.cpp
-Specs same(Call& call, const ResultHints& hints);
-Specs floating(Call& call, const ResultHints& hints);
-Specs in_place(Call& call, const ResultHints& hints);
-Specs broadcast(Call& call, const ResultHints& hints);
-Specs broadcast_div(Call& call, const ResultHints& hints);
-// conv.cpp
-Specs convolution(Call& call, const ResultHints& hints);
-// norm.cpp
-Specs batch_norm(Call& call, const ResultHints& hints);
-Specs layer_norm(Call& call, const ResultHints& hints);
-// pool.cpp
-Specs max_pool(Call& call, const ResultHints& hints);
-Specs adaptive_pool(Call& call, const ResultHints& hints);
-// linear.cpp
-Specs linear(Call& call, const ResultHints& hints);
-Specs matmul(Call& call, const ResultHints& hints);
-Specs add_product(Call& call, const ResultHints& hints);
-// loss.cpp
-Specs nll_loss(Call& call, const ResultHints& hints);
-Specs cross_entropy(Call& call, const ResultHints& hints);
-// reduction.cpp
-Specs reduce_mean(Call& call, const ResultHints& hints);
-Specs reduce_sum(Call& call, const ResultHints& hints);
-Specs reduce_index(Call& call, const ResultHints& hints);
-// shape.cpp
-Specs cat(Call& call, const ResultHints& hints);
-Specs sized(Call& call, const ResultHints& hints);
-Specs expand(Call& call, const ResultHints& hints);
-Specs copy(Call& call, const ResultHints& hints);
-Specs arange(Call& call, const ResultHints& hints);
-// index.cpp
-Specs embedding(Call& call, const ResultHints& hints);
-// gradients.cpp
-Specs gradients(Call& call, const ResultHints& hints);
+#define DIOPI_SHAPE_RULE(name) Specs name(Call& call, const ResultHints& hints);
+#include "schema/shape_rules.inc"
+#undef DIOPI_SHAPE_RULE
 
 /// "diopiAdd: input (3, 4) and other (5,) do not broadcast"
 [[nodiscard]] Error contradiction(const Call& call, const std::string& what);
@@ -52,6 +23,12 @@ Specs gradients(Call& call, const ResultHints& hints);
 /// tensor.
 [[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t surplus = 0);
+/// The factors of a product: the last two const tensors of the row, the left one first.
+struct Factors {
+    const Tensor& left;
+    const Tensor& right;
+};
+[[nodiscard]] Factors factors_of(const Call& call);
 /// Makes a list of `rank` integers of one that holds a single number; an error for any other length.
 [[nodiscard]] Status spread(Call& call, std::string_view arg, size_t rank);
 

@@ -115,12 +115,14 @@ Specs arange(Call& call, const ResultHints& hints) {
     return one(call, "out", {{*count}, dtype, {}});
 }
 
-/// The source broadcasts to the tensor that it is written into.
+/// In place, the source broadcasts to the tensor that it is written into; a cast has the shape of its result.
 Specs copy(Call& call, const ResultHints&) {
-    const bool casts = call.row->op == "cast_dtype";
-    const Tensor& from = *call.tensor(casts ? "input" : "src");
-    const Tensor& to = *call.tensor(casts ? "out" : "dest");
-    if (casts ? from.shape != to.shape : broadcast_shapes(from.shape, to.shape) != to.shape) {
+    const auto args = call.row->args();
+    const bool writes_first = args[0].is_inout;
+    const Tensor& from = *call.tensor(args[writes_first ? 1 : 0].name);
+    const Tensor& to = *call.tensor(args[writes_first ? 0 : 1].name);
+    const bool is_inplace = call.row->variant == Variant::inplace;
+    if (is_inplace ? broadcast_shapes(from.shape, to.shape) != to.shape : from.shape != to.shape) {
         return contradiction(call, "a tensor of shape " + to_string(from.shape) + " cannot be copied into one of " +
                                        to_string(to.shape));
     }

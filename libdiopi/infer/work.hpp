@@ -14,7 +14,7 @@ struct CallWork {
     double bytes = 0;
 };
 
-/// Whether there is a formula for the function: of its operator, or of all operators of its family.
+/// Whether the row, or its family, states a formula.
 [[nodiscard]] bool has_work_formula(const Row& row);
 
 /// Of a call whose tensors are all there, memory or not. Zeros without a formula.

@@ -9,13 +9,6 @@
 
 namespace diopi {
 
-namespace {
-
-/// The functions that make what a device takes of what it does not.
-bool is_conversion(const Row& row) { return row.op == "cast_dtype" || row.op == "copy_" || row.op == "contiguous"; }
-
-}  // namespace
-
 SimBackend::SimBackend(SimOptions options)
     : options_(std::move(options)),
       device_(options_.model),
@@ -36,7 +29,7 @@ std::vector<AnyFunction> SimBackend::supported() {
 
 Outcome SimBackend::check(const Call& call) const {
     Outcome refused;
-    if ((options_.dtypes.empty() && !options_.contiguous) || (options_.converts && is_conversion(*call.row))) {
+    if ((options_.dtypes.empty() && !options_.contiguous) || (options_.converts && call.row->traits.converts)) {
         return refused;
     }
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {

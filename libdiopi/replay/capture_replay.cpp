@@ -187,7 +187,7 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
 Status CaptureReplay::make_up_outputs(size_t index, Context& context) {
     const Row& row = *calls_[index]->row;
     for (const TensorUse& use : uses_[index]) {
-        if (!use.writes || (use.reads && !draws_into(row, use.place))) continue;
+        if (!use.writes || (use.reads && !row.draws_into(use.place))) continue;
         const Recipe recipe = made_up(placed_[use.tensor]->dtype);
         if (Status s = make_up(index, use.tensor, use.place, recipe, context); !s.ok()) return s;
     }

@@ -94,11 +94,79 @@ constexpr bool take_mark(std::string_view& text, char mark) {
     return true;
 }
 
-/// Parses one argument of the row's string; reaching `throw` fails the compilation.
-constexpr Arg parse_arg(std::string_view text, ArgKind kind) {
+/// What stands in brackets at the front of `text`, taken off it.
+constexpr std::string_view take_bracket(std::string_view& text) {
+    if (!take_mark(text, '(')) throw "a word that wants something in brackets";
+    const std::string_view inside = take_until(text, ")");
+    if (inside.empty() || !take_mark(text, ')')) throw "brackets that are empty or not closed";
+    return inside;
+}
+
+/// A whole number below 128 at the front of `text`, taken off it.
+constexpr int8_t take_number(std::string_view& text) {
+    const std::string_view digits = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+    if (digits.empty() || digits.size() > 2) throw "a word that wants a number below 100";
+    int number = 0;
+    for (const char digit : digits) number = 10 * number + (digit - '0');
+    text.remove_prefix(digits.size());
+    return static_cast<int8_t>(number);
+}
+
+/// The row's argument of that name; reaching `throw` fails the compilation.
+constexpr int8_t position_of(const Row& row, std::string_view name) {
+    for (size_t i = 0; i < row.num_args; ++i) {
+        if (row.arg_rows[i].name == name) return static_cast<int8_t>(i);
+    }
+    throw "a word that names no argument of the row";
+}
+
+/// An argument, and the names in its roles, which are looked up when all arguments are known.
+struct ParsedArg {
     Arg arg;
+    std::string_view reading_of, row_of;
+};
+
+struct ReadingWord {
+    std::string_view word;
+    Reading reading;
+};
+
+constexpr ReadingWord kReadingWords[] = {
+    {"read_for", Reading::for_output}, {"part", Reading::part}, {"upper", Reading::upper}, {"lower", Reading::lower}};
+
+constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
+    Arg& arg = parsed.arg;
+    const std::string_view word = take_until(text, ":(#=");
+    if (word == "unread") {
+        arg.reading = Reading::nothing;
+    } else if (word == "unwritten") {
+        arg.unwritten = true;
+    } else if (word == "factor" || word == "minus") {
+        arg.is_factor = true;
+        arg.is_subtracted = word == "minus";
+        arg.say = Say::none;
+    } else if (word == "value") {
+        arg.say = Say::none;
+    } else if (word == "choice") {
+        arg.say = Say::shape;
+    } else if (word == "row_of") {
+        parsed.row_of = take_bracket(text);
+    } else if (word == "shape_of") {
+        arg.shape_of = take_bracket(text);
+    } else {
+        const auto* const found = std::ranges::find(kReadingWords, word, &ReadingWord::word);
+        if (found == std::end(kReadingWords)) throw "a word that is no role";
+        arg.reading = found->reading;
+        parsed.reading_of = take_bracket(text);
+    }
+}
+
+/// Parses one argument of the row's string; reaching `throw` fails the compilation.
+constexpr ParsedArg parse_arg(std::string_view text, ArgKind kind) {
+    ParsedArg parsed;
+    Arg& arg = parsed.arg;
     arg.kind = kind;
-    arg.name = take_until(text, "(&?!@%#=");
+    arg.name = take_until(text, "(&?!@%^:#=");
     if (arg.name.empty()) throw "an argument without a name";
     if (take_mark(text, '(')) {
         arg.alias = take_until(text, ")");
@@ -113,50 +181,210 @@ constexpr Arg parse_arg(std::string_view text, ArgKind kind) {
         text.remove_prefix(1);
     }
     arg.four_bytes = take_mark(text, '%');
+    arg.names_dims = take_mark(text, '^');
+    while (take_mark(text, ':')) take_role(text, parsed);
     if (take_mark(text, '#')) arg.list = take_until(text, "=");
     arg.has_default = take_mark(text, '=');
     arg.standard = text;
-    if (!arg.has_default && !text.empty()) throw "marks in another order than & ? ! @ % # =";
+    if (!arg.has_default && !text.empty()) throw "marks in another order than & ? ! @ % ^ : # =";
     arg.is_output = (kind == ArgKind::tensor || kind == ArgKind::tensors) && !arg.is_inout;
-    return arg;
+    if (arg.is_output && arg.reading != Reading::all) throw "an output that is said to be read";
+    if (arg.unwritten && !arg.is_inout) throw "only an in-out argument can be unwritten";
+    return parsed;
+}
+
+struct TraitWord {
+    std::string_view word;
+    bool Traits::*trait;
+};
+
+constexpr TraitWord kTraitWords[] = {{"empty", &Traits::empty},       {"zero_dim", &Traits::zero_dim},
+                                     {"exact", &Traits::exact},       {"zeros", &Traits::zeros},
+                                     {"converts", &Traits::converts}, {"no_cuda", &Traits::no_cuda}};
+
+constexpr std::string_view kFormulaNames[] = {
+    "unknown",
+#define DIOPI_WORK(name) #name,
+#include "schema/work_formulas.inc"
+#undef DIOPI_WORK
+};
+
+/// "5", "12*listed_elements", "product"
+constexpr Work parse_work(std::string_view text) {
+    Work work;
+    if (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+        work.operations = static_cast<uint8_t>(take_number(text));
+        if (text.empty())
+            text = "elements";
+        else if (!take_mark(text, '*'))
+            throw "work: N, formula or N*formula";
+    }
+    const auto* const found = std::ranges::find(kFormulaNames, text);
+    if (found == std::end(kFormulaNames)) throw "a word that is no formula of work_formulas.inc";
+    work.formula = static_cast<WorkFormula>(found - std::begin(kFormulaNames));
+    return work;
+}
+
+/// What all functions of a family do with an element, where their rows do not say; 0: memory alone decides.
+constexpr Work work_of_family(Family family) {
+    switch (family) {
+        case Family::elementwise:
+        case Family::activation:
+        case Family::shape:
+        case Family::index:
+        case Family::random:
+        case Family::amp:
+            return {WorkFormula::elements, 0};
+        case Family::reduction:
+            return {WorkFormula::elements, 1};
+        case Family::loss:
+            return {WorkFormula::elements, 2};
+        case Family::optim:
+            return {WorkFormula::elements, 6};
+        case Family::sort:
+        case Family::linear:
+        case Family::conv:
+        case Family::pool:
+        case Family::norm:
+        case Family::attention:
+        case Family::vision:
+        case Family::mmcv:
+        case Family::sparse:
+            return {};
+    }
+    return {};
+}
+
+struct LawWord {
+    std::string_view word;
+    Law law;
+};
+
+constexpr LawWord kLawWords[] = {{"normal", Law::kNormal},
+                                 {"uniform", Law::kUniform},
+                                 {"integer_uniform", Law::kIntegerUniform},
+                                 {"bernoulli", Law::kBernoulli},
+                                 {"permutation", Law::kPermutation}};
+
+/// "normal(mean,std)", "bernoulli(p)", "permutation"
+constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
+    LawOfRow out;
+    const auto* const found = std::ranges::find(kLawWords, take_until(text, "("), &LawWord::word);
+    if (found == std::end(kLawWords)) throw "a word that is no law";
+    out.law = found->law;
+    if (!text.empty()) {
+        std::string_view parameters = take_bracket(text);
+        out.a = position_of(row, take_until(parameters, ","));
+        if (take_mark(parameters, ',')) out.b = position_of(row, parameters);
+    }
+    for (int8_t i = 0; out.output < 0; ++i) {
+        if (i == row.num_args) throw "a law without a tensor to hold the numbers";
+        const Arg& arg = row.arg_rows[static_cast<size_t>(i)];
+        if (arg.is_output || arg.is_inout) out.output = i;
+    }
+    return out;
+}
+
+/// "out(input.1,weight.1)/groups"
+constexpr void parse_sums(Row& row, std::string_view text) {
+    SummedDim summed;
+    summed.output = position_of(row, take_until(text, "("));
+    std::string_view dims = take_bracket(text);
+    if (take_mark(text, '/')) summed.groups = position_of(row, text);
+    while (!dims.empty()) {
+        summed.arg = position_of(row, take_until(dims, "."));
+        if (!take_mark(dims, '.')) throw "sums: argument.dim";
+        summed.dim = take_number(dims);
+        if (!dims.empty() && !take_mark(dims, ',')) throw "sums: a comma between the dims";
+        if (row.num_summed_dims == kMaxSummedDims) throw "more summed dims than kMaxSummedDims";
+        row.summed_dim_rows[row.num_summed_dims++] = summed;
+    }
+}
+
+/// A word of the row that has a value.
+constexpr void parse_fact(Row& row, std::string_view word, std::string_view value) {
+    if (word == "ulp") {
+        if (row.accuracy != AccuracyClass::C) throw "ulp is for class C";
+        row.max_ulp = take_number(value);
+    } else if (word == "terms") {
+        if (row.accuracy != AccuracyClass::D) throw "terms are for class D";
+        row.terms = static_cast<uint8_t>(take_number(value));
+    } else if (word == "rank") {
+        row.rank = static_cast<uint8_t>(take_number(value));
+    } else if (word == "spatial") {
+        row.spatial_dims = static_cast<uint8_t>(take_number(value));
+    } else if (word == "work") {
+        row.work = parse_work(value);
+    } else if (word == "law") {
+        if (row.accuracy != AccuracyClass::F) throw "a law is for class F";
+        row.law = parse_law(row, value);
+    } else if (word == "sums") {
+        parse_sums(row, value);
+    } else if (word == "case_only") {
+        row.case_only = value;
+    } else {
+        throw "a word that is no fact";
+    }
 }
 
 /// Parses the words behind the arguments.
-constexpr Traits parse_traits(std::string_view text) {
-    Traits traits;
+constexpr void parse_words(Row& row, std::string_view text) {
     while (!text.empty()) {
-        const std::string_view word = take_until(text, " ");
+        std::string_view word = take_until(text, " ");
         if (!text.empty()) text.remove_prefix(1);
-        if (word == "empty")
-            traits.empty = true;
-        else if (word == "zero_dim")
-            traits.zero_dim = true;
-        else if (word == "exact")
-            traits.exact = true;
-        else if (word == "zeros")
-            traits.zeros = true;
-        else
-            throw "a word that is no trait";
+        const std::string_view key = take_until(word, "=");
+        if (take_mark(word, '=')) {
+            parse_fact(row, key, word);
+            continue;
+        }
+        const auto* const found = std::ranges::find(kTraitWords, key, &TraitWord::word);
+        if (found == std::end(kTraitWords)) throw "a word that is no trait";
+        row.traits.*(found->trait) = true;
     }
-    return traits;
+}
+
+/// What a described row must state.
+constexpr void check_facts(const Row& row) {
+    if (row.rule == ShapeRule::unknown) return;
+    if (row.accuracy == AccuracyClass::C && row.max_ulp < 1) throw "a row of class C without ulp";
+    if (row.accuracy == AccuracyClass::F && row.law.output < 0) throw "a row of class F without a law";
+    if (row.work.formula == WorkFormula::unknown) throw "a row without work";
+    const bool pools = row.rule == ShapeRule::max_pool || row.rule == ShapeRule::adaptive_pool;
+    if (pools != (row.spatial_dims > 0)) throw "spatial is for poolings, which must state it";
 }
 
 template <class Function>
 consteval Row make_row(std::string_view function, Family family, std::string_view op, std::string_view overload,
                        Variant variant, ShapeRule rule, AccuracyClass accuracy, Repeat repeat, std::string_view text) {
-    Row row{function, op, overload, family, variant, rule, accuracy, repeat, Parameters<Function>::kCount, {}, {}};
+    Row row;
+    row.function = function;
+    row.op = op;
+    row.overload = overload;
+    row.family = family;
+    row.variant = variant;
+    row.rule = rule;
+    row.accuracy = accuracy;
+    row.repeat = repeat;
+    row.num_args = Parameters<Function>::kCount;
+    row.work = work_of_family(family);
     std::string_view args = take_until(text, "|");
-    if (!text.empty()) {
-        args.remove_suffix(1);
-        row.traits = parse_traits(text.substr(2));
-    }
+    if (!text.empty()) args.remove_suffix(1);
     const auto kinds = Parameters<Function>::kinds();
+    std::array<ParsedArg, kMaxArgs> parsed{};
     for (size_t i = 0; i < row.num_args; ++i) {
         if (args.empty()) throw "fewer arguments than the C function has";
-        row.arg_rows[i] = parse_arg(take_until(args, ","), kinds[i]);
+        parsed[i] = parse_arg(take_until(args, ","), kinds[i]);
+        row.arg_rows[i] = parsed[i].arg;
         if (!args.empty()) args.remove_prefix(2);
     }
     if (!args.empty()) throw "more arguments than the C function has";
+    for (size_t i = 0; i < row.num_args; ++i) {
+        Arg& arg = row.arg_rows[i];
+        if (!parsed[i].reading_of.empty()) arg.reading_of = position_of(row, parsed[i].reading_of);
+        if (!parsed[i].row_of.empty()) arg.row_of = position_of(row, parsed[i].row_of);
+    }
+    if (!text.empty()) parse_words(row, text.substr(2));
+    check_facts(row);
     return row;
 }
 
@@ -179,6 +407,11 @@ int Row::find(std::string_view arg) const {
         if (arg_rows[static_cast<size_t>(i)].name == arg) return i;
     }
     return -1;
+}
+
+bool Row::draws_into(std::string_view arg) const {
+    const int at = find(arg);
+    return at >= 0 && at == law.output && args()[static_cast<size_t>(at)].reading == Reading::nothing;
 }
 
 const Row* find_row(std::string_view function) {

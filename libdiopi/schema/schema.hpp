@@ -7,7 +7,7 @@
 /// function, operator, overload, variant, shape rule, accuracy class, determinism, arguments. The argument string
 /// names the C parameters after ctx in order, each followed by its marks:
 ///
-///     name(alias)&?!@n%#list=default
+///     name(alias)&?!@n%^:role#list=default
 ///
 /// (alias)   what cases call it, or the forward output or input that a backward argument stands for
 /// &         a non-const tensor that is also read: declared state, or the tensor of an in-place operation
@@ -16,16 +16,48 @@
 /// @n        may come channels-last: with n trailing spatial dims, or as many as there are behind dim 1 where n is left
 ///           out
 /// %         an index that may come in 4 bytes instead of 8
+/// ^         the number of a dim, or of several
+/// :role     what the function does with it; several may follow each other
 /// #list     the length of that list argument
 /// =default  the value when a case leaves it out
 ///
-/// Other non-const tensors are outputs; everything const is an input. After the arguments may stand what the function
-/// also takes or promises, as words: "out, input | empty zero_dim".
+/// Other non-const tensors are outputs; everything const is an input. The roles:
 ///
-/// empty     tensors with a dim of size 0
-/// zero_dim  0-dim tensors
-/// exact     sums of products and nothing else: whole numbers that are small enough give exact results
-/// zeros     many zeros among its results are no surprise
+/// :unread         no element is read: all are overwritten, or only the shape counts
+/// :unwritten      non-const by its C type, but left as it is
+/// :read_for(out)  its elements are read for the output `out` only
+/// :part(x)        no more of its elements are read than `x` has: a lookup
+/// :upper(x)       only the triangle of the last two dims above the diagonal `x` is read, the diagonal included
+/// :lower(x)       the same below
+/// :factor         a factor: it has no say in the result's shape and dtype, and its product is one more rounding
+/// :minus          a factor whose product is subtracted
+/// :value          is put in the place of elements: it has no say in the result's shape and dtype
+/// :choice         chooses elements: it has a say in the result's shape, none in its dtype
+/// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
+/// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
+///
+/// After the arguments may stand what the function also takes or promises, as words: "out, input | empty zero_dim".
+///
+/// empty           tensors with a dim of size 0
+/// zero_dim        0-dim tensors
+/// exact           sums of products and nothing else: whole numbers that are small enough give exact results
+/// zeros           many zeros among its results are no surprise
+/// converts        makes a tensor of another dtype or layout of one, and does nothing else
+/// no_cuda         no kernel for cuda yet; each other function with a shape rule stands on all backends of ours
+/// ulp=N           of class C: the ulp of float32 that it may be off by: of the OpenCL C specification (relative
+///                 error as ulps, full profile), or the sum of its parts: sigmoid and silu (exp, a sum and a quotient:
+///                 3 + 0.5 + 2.5), gelu (erfc, which has 16, and a product)
+/// terms=N         of class D: the terms of each result, where the shape rule does not tell
+/// rank=N          the dims that each factor of a product must have; any number where it is left out
+/// spatial=N       the spatial dims of a pooling
+/// work=N*formula  operations: N (1 where it is left out) for each of what a formula of work_formulas.inc counts;
+///                 work=N: for each element of the largest tensor. Left out: as all functions of the family
+/// law=name(a,b)   the law of the random numbers that the first non-const tensor holds, and the arguments that are its
+///                 parameters; a tensor has one for each element
+/// sums=out(x.1,y.0)/groups
+///                 the output `out` sums over dim 1 of x together with dim 0 of y, where the number `groups` (it may be
+///                 left out) is 1
+/// case_only=a,b   parameters of a case that no C argument takes
 #pragma once
 
 #include <array>
@@ -60,33 +92,28 @@ enum class Family {
 enum class Variant { forward, inplace, backward, utility };
 
 /// How output shapes and dtypes follow from the inputs (infer/). unknown: not described yet.
-enum class ShapeRule {
+enum class ShapeRule : uint8_t {
     unknown,
-    same,
-    floating,
-    in_place,
-    gradients,
-    broadcast,
-    broadcast_div,
-    convolution,
-    batch_norm,
-    layer_norm,
-    max_pool,
-    adaptive_pool,
-    linear,
-    matmul,
-    add_product,
-    nll_loss,
-    cross_entropy,
-    reduce_mean,
-    reduce_sum,
-    reduce_index,
-    cat,
-    sized,
-    expand,
-    copy,
-    arange,
-    embedding
+#define DIOPI_SHAPE_RULE(name) name,
+#include "schema/shape_rules.inc"
+#undef DIOPI_SHAPE_RULE
+};
+
+/// What a call's operations are counted by (infer/work.hpp). unknown: no formula.
+enum class WorkFormula : uint8_t {
+    unknown,
+#define DIOPI_WORK(name) name,
+#include "schema/work_formulas.inc"
+#undef DIOPI_WORK
+};
+
+/// The laws of random numbers.
+enum class Law : uint8_t {
+    kNormal,          ///< mean a, standard deviation b
+    kUniform,         ///< between a and b; either end is allowed, for rounding reaches it
+    kIntegerUniform,  ///< the integers a, a + 1, ..., b - 1
+    kBernoulli,       ///< 1 with probability a, else 0
+    kPermutation,     ///< each of 0, ..., n - 1 once; a and b are ignored
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -121,11 +148,29 @@ enum class ArgKind : uint8_t {
     pointer         ///< void*
 };
 
+/// Which elements of a tensor a function reads.
+enum class Reading : uint8_t {
+    all,
+    nothing,
+    for_output,  ///< all where the output at `reading_of` is wanted, else none
+    part,        ///< no more than the tensor at `reading_of` has
+    upper,       ///< the triangle above the diagonal at `reading_of`, which is included
+    lower
+};
+
+/// Say of an operand in the result's shape and dtype.
+enum class Say : uint8_t {
+    both,
+    shape,  ///< it chooses elements
+    none    ///< a factor, or a value that takes the place of elements
+};
+
 struct Arg {
     std::string_view name;
     std::string_view alias;     ///< empty: none
     std::string_view list;      ///< the list whose length this argument is; empty: none
     std::string_view standard;  ///< the default's text
+    std::string_view shape_of;  ///< the forward argument whose shape this is; empty: none
     ArgKind kind = ArgKind::int64;
     bool is_output = false;  ///< a tensor (list) that the function writes and does not read
     bool is_inout = false;   ///< a tensor that it reads and writes
@@ -135,6 +180,14 @@ struct Arg {
     bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
     int8_t spatial_dims = -1;    ///< of a channels_last argument; -1: all dims behind the second
     bool four_bytes = false;     ///< an index of 8 bytes that may have 4
+    bool unwritten = false;      ///< an inout that the function leaves as it is
+    bool is_factor = false;      ///< a product with it is one more rounding
+    bool is_subtracted = false;  ///< a factor whose product is subtracted
+    bool names_dims = false;
+    Say say = Say::both;
+    Reading reading = Reading::all;
+    int8_t reading_of = -1;  ///< position of the argument that `reading` speaks of
+    int8_t row_of = -1;      ///< position of the tensor whose row this number is; -1: none
 
     [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {
@@ -154,7 +207,32 @@ struct Traits {
     bool zero_dim = false;  ///< 0-dim tensors
     bool exact = false;     ///< nothing but sums of products
     bool zeros = false;     ///< results may well be zeros
+    bool converts = false;  ///< makes a tensor of another dtype or layout of one
+    bool no_cuda = false;   ///< has no kernel for cuda yet
 };
+
+/// Operations of a call: so many for each of what the formula counts.
+struct Work {
+    WorkFormula formula = WorkFormula::unknown;
+    uint8_t operations = 1;
+};
+
+/// The law of what a function draws, as positions of arguments.
+struct LawOfRow {
+    Law law = Law::kUniform;
+    int8_t output = -1;     ///< -1: the function draws nothing
+    int8_t a = -1, b = -1;  ///< the law's parameters: a number, or a tensor with one for each element; -1: none
+};
+
+/// A dim that a function sums over for one of its outputs, as positions of arguments.
+struct SummedDim {
+    int8_t output = -1;
+    int8_t arg = -1;
+    int8_t dim = 0;
+    int8_t groups = -1;  ///< a number that must be 1; -1: none
+};
+
+inline constexpr size_t kMaxSummedDims = 4;
 
 struct Row {
     std::string_view function;  ///< "diopiAddInpScalar"
@@ -167,21 +245,30 @@ struct Row {
     Repeat repeat = Repeat::repeatable;
     uint8_t num_args = 0;
     Traits traits;
+    /// Ulp of float32 that accuracy class C allows; 0.5 for a row of another class.
+    double max_ulp = 0.5;
+    uint8_t terms = 1;         ///< of accuracy class D, where the shape rule does not tell
+    uint8_t rank = 0;          ///< of a product's factors; 0: any
+    uint8_t spatial_dims = 0;  ///< of a pooling; 0: none
+    Work work;
+    LawOfRow law;
+    std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas
+    uint8_t num_summed_dims = 0;
+    std::array<SummedDim, kMaxSummedDims> summed_dim_rows{};
     std::array<Arg, kMaxArgs> arg_rows{};
 
     [[nodiscard]] std::span<const Arg> args() const { return {arg_rows.data(), num_args}; }
+    [[nodiscard]] std::span<const SummedDim> summed_dims() const { return {summed_dim_rows.data(), num_summed_dims}; }
     /// Position of the argument of that C name, -1 when there is none.
     [[nodiscard]] int find(std::string_view arg) const;
+    /// Whether random numbers overwrite the in-out argument, so that what it held before means nothing.
+    [[nodiscard]] bool draws_into(std::string_view arg) const;
     /// Position in the table of every backend.
     [[nodiscard]] size_t index() const;
 };
 
 /// Address of a C function of any signature; null when a backend does not implement it.
 using AnyFunction = void (*)();
-
-/// Ulp of float32 that accuracy class C allows the row's function: the OpenCL full profile's, or what its parts add up
-/// to. 0.5 for a row of another class.
-[[nodiscard]] double max_ulp(const Row& row);
 
 /// All rows, in table order.
 [[nodiscard]] std::span<const Row> rows();

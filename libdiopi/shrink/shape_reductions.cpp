@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "cases/bind.hpp"
 #include "shrink/reductions.hpp"
 
 namespace diopi {
@@ -159,7 +160,7 @@ bool drop_dims(Case& c, size_t dim, From from, const std::string& only) {
     }
     if (from == From::kBack || !only.empty()) return any;
     for (auto& [name, param] : c.params) {
-        if (name == "dim" || name == "dims") shift_dims(param, static_cast<int64_t>(dim));
+        if (names_dims(c.op, name)) shift_dims(param, static_cast<int64_t>(dim));
     }
     return any;
 }

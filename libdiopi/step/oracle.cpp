@@ -60,39 +60,25 @@ void flush_denormals(const Tensor& tensor) {
         x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
 }
 
-/// A dim that a function sums over, for one of its outputs. `grouped`: also where the channels are in groups.
-struct SummedDim {
-    std::string_view function, output, arg;
-    size_t dim;
-    bool grouped;
-};
-
-constexpr SummedDim kSummedDims[] = {
-    {"diopiConvolution2d", "out", "input", 1, false},
-    {"diopiConvolution2d", "out", "weight", 1, false},
-    {"diopiConvolution2dBackward", "grad_input", "grad_output", 1, false},
-    {"diopiConvolution2dBackward", "grad_input", "weight", 0, false},
-    {"diopiConvolution2dBackward", "grad_weight", "grad_output", 0, true},
-    {"diopiConvolution2dBackward", "grad_weight", "input", 0, true},
-};
-
 /// The share of the terms that serves for a lower bound.
 constexpr int64_t kShareOfTerms = 8;
 
-void narrow_summed_dims(Call& call, std::string_view output) {
-    for (const SummedDim& summed : kSummedDims) {
-        if (summed.function != call.row->function || summed.output != output) continue;
-        if (!summed.grouped && call.integer("groups", 1) != 1) continue;
-        auto fewer = std::make_shared<Tensor>(*call.tensor(summed.arg));
-        int64_t& size = fewer->shape[summed.dim];
+void narrow_summed_dims(Call& call, size_t output) {
+    for (const SummedDim& summed : call.row->summed_dims()) {
+        if (static_cast<size_t>(summed.output) != output) continue;
+        const auto* groups = summed.groups < 0 ? nullptr : &call.args[static_cast<size_t>(summed.groups)];
+        if (groups != nullptr && std::get<int64_t>(*groups) != 1) continue;
+        Value& arg = call.args[static_cast<size_t>(summed.arg)];
+        auto fewer = std::make_shared<Tensor>(*std::get<TensorPtr>(arg));
+        int64_t& size = fewer->shape[static_cast<size_t>(summed.dim)];
         size = (size + kShareOfTerms - 1) / kShareOfTerms;
-        call[summed.arg] = TensorPtr(std::move(fewer));
+        arg = TensorPtr(std::move(fewer));
     }
 }
 
 /// The factor of a difference stays negative: |input| + |alpha| |other| is the sum of the magnitudes.
-void drop_sign(const Call& call, const Arg& arg, Scalar& scalar) {
-    const double sign = call.row->op == "sub" && arg.name == "alpha" ? -1 : 1;
+void drop_sign(const Arg& arg, Scalar& scalar) {
+    const double sign = arg.is_subtracted ? -1 : 1;
     scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
 }
 
@@ -148,7 +134,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
-            if (sign != Sign::kKept) drop_sign(call, arg, *scalar);
+            if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
             *factor = std::fabs(*factor);
         } else if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) {
@@ -187,7 +173,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
 
 Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
     Call fewer = call;
-    if (terms == Terms::kPart) narrow_summed_dims(fewer, call.row->args()[output.arg].name);
+    if (terms == Terms::kPart) narrow_summed_dims(fewer, output.arg);
     return sum_of_terms(fewer, output, Sign::kDropped);
 }
 

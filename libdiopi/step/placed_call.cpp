@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/strided.hpp"
-#include "step/random_check.hpp"
 
 namespace diopi {
 
@@ -53,7 +52,7 @@ Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Po
 
 Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Place& place, Placement& placement) {
     if (tensor == nullptr) return tensor;
-    if (place.arg.is_inout && draws_into(*call_.row, place.arg.name)) {
+    if (place.arg.is_inout && call_.row->draws_into(place.arg.name)) {
         return placement.output({tensor->shape, tensor->dtype, tensor->strides}, place, poison_);
     }
     if (place.arg.is_inout) return placement.inout(*tensor, place);

@@ -2,14 +2,9 @@
 /// others, and the state advances.
 #pragma once
 
-#include <string_view>
-
 #include "step/placed_call.hpp"
 
 namespace diopi {
-
-/// Whether random numbers overwrite that argument, so that what it held before means nothing.
-[[nodiscard]] bool draws_into(const Row& row, std::string_view arg);
 
 /// Three runs of one step: two from the same generator state, the third with another seed.
 struct RandomRuns {

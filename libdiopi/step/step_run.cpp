@@ -72,9 +72,11 @@ void warn(StepResult& result, std::string warning) {
 /// Class B speaks of one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
 /// held to class D, as sums of so many products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
-    const int alpha = call.row->find("alpha");
-    const auto* factor = alpha < 0 ? nullptr : std::get_if<Scalar>(&call.args[static_cast<size_t>(alpha)]);
-    const bool scaled = factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
+    bool scaled = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
+        scaled |= factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
+    }
     if (!scaled && !is_complex(spec.dtype)) return;
     bound.accuracy = AccuracyClass::D;
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
@@ -85,7 +87,7 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
 double ulp_of_first_rounding(const Call& call, Dtype dtype) {
     bool has_number = false;
     for (size_t i = 0; i < call.args.size(); ++i) {
-        has_number |= std::holds_alternative<Scalar>(call.args[i]) && call.row->args()[i].name != "alpha";
+        has_number |= std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor;
     }
     if (!has_number || !is_half(dtype)) return 0;
     return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
@@ -424,7 +426,7 @@ Bound StepRun::bound_for(const Step& step, const OutputSpec& output) const {
     const TensorSpec& spec = output.spec;
     Bound bound;
     bound.accuracy = step.call.row->accuracy;
-    bound.max_ulp = max_ulp(*step.call.row);
+    bound.max_ulp = step.call.row->max_ulp;
     const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
     if (whole || (rules_.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
     bound.tolerance = rules_.tolerance;

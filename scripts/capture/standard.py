@@ -4,6 +4,8 @@ import pathlib
 import re
 from dataclasses import dataclass
 
+import schema_rows
+
 LIBRARY = pathlib.Path(__file__).resolve().parents[2] / "libdiopi"
 
 KINDS = {
@@ -15,16 +17,8 @@ KINDS = {
     "double*": "floating", "bool": "boolean", "bool*": "boolean", "char*": "text",
     "diopiGeneratorHandle_t": "generator", "diopiGeneratorHandle_t*": "generator", "void*": "pointer",
 }
-# In-out in their rows, because the tensor belongs to the operator, but the old content is not read.
-OVERWRITTEN = {
-    ("diopiFill", "input"), ("diopiCastDtype", "out"), ("diopiZeroInp", "self"), ("diopiCopyInp", "dest"),
-    ("diopiUniformInp", "inout"), ("diopiNormalInp", "inout"), ("diopiRandomInp", "inout"),
-    ("diopiBernoulliScalar", "out"),
-}
 
 DECLARATION = re.compile(r"DIOPI_API diopiError_t (\w+)\(diopiContextHandle_t ctx(?:, (.*?))?\);")
-ROW = re.compile(r'DIOPI_ROW\((\w+),(.*?)\)\n(?=DIOPI_ROW|\s*//|\s*$|\s*\n)', re.DOTALL)
-MARKED = re.compile(r"(\w+)(?:\((\w+)\))?([&?!%]|@\d*)*(?:#(\w+))?(?:=.*)?$")
 
 
 @dataclass(frozen=True)
@@ -35,6 +29,7 @@ class Parameter:
     writes: bool = False
     optional: bool = False
     length_of: str = ""  # the list whose length it is
+    overwritten: bool = False  # the operator's own tensor, whose old content is not read
 
 
 def _types():
@@ -45,16 +40,6 @@ def _types():
         for function, parameters in DECLARATION.findall(re.sub(r"\s+", " ", " ".join(lines))):
             words = [p.replace("const ", "").replace(" *", "* ").split() for p in parameters.split(", ") if p]
             found[function] = [("".join(w[:-1]), w[-1]) for w in words]
-    return found
-
-
-def _rows():
-    """{function: the row's argument string} of the schema."""
-    found = {}
-    for path in sorted((LIBRARY / "schema").glob("*.inc")):
-        for function, rest in ROW.findall(path.read_text() + "\n"):
-            texts = re.findall(r'"([^"]*)"', rest)
-            found[function] = "".join(texts[2:])
     return found
 
 
@@ -70,26 +55,20 @@ def split(text):
     return [p.strip() for p in parts if p.strip()]
 
 
-def _parameters(function, types, row):
-    marked = {}
-    for part in split(row.split("|")[0]):
-        match = MARKED.match(part)
-        marks = re.sub(r"\(\w+\)", "", part.split("#")[0].split("=")[0])[len(match[1]):]
-        marked[match[1]] = (marks, match[4] or "")
+def _parameters(types, row):
     result = []
-    for c_type, name in types:
+    for (c_type, name), arg in zip(types, row.args, strict=True):
         kind = KINDS[c_type.removeprefix("const")]
-        marks, length_of = marked.get(name, ("", ""))
         is_handle = kind in ("tensor", "tensors")
         writes = is_handle and "ConstTensor" not in c_type
-        reads = not writes or ("&" in marks and (function, name) not in OVERWRITTEN)
-        optional = "?" in marks or not reads
-        result.append(Parameter(name, kind, reads, writes, optional, length_of))
+        overwritten = writes and "&" in arg.marks and "unread" in arg.roles
+        reads = not writes or ("&" in arg.marks and not overwritten)
+        optional = "?" in arg.marks or not reads
+        result.append(Parameter(name, kind, reads, writes, optional, arg.length_of, overwritten))
     return tuple(result)
 
 
 @functools.cache
 def functions():
     """{C name: its parameters after ctx, in order}."""
-    rows = _rows()
-    return {name: _parameters(name, types, rows.get(name, "")) for name, types in _types().items()}
+    return {name: _parameters(types, schema_rows.rows()[name]) for name, types in _types().items()}

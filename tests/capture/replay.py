@@ -154,7 +154,7 @@ class Replay:
             if any(p.kind == "generator" for p in parameters):
                 results = [self.recorded(i, p.name) for p in outputs]
             else:
-                outputs = [p for p in outputs if (call["function"], p.name) not in standard.OVERWRITTEN]
+                outputs = [p for p in outputs if not p.overwritten]
                 results = self.compute(call["function"], values, outputs)
             for parameter, result in zip(outputs, results):
                 if values[parameter.name] is not None:
