@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "kernels": "diopi core runtime",
     "backend": "core runtime schema kernels",  # kernels: FOR_TABLES
     "call": "diopi core runtime schema backend",
-    "infer": "core call",
+    "infer": "core schema call",
     "check": "core schema",
     "json": "core",
     "file": "core runtime",

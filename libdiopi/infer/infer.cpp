@@ -7,10 +7,10 @@ namespace diopi {
 
 namespace {
 
-using Rule = infer_rules::Specs (*)(Call&, const ResultHints&);
+using RuleFunction = infer_rules::Specs (*)(Call&, const ResultHints&);
 
 /// By ShapeRule; null: not described yet.
-constexpr Rule kRules[] = {
+constexpr RuleFunction kRules[] = {
     nullptr,
 #define DIOPI_SHAPE_RULE(name) &infer_rules::name,
 #include "schema/shape_rules.inc"
@@ -18,7 +18,7 @@ constexpr Rule kRules[] = {
 };
 
 infer_rules::Specs apply_rule(Call& call, const ResultHints& hints) {
-    const Rule rule = kRules[static_cast<size_t>(call.row->rule)];
+    const RuleFunction rule = kRules[static_cast<size_t>(call.row->rule)];
     if (rule != nullptr) return rule(call, hints);
     return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
 }

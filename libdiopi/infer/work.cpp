@@ -173,7 +173,7 @@ double bytes_of(const Call& call) {
 bool has_work_formula(const Row& row) { return row.work.formula != WorkFormula::unknown; }
 
 CallWork work_of(const Call& call) {
-    const Work& work = call.row->work;
+    const WorkOfRow& work = call.row->work;
     if (work.formula == WorkFormula::unknown) return {};
     const double flops =
         work.operations == 0 ? 0 : work.operations * kFormulas[static_cast<size_t>(work.formula)](call);

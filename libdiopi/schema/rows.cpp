@@ -210,8 +210,8 @@ constexpr std::string_view kFormulaNames[] = {
 };
 
 /// "5", "12*listed_elements", "product"
-constexpr Work parse_work(std::string_view text) {
-    Work work;
+constexpr WorkOfRow parse_work(std::string_view text) {
+    WorkOfRow work;
     if (!text.empty() && text.front() >= '0' && text.front() <= '9') {
         work.operations = static_cast<uint8_t>(take_number(text));
         if (text.empty())
@@ -226,7 +226,7 @@ constexpr Work parse_work(std::string_view text) {
 }
 
 /// What all functions of a family do with an element, where their rows do not say; 0: memory alone decides.
-constexpr Work work_of_family(Family family) {
+constexpr WorkOfRow work_of_family(Family family) {
     switch (family) {
         case Family::elementwise:
         case Family::activation:

@@ -212,7 +212,7 @@ struct Traits {
 };
 
 /// Operations of a call: so many for each of what the formula counts.
-struct Work {
+struct WorkOfRow {
     WorkFormula formula = WorkFormula::unknown;
     uint8_t operations = 1;
 };
@@ -250,7 +250,7 @@ struct Row {
     uint8_t terms = 1;         ///< of accuracy class D, where the shape rule does not tell
     uint8_t rank = 0;          ///< of a product's factors; 0: any
     uint8_t spatial_dims = 0;  ///< of a pooling; 0: none
-    Work work;
+    WorkOfRow work;
     LawOfRow law;
     std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas
     uint8_t num_summed_dims = 0;
