@@ -4,6 +4,8 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/activation.hpp"
 
 namespace diopi::cpu {
 
@@ -30,9 +32,11 @@ diopiError_t apply(diopiContextHandle_t ctx, std::string_view op, const View& ou
     return for_each_tile(ctx, op, {&out, 1}, {&in, 1}, unary<T>(compute, f));
 }
 
-diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& in) {
-    if (is_complex(in.dtype) || in.dtype == Dtype::boolean) return unsupported(op, "input", in.dtype, "a real dtype");
-    if (!std::ranges::equal(out.shape, in.shape)) return wrong_shape(op, "out", out.shape, to_string(in.shape));
+diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out_tensor,
+                  diopiConstTensorHandle_t input_tensor) {
+    const View out = view(out_tensor), in = view(input_tensor);
+    if (!is_ordered_number(in.dtype)) return unsupported(op, "input", in.dtype, "a real dtype");
+    if (const diopiError_t error = check_shape(op, "out", out, in.shape); error != diopiSuccess) return error;
     switch (out.dtype == in.dtype ? in.dtype : wide(in.dtype)) {
         case Dtype::float32:
             return apply<float>(ctx, op, out, in, Dtype::float32, ReluOf<float>{});
@@ -68,12 +72,6 @@ diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, const View& out
 
 }  // namespace
 
-diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return relu(ctx, "diopiRelu", view(out), view(input));
-}
-
-diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return relu(ctx, "diopiReluInp", view(input), view(input));
-}
+#include "kernels/entries/activation.inc"
 
 }  // namespace diopi::cpu

@@ -8,6 +8,8 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/activation.hpp"
 
 namespace diopi::cpu {
 
@@ -158,19 +160,11 @@ void gradient_columns(const T* g, const T* y, T* grad, int64_t size, int64_t str
     }
 }
 
-diopiError_t read_shape(std::string_view op, const View& x, const View& out, int64_t dim, SoftmaxShape& shape) {
-    if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
-    if (!is_computable(out.dtype)) return unsupported(op, "out", out.dtype, "a floating dtype");
-    if (!std::ranges::equal(x.shape, out.shape)) return wrong_shape(op, "out", out.shape, to_string(x.shape));
-    const auto wrapped = wrap_dim(dim, x.rank());
-    if (!wrapped) {
-        return fail(diopiErrorOccurred, std::string(op) + ": dim is " + std::to_string(dim) + ", wanted one of the " +
-                                            std::to_string(x.rank()) + " dimensions of input");
-    }
-    if (x.rank() == 0) return diopiSuccess;
-    const auto d = static_cast<size_t>(*wrapped);
-    shape = {numel(x.shape.subspan(0, d)), x.shape[d], numel(x.shape.subspan(d + 1))};
-    return diopiSuccess;
+/// Of a tensor, along its dimension `dim`; 0-dim: one element.
+SoftmaxShape shape_along(const View& x, int64_t dim) {
+    if (x.rank() == 0) return {};
+    const auto d = static_cast<size_t>(dim);
+    return {numel(x.shape.subspan(0, d)), x.shape[d], numel(x.shape.subspan(d + 1))};
 }
 
 template <class T>
@@ -184,14 +178,14 @@ diopiError_t run_forward(diopiContextHandle_t ctx, const SoftmaxShape& shape, co
     return staging.finish();
 }
 
-diopiError_t forward(std::string_view op, diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                     diopiConstTensorHandle_t input, int64_t dim, bool logarithm) {
+template <bool kLogarithm>
+diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, int64_t dim) {
     const View x = view(input), y = view(out);
-    SoftmaxShape shape;
-    if (const diopiError_t error = read_shape(op, x, y, dim, shape); error != diopiSuccess) return error;
+    if (const diopiError_t error = read_softmax(op, x, y, dim); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     const bool wide = x.dtype == Dtype::float64 || y.dtype == Dtype::float64;
-    return (wide ? run_forward<double> : run_forward<float>)(ctx, shape, y, x, logarithm);
+    return (wide ? run_forward<double> : run_forward<float>)(ctx, shape_along(x, dim), y, x, kLogarithm);
 }
 
 template <class T>
@@ -217,16 +211,14 @@ diopiError_t run_backward(diopiContextHandle_t ctx, const SoftmaxShape& s, const
     return staging.finish();
 }
 
-diopiError_t backward(std::string_view op, diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim,
-                      bool logarithm) {
+template <bool kLogarithm>
+diopiError_t softmax_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
     const View g = view(grad_output), y = view(output), grad = view(grad_input);
-    SoftmaxShape shape;
-    if (const diopiError_t error = read_shape(op, y, grad, dim, shape); error != diopiSuccess) return error;
-    if (!std::ranges::equal(g.shape, y.shape)) return wrong_shape(op, "grad_output", g.shape, to_string(y.shape));
+    if (const diopiError_t error = read_softmax_gradient(op, g, y, grad, dim); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     const bool wide = y.dtype == Dtype::float64 || g.dtype == Dtype::float64;
-    return (wide ? run_backward<double> : run_backward<float>)(ctx, shape, grad, g, y, logarithm);
+    return (wide ? run_backward<double> : run_backward<float>)(ctx, shape_along(y, dim), grad, g, y, kLogarithm);
 }
 
 }  // namespace
@@ -248,25 +240,6 @@ void softmax(const SoftmaxShape& s, const T* x, T* out, bool logarithm) {
 template void softmax(const SoftmaxShape& shape, const float* x, float* out, bool logarithm);
 template void softmax(const SoftmaxShape& shape, const double* x, double* out, bool logarithm);
 
-diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          int64_t dim) {
-    return forward("diopiSoftmax", ctx, out, input, dim, false);
-}
-
-diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             int64_t dim) {
-    return forward("diopiLogSoftmax", ctx, out, input, dim, true);
-}
-
-diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
-    return backward("diopiSoftmaxBackward", ctx, grad_input, grad_output, output, dim, false);
-}
-
-diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
-                                     int64_t dim) {
-    return backward("diopiLogSoftmaxBackward", ctx, grad_input, grad_output, output, dim, true);
-}
+#include "kernels/entries/activation_softmax.inc"
 
 }  // namespace diopi::cpu

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -48,102 +49,35 @@ struct Multiply {
     }
 };
 
-diopiError_t add(diopiContextHandle_t ctx, std::string_view op, Operands x, const diopiScalar_t* alpha) {
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    diopiScalar_t one{};
-    one.stype = diopi_dtype_int64;
-    one.ival = 1;
-    const diopiScalar_t& factor = alpha == nullptr ? one : *alpha;
-    const bool whole = !is_floating(from_c(factor.stype)) ||
-                       (factor.fval == std::trunc(factor.fval) && std::fabs(factor.fval) < 0x1p63);
-    if (!whole && category(x.result) < 2) {
-        return fail(diopiErrorOccurred, std::string(op) + ": alpha is " + std::to_string(factor.fval) +
-                                            ", wanted an integral number for integral tensors");
-    }
+diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, const Operands& x, const diopiScalar_t& factor) {
     return run_wrapping(ctx, op, x, [&]<class T>() { return AddScaled<T>{number<T>(factor)}; });
 }
 
-diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, Operands x, const diopiScalar_t* alpha) {
-    for (const Dtype dtype : {x.input.dtype, x.other_is_number ? from_c(x.number.stype) : x.other.dtype}) {
-        if (dtype == Dtype::boolean) {
-            return unsupported(op, "an operand", dtype, "numbers: use logical_xor or logical_not for bool");
-        }
-    }
-    diopiScalar_t minus{};
-    minus.stype = alpha == nullptr ? diopi_dtype_int64 : alpha->stype;
-    if (is_floating(from_c(minus.stype))) {
-        minus.fval = -alpha->fval;
-    } else {
-        minus.ival = static_cast<int64_t>(0 - static_cast<uint64_t>(alpha == nullptr ? 1 : alpha->ival));
-    }
-    // As a bool, -1 would be 1.
-    if (minus.stype == diopi_dtype_bool) minus.stype = diopi_dtype_int64;
-    return add(ctx, op, x, &minus);
+diopiError_t add(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, const diopiScalar_t* alpha) {
+    const Operands x = operands_of(out, input, other);
+    diopiScalar_t factor;
+    if (const diopiError_t error = read_sum(op, x, alpha, factor); error != diopiSuccess) return error;
+    return add_scaled(ctx, op, x, factor);
 }
 
-diopiError_t mul(diopiContextHandle_t ctx, std::string_view op, Operands x) {
+diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, const diopiScalar_t* alpha) {
+    const Operands x = operands_of(out, input, other);
+    diopiScalar_t factor;
+    if (const diopiError_t error = read_difference(op, x, alpha, factor); error != diopiSuccess) return error;
+    return add_scaled(ctx, op, x, factor);
+}
+
+diopiError_t mul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other) {
+    const Operands x = operands_of(out, input, other);
     if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     return run_wrapping(ctx, op, x, []<class T>() { return Multiply<T>{}; });
 }
 
 }  // namespace
 
-diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
-    return add(ctx, "diopiAdd", with_tensor(out, input, other), alpha);
-}
-
-diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) {
-    return add(ctx, "diopiAddInp", with_tensor(input, input, other), alpha);
-}
-
-diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) {
-    return add(ctx, "diopiAddScalar", with_number(out, input, other), alpha);
-}
-
-diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) {
-    return add(ctx, "diopiAddInpScalar", with_number(input, input, other), alpha);
-}
-
-diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
-    return sub(ctx, "diopiSub", with_tensor(out, input, other), alpha);
-}
-
-diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) {
-    return sub(ctx, "diopiSubInp", with_tensor(input, input, other), alpha);
-}
-
-diopiError_t diopiSubScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) {
-    return sub(ctx, "diopiSubScalar", with_number(out, input, other), alpha);
-}
-
-diopiError_t diopiSubInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) {
-    return sub(ctx, "diopiSubInpScalar", with_number(input, input, other), alpha);
-}
-
-diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other) {
-    return mul(ctx, "diopiMul", with_tensor(out, input, other));
-}
-
-diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return mul(ctx, "diopiMulInp", with_tensor(input, input, other));
-}
-
-diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other) {
-    return mul(ctx, "diopiMulScalar", with_number(out, input, other));
-}
-
-diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other) {
-    return mul(ctx, "diopiMulInpScalar", with_number(input, input, other));
-}
+#include "kernels/entries/elementwise.inc"
 
 }  // namespace diopi::cpu

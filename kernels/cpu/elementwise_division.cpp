@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -68,7 +69,7 @@ struct DivideInteger {
 };
 
 template <class T, bool kFloor>
-diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Operands& x, Dtype compute) {
+diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, const Operands& x, Dtype compute) {
     DivideInteger<T, kFloor> f;
     const diopiError_t error = run<T>(ctx, op, x, compute, f);
     if (error != diopiSuccess || !f.by_zero) return error;
@@ -76,8 +77,7 @@ diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Oper
 }
 
 template <bool kFloor>
-diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
-    if (x.result == Dtype::boolean) return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
+diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
     const std::array ins = {x.input, x.other};
     const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
     if (compute == Dtype::uint64) return divide_integers<uint64_t, kFloor>(ctx, op, x, compute);
@@ -85,7 +85,7 @@ diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, Oper
 }
 
 template <template <class> class F>
-diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
     if (wide(x.result) == Dtype::float64) {
         F<double> f;
         return run<double>(ctx, op, x, Dtype::float64, f);
@@ -94,7 +94,7 @@ diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, Operand
     return run<float>(ctx, op, x, Dtype::float32, f);
 }
 
-diopiError_t divide_complex(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+diopiError_t divide_complex(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
     const std::array ins = {x.input, x.other};
     const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
     if (compute == Dtype::complex64) {
@@ -105,48 +105,23 @@ diopiError_t divide_complex(diopiContextHandle_t ctx, std::string_view op, Opera
     return run<std::complex<double>>(ctx, op, x, compute, f);
 }
 
-diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diopiRoundMode_t mode) {
-    const bool rounds = mode != RoundModeNone;
-    if (!rounds && category(x.result) < 2) x.result = Dtype::float32;
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    if (is_complex(x.result)) {
-        if (rounds) return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
-        return divide_complex(ctx, op, x);
+diopiError_t div(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, diopiRoundMode_t mode) {
+    Operands operands = operands_of(out, input, other);
+    if (const diopiError_t error = read_quotient(op, mode, operands); error != diopiSuccess) return error;
+    if (is_complex(operands.result)) return divide_complex(ctx, op, operands);
+    const bool is_floor = mode == RoundModeFloor;
+    if (is_floating(operands.result)) {
+        if (mode == RoundModeNone) return divide_reals<Divide>(ctx, op, operands);
+        return (is_floor ? divide_reals<DivideFloor> : divide_reals<DivideTrunc>)(ctx, op, operands);
     }
-    const bool integral = category(x.result) < 2;
-    switch (mode) {
-        case RoundModeNone:
-            return divide_reals<Divide>(ctx, op, x);
-        case RoundModeTrunc:
-            return integral ? divide_integers<false>(ctx, op, x) : divide_reals<DivideTrunc>(ctx, op, x);
-        case RoundModeFloor:
-            return integral ? divide_integers<true>(ctx, op, x) : divide_reals<DivideFloor>(ctx, op, x);
-        case RoundModeEND:
-            break;
-    }
-    return fail(diopiErrorOccurred, std::string(op) + ": no such rounding mode: " + std::to_string(mode));
+    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+        return is_floor ? divide_integers<true>(ctx, op, x) : divide_integers<false>(ctx, op, x);
+    });
 }
 
 }  // namespace
 
-diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDiv", with_tensor(out, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivInp", with_tensor(input, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivScalar", with_number(out, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivInpScalar", with_number(input, input, other), rounding_mode);
-}
+#include "kernels/entries/elementwise_division.inc"
 
 }  // namespace diopi::cpu

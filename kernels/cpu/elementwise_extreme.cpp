@@ -1,6 +1,7 @@
 /// The larger and the smaller of two numbers.
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -18,13 +19,19 @@ struct Extreme {
         }
     }
 };
+template <class T>
+using Larger = Extreme<T, true>;
+template <class T>
+using Smaller = Extreme<T, false>;
 
-template <bool kLarger>
-diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, Operands x) {
+template <template <class> class F>
+diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, const Other& other) {
+    const Operands x = operands_of(out, input, other);
     if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
     const auto in_type = [&]<class T>(Dtype compute) {
-        Extreme<T, kLarger> f;
+        F<T> f;
         return run<T>(ctx, op, x, compute, f);
     };
     if (!is_floating(x.result)) return with_integers(x, in_type);
@@ -34,14 +41,6 @@ diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, Operands x) 
 
 }  // namespace
 
-diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<true>(ctx, "diopiMaximum", with_tensor(out, input, other));
-}
-
-diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<false>(ctx, "diopiMinimum", with_tensor(out, input, other));
-}
+#include "kernels/entries/elementwise_extreme.inc"
 
 }  // namespace diopi::cpu

@@ -4,6 +4,7 @@
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/unary.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -58,7 +59,7 @@ struct IntegerPower {
 
 /// Runs a function of two float64 numbers on floating operands.
 template <class F>
-diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands& x) {
+diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands x) {
     const bool wide_result = wide(x.result) == Dtype::float64;
     float single = 0;
     double number_of_other = 0;
@@ -77,45 +78,32 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands& x
 }
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
-diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bool reversed) {
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    switch (category(x.result)) {
-        case 2:
-            return reversed ? run_real<PowerOfNumber>(ctx, op, x) : run_real<Power>(ctx, op, x);
-        case 1:
-            break;
-        default:
-            return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& operands, bool reversed) {
+    if (const diopiError_t error = check_any_operands(op, operands); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_power(op, operands, reversed); error != diopiSuccess) return error;
+    if (is_floating(operands.result)) {
+        return (reversed ? run_real<PowerOfNumber> : run_real<Power>)(ctx, op, operands);
     }
-    if (x.other_is_number && !reversed && x.number.ival < 0) {
-        return fail(diopiErrorOccurred, std::string(op) + ": exponent is " + std::to_string(x.number.ival) +
-                                            ", wanted none below 0 for integers; use a floating exponent");
-    }
-    return with_integers(x, [&]<class T>(Dtype compute) {
-        IntegerPower<T> f{reversed};
-        return run<T>(ctx, op, x, compute, f);
+    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+        return with_integers(x, [&]<class T>(Dtype compute) {
+            IntegerPower<T> f{reversed};
+            return run<T>(ctx, op, x, compute, f);
+        });
     });
+}
+
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                   diopiConstTensorHandle_t input, const Other& exponent) {
+    return power(ctx, op, operands_of(out, input, exponent), false);
+}
+
+diopiError_t power_of_number(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                             const diopiScalar_t* base, diopiConstTensorHandle_t exponent) {
+    return power(ctx, op, with_number(out, exponent, base), true);
 }
 
 }  // namespace
 
-diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      const diopiScalar_t* exponent) {
-    return power(ctx, "diopiPow", with_number(out, input, exponent), false);
-}
-diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
-    return power(ctx, "diopiPowInp", with_number(input, input, exponent), false);
-}
-diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowTensor", with_tensor(out, input, exponent), false);
-}
-diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowInpTensor", with_tensor(input, input, exponent), false);
-}
-diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowScalar", with_number(out, exponent, input), true);
-}
+#include "kernels/entries/elementwise_pow.inc"
 
 }  // namespace diopi::cpu

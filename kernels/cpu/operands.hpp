@@ -2,8 +2,10 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "kernels/cpu/tile.hpp"
+#include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cpu {
 
@@ -35,23 +37,38 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& 
     return for_each_tile(ctx, op, {&x.out, 1}, ins, binary<T>(compute, f));
 }
 
+/// Calls compute(to) with an out of dtype `result` where out's would show values that do not wrap as the result's do,
+/// and converts what it holds.
+template <class F>
+diopiError_t in_result_dtype(diopiContextHandle_t ctx, const View& out, Dtype result, F&& compute) {
+    if (!shows_wrapping(result, out.dtype)) return compute(out);
+    View to;
+    if (const diopiError_t error = require(ctx, out.shape, result, to); error != diopiSuccess) return error;
+    const diopiError_t error = compute(std::as_const(to));
+    if (error == diopiSuccess) copy(to, out);
+    return error;
+}
+/// The same with the operands, whose out it may be.
+template <class F>
+diopiError_t in_result_dtype(diopiContextHandle_t ctx, const Operands& x, F&& compute) {
+    return in_result_dtype(ctx, x.out, x.result, [&](const View& to) {
+        Operands y = x;
+        y.out = to;
+        return compute(std::as_const(y));
+    });
+}
+
 /// Runs make<T>() in the compute type of the operands that promotion and out's dtype ask for.
 template <class Make>
-diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, Operands& x, Make&& make) {
-    const std::array ins = {x.input, x.other};
-    const View out = x.out;
-    const bool via_bool = x.result == Dtype::boolean && out.dtype != Dtype::boolean;
-    if (via_bool) {  // no wider type computes logically
-        const diopiError_t error = require(ctx, out.shape, Dtype::boolean, x.out);
-        if (error != diopiSuccess) return error;
-    }
-    const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
-    const diopiError_t error = with_wrapping_type(compute, [&]<class T>() {
-        auto f = make.template operator()<T>();
-        return run<T>(ctx, op, x, compute, f);
+diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, const Operands& operands, Make&& make) {
+    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+        const std::array ins = {x.input, x.other};
+        const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
+        return with_wrapping_type(compute, [&]<class T>() {
+            auto f = make.template operator()<T>();
+            return run<T>(ctx, op, x, compute, f);
+        });
     });
-    if (error == diopiSuccess && via_bool) copy(x.out, out);
-    return error;
 }
 
 /// Runs f<T>() with int64, or with uint64 where that is the result.

@@ -6,11 +6,11 @@
 /// so that an operator is these few lines. A function of two numbers (a gradient) takes two arguments instead.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "kernels/cpu/tile.hpp"
 #include "kernels/cpu/vector_math.hpp"
+#include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cpu {
 
@@ -90,13 +90,9 @@ void double_tile(void* const* out, const void* const* in, int64_t n, void*) {
 template <class F, size_t kIns>
 diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View& out,
                       const std::array<View, kIns>& ins) {
-    bool narrow = true;
-    for (const View& in : ins) {
-        if (is_complex(in.dtype)) return unsupported(op, "input", in.dtype, "a real dtype");
-        narrow = narrow && is_floating(in.dtype) && in.dtype != Dtype::float64;
-    }
-    if (!is_floating(out.dtype)) return unsupported(op, "the output", out.dtype, "a floating dtype");
-    if (narrow && out.dtype != Dtype::float64) {
+    bool is_narrow = false;
+    if (const diopiError_t error = read_real_function(op, out, ins, is_narrow); error != diopiSuccess) return error;
+    if (is_narrow) {
         return for_each_tile(ctx, op, {&out, 1}, ins, {Dtype::float32, unary_detail::float_tile<F, kIns>});
     }
     return for_each_tile(ctx, op, {&out, 1}, ins, {Dtype::float64, unary_detail::double_tile<F, kIns>});
@@ -107,7 +103,7 @@ template <class F>
 diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {
     const View y = view(out), x = view(input);
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
+    if (const diopiError_t error = check_shape(op, "out", y, x.shape); error != diopiSuccess) return error;
     return map_real<F>(ctx, op, y, std::array{x});
 }
 
@@ -116,9 +112,7 @@ template <class F>
 diopiError_t map_gradient(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved) {
     const View gx = view(grad_input), g = view(grad_output), x = view(saved);
-    for (const auto& [v, argument] : {std::pair{&gx, "grad_input"}, {&g, "grad_output"}}) {
-        if (!std::ranges::equal(v->shape, x.shape)) return wrong_shape(op, argument, v->shape, to_string(x.shape));
-    }
+    if (const diopiError_t error = check_gradient(op, gx, g, x); error != diopiSuccess) return error;
     return map_real<F>(ctx, op, gx, std::array{g, x});
 }
 

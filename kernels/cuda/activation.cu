@@ -1,6 +1,7 @@
 /// relu.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
@@ -18,19 +19,15 @@ struct Relu {
     }
 };
 
-diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& in) {
-    if (const diopiError_t error = check_unary(op, out, in, true); error != diopiSuccess) return error;
-    return with_compute_type(in.dtype, [&]<class C>() { return map<C, 1>(ctx, op, out, {in}, Relu<C>{}); });
+diopiError_t relu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input) {
+    const View y = view(out), x = view(input);
+    if (const diopiError_t error = check_unary(op, y, x, true); error != diopiSuccess) return error;
+    return with_compute_type(x.dtype, [&]<class C>() { return map<C, 1>(ctx, op, y, {x}, Relu<C>{}); });
 }
 
 }  // namespace
 
-diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return relu(ctx, "diopiRelu", view(out), view(input));
-}
-
-diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return relu(ctx, "diopiReluInp", view(input), view(input));
-}
+#include "kernels/entries/activation.inc"
 
 }  // namespace diopi::cuda

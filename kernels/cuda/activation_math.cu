@@ -4,6 +4,7 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/unary.cuh"
 #include "kernels/entries/entries.hpp"
+#include "kernels/operands/activation.hpp"
 
 namespace diopi::cuda {
 
@@ -122,31 +123,19 @@ struct GeluTanhBackward {
     [[nodiscard]] GeluTanhBackward<C, float> half_form() const { return {}; }
 };
 
-enum class Form { kExact, kTanh, kUnknown };
-
-Form form_of(const char* approximate) {
-    const std::string_view word = approximate == nullptr ? "none" : approximate;
-    return word == "none" ? Form::kExact : word == "tanh" ? Form::kTanh : Form::kUnknown;
-}
-
-diopiError_t refuse_form(std::string_view op, const char* approximate) {
-    return fail(diopiErrorOccurred,
-                std::string(op) + ": approximate is '" + approximate + "', wanted 'none' or 'tanh'");
-}
-
 diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                   diopiConstTensorHandle_t input, const char* approximate) {
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form(op, approximate);
-    return (form == Form::kTanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
+    bool is_tanh = false;
+    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
+    return (is_tanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
 }
 
 diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                            const char* approximate) {
-    const Form form = form_of(approximate);
-    if (form == Form::kUnknown) return refuse_form(op, approximate);
-    const auto run = form == Form::kTanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
+    bool is_tanh = false;
+    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
+    const auto run = is_tanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
     return run(ctx, op, grad_input, grad_output, input);
 }
 

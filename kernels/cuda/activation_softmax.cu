@@ -5,6 +5,8 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce_row.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/activation.hpp"
 
 namespace diopi::cuda {
 
@@ -116,21 +118,6 @@ __global__ void __launch_bounds__(kMostRowThreads)
     });
 }
 
-/// Checks what is read (`x`, the row's dimension `dim`) and written; dim then counts from the front.
-diopiError_t check(std::string_view op, const View& x, const View& out, int64_t& dim) {
-    if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
-    if (!is_computable(out.dtype)) return unsupported(op, "out", out.dtype, "a floating dtype");
-    if (!std::ranges::equal(x.shape, out.shape)) return wrong_shape(op, "out", out.shape, to_string(x.shape));
-    const auto wrapped = wrap_dim(dim, static_cast<int64_t>(x.shape.size()));
-    if (!wrapped) {
-        return fail(diopiErrorOccurred, std::string(op) + ": dim is " + std::to_string(dim) + ", wanted one of the " +
-                                            std::to_string(x.shape.size()) + " dimensions of input");
-    }
-    if (x.shape.size() > kMaxRank) return wrong_shape(op, "input", x.shape, "at most 16 dimensions");
-    dim = *wrapped;
-    return diopiSuccess;
-}
-
 /// The one dtype that kernels are called with: that of all, else the one to compute in.
 Dtype common_dtype(std::initializer_list<Dtype> dtypes) {
     const Dtype first = *dtypes.begin();
@@ -138,10 +125,12 @@ Dtype common_dtype(std::initializer_list<Dtype> dtypes) {
     return std::ranges::find(dtypes, Dtype::float64) != dtypes.end() ? Dtype::float64 : Dtype::float32;
 }
 
-diopiError_t forward(std::string_view op, diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                     diopiConstTensorHandle_t input, int64_t dim, bool logarithm) {
+template <bool kLogarithm>
+diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, int64_t dim) {
     const View x = view(input), y = view(out);
-    if (const diopiError_t error = check(op, x, y, dim); error != diopiSuccess) return error;
+    if (const diopiError_t error = read_softmax(op, x, y, dim); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_rank(op, "input", x); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     const Dtype dtype = common_dtype({x.dtype, y.dtype});
     Staging staging(ctx, op);
@@ -153,19 +142,18 @@ diopiError_t forward(std::string_view op, diopiContextHandle_t ctx, diopiTensorH
         return with_held<T, 1>(plan.teams, [&]<int kHeld>() {
             return launch(ctx, op, launch_for(plan.teams), softmax_kernel<T, kHeld>, elements<T>(views[0]),
                           elements<T>(views[1]), walk_of<int64_t, 2>(plan.rows), strides_of<2>(plan), plan.teams,
-                          logarithm);
+                          kLogarithm);
         });
     });
     return error != diopiSuccess ? error : staging.finish();
 }
 
-diopiError_t backward(std::string_view op, diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                      diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim,
-                      bool logarithm) {
+template <bool kLogarithm>
+diopiError_t softmax_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
     const View g = view(grad_output), y = view(output), grad = view(grad_input);
-    if (const diopiError_t error = check(op, y, grad, dim); error != diopiSuccess) return error;
-    if (!std::ranges::equal(g.shape, y.shape)) return wrong_shape(op, "grad_output", g.shape, to_string(y.shape));
-    if (!is_computable(g.dtype)) return unsupported(op, "grad_output", g.dtype, "a floating dtype");
+    if (const diopiError_t error = read_softmax_gradient(op, g, y, grad, dim); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_rank(op, "input", y); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     const Dtype dtype = common_dtype({y.dtype, g.dtype, grad.dtype});
     Staging staging(ctx, op);
@@ -178,7 +166,7 @@ diopiError_t backward(std::string_view op, diopiContextHandle_t ctx, diopiTensor
         return with_held<T, 2>(plan.teams, [&]<int kHeld>() {
             return launch(ctx, op, launch_for(plan.teams), gradient_kernel<T, kHeld>, elements<T>(views[0]),
                           elements<T>(views[1]), elements<T>(views[2]), walk_of<int64_t, 3>(plan.rows),
-                          strides_of<3>(plan), plan.teams, logarithm);
+                          strides_of<3>(plan), plan.teams, kLogarithm);
         });
     });
     return error != diopiSuccess ? error : staging.finish();
@@ -186,25 +174,6 @@ diopiError_t backward(std::string_view op, diopiContextHandle_t ctx, diopiTensor
 
 }  // namespace
 
-diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          int64_t dim) {
-    return forward("diopiSoftmax", ctx, out, input, dim, false);
-}
-
-diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             int64_t dim) {
-    return forward("diopiLogSoftmax", ctx, out, input, dim, true);
-}
-
-diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
-    return backward("diopiSoftmaxBackward", ctx, grad_input, grad_output, output, dim, false);
-}
-
-diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
-                                     int64_t dim) {
-    return backward("diopiLogSoftmaxBackward", ctx, grad_input, grad_output, output, dim, true);
-}
+#include "kernels/entries/activation_softmax.inc"
 
 }  // namespace diopi::cuda

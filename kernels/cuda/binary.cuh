@@ -1,15 +1,30 @@
 /// Functions of two operands: two tensors, or a tensor and a number.
 #pragma once
 
+#include <utility>
+
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/operands/promotion.hpp"
+#include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cuda {
 
-/// out = f(input, other), computed in C; a real result in a complex out, too.
+/// Calls compute(to) with an out of dtype `result` where out's would show values that do not wrap as the result's do,
+/// and converts what it holds.
+template <class F>
+diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const View& out, Dtype result,
+                             F&& compute) {
+    if (!shows_wrapping(result, out.dtype)) return compute(out);
+    View to;
+    if (const diopiError_t error = require(ctx, out.shape, result, to); error != diopiSuccess) return error;
+    const diopiError_t error = compute(std::as_const(to));
+    return error == diopiSuccess ? copy_into(ctx, op, to, out) : error;
+}
+
+/// out = f(input, other), computed in C; a real result in a complex out, too. What wraps does so in the
+/// result's dtype, before it is converted to out's.
 template <class C, class F>
 diopiError_t map_operands(diopiContextHandle_t ctx, std::string_view op, const Operands& x, F f) {
-    const bool is_widened = is_complex(x.out.dtype) && !kIsComplex<C>;
+    const bool is_widened = (is_complex(x.out.dtype) && !kIsComplex<C>) || shows_wrapping(x.result, x.out.dtype);
     View out = x.out;
     if (is_widened) {
         if (const diopiError_t error = require(ctx, out.shape, x.result, out); error != diopiSuccess) return error;

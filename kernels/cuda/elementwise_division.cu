@@ -1,9 +1,9 @@
 /// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
 #include <cmath>
-#include <string>
 
 #include "kernels/cuda/binary.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -84,7 +84,6 @@ struct DivideInteger {
 
 template <bool kFloor>
 diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
-    if (x.result == Dtype::boolean) return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
     if (x.result == Dtype::uint64) return map_operands<uint64_t>(ctx, op, x, DivideInteger<uint64_t, kFloor>{});
     return map_operands<int64_t>(ctx, op, x, DivideInteger<int64_t, kFloor>{});
 }
@@ -95,47 +94,19 @@ diopiError_t divide_reals(diopiContextHandle_t ctx, std::string_view op, const O
     return map_operands<float>(ctx, op, x, F<float>{});
 }
 
-diopiError_t div(diopiContextHandle_t ctx, std::string_view op, Operands x, diopiRoundMode_t mode) {
-    const bool integral = category(x.result) < 2, rounds = mode != RoundModeNone;
-    if (integral && !rounds) x.result = Dtype::float32;
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    if (is_complex(x.result)) {
-        if (!rounds) return map_operands<Complex>(ctx, op, x, Divide<Complex>{});
-        return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
-    }
-    switch (mode) {
-        case RoundModeNone:
-            return divide_reals<Divide>(ctx, op, x);
-        case RoundModeTrunc:
-            return integral ? divide_integers<false>(ctx, op, x) : divide_reals<DivideTrunc>(ctx, op, x);
-        case RoundModeFloor:
-            return integral ? divide_integers<true>(ctx, op, x) : divide_reals<DivideFloor>(ctx, op, x);
-        case RoundModeEND:
-            break;
-    }
-    return fail(diopiErrorOccurred, std::string(op) + ": no such rounding mode: " + std::to_string(mode));
+diopiError_t div(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, diopiRoundMode_t mode) {
+    Operands x = operands_of(out, input, other);
+    if (const diopiError_t error = read_quotient(op, mode, x); error != diopiSuccess) return error;
+    if (is_complex(x.result)) return map_operands<Complex>(ctx, op, x, Divide<Complex>{});
+    if (mode == RoundModeNone) return divide_reals<Divide>(ctx, op, x);
+    const bool is_floor = mode == RoundModeFloor;
+    if (is_floating(x.result)) return (is_floor ? divide_reals<DivideFloor> : divide_reals<DivideTrunc>)(ctx, op, x);
+    return (is_floor ? divide_integers<true> : divide_integers<false>)(ctx, op, x);
 }
 
 }  // namespace
 
-diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDiv", with_tensor(out, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivInp", with_tensor(input, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivScalar", with_number(out, input, other), rounding_mode);
-}
-
-diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               diopiRoundMode_t rounding_mode) {
-    return div(ctx, "diopiDivInpScalar", with_number(input, input, other), rounding_mode);
-}
+#include "kernels/entries/elementwise_division.inc"
 
 }  // namespace diopi::cuda

@@ -1,7 +1,8 @@
 /// The larger and the smaller of two numbers.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/operands/promotion.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cuda {
 
@@ -19,24 +20,23 @@ struct Extreme {
     }
 };
 
-template <bool kLarger>
-diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, const Operands& x) {
+template <class C>
+using Larger = Extreme<C, true>;
+template <class C>
+using Smaller = Extreme<C, false>;
+
+template <template <class> class F>
+diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, const Other& other) {
+    const Operands x = operands_of(out, input, other);
     if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
     return with_compute_type(x.result, [&]<class C>() {
-        return map<C, 2>(ctx, op, x.out, {x.input, x.other}, Extreme<C, kLarger>{});
+        return map<C, 2>(ctx, op, x.out, {x.input, x.other}, F<C>{});
     });
 }
 
 }  // namespace
 
-diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<true>(ctx, "diopiMaximum", with_tensor(out, input, other));
-}
-
-diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t other) {
-    return extreme<false>(ctx, "diopiMinimum", with_tensor(out, input, other));
-}
+#include "kernels/entries/elementwise_extreme.inc"
 
 }  // namespace diopi::cuda

@@ -1,9 +1,7 @@
 /// Powers.
-#include <string>
-
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/binary.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/operands/promotion.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -39,37 +37,22 @@ struct Power {
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& x, bool reversed) {
     if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
-    if (x.result == Dtype::boolean) {
-        return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
-    }
-    if (category(x.result) == 1 && x.other_is_number && !reversed && x.number.ival < 0) {
-        return fail(diopiErrorOccurred, std::string(op) + ": exponent is " + std::to_string(x.number.ival) +
-                                            ", wanted none below 0 for integers; use a floating exponent");
-    }
-    return with_compute_type(x.result, [&]<class C>() {
-        return map<C, 2>(ctx, op, x.out, {x.input, x.other}, Power<C>{reversed}, {C(0), number<C>(x.number)});
-    });
+    if (const diopiError_t error = check_power(op, x, reversed); error != diopiSuccess) return error;
+    return with_compute_type(x.result, [&]<class C>() { return map_operands<C>(ctx, op, x, Power<C>{reversed}); });
+}
+
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                   diopiConstTensorHandle_t input, const Other& exponent) {
+    return power(ctx, op, operands_of(out, input, exponent), false);
+}
+
+diopiError_t power_of_number(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                             const diopiScalar_t* base, diopiConstTensorHandle_t exponent) {
+    return power(ctx, op, with_number(out, exponent, base), true);
 }
 
 }  // namespace
 
-diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      const diopiScalar_t* exponent) {
-    return power(ctx, "diopiPow", with_number(out, input, exponent), false);
-}
-diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
-    return power(ctx, "diopiPowInp", with_number(input, input, exponent), false);
-}
-diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowTensor", with_tensor(out, input, exponent), false);
-}
-diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowInpTensor", with_tensor(input, input, exponent), false);
-}
-diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(ctx, "diopiPowScalar", with_number(out, exponent, input), true);
-}
+#include "kernels/entries/elementwise_pow.inc"
 
 }  // namespace diopi::cuda

@@ -1,9 +1,7 @@
 /// The sign.
-#include <algorithm>
-
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/binary.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/operands/promotion.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -24,20 +22,15 @@ struct Negate {
 diopiError_t negate(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                     diopiConstTensorHandle_t input) {
     const View y = view(out), x = view(input);
-    if (x.dtype == Dtype::boolean) return unsupported(op, "input", x.dtype, "numbers: use logical_not for bool");
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
-    const Dtype compute = is_complex(y.dtype) ? y.dtype : x.dtype;
-    return with_any_compute_type(compute, [&]<class C>() { return map<C, 1>(ctx, op, y, {x}, Negate<C>{}); });
+    if (const diopiError_t error = check_negation(op, y, x); error != diopiSuccess) return error;
+    return in_result_dtype(ctx, op, y, x.dtype, [&](const View& to) {
+        const Dtype compute = is_complex(to.dtype) ? to.dtype : x.dtype;
+        return with_any_compute_type(compute, [&]<class C>() { return map<C, 1>(ctx, op, to, {x}, Negate<C>{}); });
+    });
 }
 
 }  // namespace
 
-diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return negate(ctx, "diopiNeg", out, input);
-}
-
-diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-    return negate(ctx, "diopiNegInp", input, input);
-}
+#include "kernels/entries/elementwise_sign.inc"
 
 }  // namespace diopi::cuda

@@ -1,7 +1,7 @@
 /// Formulas on three tensors.
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/binary.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/operands/promotion.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -26,40 +26,43 @@ struct AddQuotient {
     __device__ double operator()(double a, double b, double c) const { return a + factor * b / c; }
 };
 
-/// out = input + value * tensor1 * tensor2, or value * tensor1 / tensor2 for floating tensors only.
-diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                        const std::array<View, 3>& ins, const diopiScalar_t& value, bool divides) {
-    const View y = view(out);
-    const Dtype dtype = promote(promote(ins[0].dtype, ins[1].dtype), ins[2].dtype);
-    if (category(dtype) != 2 && (divides || category(dtype) != 1)) {
-        return unsupported(op, "input", dtype, divides ? "a floating dtype" : "an integer or floating dtype");
+/// The operands of addcmul and addcdiv, and the dtype of their result.
+struct ScaledTerm {
+    View out;
+    std::array<View, 3> ins;
+    Dtype result = Dtype::float32;
+
+    [[nodiscard]] diopiError_t read(std::string_view op, bool divides) {
+        const diopiError_t error = read_scaled_term(op, ins, divides, result);
+        if (error != diopiSuccess || !is_complex(out.dtype)) return error;
+        return unsupported(op, "out", out.dtype, "a real dtype");
     }
-    if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
-    // In float64: a quotient by a denormal float32 is a number there, and infinity in float32.
-    if (divides) return map<double, 3>(ctx, op, y, ins, AddQuotient{number<double>(value)});
-    return with_compute_type(dtype,
-                             [&]<class C>() { return map<C, 3>(ctx, op, y, ins, AddProduct<C>{number<C>(value)}); });
+};
+
+/// out = input + value * tensor1 * tensor2.
+diopiError_t addcmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
+                     const diopiScalar_t* value) {
+    ScaledTerm x{view(out), {view(input), view(tensor1), view(tensor2)}};
+    if (const diopiError_t error = x.read(op, false); error != diopiSuccess) return error;
+    return in_result_dtype(ctx, op, x.out, x.result, [&](const View& to) {
+        return with_compute_type(
+            x.result, [&]<class C>() { return map<C, 3>(ctx, op, to, x.ins, AddProduct<C>{number<C>(*value)}); });
+    });
+}
+
+/// out = input + value * tensor1 / tensor2. In float64: a quotient by a denormal float32 is a number there, and
+/// infinity in float32.
+diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
+                     const diopiScalar_t* value) {
+    ScaledTerm x{view(out), {view(input), view(tensor1), view(tensor2)}};
+    if (const diopiError_t error = x.read(op, true); error != diopiSuccess) return error;
+    return map<double, 3>(ctx, op, x.out, x.ins, AddQuotient{number<double>(*value)});
 }
 
 }  // namespace
 
-diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
-                          const diopiScalar_t* value) {
-    return add_scaled(ctx, "diopiAddcmul", out, {view(input), view(tensor1), view(tensor2)}, *value, false);
-}
-diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
-                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
-    return add_scaled(ctx, "diopiAddcmulInp", input, {view(input), view(tensor1), view(tensor2)}, *value, false);
-}
-diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
-                          const diopiScalar_t* value) {
-    return add_scaled(ctx, "diopiAddcdiv", out, {view(input), view(tensor1), view(tensor2)}, *value, true);
-}
-diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
-                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
-    return add_scaled(ctx, "diopiAddcdivInp", input, {view(input), view(tensor1), view(tensor2)}, *value, true);
-}
+#include "kernels/entries/elementwise_ternary.inc"
 
 }  // namespace diopi::cuda

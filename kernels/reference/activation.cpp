@@ -1,4 +1,5 @@
 /// relu.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 /// out = 0 if x < 0, else x: NaN is not less than 0 and stays.
 template <class T>
-void relu(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+void relu_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const Operand<T> x(input, "input");
     Output<T> y(out, "out");
     require_shape("out", y.shape(), x.shape());
@@ -20,14 +21,14 @@ void relu(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     y.store();
 }
 
-diopiError_t relu_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+diopiError_t relu(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return kernel([&] {
         const Dtype dtype = view_of(input).dtype;
         switch (kind_of(dtype)) {
             case Kind::kFloating:
-                return relu<double>(out, input);
+                return relu_of<double>(out, input);
             case Kind::kInteger:
-                return relu<int64_t>(out, input);
+                return relu_of<int64_t>(out, input);
             case Kind::kBool:
             case Kind::kComplex:
                 refuse_dtype("input", dtype, "an integer or floating dtype");
@@ -37,10 +38,6 @@ diopiError_t relu_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
 
 }  // namespace
 
-diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return relu_any(out, input);
-}
-
-diopiError_t diopiReluInp(diopiContextHandle_t, diopiTensorHandle_t input) { return relu_any(input, input); }
+#include "kernels/entries/activation.inc"
 
 }  // namespace diopi::reference

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -66,10 +67,25 @@ void softmax_slices(const double* x, double* y, const Columns& at, Finish finish
     }
 }
 
+}  // namespace
+
+void log_softmax(const double* x, double* y, int64_t outer, int64_t n, int64_t inner) {
+    const int64_t shape[] = {outer, n, inner};
+    softmax_slices(x, y, Columns(shape, 1), [log_sum = 0.0, last = 0.0](double shifted, double, double sum) mutable {
+        if (sum != last) {
+            last = sum;
+            log_sum = std::log(sum);
+        }
+        return shifted - log_sum;
+    });
+}
+
+namespace {
+
 /// grad_input = formula(grad_output, output, s) with s = the sum of term(grad_output, output) along dim.
 template <class Term, class Formula>
-diopiError_t softmax_backward(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                              diopiConstTensorHandle_t output, int64_t dim, Term term, Formula formula) {
+diopiError_t gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                      diopiConstTensorHandle_t output, int64_t dim, Term term, Formula formula) {
     return kernel([&] {
         const Operand<double> g(grad_output, "grad_output");
         const Operand<double> y(output, "output");
@@ -96,59 +112,41 @@ diopiError_t softmax_backward(diopiTensorHandle_t grad_input, diopiConstTensorHa
     });
 }
 
-}  // namespace
-
-void log_softmax(const double* x, double* y, int64_t outer, int64_t n, int64_t inner) {
-    const int64_t shape[] = {outer, n, inner};
-    softmax_slices(x, y, Columns(shape, 1), [log_sum = 0.0, last = 0.0](double shifted, double, double sum) mutable {
-        if (sum != last) {
-            last = sum;
-            log_sum = std::log(sum);
-        }
-        return shifted - log_sum;
-    });
-}
-
-/// out = exp(x - m) / sum(exp(x - m)) along dim, m the maximum. Nothing along dim: nothing to do.
-diopiError_t diopiSoftmax(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, int64_t dim) {
-    return kernel([&] {
-        const Operand<double> x(input, "input");
-        Output<double> y(out, "out");
-        require_shape("out", y.shape(), x.shape());
-        softmax_slices(x.data(), y.data(), Columns(x.shape(), dim),
-                       [](double, double power, double sum) { return power / sum; });
-        y.store();
-    });
-}
-
-/// out = x - m - log(sum(exp(x - m))) along dim, m the maximum.
-diopiError_t diopiLogSoftmax(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             int64_t dim) {
+/// out = exp(x - m) / sum(exp(x - m)) along dim, m the maximum; its logarithm is x - m - log(sum(exp(x - m))). Nothing
+/// along dim: nothing to do.
+template <bool kLogarithm>
+diopiError_t softmax_along(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, int64_t dim) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
         require_shape("out", y.shape(), x.shape());
         const Columns at(x.shape(), dim);
-        log_softmax(x.data(), y.data(), at.outer, at.n, at.inner);
+        if (kLogarithm) {
+            log_softmax(x.data(), y.data(), at.outer, at.n, at.inner);
+        } else {
+            softmax_slices(x.data(), y.data(), at, [](double, double power, double sum) { return power / sum; });
+        }
         y.store();
     });
 }
 
-/// grad_input = y * (g - sum(g * y)).
-diopiError_t diopiSoftmaxBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
-    return softmax_backward(
+/// grad_input = y * (g - sum(g * y)); of the logarithm g - exp(y) * sum(g).
+template <bool kLogarithm>
+diopiError_t softmax_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
+    if (kLogarithm) {
+        return gradient(
+            grad_input, grad_output, output, dim, [](double g, double) { return g; },
+            [](double g, double y, double sum) { return g - std::exp(y) * sum; });
+    }
+    return gradient(
         grad_input, grad_output, output, dim, [](double g, double y) { return g * y; },
         [](double g, double y, double sum) { return y * (g - sum); });
 }
 
-/// grad_input = g - exp(y) * sum(g).
-diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
-                                     int64_t dim) {
-    return softmax_backward(
-        grad_input, grad_output, output, dim, [](double g, double) { return g; },
-        [](double g, double y, double sum) { return g - std::exp(y) * sum; });
-}
+}  // namespace
+
+#include "kernels/entries/activation_softmax.inc"
 
 }  // namespace diopi::reference

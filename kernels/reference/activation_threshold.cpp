@@ -1,4 +1,5 @@
 /// threshold, whose gradient at 0 is relu's.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/unary.hpp"
 
@@ -19,15 +20,15 @@ void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const
     y.store();
 }
 
-diopiError_t threshold_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
-                           const diopiScalar_t& value) {
+diopiError_t replace_below(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, const diopiScalar_t* threshold, const diopiScalar_t* value) {
     return kernel([&] {
         const Dtype dtype = view_of(input).dtype;
         switch (kind_of(dtype)) {
             case Kind::kFloating:
-                return threshold_of<double>(out, input, threshold, value);
+                return threshold_of<double>(out, input, *threshold, *value);
             case Kind::kInteger:
-                return threshold_of<int64_t>(out, input, threshold, value);
+                return threshold_of<int64_t>(out, input, *threshold, *value);
             case Kind::kBool:
             case Kind::kComplex:
                 refuse_dtype("input", dtype, "an integer or floating dtype");
@@ -35,24 +36,16 @@ diopiError_t threshold_any(diopiTensorHandle_t out, diopiConstTensorHandle_t inp
     });
 }
 
-}  // namespace
-
-diopiError_t diopiThreshold(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* threshold, const diopiScalar_t* value) {
-    return threshold_any(out, input, *threshold, *value);
-}
-
-diopiError_t diopiThresholdInp(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* threshold,
-                               const diopiScalar_t* value) {
-    return threshold_any(input, input, *threshold, *value);
-}
-
 /// grad_input = x <= threshold ? 0 : g; the gradient of relu with a threshold of 0.
-diopiError_t diopiThresholdBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
+diopiError_t replace_below_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                     const diopiScalar_t* threshold) {
     return map_gradient(grad_input, grad_output, input,
                         [limit = scalar_as<double>(*threshold)](double g, double x) { return x <= limit ? 0.0 : g; });
 }
+
+}  // namespace
+
+#include "kernels/entries/activation_threshold.inc"
 
 }  // namespace diopi::reference

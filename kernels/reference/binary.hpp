@@ -36,8 +36,11 @@ void broadcast(Output<T>& out, const Operand<T>& a, const T* b, ShapeView shape_
     });
 }
 
-/// The second operand: a tensor or a number.
+/// The second operand: a tensor or a number. Both convert to it.
 struct Other {
+    Other(diopiConstTensorHandle_t of_tensor) : tensor(of_tensor) {}
+    Other(const diopiScalar_t* of_scalar) : scalar(of_scalar) {}
+
     diopiConstTensorHandle_t tensor = nullptr;
     const diopiScalar_t* scalar = nullptr;
 
@@ -59,6 +62,18 @@ T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const O
         return number;
 }
 
+/// The dtype in which PyTorch computes. A number, or a 0-dim tensor beside one that is not, counts only if its category
+/// (integer, floating, complex) is higher. Source: torch.result_type.
+[[nodiscard]] inline Dtype result_dtype(diopiConstTensorHandle_t input, const Other& other) {
+    const View a = view_of(input);
+    if (other.tensor == nullptr) return promote_with_number(a.dtype, other.dtype());
+    const View b = view_of(other.tensor);
+    if (a.shape.empty() == b.shape.empty()) return promote(a.dtype, b.dtype);
+    const View& one = a.shape.empty() ? a : b;
+    const View& many = a.shape.empty() ? b : a;
+    return kind_of(one.dtype) > kind_of(many.dtype) ? promote(many.dtype, one.dtype) : many.dtype;
+}
+
 template <class T, class F>
 void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, F f) {
     const Operand<T> a(input, "input");
@@ -73,6 +88,7 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
         const T number = number_as<T>(*other.scalar, input, other);
         broadcast(y, a, &number, {}, f);
     }
+    wrap(y, result_dtype(input, other));
     y.store();
 }
 

@@ -1,8 +1,9 @@
-/// Sums, differences and products of two tensors or of a tensor and a number. One machine for all: the
-/// operands are broadcast to out and the formula runs in the widest kind among them. Empty tensors and 0-dim ones need
-/// no special case; NaN goes where arithmetic takes it.
+/// Sums, differences and products of two tensors or of a tensor and a number. The operands are broadcast to out and the
+/// formula runs in the widest kind among them. Empty tensors and 0-dim ones need no special case; NaN goes where
+/// arithmetic takes it.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/binary.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -55,8 +56,18 @@ diopiError_t add_scaled(diopiTensorHandle_t out, diopiConstTensorHandle_t input,
     });
 }
 
+diopiError_t add(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, const diopiScalar_t* alpha) {
+    return add_scaled(out, input, other, alpha, 1);
+}
+diopiError_t sub(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, const diopiScalar_t* alpha) {
+    return add_scaled(out, input, other, alpha, -1);
+}
+
 /// out = input * other; bool: and.
-diopiError_t multiply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other) {
+diopiError_t mul(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other) {
     return kernel([&] {
         switch (common_kind(input, other)) {
             case Kind::kComplex:
@@ -73,53 +84,6 @@ diopiError_t multiply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, c
 
 }  // namespace
 
-diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
-    return add_scaled(out, input, {.tensor = other}, alpha, 1);
-}
-diopiError_t diopiAddInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) {
-    return add_scaled(input, input, {.tensor = other}, alpha, 1);
-}
-diopiError_t diopiAddScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) {
-    return add_scaled(out, input, {.scalar = other}, alpha, 1);
-}
-diopiError_t diopiAddInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) {
-    return add_scaled(input, input, {.scalar = other}, alpha, 1);
-}
-
-diopiError_t diopiSub(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
-    return add_scaled(out, input, {.tensor = other}, alpha, -1);
-}
-diopiError_t diopiSubInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) {
-    return add_scaled(input, input, {.tensor = other}, alpha, -1);
-}
-diopiError_t diopiSubScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) {
-    return add_scaled(out, input, {.scalar = other}, alpha, -1);
-}
-diopiError_t diopiSubInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) {
-    return add_scaled(input, input, {.scalar = other}, alpha, -1);
-}
-
-diopiError_t diopiMul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other) {
-    return multiply(out, input, {.tensor = other});
-}
-diopiError_t diopiMulInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return multiply(input, input, {.tensor = other});
-}
-diopiError_t diopiMulScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other) {
-    return multiply(out, input, {.scalar = other});
-}
-diopiError_t diopiMulInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other) {
-    return multiply(input, input, {.scalar = other});
-}
+#include "kernels/entries/elementwise.inc"
 
 }  // namespace diopi::reference

@@ -1,6 +1,7 @@
 /// Quotients, plain or rounded, of two tensors or of a tensor and a number.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/binary.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -20,7 +21,7 @@ double floor_divide(double a, double b) {
     return quotient - floor > 0.5 ? floor + 1.0 : floor;
 }
 
-int64_t divide(int64_t a, int64_t b, bool down) {
+int64_t divide_integers(int64_t a, int64_t b, bool down) {
     if (b == 0) refuse("other holds 0, wanted no integer division by zero");
     if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
     const int64_t quotient = a / b;
@@ -28,8 +29,8 @@ int64_t divide(int64_t a, int64_t b, bool down) {
 }
 
 /// out = input / other. None: true division, integers as floating numbers. Trunc, floor: integers stay integers.
-diopiError_t quotient(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other,
-                      diopiRoundMode_t mode) {
+diopiError_t div(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                 const Other& other, diopiRoundMode_t mode) {
     return kernel([&] {
         const Kind kind = common_kind(input, other);
         if (kind == Kind::kComplex) {
@@ -43,12 +44,14 @@ diopiError_t quotient(diopiTensorHandle_t out, diopiConstTensorHandle_t input, c
                 return apply<double>(out, input, other, [](double a, double b) { return a / b; });
             case RoundModeTrunc:
                 if (integral) {
-                    return apply<int64_t>(out, input, other, [](int64_t a, int64_t b) { return divide(a, b, false); });
+                    return apply<int64_t>(out, input, other,
+                                          [](int64_t a, int64_t b) { return divide_integers(a, b, false); });
                 }
                 return apply<double>(out, input, other, [](double a, double b) { return std::trunc(a / b); });
             case RoundModeFloor:
                 if (integral) {
-                    return apply<int64_t>(out, input, other, [](int64_t a, int64_t b) { return divide(a, b, true); });
+                    return apply<int64_t>(out, input, other,
+                                          [](int64_t a, int64_t b) { return divide_integers(a, b, true); });
                 }
                 return apply<double>(out, input, other, floor_divide);
             case RoundModeEND:
@@ -60,24 +63,6 @@ diopiError_t quotient(diopiTensorHandle_t out, diopiConstTensorHandle_t input, c
 
 }  // namespace
 
-diopiError_t diopiDiv(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
-    return quotient(out, input, {.tensor = other}, rounding_mode);
-}
-
-diopiError_t diopiDivInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) {
-    return quotient(input, input, {.tensor = other}, rounding_mode);
-}
-
-diopiError_t diopiDivScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
-    return quotient(out, input, {.scalar = other}, rounding_mode);
-}
-
-diopiError_t diopiDivInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               diopiRoundMode_t rounding_mode) {
-    return quotient(input, input, {.scalar = other}, rounding_mode);
-}
+#include "kernels/entries/elementwise_division.inc"
 
 }  // namespace diopi::reference

@@ -1,6 +1,7 @@
 /// Powers.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/binary.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -42,25 +43,17 @@ diopiError_t power(diopiTensorHandle_t out, diopiConstTensorHandle_t input, cons
     });
 }
 
+diopiError_t power(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                   const Other& exponent) {
+    return power(out, input, exponent, false);
+}
+diopiError_t power_of_number(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, const diopiScalar_t* base,
+                             diopiConstTensorHandle_t exponent) {
+    return power(out, exponent, base, true);
+}
+
 }  // namespace
 
-diopiError_t diopiPow(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      const diopiScalar_t* exponent) {
-    return power(out, input, {.scalar = exponent}, false);
-}
-diopiError_t diopiPowInp(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
-    return power(input, input, {.scalar = exponent}, false);
-}
-diopiError_t diopiPowTensor(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(out, input, {.tensor = exponent}, false);
-}
-diopiError_t diopiPowInpTensor(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t exponent) {
-    return power(input, input, {.tensor = exponent}, false);
-}
-diopiError_t diopiPowScalar(diopiContextHandle_t, diopiTensorHandle_t out, const diopiScalar_t* input,
-                            diopiConstTensorHandle_t exponent) {
-    return power(out, exponent, {.scalar = input}, true);
-}
+#include "kernels/entries/elementwise_pow.inc"
 
 }  // namespace diopi::reference

@@ -1,4 +1,5 @@
 /// The sign.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -12,11 +13,12 @@ void map_kind(diopiTensorHandle_t out, diopiConstTensorHandle_t input, F f) {
     Output<T> y(out, "out");
     require_shape("out", y.shape(), x.shape());
     for (int64_t i = 0; i < x.numel(); ++i) y[i] = f(x[i]);
+    wrap(y, view_of(input).dtype);
     y.store();
 }
 
 /// out = -input; integers wrap.
-diopiError_t negate(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+diopiError_t negate(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return kernel([&] {
         switch (kind_of(view_of(input).dtype)) {
             case Kind::kComplex:
@@ -34,10 +36,6 @@ diopiError_t negate(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
 
 }  // namespace
 
-diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return negate(out, input);
-}
-
-diopiError_t diopiNegInp(diopiContextHandle_t, diopiTensorHandle_t input) { return negate(input, input); }
+#include "kernels/entries/elementwise_sign.inc"
 
 }  // namespace diopi::reference

@@ -9,14 +9,15 @@ diopiError_t diopiWhere(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return kernel([&] {
         const auto choose = [](int64_t is, auto a, auto b) { return is != 0 ? a : b; };
+        const Dtype dtype = dtype_of_all({input, other});
         switch (kind_of_all({input, other})) {
             case Kind::kComplex:
-                return combine<int64_t, Complex>(out, condition, input, other, choose);
+                return combine<int64_t, Complex>(out, condition, input, other, dtype, choose);
             case Kind::kFloating:
-                return combine<int64_t, double>(out, condition, input, other, choose);
+                return combine<int64_t, double>(out, condition, input, other, dtype, choose);
             case Kind::kInteger:
             case Kind::kBool:
-                return combine<int64_t, int64_t>(out, condition, input, other, choose);
+                return combine<int64_t, int64_t>(out, condition, input, other, dtype, choose);
         }
     });
 }

@@ -342,4 +342,45 @@ template double scalar_as<double>(const diopiScalar_t&);
 template int64_t scalar_as<int64_t>(const diopiScalar_t&);
 template Complex scalar_as<Complex>(const diopiScalar_t&);
 
+namespace {
+
+template <class T>
+void wrap_to(Output<int64_t>& values) {
+    for (int64_t i = 0; i < values.numel(); ++i) values[i] = static_cast<int64_t>(static_cast<T>(values[i]));
+}
+
+}  // namespace
+
+void wrap(Output<int64_t>& values, Dtype dtype) {
+    switch (dtype) {
+        case Dtype::boolean:
+            for (int64_t i = 0; i < values.numel(); ++i) values[i] = values[i] != 0 ? 1 : 0;
+            return;
+        case Dtype::int8:
+            return wrap_to<int8_t>(values);
+        case Dtype::uint8:
+            return wrap_to<uint8_t>(values);
+        case Dtype::int16:
+            return wrap_to<int16_t>(values);
+        case Dtype::uint16:
+            return wrap_to<uint16_t>(values);
+        case Dtype::int32:
+            return wrap_to<int32_t>(values);
+        case Dtype::uint32:
+            return wrap_to<uint32_t>(values);
+        case Dtype::int64:
+        case Dtype::uint64:
+        case Dtype::float16:
+        case Dtype::bfloat16:
+        case Dtype::tfloat32:
+        case Dtype::float32:
+        case Dtype::float64:
+        case Dtype::complex32:
+        case Dtype::complex64:
+        case Dtype::complex128:
+        case Dtype::unsupported:
+            return;
+    }
+}
+
 }  // namespace diopi::reference

@@ -132,6 +132,12 @@ class Output {
     T* data_ = nullptr;
 };
 
+/// Gives integers the values that they have in `dtype`, in which they wrap before they are converted to the output's.
+/// For other results it does nothing.
+void wrap(Output<int64_t>& values, Dtype dtype);
+inline void wrap(Output<double>&, Dtype) {}
+inline void wrap(Output<Complex>&, Dtype) {}
+
 /// Strides of a contiguous tensor of `shape` read as one of shape `wide`: 0 where it repeats. Refuses, naming the
 /// argument, when it does not broadcast.
 [[nodiscard]] Shape broadcast_strides(std::string_view argument, ShapeView shape, ShapeView wide);

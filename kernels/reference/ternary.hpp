@@ -15,10 +15,17 @@ namespace diopi::reference {
     return kind;
 }
 
-/// out[i] = f(a[i], b[i], c[i]), each broadcast to out.
+/// The dtype that all tensors promote to.
+[[nodiscard]] inline Dtype dtype_of_all(std::initializer_list<diopiConstTensorHandle_t> tensors) {
+    Dtype dtype = view_of(*tensors.begin()).dtype;
+    for (diopiConstTensorHandle_t tensor : tensors) dtype = promote(dtype, view_of(tensor).dtype);
+    return dtype;
+}
+
+/// out[i] = f(a[i], b[i], c[i]), each broadcast to out. Integers wrap in dtype `result`.
 template <class A, class T, class F>
 void combine(diopiTensorHandle_t out, diopiConstTensorHandle_t first, diopiConstTensorHandle_t second,
-             diopiConstTensorHandle_t third, F f) {
+             diopiConstTensorHandle_t third, Dtype result, F f) {
     const Operand<A> a(first, "the first operand");
     const Operand<T> b(second, "the second operand");
     const Operand<T> c(third, "the third operand");
@@ -34,6 +41,7 @@ void combine(diopiTensorHandle_t out, diopiConstTensorHandle_t first, diopiConst
             y[at[0] + i] = f(a[at[1] + i * step[1]], b[at[2] + i * step[2]], c[at[3] + i * step[3]]);
         }
     });
+    wrap(y, result);
     y.store();
 }
 

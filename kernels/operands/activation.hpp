@@ -1,0 +1,23 @@
+/// What the activations read and refuse of a call before they compute. Shared by the backends cpu and cuda.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/operands/view.hpp"
+
+namespace diopi::operands {
+
+/// Whether gelu is asked for by its approximation with tanh; null means "none". Refuses another word.
+[[nodiscard]] diopiError_t read_gelu_form(std::string_view op, const char* approximate, bool& is_tanh);
+
+/// Softmax along `dim` of what is read (`x`) and written; dim then counts from the front. Refuses dtypes that are not
+/// floating, an out of another shape, and a dim that x does not have.
+[[nodiscard]] diopiError_t read_softmax(std::string_view op, const View& x, const View& out, int64_t& dim);
+/// The same for the gradient: `output` is the forward function's.
+[[nodiscard]] diopiError_t read_softmax_gradient(std::string_view op, const View& grad_output, const View& output,
+                                                 const View& grad_input, int64_t& dim);
+
+/// An integer or floating dtype: one with an order that a limit divides.
+[[nodiscard]] inline bool is_ordered_number(Dtype dtype) { return !is_complex(dtype) && dtype != Dtype::boolean; }
+
+}  // namespace diopi::operands

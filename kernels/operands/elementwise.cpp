@@ -1,0 +1,93 @@
+#include "kernels/operands/elementwise.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/operands/refusal.hpp"
+
+namespace diopi::operands {
+
+Operands operands_of(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other) {
+    return other.number != nullptr ? with_number(out, input, other.number) : with_tensor(out, input, other.tensor);
+}
+
+bool shows_wrapping(Dtype result, Dtype out) {
+    if (out == result || result == Dtype::int64 || category(result) > 1) return false;
+    const bool takes_low_bits = is_integer(out) && size_of(out) <= size_of(result);
+    return result == Dtype::boolean || !takes_low_bits;
+}
+
+diopiError_t read_sum(std::string_view op, const Operands& x, const diopiScalar_t* alpha, diopiScalar_t& factor) {
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    factor = alpha != nullptr ? *alpha : whole_number(1);
+    if (is_whole(factor) || category(x.result) >= 2) return diopiSuccess;
+    return refuse(op, "alpha is " + std::to_string(factor.fval) + ", wanted an integral number for integral tensors");
+}
+
+diopiError_t read_difference(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
+                             diopiScalar_t& factor) {
+    for (const Dtype dtype : {x.input.dtype, x.other_is_number ? from_c(x.number.stype) : x.other.dtype}) {
+        if (dtype == Dtype::boolean) {
+            return unsupported(op, "an operand", dtype, "numbers: use logical_xor or logical_not for bool");
+        }
+    }
+    diopiScalar_t minus = alpha != nullptr ? *alpha : whole_number(1);
+    if (is_floating(from_c(minus.stype)))
+        minus.fval = -minus.fval;
+    else
+        minus = whole_number(static_cast<int64_t>(0 - static_cast<uint64_t>(minus.ival)));
+    return read_sum(op, x, &minus, factor);
+}
+
+diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x) {
+    const bool rounds = mode != RoundModeNone;
+    if (!rounds && category(x.result) < 2) x.result = Dtype::float32;
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess || !rounds) return error;
+    if (is_complex(x.result)) {
+        return unsupported(op, "input", x.result, "real numbers when the quotient is rounded");
+    }
+    if (mode != RoundModeTrunc && mode != RoundModeFloor) {
+        return refuse(op, "no such rounding mode: " + std::to_string(mode));
+    }
+    if (x.result != Dtype::boolean) return diopiSuccess;
+    return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
+}
+
+diopiError_t check_power(std::string_view op, const Operands& x, bool reversed) {
+    if (category(x.result) != 1 && category(x.result) != 2) {
+        return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
+    }
+    if (category(x.result) == 2 || !x.other_is_number || reversed || x.number.ival >= 0) return diopiSuccess;
+    return refuse(op, "exponent is " + std::to_string(x.number.ival) +
+                          ", wanted none below 0 for integers; use a floating exponent");
+}
+
+diopiError_t read_scaled_term(std::string_view op, std::span<const View> ins, bool divides, Dtype& result) {
+    result = ins[0].dtype;
+    for (const View& in : ins.subspan(1)) result = promote(result, in.dtype);
+    if (category(result) == 2 || (category(result) == 1 && !divides)) return diopiSuccess;
+    return unsupported(op, "input", result, divides ? "a floating dtype" : "an integer or floating dtype");
+}
+
+diopiError_t check_negation(std::string_view op, const View& out, const View& input) {
+    if (input.dtype == Dtype::boolean) {
+        return unsupported(op, "input", input.dtype, "numbers: use logical_not for bool");
+    }
+    return check_shape(op, "out", out, input.shape);
+}
+
+diopiError_t read_real_function(std::string_view op, const View& out, std::span<const View> ins, bool& is_narrow) {
+    is_narrow = out.dtype != Dtype::float64;
+    for (const View& in : ins) {
+        if (is_complex(in.dtype)) return unsupported(op, "input", in.dtype, "a real dtype");
+        is_narrow = is_narrow && is_floating(in.dtype) && in.dtype != Dtype::float64;
+    }
+    return is_floating(out.dtype) ? diopiSuccess : unsupported(op, "the output", out.dtype, "a floating dtype");
+}
+
+diopiError_t check_gradient(std::string_view op, const View& grad_input, const View& grad_output, const View& saved) {
+    const diopiError_t error = check_shape(op, "grad_input", grad_input, saved.shape);
+    return error != diopiSuccess ? error : check_shape(op, "grad_output", grad_output, saved.shape);
+}
+
+}  // namespace diopi::operands

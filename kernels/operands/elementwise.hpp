@@ -1,0 +1,52 @@
+/// What the element-wise operators read and refuse of a call before they compute. Shared by the backends cpu and cuda.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/operands/promotion.hpp"
+
+namespace diopi::operands {
+
+/// The second operand, as a C function takes it: a tensor or a number. Both convert to it (entries.hpp: BINARY).
+struct Other {
+    Other(diopiConstTensorHandle_t of_tensor) : tensor(of_tensor) {}
+    Other(const diopiScalar_t* of_number) : number(of_number) {}
+
+    diopiConstTensorHandle_t tensor = nullptr;
+    const diopiScalar_t* number = nullptr;
+};
+[[nodiscard]] Operands operands_of(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other);
+
+/// Whether an out of dtype `out` would show that integers of dtype `result` were computed in a wider type, in which
+/// they do not wrap: PyTorch computes in the promoted dtype of the inputs, and then converts to out's.
+[[nodiscard]] bool shows_wrapping(Dtype result, Dtype out);
+
+/// The factor of input + alpha * other: alpha, or 1 where it is null. Refuses what check_any_operands does, and a
+/// fraction for integers.
+[[nodiscard]] diopiError_t read_sum(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
+                                    diopiScalar_t& factor);
+/// The same for input - alpha * other: the factor is negative. Refuses bool, too.
+[[nodiscard]] diopiError_t read_difference(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
+                                           diopiScalar_t& factor);
+/// A quotient that is not rounded becomes a floating number: the result of integers is float32. Refuses what
+/// check_any_operands does, and rounded quotients of complex numbers and of bool.
+[[nodiscard]] diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x);
+/// Refuses complex and bool results, and a number below 0 as the exponent of integers. `reversed`: the number is the
+/// base.
+[[nodiscard]] diopiError_t check_power(std::string_view op, const Operands& x, bool reversed);
+/// The dtype of input + value * tensor1 * tensor2, or of value * tensor1 / tensor2, which is for floating dtypes only.
+[[nodiscard]] diopiError_t read_scaled_term(std::string_view op, std::span<const View> ins, bool divides,
+                                            Dtype& result);
+/// Refuses bool, and an out of another shape.
+[[nodiscard]] diopiError_t check_negation(std::string_view op, const View& out, const View& input);
+
+/// Functions of real numbers, whose results are floating numbers. Refuses complex inputs and an out of another kind.
+/// is_narrow: no operand needs more than float32.
+[[nodiscard]] diopiError_t read_real_function(std::string_view op, const View& out, std::span<const View> ins,
+                                              bool& is_narrow);
+/// Refuses a gradient of another shape than `saved`, the forward function's input or output.
+[[nodiscard]] diopiError_t check_gradient(std::string_view op, const View& grad_input, const View& grad_output,
+                                          const View& saved);
+
+}  // namespace diopi::operands
