@@ -258,7 +258,7 @@ Allowance allowance(const Golden& golden, const OutputSpec& output) {
         case AccuracyClass::A:
             return {};
         case AccuracyClass::C:
-            if (!is_half(dtype)) return {max_ulp(*call.row) + 1, 0, 0};
+            if (!is_half(dtype)) return {call.row->max_ulp + 1, 0, 0};
             [[fallthrough]];
         case AccuracyClass::B: {
             const Tensor* input = call.tensor("input");
