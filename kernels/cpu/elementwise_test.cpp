@@ -209,9 +209,10 @@ TEST_CASE("in place, also when the operands overlap", "[cpu][elementwise]") {
 TEST_CASE("a 0-dim tensor raises the dtype only by its category", "[cpu][elementwise]") {
     const auto x = tensor(Dtype::int8, {2}, {100, 27});
     const auto y = tensor(Dtype::int64, {}, {100});
+    // The sum is int8, whatever the output's dtype: torch.add(x, y, out=...) of PyTorch 1.13 gives the same.
     const auto out = blank(Dtype::int16, {2});
     REQUIRE(cpu::diopiAdd(&context, out.get(), x.get(), y.get(), nullptr) == diopiSuccess);
-    CHECK(values(out) == Values{200, 127});
+    CHECK(values(out) == Values{-56, 127});
     const auto narrow = blank(Dtype::int8, {2});
     REQUIRE(cpu::diopiAdd(&context, narrow.get(), x.get(), y.get(), nullptr) == diopiSuccess);
     CHECK(values(narrow) == Values{-56, 127});

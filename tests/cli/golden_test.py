@@ -17,7 +17,7 @@ MASKS = [
     (re.compile(r"\b\d+\.\d [KMG]iB\b"), "<bytes>"),
     (re.compile(r" +\d+\.\d{3}[mu]s\b"), " <time>"),
     (re.compile(r" +±?\d+\.\d+%"), " <share>"),
-    (re.compile(re.escape(str(SOURCE))), "<source>"),
+    (re.compile(re.escape(str(SOURCE)) + r"(?=[/\s]|$)"), "<source>"),
 ]
 
 
