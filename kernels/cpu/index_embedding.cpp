@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cpu/index.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/operands/index.hpp"
 
 namespace diopi::cpu {
 
@@ -17,22 +17,12 @@ namespace {
 /// The numbers as dense int64, all of them below `count`.
 diopiError_t row_numbers(diopiContextHandle_t ctx, std::string_view op, const View& indices, int64_t count,
                          View& rows) {
-    if (!is_index(indices.dtype)) return unsupported(op, "indices", indices.dtype, "int32 or int64");
     if (const diopiError_t error = contiguous_as(ctx, indices, Dtype::int64, rows); error != diopiSuccess) return error;
     const std::span<const int64_t> numbers(rows.as<int64_t>(), static_cast<size_t>(rows.numel));
     const auto bad = std::ranges::find_if(numbers, [=](int64_t row) { return row < 0 || row >= count; });
     if (bad == numbers.end()) return diopiSuccess;
-    return fail(diopiErrorOccurred, std::string(op) + ": indices holds " + std::to_string(*bad) + ", wanted 0 to " +
-                                        std::to_string(count - 1) + ": there are " + std::to_string(count) + " rows");
-}
-
-/// Refuses a tensor that is not as large as indices with a row for each.
-diopiError_t check_rows(std::string_view op, std::string_view argument, const View& tensor, const View& indices,
-                        int64_t size) {
-    Shape wanted(indices.shape.begin(), indices.shape.end());
-    wanted.push_back(size);
-    if (std::ranges::equal(tensor.shape, wanted)) return diopiSuccess;
-    return wrong_shape(op, argument, tensor.shape, to_string(wanted));
+    return refuse(op, "indices holds " + std::to_string(*bad) + ", wanted 0 to " + std::to_string(count - 1) +
+                          ": there are " + std::to_string(count) + " rows");
 }
 
 struct Gradient {
@@ -77,14 +67,12 @@ diopiError_t backward(diopiContextHandle_t ctx, const Gradient& a, const View& g
 
 diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
                             diopiConstTensorHandle_t indices, int64_t, bool, bool) {
-    constexpr std::string_view kOp = "diopiEmbedding";
     const View y = view(out), at = view(indices);
     View table = view(weight), rows, to = y;
-    if (table.rank() != 2) return wrong_shape(kOp, "weight", table.shape, "(num, dim)");
-    if (y.dtype != table.dtype) return unsupported(kOp, "out", y.dtype, name(table.dtype));
+    diopiError_t error = check_embedding(__func__, y, table, at);
+    if (error != diopiSuccess) return error;
     const int64_t size = table.shape[1], item = table.item_size();
-    if (const diopiError_t error = check_rows(kOp, "out", y, at, size); error != diopiSuccess) return error;
-    diopiError_t error = row_numbers(ctx, kOp, at, table.shape[0], rows);
+    error = row_numbers(ctx, __func__, at, table.shape[0], rows);
     if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = contiguous(ctx, table, table);
     if (error == diopiSuccess && !y.is_contiguous()) error = require(ctx, y.shape, y.dtype, to);
     if (error != diopiSuccess || y.numel == 0) return error;
@@ -102,21 +90,17 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
 diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
                                     diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
                                     bool scale_grad_byfreq, bool sparse) {
-    constexpr std::string_view kOp = "diopiEmbeddingBackward";
     const View gw = view(out), g = view(grad), at = view(indices);
-    if (sparse) return fail(diopiErrorOccurred, std::string(kOp) + ": sparse is true, wanted false: out is dense");
-    if (!is_computable(g.dtype)) return unsupported(kOp, "grad", g.dtype, "a floating dtype");
-    if (!is_computable(gw.dtype)) return unsupported(kOp, "out", gw.dtype, "a floating dtype");
-    if (gw.rank() != 2 || gw.shape[0] != num_weights) {
-        return wrong_shape(kOp, "out", gw.shape, "(" + std::to_string(num_weights) + ", dim)");
-    }
-    const int64_t size = gw.shape[1];
-    if (const diopiError_t error = check_rows(kOp, "grad", g, at, size); error != diopiSuccess) return error;
+    diopiError_t error = check_embedding_gradient(__func__, gw, g, at, num_weights, sparse);
     View rows;
-    if (const diopiError_t error = row_numbers(ctx, kOp, at, num_weights, rows); error != diopiSuccess) return error;
+    if (error == diopiSuccess) error = row_numbers(ctx, __func__, at, num_weights, rows);
+    if (error != diopiSuccess) return error;
     if (gw.numel == 0) return diopiSuccess;
-    const Gradient a{
-        {rows.as<int64_t>(), static_cast<size_t>(rows.numel)}, num_weights, size, padding_idx, scale_grad_byfreq};
+    const Gradient a{{rows.as<int64_t>(), static_cast<size_t>(rows.numel)},
+                     num_weights,
+                     gw.shape[1],
+                     padding_idx,
+                     scale_grad_byfreq};
     const bool wide = g.dtype == Dtype::float64 || gw.dtype == Dtype::float64;
     return (wide ? backward<double> : backward<float>)(ctx, a, g, gw);
 }

@@ -7,29 +7,15 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/operands/linear.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// An operand of a product: its batch dims and the matrix at their end. A vector counts as a row or as a column.
-struct Operand {
-    View view;
-    ShapeView batch;
-    int64_t rows = 1, columns = 1;
-};
-
-enum class Side { kLeft, kRight };
-
-Operand operand(const View& v, Side vector_is) {
-    if (v.rank() == 1) return {v, {}, vector_is == Side::kLeft ? 1 : v.numel, vector_is == Side::kLeft ? v.numel : 1};
-    const size_t lead = v.shape.size() - 2;
-    return {v, v.shape.first(lead), v.shape[lead], v.shape[lead + 1]};
-}
-
 /// The elements of the operand, dense; where its matrices are transposes of dense ones, they stay so.
 template <class T>
-Matrices<T> load(Staging& staging, const Operand& x) {
+Matrices<T> load(Staging& staging, const MatrixBatch& x) {
     const View& v = x.view;
     if (v.dtype == kComputeDtype<T> && !v.is_contiguous() && v.rank() >= 2) {
         const size_t last = v.shape.size() - 1;
@@ -108,29 +94,6 @@ Matrices<T> transpose(Matrices<T> x) {
     return x;
 }
 
-/// What a product of two operands is: its batch dims, and the shape of the tensor.
-struct ProductDims {
-    Operand a, b;
-    Shape batch, out;
-};
-
-diopiError_t read_dims(std::string_view op, const View& input, const View& other, ProductDims& dims) {
-    for (const auto& [v, argument] : {std::pair{&input, "input"}, {&other, "other"}}) {
-        if (!is_computable(v->dtype)) return unsupported(op, argument, v->dtype, "a floating dtype");
-        if (v->rank() < 1) return wrong_shape(op, argument, v->shape, "one dimension or more");
-    }
-    dims.a = operand(input, Side::kLeft), dims.b = operand(other, Side::kRight);
-    if (dims.a.columns != dims.b.rows) {
-        return wrong_shape(op, "other", other.shape, std::to_string(dims.a.columns) + " rows, as input has columns");
-    }
-    const auto batch = broadcast_shapes(dims.a.batch, dims.b.batch);
-    if (!batch) return wrong_shape(op, "other", other.shape, "a batch that broadcasts with " + to_string(input.shape));
-    dims.batch = dims.out = *batch;
-    if (input.rank() > 1) dims.out.push_back(dims.a.rows);
-    if (other.rank() > 1) dims.out.push_back(dims.b.columns);
-    return diopiSuccess;
-}
-
 bool computes_in_float64(const View& a, const View& b) {
     return a.dtype == Dtype::float64 || b.dtype == Dtype::float64;
 }
@@ -142,8 +105,8 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
     const Matrices<T> a = load<T>(staging, dims.a), b = load<T>(staging, dims.b);
     T* c = staging.out<T>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    const Contraction<T> contraction{dims.batch, dims.a.rows,  dims.b.columns, dims.a.columns, a,
-                                     b,          dims.a.batch, dims.b.batch,   dims.batch,     c};
+    const Contraction<T> contraction{dims.batch, dims.a.rows(),  dims.b.columns(), dims.a.columns(), a,
+                                     b,          dims.a.batch(), dims.b.batch(),   dims.batch,       c};
     if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
     return staging.finish();
 }
@@ -156,22 +119,16 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
 /// out = input * other for tensors of `rank` dims; 0: of any.
 diopiError_t multiply(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
                       const View& other, int64_t rank) {
-    for (const auto& [v, argument] : {std::pair{&input, "input"}, {&other, "mat2"}}) {
-        if (rank != 0 && v->rank() != rank) {
-            return wrong_shape(op, argument, v->shape, std::to_string(rank) + " dimensions");
-        }
-    }
     ProductDims dims;
-    if (const diopiError_t error = read_dims(op, input, other, dims); error != diopiSuccess) return error;
-    if (!std::ranges::equal(out.shape, dims.out)) return wrong_shape(op, "out", out.shape, to_string(dims.out));
-    return multiply(ctx, dims, out);
+    const diopiError_t error = read_product(op, out, input, other, rank, dims);
+    return error != diopiSuccess ? error : multiply(ctx, dims, out);
 }
 
 template <class T>
 diopiError_t multiply_backward(diopiContextHandle_t ctx, const ProductDims& dims, diopiTensorHandle_t grad_input,
                                diopiTensorHandle_t grad_other, const View& grad_out) {
     Staging staging(ctx);
-    const int64_t m = dims.a.rows, n = dims.b.columns, k = dims.a.columns;
+    const int64_t m = dims.a.rows(), n = dims.b.columns(), k = dims.a.columns();
     const Matrices<T> g{staging.in<T>(grad_out)};
     T* ga = staging.out<T>(grad_input);
     T* gb = staging.out<T>(grad_other);
@@ -181,12 +138,14 @@ diopiError_t multiply_backward(diopiContextHandle_t ctx, const ProductDims& dims
     const bool no_products = numel(dims.batch) == 0;
     if (ga != nullptr) {
         if (no_products) std::fill_n(ga, dims.a.view.numel, T{0});
-        const Contraction<T> to_input{dims.batch, m, k, n, g, transpose(b), dims.batch, dims.b.batch, dims.a.batch, ga};
+        const Contraction<T> to_input{dims.batch,     m, k, n, g, transpose(b), dims.batch, dims.b.batch(),
+                                      dims.a.batch(), ga};
         if (const diopiError_t error = to_input.run(ctx); error != diopiSuccess) return error;
     }
     if (gb != nullptr) {
         if (no_products) std::fill_n(gb, dims.b.view.numel, T{0});
-        const Contraction<T> to_other{dims.batch, k, n, m, transpose(a), g, dims.a.batch, dims.batch, dims.b.batch, gb};
+        const Contraction<T> to_other{dims.batch,     k, n, m, transpose(a), g, dims.a.batch(), dims.batch,
+                                      dims.b.batch(), gb};
         if (const diopiError_t error = to_other.run(ctx); error != diopiSuccess) return error;
     }
     return staging.finish();
@@ -218,13 +177,10 @@ diopiError_t combine(diopiContextHandle_t ctx, std::string_view op, const View& 
 /// out = beta * input + alpha * mat1 * mat2 for matrices (rank 2) or batches of them (rank 3).
 diopiError_t add_product(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
                          const View& mat1, const View& mat2, double beta, double alpha, int64_t rank) {
-    for (const auto& [v, argument] : {std::pair{&mat1, "the first factor"}, {&mat2, "the second factor"}}) {
-        if (v->rank() != rank) return wrong_shape(op, argument, v->shape, std::to_string(rank) + " dimensions");
-    }
-    if (!is_computable(input.dtype)) return unsupported(op, "input", input.dtype, "a floating dtype");
     ProductDims dims;
-    if (const diopiError_t error = read_dims(op, mat1, mat2, dims); error != diopiSuccess) return error;
-    if (!std::ranges::equal(out.shape, dims.out)) return wrong_shape(op, "out", out.shape, to_string(dims.out));
+    if (const diopiError_t error = read_product_sum(op, out, input, mat1, mat2, rank, dims); error != diopiSuccess) {
+        return error;
+    }
     if (beta == 0 && alpha == 1) return multiply(ctx, dims, out);
     const bool wide = computes_in_float64(mat1, mat2) || input.dtype == Dtype::float64;
     View made;
@@ -239,21 +195,17 @@ diopiError_t add_product(diopiContextHandle_t ctx, std::string_view op, const Vi
 
 diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                      diopiConstTensorHandle_t mat2) {
-    return multiply(ctx, "diopiMm", view(out), view(input), view(mat2), 2);
+    return multiply(ctx, __func__, view(out), view(input), view(mat2), 2);
 }
 
 diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiConstTensorHandle_t mat2) {
-    const View a = view(input), b = view(mat2);
-    if (a.rank() == 3 && b.rank() == 3 && a.shape[0] != b.shape[0]) {
-        return wrong_shape("diopiBmm", "mat2", b.shape, "input's batch of " + std::to_string(a.shape[0]));
-    }
-    return multiply(ctx, "diopiBmm", view(out), a, b, 3);
+    return multiply(ctx, __func__, view(out), view(input), view(mat2), 3);
 }
 
 diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                          diopiConstTensorHandle_t other) {
-    return multiply(ctx, "diopiMatmul", view(out), view(input), view(other), 0);
+    return multiply(ctx, __func__, view(out), view(input), view(other), 0);
 }
 
 diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -261,10 +213,8 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     const View a = view(input), b = view(other), g = view(grad_out);
     ProductDims dims;
-    if (const auto error = read_dims("diopiMatmulBackward", a, b, dims); error != diopiSuccess) return error;
-    if (!std::ranges::equal(g.shape, dims.out)) {
-        return wrong_shape("diopiMatmulBackward", "grad_out", g.shape, to_string(dims.out));
-    }
+    const diopiError_t error = read_product_gradient(__func__, grad_input, grad_other, g, a, b, dims);
+    if (error != diopiSuccess) return error;
     const bool wide = computes_in_float64(a, b) || g.dtype == Dtype::float64;
     return (wide ? multiply_backward<double> : multiply_backward<float>)(ctx, dims, grad_input, grad_other, g);
 }
@@ -272,18 +222,18 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
 diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
                         const diopiScalar_t* alpha) {
-    return add_product(ctx, "diopiAddmm", view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
+    return add_product(ctx, __func__, view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
                        number<double>(*alpha), 2);
 }
 
 diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return add_product(ctx, "diopiBaddbmm", view(out), view(input), view(batch1), view(batch2), beta, alpha, 3);
+    return add_product(ctx, __func__, view(out), view(input), view(batch1), view(batch2), beta, alpha, 3);
 }
 
 diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t batch1,
                              diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return add_product(ctx, "diopiBaddbmmInp", view(input), view(input), view(batch1), view(batch2), beta, alpha, 3);
+    return add_product(ctx, __func__, view(input), view(input), view(batch1), view(batch2), beta, alpha, 3);
 }
 
 }  // namespace diopi::cpu

@@ -6,27 +6,20 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/operands/loss.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// The arguments that all losses share. Input (C) or (N, C, ...) is seen as (N, C, positions); a sample is one pair of
-/// N and position.
-struct Loss {
-    std::string_view op;
-    View input, target;
-    diopiConstTensorHandle_t weight = nullptr;
-    diopiReduction_t reduction = ReductionMean;
-    int64_t ignore_index = -100;
-    /// 0 when there is none.
-    double smoothing = 0;
+/// A loss on dense operands. Input (C) or (N, C, ...) is seen as (N, C, positions); a sample is one pair of N and
+/// position.
+struct DenseLoss : Loss {
     SoftmaxShape shape;
 
-    [[nodiscard]] int64_t classes() const { return shape.size; }
-    [[nodiscard]] int64_t samples() const { return shape.outer * shape.inner; }
-    [[nodiscard]] bool has_probabilities() const {
-        return is_floating(target.dtype) && std::ranges::equal(target.shape, input.shape);
+    explicit DenseLoss(const Loss& loss) : Loss(loss) {
+        const size_t dim = class_dim();
+        shape = {dim == 0 ? 1 : input.shape[0], classes(), numel(input.shape.subspan(dim + 1))};
     }
     /// First class of sample `i` in the dense input; the next class lies shape.inner behind.
     [[nodiscard]] int64_t first_class(int64_t i) const {
@@ -34,46 +27,14 @@ struct Loss {
     }
 };
 
-diopiError_t read_loss(Loss& loss) {
-    const View& x = loss.input;
-    if (!is_computable(x.dtype)) return unsupported(loss.op, "input", x.dtype, "a floating dtype");
-    if (x.rank() < 1) return wrong_shape(loss.op, "input", x.shape, "(C) or (N, C, ...)");
-    if (loss.reduction < ReductionNone || loss.reduction > ReductionSum) {
-        return fail(diopiErrorOccurred, std::string(loss.op) + ": reduction is " + std::to_string(loss.reduction) +
-                                            ", wanted none, mean or sum");
-    }
-    const size_t dim = x.rank() == 1 ? 0 : 1;
-    loss.shape = {dim == 0 ? 1 : x.shape[0], x.shape[dim], numel(x.shape.subspan(dim + 1))};
-    if (loss.weight != nullptr && view(loss.weight).numel != loss.classes()) {
-        return wrong_shape(loss.op, "weight", view(loss.weight).shape, to_string(x.shape.subspan(dim, 1)));
-    }
-    if (loss.has_probabilities()) return diopiSuccess;
-    if (!is_integer(loss.target.dtype)) {
-        return unsupported(loss.op, "target", loss.target.dtype, "int64, or probabilities in the shape of input");
-    }
-    Shape wanted(x.shape.begin(), x.shape.end());
-    wanted.erase(wanted.begin() + static_cast<int64_t>(dim));
-    if (!std::ranges::equal(loss.target.shape, wanted)) {
-        return wrong_shape(loss.op, "target", loss.target.shape, to_string(wanted));
-    }
-    return diopiSuccess;
-}
-
-/// out has the shape of the samples under ReductionNone, one element otherwise.
-diopiError_t check_out(const Loss& loss, std::string_view argument, const View& out) {
-    const int64_t wanted = loss.reduction == ReductionNone ? loss.samples() : 1;
-    if (out.numel == wanted) return diopiSuccess;
-    return wrong_shape(loss.op, argument, out.shape, std::to_string(wanted) + " elements");
-}
-
-diopiError_t out_of_range(const Loss& loss, int64_t target) {
-    return fail(diopiErrorOccurred, std::string(loss.op) + ": target holds class " + std::to_string(target) +
-                                        ", wanted 0 to " + std::to_string(loss.classes() - 1) +
-                                        " or the ignore_index " + std::to_string(loss.ignore_index));
+diopiError_t out_of_range(const DenseLoss& loss, int64_t target) {
+    return refuse(loss.op, "target holds class " + std::to_string(target) + ", wanted 0 to " +
+                               std::to_string(loss.classes() - 1) + " or the ignore_index " +
+                               std::to_string(loss.ignore_index));
 }
 
 /// The sum of the weights of the targets that count; an error for a class that does not exist.
-diopiError_t total_weight(const Loss& loss, const int64_t* target, const double* weight, double& total) {
+diopiError_t total_weight(const DenseLoss& loss, const int64_t* target, const double* weight, double& total) {
     total = 0;
     for (int64_t i = 0; i < loss.samples(); ++i) {
         const int64_t t = target[i];
@@ -86,7 +47,7 @@ diopiError_t total_weight(const Loss& loss, const int64_t* target, const double*
 
 /// Writes the losses of the samples, or their sum times `scale`.
 template <class T, class OfSample>
-void write_losses(const Loss& loss, T* out, double scale, OfSample&& of_sample) {
+void write_losses(const DenseLoss& loss, T* out, double scale, OfSample&& of_sample) {
     if (loss.reduction == ReductionNone) {
         parallel_for(loss.samples(), 8, [&](int64_t first, int64_t last) {
             for (int64_t i = first; i < last; ++i) out[i] = static_cast<T>(of_sample(i));
@@ -99,10 +60,10 @@ void write_losses(const Loss& loss, T* out, double scale, OfSample&& of_sample) 
 }
 
 /// What multiplies the loss of a sample: 1, or 1 / divisor under ReductionMean. Over no targets 0 * inf gives NaN.
-double scale_of(const Loss& loss, double divisor) { return loss.reduction == ReductionMean ? 1 / divisor : 1; }
+double scale_of(const DenseLoss& loss, double divisor) { return loss.reduction == ReductionMean ? 1 / divisor : 1; }
 
 template <class T>
-diopiError_t nll_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTensorHandle_t out,
+diopiError_t nll_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t out,
                          diopiTensorHandle_t total_out) {
     Staging staging(ctx);
     const auto* x = staging.in<T>(loss.input);
@@ -125,7 +86,7 @@ diopiError_t nll_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTensor
 
 /// `saved_total`: as saved by the forward, or null to sum it up here.
 template <class T>
-diopiError_t nll_backward(diopiContextHandle_t ctx, const Loss& loss, diopiTensorHandle_t grad_input,
+diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved_total) {
     Staging staging(ctx);
     const auto* g = staging.in<double>(grad_output);
@@ -150,7 +111,7 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const Loss& loss, diopiTenso
 
 /// Calls body(sample, element, class) for every element, the classes of a sample in order.
 template <class Body>
-void for_each_class(const Loss& loss, int64_t sample, Body&& body) {
+void for_each_class(const DenseLoss& loss, int64_t sample, Body&& body) {
     const int64_t first = loss.first_class(sample);
     for (int64_t c = 0; c < loss.classes(); ++c) body(first + c * loss.shape.inner, c);
 }
@@ -171,7 +132,7 @@ struct Entropy {
 };
 
 template <class T>
-diopiError_t read_entropy(Staging& staging, const Loss& loss, Entropy<T>& e) {
+diopiError_t read_entropy(Staging& staging, const DenseLoss& loss, Entropy<T>& e) {
     e.input = staging.in<T>(loss.input);
     e.weight = staging.in<double>(loss.weight);
     if (loss.has_probabilities()) {
@@ -187,13 +148,13 @@ diopiError_t read_entropy(Staging& staging, const Loss& loss, Entropy<T>& e) {
 
 /// Share of class c in the target of a sample: smoothing spreads a part over all classes.
 template <class T>
-double share(const Loss& loss, const Entropy<T>& e, int64_t at) {
+double share(const DenseLoss& loss, const Entropy<T>& e, int64_t at) {
     return static_cast<double>(e.probabilities[at]) * (1 - loss.smoothing) +
            loss.smoothing / static_cast<double>(loss.classes());
 }
 
 template <class T>
-diopiError_t entropy_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTensorHandle_t out) {
+diopiError_t entropy_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t out) {
     Staging staging(ctx);
     Entropy<T> e;
     if (const diopiError_t error = read_entropy(staging, loss, e); error != diopiSuccess) return error;
@@ -229,7 +190,7 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, const Loss& loss, diopiTe
 /// With p = softmax(input) and q[c] = weight[c] * (share of class c in the target): grad = p * sum(q) - q, times
 /// grad_output and the scale of the reduction.
 template <class T>
-void entropy_gradient(const Loss& loss, const Entropy<T>& e, const double* g, double scale, T* grad) {
+void entropy_gradient(const DenseLoss& loss, const Entropy<T>& e, const double* g, double scale, T* grad) {
     double all_weights = 0;
     for (int64_t c = 0; c < loss.classes(); ++c) all_weights += e.weight_of(c);
     const double spread = loss.smoothing / static_cast<double>(loss.classes()), rest = 1 - loss.smoothing;
@@ -260,7 +221,7 @@ void entropy_gradient(const Loss& loss, const Entropy<T>& e, const double* g, do
 }
 
 template <class T>
-diopiError_t entropy_backward(diopiContextHandle_t ctx, const Loss& loss, diopiTensorHandle_t grad_input,
+diopiError_t entropy_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t grad_input,
                               diopiConstTensorHandle_t grad_output) {
     Staging staging(ctx);
     Entropy<T> e;
@@ -273,32 +234,21 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, const Loss& loss, diopiT
     return staging.finish();
 }
 
-diopiError_t nll(const Loss& given, diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t total) {
-    Loss loss = given;
+diopiError_t nll(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out, diopiTensorHandle_t total) {
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return unsupported(loss.op, "target", loss.target.dtype, "int64");
-    if (const diopiError_t error = check_out(loss, "out", view(out)); error != diopiSuccess) return error;
-    return (loss.input.dtype == Dtype::float64 ? nll_forward<double> : nll_forward<float>)(ctx, loss, out, total);
+    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
+    const auto run = loss.input.dtype == Dtype::float64 ? nll_forward<double> : nll_forward<float>;
+    return run(ctx, DenseLoss(loss), out, total);
 }
 
-/// Checks what the backward functions share.
-diopiError_t read_backward(Loss& loss, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output) {
-    if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_out(loss, "grad_output", view(grad_output)); error != diopiSuccess) {
-        return error;
-    }
-    if (std::ranges::equal(view(grad_input).shape, loss.input.shape)) return diopiSuccess;
-    return wrong_shape(loss.op, "grad_input", view(grad_input).shape, to_string(loss.input.shape));
-}
-
-diopiError_t nll_gradient(const Loss& given, diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+diopiError_t nll_gradient(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t total) {
-    Loss loss = given;
-    if (const diopiError_t error = read_backward(loss, grad_input, grad_output); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return unsupported(loss.op, "target", loss.target.dtype, "int64");
-    if (loss.input.numel == 0) return diopiSuccess;
-    return (loss.input.dtype == Dtype::float64 ? nll_backward<double> : nll_backward<float>)(ctx, loss, grad_input,
-                                                                                             grad_output, total);
+    diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
+    if (error == diopiSuccess) error = check_class_numbers(loss);
+    if (error != diopiSuccess || loss.input.numel == 0) return error;
+    const auto run = loss.input.dtype == Dtype::float64 ? nll_backward<double> : nll_backward<float>;
+    return run(ctx, DenseLoss(loss), grad_input, grad_output, total);
 }
 
 }  // namespace
@@ -306,22 +256,21 @@ diopiError_t nll_gradient(const Loss& given, diopiContextHandle_t ctx, diopiTens
 diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
                           int64_t ignore_index) {
-    return nll({"diopiNLLLoss", view(input), view(target), weight, reduction, ignore_index, 0, {}}, ctx, out, nullptr);
+    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, nullptr);
 }
 
 diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                             diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll({"diopiNLLLossV2", view(input), view(target), weight, reduction, ignore_index, 0, {}}, ctx, out,
-               totalWeight);
+    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, totalWeight);
 }
 
 diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                   diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_gradient({"diopiNLLLossBackward", view(input), view(target), weight, reduction, ignore_index, 0, {}},
-                        ctx, grad_input, grad_output, nullptr);
+    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
+                        grad_output, nullptr);
 }
 
 diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -329,30 +278,29 @@ diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                     diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
                                     int64_t ignore_index) {
-    return nll_gradient({"diopiNLLLossV2Backward", view(input), view(target), weight, reduction, ignore_index, 0, {}},
-                        ctx, grad_input, grad_output, totalWeight);
+    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
+                        grad_output, totalWeight);
 }
 
 diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    Loss loss{"diopiCrossEntropyLoss",        view(input), view(target), weight, reduction, ignore_index,
-              std::max(label_smoothing, 0.0), {}};
+    Loss loss{__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_out(loss, "out", view(out)); error != diopiSuccess) return error;
-    return (loss.input.dtype == Dtype::float64 ? entropy_forward<double> : entropy_forward<float>)(ctx, loss, out);
+    if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
+    const auto run = loss.input.dtype == Dtype::float64 ? entropy_forward<double> : entropy_forward<float>;
+    return run(ctx, DenseLoss(loss), out);
 }
 
 diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                            diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    Loss loss{"diopiCrossEntropyLossBackward", view(input), view(target), weight, reduction, ignore_index,
-              std::max(label_smoothing, 0.0),  {}};
-    if (const diopiError_t error = read_backward(loss, grad_input, grad_output); error != diopiSuccess) return error;
-    if (loss.input.numel == 0) return diopiSuccess;
-    return (loss.input.dtype == Dtype::float64 ? entropy_backward<double>
-                                               : entropy_backward<float>)(ctx, loss, grad_input, grad_output);
+    Loss loss{__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)};
+    const diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
+    if (error != diopiSuccess || loss.input.numel == 0) return error;
+    const auto run = loss.input.dtype == Dtype::float64 ? entropy_backward<double> : entropy_backward<float>;
+    return run(ctx, DenseLoss(loss), grad_input, grad_output);
 }
 
 }  // namespace diopi::cpu

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/norm_sums.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/operands/norm.hpp"
 
 namespace diopi::cpu {
 
@@ -92,14 +93,6 @@ void statistics(const ChannelShape& s, const T* x, double* mean, T* rounded_mean
     for (int64_t c = 0; c < s.channels; ++c) variance[c] /= count;
 }
 
-struct Arguments {
-    std::string_view op;
-    View input;
-    diopiConstTensorHandle_t weight, bias, mean, variance;
-    bool training;
-    double eps;
-};
-
 /// (N, C) has its channels last.
 ChannelShape shape_of(const View& input, const View& out) {
     ChannelShape s{input.shape[0], input.shape[1], 1, Layout::plain};
@@ -111,22 +104,6 @@ ChannelShape shape_of(const View& input, const View& out) {
 
 /// The order in which the tensors are to be laid out; (N, C) is channels-last as it stands.
 Layout staged_layout(const ChannelShape& s, const View& input) { return input.rank() == 2 ? Layout::plain : s.layout; }
-
-diopiError_t check(const Arguments& a, const View& out) {
-    if (!is_computable(a.input.dtype)) return unsupported(a.op, "input", a.input.dtype, "a floating dtype");
-    if (a.input.rank() < 2) return wrong_shape(a.op, "input", a.input.shape, "(N, C) or (N, C, ...)");
-    if (!std::ranges::equal(out.shape, a.input.shape)) return wrong_shape(a.op, "out", out.shape, "that of input");
-    for (const diopiConstTensorHandle_t each : {a.weight, a.bias, a.mean, a.variance}) {
-        if (each != nullptr && view(each).numel != a.input.shape[1]) {
-            return wrong_shape(a.op, "a parameter", view(each).shape, to_string(a.input.shape.subspan(1, 1)));
-        }
-    }
-    if (!a.training && (a.mean == nullptr || a.variance == nullptr)) {
-        return fail(diopiErrorOccurred,
-                    std::string(a.op) + ": running_mean and running_var are needed when training is false");
-    }
-    return diopiSuccess;
-}
 
 /// running = (1 - momentum) * running + momentum * batch
 diopiError_t update_running(diopiContextHandle_t ctx, diopiTensorHandle_t running, const double* batch, double factor,
@@ -154,7 +131,7 @@ diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const dou
 }
 
 template <class T>
-diopiError_t forward(diopiContextHandle_t ctx, const Arguments& a, const View& out, diopiTensorHandle_t save_mean,
+diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a, const View& out, diopiTensorHandle_t save_mean,
                      diopiTensorHandle_t save_invstd, diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
                      double momentum) {
     const ChannelShape s = shape_of(a.input, out);
@@ -202,7 +179,7 @@ struct Gradients {
 };
 
 template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, const Arguments& a, Gradients grads, const View& grad_output,
+diopiError_t backward(diopiContextHandle_t ctx, const BatchNorm& a, Gradients grads, const View& grad_output,
                       diopiConstTensorHandle_t saved_mean, diopiConstTensorHandle_t saved_invstd) {
     const ChannelShape s = shape_of(a.input, grad_output);
     const Layout layout = staged_layout(s, a.input);
@@ -268,16 +245,10 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
                             double momentum, double eps) {
-    const Arguments a{"diopiBatchNorm", view(input), weight, bias, running_mean, running_var, training, eps};
+    const BatchNorm a{__func__, view(input), weight, bias, running_mean, running_var, training, eps};
     const View y = view(out);
-    if (const diopiError_t error = check(a, y); error != diopiSuccess) return error;
-    if (a.input.numel == 0) {
-        for (const diopiTensorHandle_t saved : {save_mean, save_invstd}) {
-            if (saved == nullptr) continue;
-            if (const diopiError_t error = fill(ctx, view(saved), 0); error != diopiSuccess) return error;
-        }
-        return diopiSuccess;
-    }
+    if (const diopiError_t error = check_batch_norm(a, y); error != diopiSuccess) return error;
+    if (a.input.numel == 0) return fill_all(ctx, {save_mean, save_invstd}, 0);
     const auto run = a.input.dtype == Dtype::float64 ? forward<double> : forward<float>;
     return run(ctx, a, y, save_mean, save_invstd, running_mean, running_var, momentum);
 }
@@ -288,16 +259,10 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
                                     diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                     diopiConstTensorHandle_t save_invstd, bool training, double eps) {
-    const Arguments a{"diopiBatchNormBackward", view(input), weight, nullptr, running_mean, running_var, training, eps};
+    const BatchNorm a{__func__, view(input), weight, nullptr, running_mean, running_var, training, eps};
     const View g = view(grad_output);
-    if (const diopiError_t error = check(a, g); error != diopiSuccess) return error;
-    if (a.input.numel == 0) {
-        for (const diopiTensorHandle_t gradient : {grad_weight, grad_bias}) {
-            if (gradient == nullptr) continue;
-            if (const diopiError_t error = fill(ctx, view(gradient), 0); error != diopiSuccess) return error;
-        }
-        return diopiSuccess;
-    }
+    if (const diopiError_t error = check_batch_norm(a, g); error != diopiSuccess) return error;
+    if (a.input.numel == 0) return fill_all(ctx, {grad_weight, grad_bias}, 0);
     const auto run = a.input.dtype == Dtype::float64 ? backward<double> : backward<float>;
     return run(ctx, a, {grad_input, grad_weight, grad_bias}, g, save_mean, save_invstd);
 }

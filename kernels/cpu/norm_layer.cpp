@@ -9,6 +9,7 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/operands/norm.hpp"
 
 namespace diopi::cpu {
 
@@ -16,36 +17,6 @@ namespace {
 
 /// Columns that one thread sums up together.
 constexpr int64_t kColumnBlock = 128;
-
-/// A tensor as `count` rows of `size` elements.
-struct RowShape {
-    int64_t count = 1, size = 1;
-    [[nodiscard]] int64_t numel() const { return count * size; }
-};
-
-diopiError_t read_shape(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
-    if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
-    const bool fits = !normalized.empty() && normalized.size() <= x.shape.size();
-    if (!fits || !std::ranges::equal(x.shape.last(normalized.size()), normalized)) {
-        return wrong_shape(op, "input", x.shape, "one that ends in normalized_shape " + to_string(normalized));
-    }
-    rows = {numel(x.shape.first(x.shape.size() - normalized.size())), numel(normalized)};
-    return diopiSuccess;
-}
-
-/// A parameter or its gradient has the normalised shape; null is allowed.
-diopiError_t check_affine(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
-                          ShapeView normalized) {
-    if (tensor == nullptr || std::ranges::equal(view(tensor).shape, normalized)) return diopiSuccess;
-    return wrong_shape(op, argument, view(tensor).shape, to_string(normalized));
-}
-
-/// A statistic has one number for each row.
-diopiError_t check_per_row(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
-                           const RowShape& rows) {
-    if (tensor == nullptr || view(tensor).numel == rows.count) return diopiSuccess;
-    return wrong_shape(op, argument, view(tensor).shape, std::to_string(rows.count) + " elements, one for each row");
-}
 
 template <class T>
 struct Statistics {
@@ -76,23 +47,16 @@ const T* values_or(const T* values, T* room, int64_t n, T number) {
     return room;
 }
 
-struct Forward {
-    RowShape rows;
-    diopiConstTensorHandle_t weight, bias;
-    double eps;
-};
-
 template <class T>
-diopiError_t forward(diopiContextHandle_t ctx, const Forward& a, const View& input, const View& out,
-                     diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd) {
+diopiError_t forward(diopiContextHandle_t ctx, const LayerNorm& a) {
     const int64_t n = a.rows.size;
     Staging staging(ctx);
-    const auto* x = staging.in<T>(input);
+    const auto* x = staging.in<T>(a.input);
     const auto* given_weight = staging.in<T>(a.weight);
     const auto* given_bias = staging.in<T>(a.bias);
-    auto* y = staging.out<T>(out);
-    auto* mean = staging.out<double>(save_mean);
-    auto* invstd = staging.out<double>(save_invstd);
+    auto* y = staging.out<T>(a.out);
+    auto* mean = staging.out<double>(a.save_mean);
+    auto* invstd = staging.out<double>(a.save_invstd);
     auto* room = staging.buffer<T>(2 * n);
     if (staging.error() != diopiSuccess) return staging.error();
     const T* weight = values_or(given_weight, room, n, T{1});
@@ -160,18 +124,12 @@ void column_sums(const RowShape& rows, int64_t column, int64_t width, const T* g
     if (sums != nullptr) std::copy_n(sum.begin(), width, sums + column);
 }
 
-struct Backward {
-    RowShape rows;
-    diopiTensorHandle_t grad_input, grad_weight, grad_bias;
-    diopiConstTensorHandle_t weight, mean, rstd;
-};
-
 template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, const Backward& a, const View& grad_output, const View& input) {
+diopiError_t backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
     const int64_t n = a.rows.size;
     Staging staging(ctx);
-    const auto* g = staging.in<T>(grad_output);
-    const auto* x = staging.in<T>(input);
+    const auto* g = staging.in<T>(a.grad_output);
+    const auto* x = staging.in<T>(a.input);
     const auto* given_weight = staging.in<T>(a.weight);
     const auto* mean = staging.in<double>(a.mean);
     const auto* rstd = staging.in<double>(a.rstd);
@@ -200,37 +158,17 @@ diopiError_t backward(diopiContextHandle_t ctx, const Backward& a, const View& g
     return staging.finish();
 }
 
-/// The number of a call without elements; null is allowed.
-diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors, double value) {
-    for (const diopiTensorHandle_t tensor : tensors) {
-        if (tensor == nullptr) continue;
-        if (const diopiError_t error = fill(ctx, view(tensor), value); error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
-}
-
-ShapeView list_of(diopiSize_t size) { return {size.data, static_cast<size_t>(size.len)}; }
-
 }  // namespace
 
 diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
                             diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiSize_t normalized_shape, double eps) {
-    constexpr std::string_view kOp = "diopiLayerNorm";
-    const View x = view(input), y = view(out);
-    const ShapeView normalized = list_of(normalized_shape);
-    Forward a{{}, weight, bias, eps};
-    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(kOp, "out", y.shape, to_string(x.shape));
-    for (const diopiError_t error :
-         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "bias", bias, normalized),
-          check_per_row(kOp, "save_mean", save_mean, a.rows), check_per_row(kOp, "save_invstd", save_invstd, a.rows)}) {
-        if (error != diopiSuccess) return error;
-    }
+    LayerNorm a{__func__, out, save_mean, save_invstd, input, weight, bias, list_of(normalized_shape), eps};
+    if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
+    const View x = view(input);
     if (x.numel == 0) return fill_all(ctx, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
-    const auto run = x.dtype == Dtype::float64 ? forward<double> : forward<float>;
-    return run(ctx, a, x, y, save_mean, save_invstd);
+    return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
 }
 
 diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -239,24 +177,12 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
                                     diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                     diopiSize_t normalized_shape) {
-    constexpr std::string_view kOp = "diopiLayerNormBackward";
-    const View x = view(input), g = view(grad_output);
-    const ShapeView normalized = list_of(normalized_shape);
-    Backward a{{}, grad_input, grad_weight, grad_bias, weight, mean, rstd};
-    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
-    if (!std::ranges::equal(g.shape, x.shape)) return wrong_shape(kOp, "grad_output", g.shape, to_string(x.shape));
-    if (grad_input != nullptr && !std::ranges::equal(view(grad_input).shape, x.shape)) {
-        return wrong_shape(kOp, "grad_input", view(grad_input).shape, to_string(x.shape));
-    }
-    for (const diopiError_t error :
-         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "grad_weight", grad_weight, normalized),
-          check_affine(kOp, "grad_bias", grad_bias, normalized), check_per_row(kOp, "mean", mean, a.rows),
-          check_per_row(kOp, "rstd", rstd, a.rows)}) {
-        if (error != diopiSuccess) return error;
-    }
+    LayerNormGradient a{__func__, grad_input, grad_weight, grad_bias, grad_output,
+                        input,    weight,     mean,        rstd,      list_of(normalized_shape)};
+    if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
+    const View x = view(input);
     if (x.numel == 0) return fill_all(ctx, {grad_weight, grad_bias}, 0);
-    const auto run = x.dtype == Dtype::float64 ? backward<double> : backward<float>;
-    return run(ctx, a, g, x);
+    return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
 }
 
 }  // namespace diopi::cpu

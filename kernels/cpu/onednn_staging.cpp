@@ -87,4 +87,12 @@ diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value) {
     return diopiSuccess;
 }
 
+diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors, double value) {
+    for (const diopiTensorHandle_t tensor : tensors) {
+        if (tensor == nullptr) continue;
+        if (const diopiError_t error = fill(ctx, view(tensor), value); error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
 }  // namespace diopi::cpu

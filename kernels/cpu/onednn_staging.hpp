@@ -82,5 +82,8 @@ class Staging {
 
 /// Sets every element of a tensor of any strides and dtype.
 [[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value);
+/// The same for several tensors; null is allowed.
+[[nodiscard]] diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors,
+                                    double value);
 
 }  // namespace diopi::cpu

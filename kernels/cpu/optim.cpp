@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/operands/optim.hpp"
 
 namespace diopi::cpu {
 
@@ -48,33 +49,22 @@ struct SgdStep {
     }
 };
 
-diopiError_t check(const View& param, const View& grad, const View& buf, bool has_buf) {
-    for (const auto& [v, argument] : {std::pair{&param, "param"}, {&grad, "grad"}, {&buf, "buf"}}) {
-        if (v == &buf && !has_buf) continue;
-        if (!is_floating(v->dtype)) return unsupported("diopiSgd", argument, v->dtype, "a floating dtype");
-        if (!std::ranges::equal(v->shape, param.shape)) {
-            return wrong_shape("diopiSgd", argument, v->shape, "param's " + to_string(param.shape));
-        }
-    }
-    return diopiSuccess;
-}
-
 }  // namespace
 
 diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
                       diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
                       bool nesterov) {
-    const View p = view(param);
-    const View g = view(grad);
-    const View b = buf == nullptr ? View{} : view(buf);
-    if (const diopiError_t error = check(p, g, b, buf != nullptr); error != diopiSuccess) return error;
-    const bool has_buf = buf != nullptr && momentum != 0.0;
+    const std::string_view op = __func__;
+    const bool is_given = buf != nullptr, has_buf = is_given && momentum != 0.0;
+    const View p = view(param), g = view(grad), b = is_given ? view(buf) : View{};
+    const Argument arguments[] = {{p, "param"}, {g, "grad"}, {b, "buf"}};
+    if (const auto error = check_step(op, {arguments, is_given ? 3u : 2u}); error != diopiSuccess) return error;
     const std::array outs = {p, b};
     const std::array ins = {p, g, b};
     const size_t drop = has_buf ? 0 : 1;
     const auto step = [&]<class T>(Dtype compute) {
         SgdStep<T> s{T(lr), T(momentum), T(1.0 - dampening), T(weight_decay), nesterov};
-        return for_each_tile(ctx, "diopiSgd", {outs.data(), outs.size() - drop}, {ins.data(), ins.size() - drop},
+        return for_each_tile(ctx, op, {outs.data(), outs.size() - drop}, {ins.data(), ins.size() - drop},
                              {compute, s.function(has_buf), &s});
     };
     return p.dtype == Dtype::float64 ? step.template operator()<double>(Dtype::float64)

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
-#include "kernels/cpu/reduced.hpp"
+#include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {
 
@@ -68,9 +68,10 @@ template <class Element, class Sum>
 class Summation {
  public:
     /// element, sum: the dtypes of Element and Sum. divisor: 0 for a plain sum.
-    Summation(const Reduction& plan, Dtype element, Dtype sum, double divisor) : plan_(plan), divisor_(divisor) {
-        loader_.init(plan.in.dtype, element, in_buffers_);
-        storer_.init(plan.out.dtype, sum, false, out_buffers_);
+    Summation(const Reduction& plan, const View& out, const View& in, Dtype element, Dtype sum, double divisor)
+        : plan_(plan), out_(out), in_(in), divisor_(divisor) {
+        loader_.init(in.dtype, element, in_buffers_);
+        storer_.init(out.dtype, sum, false, out_buffers_);
     }
 
     void run() {
@@ -92,7 +93,7 @@ class Summation {
     }
 
     [[nodiscard]] const Element* load(int64_t offset, int64_t rows, int64_t row_stride, int64_t n, int64_t stride) {
-        std::byte* data = plan_.in.data + offset * plan_.in.item_size();
+        std::byte* data = in_.data + offset * in_.item_size();
         return static_cast<const Element*>(loader_.load({data, rows, n, row_stride, stride}));
     }
 
@@ -102,7 +103,7 @@ class Summation {
             for (int64_t i = 0; i < n; ++i) results_[i] = divided(results_[i]);
         }
         for (int64_t i = 0; i < n; i += kTile) {
-            std::byte* to = plan_.out.data + (offset + i * stride) * plan_.out.item_size();
+            std::byte* to = out_.data + (offset + i * stride) * out_.item_size();
             storer_.store(results_ + i, {to, 1, std::min(kTile, n - i), 0, stride});
         }
     }
@@ -121,7 +122,7 @@ class Summation {
             if constexpr (!std::is_integral_v<Sum>) {
                 if (divisor_ != 0) results_[0] = Sum{} / 0.0;
             }
-            storer_.store(results_, {plan_.out.data + at[1] * plan_.out.item_size(), 1, 1, 0, 0});
+            storer_.store(results_, {out_.data + at[1] * out_.item_size(), 1, 1, 0, 0});
         });
     }
 
@@ -201,8 +202,8 @@ class Summation {
     /// Rows that lie far apart escape the hardware's prefetching.
     void prefetch_row(int64_t offset, int64_t n) const {
         if (n < kFarRow || plan_.kept.inner_stride(0) != 1 || plan_.joined.inner_stride(0) <= 2 * n) return;
-        const std::byte* row = plan_.in.data + offset * plan_.in.item_size();
-        for (int64_t at = 0; at < n * plan_.in.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
+        const std::byte* row = in_.data + offset * in_.item_size();
+        for (int64_t at = 0; at < n * in_.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
     }
 
     /// Adds `rows` rows of n columns to the first level, `width` elements at a time; more than a tile in parts.
@@ -230,6 +231,7 @@ class Summation {
     }
 
     const Reduction& plan_;
+    const View out_, in_;
     double divisor_;
     Loader loader_;
     Storer storer_;
@@ -240,22 +242,18 @@ class Summation {
 
 diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {
     Reduction plan;
-    if (const diopiError_t error = plan_reduction(op, out, in, dims, plan); error != diopiSuccess) return error;
-    if (is_complex(in.dtype) && !is_complex(out.dtype)) return unsupported(op, "out", out.dtype, "a complex dtype");
-    if (mean && !is_floating(out.dtype) && !is_complex(out.dtype)) {
-        return unsupported(op, "out", out.dtype, "a floating or complex dtype");
-    }
+    if (const diopiError_t error = plan_sum(op, out, in, dims, mean, plan); error != diopiSuccess) return error;
     if (out.numel == 0) return diopiSuccess;
     // Over no elements the mean is 0/0; any divisor marks it as a mean.
     const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
     if (is_complex(in.dtype)) {
-        Summation<Complex, Complex>(plan, Dtype::complex128, Dtype::complex128, divisor).run();
+        Summation<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor).run();
     } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
-        Summation<double, double>(plan, Dtype::float64, Dtype::float64, divisor).run();
+        Summation<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor).run();
     } else if (is_floating(in.dtype)) {
-        Summation<float, double>(plan, Dtype::float32, Dtype::float64, divisor).run();
+        Summation<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor).run();
     } else {
-        Summation<uint64_t, uint64_t>(plan, Dtype::int64, Dtype::int64, divisor).run();
+        Summation<uint64_t, uint64_t>(plan, out, in, Dtype::int64, Dtype::int64, divisor).run();
     }
     return diopiSuccess;
 }
@@ -263,11 +261,11 @@ diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView
 }  // namespace
 
 diopiError_t diopiSum(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
-    return sum("diopiSum", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, false);
+    return sum(__func__, view(out), view(input), list_of(dim), false);
 }
 
 diopiError_t diopiMean(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
-    return sum("diopiMean", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, true);
+    return sum(__func__, view(out), view(input), list_of(dim), true);
 }
 
 }  // namespace diopi::cpu

@@ -3,10 +3,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/cpu/index.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
-#include "kernels/cpu/reduced.hpp"
+#include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {
 
@@ -75,9 +74,9 @@ bool beats(T x, T best) {
 template <class T, class Index>
 class ArgMax {
  public:
-    ArgMax(const Reduction& plan, Dtype compute) : plan_(plan) {
-        loader_.init(plan.in.dtype, compute, in_buffers_);
-        storer_.init(plan.out.dtype, Dtype::int64, false, out_buffers_);
+    ArgMax(const Reduction& plan, const View& out, const View& in, Dtype compute) : plan_(plan), out_(out), in_(in) {
+        loader_.init(in.dtype, compute, in_buffers_);
+        storer_.init(out.dtype, Dtype::int64, false, out_buffers_);
     }
 
     void run() {
@@ -94,11 +93,11 @@ class ArgMax {
 
  private:
     [[nodiscard]] const T* load(int64_t offset, int64_t n, int64_t stride) {
-        return static_cast<const T*>(loader_.load({plan_.in.data + offset * plan_.in.item_size(), 1, n, 0, stride}));
+        return static_cast<const T*>(loader_.load({in_.data + offset * in_.item_size(), 1, n, 0, stride}));
     }
 
     void store(int64_t offset, int64_t n, int64_t stride) {
-        storer_.store(results_, {plan_.out.data + offset * plan_.out.item_size(), 1, n, 0, stride});
+        storer_.store(results_, {out_.data + offset * out_.item_size(), 1, n, 0, stride});
     }
 
     /// Per tile only its greatest element is looked for; where it stands, once the tile is known to have it.
@@ -146,6 +145,7 @@ class ArgMax {
     }
 
     const Reduction& plan_;
+    const View out_, in_;
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
@@ -158,31 +158,24 @@ class ArgMax {
 
 diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                          const int64_t* dim, bool) {
-    constexpr std::string_view kOp = "diopiArgmax";
     const View to = view(out);
     View in = view(input);
-    if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
-        return unsupported(kOp, "input", in.dtype, "a real dtype other than uint64");
-    }
-    if (!is_index(to.dtype)) return unsupported(kOp, "out", to.dtype, "int64 or int32");
+    if (const diopiError_t error = check_argmax(__func__, to, in); error != diopiSuccess) return error;
     if (dim == nullptr) {  // the index counts in row-major order
         if (const diopiError_t error = contiguous(ctx, in, in); error != diopiSuccess) return error;
     }
     Reduction plan;
-    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
-    if (const diopiError_t error = plan_reduction(kOp, to, in, dims, plan); error != diopiSuccess) return error;
+    if (const diopiError_t error = plan_argmax(__func__, to, in, dim, plan); error != diopiSuccess) return error;
     if (to.numel == 0) return diopiSuccess;
-    if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
-    if (!holds_indices(to.dtype, plan.count)) return unsupported(kOp, "out", to.dtype, "int64 for so many elements");
     switch (wide(in.dtype)) {
         case Dtype::float64:
-            ArgMax<double, int64_t>(plan, Dtype::float64).run();
+            ArgMax<double, int64_t>(plan, to, in, Dtype::float64).run();
             break;
         case Dtype::float32:
-            ArgMax<float, int32_t>(plan, Dtype::float32).run();
+            ArgMax<float, int32_t>(plan, to, in, Dtype::float32).run();
             break;
         default:
-            ArgMax<int64_t, int64_t>(plan, Dtype::int64).run();
+            ArgMax<int64_t, int64_t>(plan, to, in, Dtype::int64).run();
             break;
     }
     return diopiSuccess;

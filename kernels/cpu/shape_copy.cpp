@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cpu {
 
@@ -10,11 +11,8 @@ namespace {
 
 /// to = from, which broadcasts; where both share memory, from a copy.
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
-    if (to.rank() > kMaxRank) return wrong_shape(op, "the output", to.shape, "at most 16 dimensions");
-    const auto shape = broadcast_shapes(from.shape, to.shape);
-    if (!shape || !std::ranges::equal(*shape, to.shape)) {
-        return wrong_shape(op, "the source", from.shape, "one that broadcasts to " + to_string(to.shape));
-    }
+    if (const diopiError_t error = check_rank(op, "the output", to); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_source(op, from, to); error != diopiSuccess) return error;
     if (to.numel == 0) return diopiSuccess;
     if (from.data != to.data) {
         copy(from, to);
@@ -30,35 +28,32 @@ diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View
 diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size,
                       double value) {
     const View to = view(out);
-    const ShapeView wanted(size.data, static_cast<size_t>(size.len));
-    if (!std::ranges::equal(to.shape, wanted)) return wrong_shape(op, "out", to.shape, to_string(wanted));
-    return fill(ctx, to, value);
+    const diopiError_t error = check_shape(op, "out", to, list_of(size));
+    return error != diopiSuccess ? error : fill(ctx, to, value);
 }
 
 }  // namespace
 
 diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
-    return copy_into(ctx, "diopiCopyInp", view(src), view(dest));
+    return copy_into(ctx, __func__, view(src), view(dest));
 }
 
 diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const View to = view(out), from = view(input);
-    if (!std::ranges::equal(to.shape, from.shape)) {
-        return wrong_shape("diopiCastDtype", "out", to.shape, to_string(from.shape));
-    }
-    return copy_into(ctx, "diopiCastDtype", from, to);
+    const diopiError_t error = check_shape(__func__, "out", to, from.shape);
+    return error != diopiSuccess ? error : copy_into(ctx, __func__, from, to);
 }
 
 diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return copy_into(ctx, "diopiExpand", view(input), view(out));
+    return copy_into(ctx, __func__, view(input), view(out));
 }
 
 diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, "diopiZeros", out, size, 0);
+    return constant(ctx, __func__, out, size, 0);
 }
 
 diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, "diopiOnes", out, size, 1);
+    return constant(ctx, __func__, out, size, 1);
 }
 
 diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) { return fill(ctx, view(self), 0); }

@@ -5,6 +5,7 @@
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cpu {
 
@@ -45,9 +46,7 @@ void copy_triangle(const View& out, const View& input, const Triangle& triangle)
 diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Triangle& triangle) {
     const View y = view(out), x = view(input);
-    if (x.rank() < 2 || x.rank() > kMaxRank) return wrong_shape(op, "input", x.shape, "2 to 16 dimensions");
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
-    if (y.dtype != x.dtype) return unsupported(op, "out", y.dtype, name(x.dtype));
+    if (const diopiError_t error = check_triangle(op, y, x); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     View from, to = y;
     if (const diopiError_t error = contiguous(ctx, x, from); error != diopiSuccess) return error;
@@ -63,16 +62,16 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
 
 diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        int64_t diagonal) {
-    return run(ctx, "diopiTriu", out, input, {true, diagonal});
+    return run(ctx, __func__, out, input, {true, diagonal});
 }
 
 diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
-    return run(ctx, "diopiTriuInp", input, input, {true, diagonal});
+    return run(ctx, __func__, input, input, {true, diagonal});
 }
 
 diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        int64_t diagonal) {
-    return run(ctx, "diopiTril", out, input, {false, diagonal});
+    return run(ctx, __func__, out, input, {false, diagonal});
 }
 
 }  // namespace diopi::cpu

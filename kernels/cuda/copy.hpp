@@ -15,6 +15,9 @@ namespace diopi::cuda {
 /// Sets every element to the number.
 [[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to,
                                 const diopiScalar_t& value);
+/// The same for several tensors; null is allowed.
+[[nodiscard]] diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op,
+                                    std::initializer_list<diopiTensorHandle_t> tensors, double value);
 
 /// Where a kernel writes rows one behind the other: `out` itself, or a contiguous tensor like it that `finish` copies.
 class DenseOut {

@@ -14,6 +14,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
+#include "kernels/operands/index.hpp"
 #include "runtime/cuda/cuda_check.cuh"
 
 namespace diopi::cuda {
@@ -50,20 +51,6 @@ __global__ void look_up_kernel(T* out, const T* table, Rows rows, int64_t units,
             out[i * units + u] = row < 0 ? T{} : table[row * pitch + u];
         }
     }
-}
-
-diopiError_t check_rows(std::string_view op, const View& indices) {
-    if (indices.dtype == Dtype::int64 || indices.dtype == Dtype::int32) return diopiSuccess;
-    return unsupported(op, "indices", indices.dtype, "int32 or int64");
-}
-
-/// Refuses a tensor that is not as large as indices with a row for each.
-diopiError_t check_rows(std::string_view op, std::string_view argument, const View& tensor, const View& indices,
-                        int64_t size) {
-    Shape wanted(indices.shape.begin(), indices.shape.end());
-    wanted.push_back(size);
-    if (std::ranges::equal(tensor.shape, wanted)) return diopiSuccess;
-    return wrong_shape(op, argument, tensor.shape, to_string(wanted));
 }
 
 // ---- the gradient: places sorted by row
@@ -272,18 +259,15 @@ diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, const Rows& 
 
 diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
                             diopiConstTensorHandle_t indices, int64_t, bool, bool) {
-    constexpr std::string_view kOp = "diopiEmbedding";
+    const std::string_view op = __func__;
     const View y = view(out);
     View table = view(weight), at = view(indices);
-    if (table.shape.size() != 2) return wrong_shape(kOp, "weight", table.shape, "(num, dim)");
-    if (y.dtype != table.dtype) return unsupported(kOp, "out", y.dtype, name(table.dtype));
+    if (const diopiError_t error = check_embedding(op, y, table, at); error != diopiSuccess) return error;
     const int64_t size = table.shape[1], item = table.item_size();
-    if (const diopiError_t error = check_rows(kOp, "out", y, at, size); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_rows(kOp, at); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     DenseOut dense;
-    diopiError_t error = contiguous_as(ctx, kOp, at, at.dtype, at);
-    if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = copy_of(ctx, kOp, table, table);
+    diopiError_t error = contiguous_as(ctx, op, at, at.dtype, at);
+    if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = copy_of(ctx, op, table, table);
     if (error == diopiSuccess) error = dense.begin(ctx, y);
     if (error != diopiSuccess) return error;
     const Rows rows{at.data, at.dtype == Dtype::int64, at.numel, table.shape[0]};
@@ -293,41 +277,34 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     const int64_t nbytes = unit.nbytes(), units = row_bytes / nbytes;
     const int log = lanes_log(units);
     error = with_bits(nbytes, [&]<class T>() {
-        return launch(ctx, kOp, launch_for(rows.n << log, 1), look_up_kernel<T>,
-                      reinterpret_cast<T*>(dense.view().data), reinterpret_cast<const T*>(table.data), rows, units,
-                      pitch / nbytes, log);
+        return launch(ctx, op, launch_for(rows.n << log, 1), look_up_kernel<T>, reinterpret_cast<T*>(dense.view().data),
+                      reinterpret_cast<const T*>(table.data), rows, units, pitch / nbytes, log);
     });
-    return error == diopiSuccess ? dense.finish(ctx, kOp) : error;
+    return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
 
 diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
                                     diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
                                     bool scale_grad_byfreq, bool sparse) {
-    constexpr std::string_view kOp = "diopiEmbeddingBackward";
+    const std::string_view op = __func__;
     const View gw = view(out);
     View g = view(grad), at = view(indices);
-    if (sparse) return fail(diopiErrorOccurred, std::string(kOp) + ": sparse is true, wanted false: out is dense");
-    if (!is_floating(g.dtype)) return unsupported(kOp, "grad", g.dtype, "a floating dtype");
-    if (!is_floating(gw.dtype)) return unsupported(kOp, "out", gw.dtype, "a floating dtype");
-    if (gw.shape.size() != 2 || gw.shape[0] != num_weights) {
-        return wrong_shape(kOp, "out", gw.shape, std::string("(").append(std::to_string(num_weights)) + ", dim)");
-    }
-    if (const diopiError_t error = check_rows(kOp, "grad", g, at, gw.shape[1]); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_rows(kOp, at); error != diopiSuccess) return error;
+    const diopiError_t refused = check_embedding_gradient(op, gw, g, at, num_weights, sparse);
+    if (refused != diopiSuccess) return refused;
     if (gw.numel == 0) return diopiSuccess;
     int64_t most = 0;
     if (__builtin_mul_overflow(num_weights + 1, at.numel, &most)) {
-        return fail(diopiErrorOccurred, std::string(kOp) + ": num_weights times the number of indices passes 2^63; " +
-                                            "split the indices and add the gradients");
+        return refuse(op,
+                      "num_weights times the number of indices passes 2^63; split the indices and add the gradients");
     }
     DenseOut dense;
-    diopiError_t error = contiguous_as(ctx, kOp, at, at.dtype, at);
-    if (error == diopiSuccess) error = contiguous_as(ctx, kOp, g, g.dtype, g);
+    diopiError_t error = contiguous_as(ctx, op, at, at.dtype, at);
+    if (error == diopiSuccess) error = contiguous_as(ctx, op, g, g.dtype, g);
     if (error == diopiSuccess) error = dense.begin(ctx, gw);
     if (error != diopiSuccess) return error;
     const Rows rows{at.data, at.dtype == Dtype::int64, at.numel, num_weights};
-    error = scatter(ctx, kOp, rows, padding_idx, scale_grad_byfreq, g, dense.view());
-    return error == diopiSuccess ? dense.finish(ctx, kOp) : error;
+    error = scatter(ctx, op, rows, padding_idx, scale_grad_byfreq, g, dense.view());
+    return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
 
 }  // namespace diopi::cuda

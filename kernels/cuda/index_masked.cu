@@ -2,6 +2,7 @@
 #include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/index.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
@@ -11,8 +12,7 @@ namespace {
 diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, const View& input,
                          diopiConstTensorHandle_t mask, const View& value, const diopiScalar_t& number) {
     const View is = view(mask);
-    if (is.dtype != Dtype::boolean) return unsupported(op, "mask", is.dtype, "bool");
-    if (!value.shape.empty()) return wrong_shape(op, "value", value.shape, "(): one number");
+    if (const diopiError_t error = check_masked(op, is, value); error != diopiSuccess) return error;
     return choose(ctx, op, view(out), is, value, input, input.dtype, number);
 }
 
@@ -39,22 +39,22 @@ diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTen
 
 diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                              diopiConstTensorHandle_t mask, diopiConstTensorHandle_t value) {
-    return fill_masked(ctx, "diopiMaskedFill", out, input, mask, value);
+    return fill_masked(ctx, __func__, out, input, mask, value);
 }
 
 diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t mask,
                                 diopiConstTensorHandle_t value) {
-    return fill_masked(ctx, "diopiMaskedFillInp", input, input, mask, value);
+    return fill_masked(ctx, __func__, input, input, mask, value);
 }
 
 diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
-    return fill_masked(ctx, "diopiMaskedFillScalar", out, input, mask, *value);
+    return fill_masked(ctx, __func__, out, input, mask, *value);
 }
 
 diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                       diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
-    return fill_masked(ctx, "diopiMaskedFillInpScalar", input, input, mask, *value);
+    return fill_masked(ctx, __func__, input, input, mask, *value);
 }
 
 }  // namespace diopi::cuda

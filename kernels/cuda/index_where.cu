@@ -36,7 +36,7 @@ diopiError_t choose(diopiContextHandle_t ctx, std::string_view op, const View& o
 diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     const View a = view(input), b = view(other);
-    return choose(ctx, "diopiWhere", view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
+    return choose(ctx, __func__, view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
 }
 
 }  // namespace diopi::cuda

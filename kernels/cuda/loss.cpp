@@ -8,67 +8,12 @@
 
 namespace diopi::cuda {
 
-namespace {
-
-diopiError_t read_weights(Loss& loss) {
-    if (loss.weight == nullptr) return diopiSuccess;
-    loss.weights = view(loss.weight);
-    const ShapeView wanted = loss.input.shape.subspan(loss.class_dim(), 1);
-    if (!std::ranges::equal(loss.weights.shape, wanted)) {
-        return wrong_shape(loss.op, "weight", loss.weights.shape, to_string(wanted));
+diopiError_t check_samples(const Loss& loss, std::string_view argument, const View& v) {
+    if (const diopiError_t error = check_reduced(loss, argument, v); error != diopiSuccess) return error;
+    if (loss.reduction != ReductionNone || std::ranges::equal(v.shape, loss.sample_shape) || v.is_contiguous()) {
+        return diopiSuccess;
     }
-    if (is_complex(loss.weights.dtype)) return unsupported(loss.op, "weight", loss.weights.dtype, "a real dtype");
-    return diopiSuccess;
-}
-
-}  // namespace
-
-bool Loss::has_probabilities() const {
-    return is_floating(target.dtype) && std::ranges::equal(target.shape, input.shape);
-}
-
-diopiError_t read_loss(Loss& loss) {
-    const View& x = loss.input;
-    if (!is_computable(x.dtype)) return unsupported(loss.op, "input", x.dtype, "a floating dtype");
-    if (x.shape.empty()) return wrong_shape(loss.op, "input", x.shape, "(C) or (N, C, ...)");
-    if (x.shape.size() > kMaxRank) return wrong_shape(loss.op, "input", x.shape, "at most 16 dimensions");
-    if (loss.reduction < ReductionNone || loss.reduction > ReductionSum) {
-        return fail(diopiErrorOccurred, std::string(loss.op) + ": reduction is " + std::to_string(loss.reduction) +
-                                            ", wanted none, mean or sum");
-    }
-    loss.sample_shape.assign(x.shape.begin(), x.shape.end());
-    loss.sample_shape.erase(loss.sample_shape.begin() + static_cast<std::ptrdiff_t>(loss.class_dim()));
-    if (const diopiError_t error = read_weights(loss); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return diopiSuccess;
-    if (!is_integer(loss.target.dtype)) {
-        return unsupported(loss.op, "target", loss.target.dtype, "int64, or probabilities in the shape of input");
-    }
-    if (!std::ranges::equal(loss.target.shape, loss.sample_shape)) {
-        return wrong_shape(loss.op, "target", loss.target.shape, to_string(loss.sample_shape));
-    }
-    return diopiSuccess;
-}
-
-diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v) {
-    if (is_complex(v.dtype)) return unsupported(loss.op, argument, v.dtype, "a real dtype");
-    if (loss.reduction != ReductionNone) {
-        return v.numel == 1 ? diopiSuccess : wrong_shape(loss.op, argument, v.shape, "1 elements");
-    }
-    const bool has_all = v.numel == loss.samples();
-    if (has_all && (std::ranges::equal(v.shape, loss.sample_shape) || v.is_contiguous())) return diopiSuccess;
     return wrong_shape(loss.op, argument, v.shape, std::to_string(loss.samples()) + " elements");
-}
-
-diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_output) {
-    if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_reduced(loss, "grad_output", grad_output); error != diopiSuccess) {
-        return error;
-    }
-    if (!std::ranges::equal(grad_input.shape, loss.input.shape)) {
-        return wrong_shape(loss.op, "grad_input", grad_input.shape, to_string(loss.input.shape));
-    }
-    if (is_complex(grad_input.dtype)) return unsupported(loss.op, "grad_input", grad_input.dtype, "a real dtype");
-    return diopiSuccess;
 }
 
 SampleView::SampleView(const Loss& loss, const View& v) : strides_(v.strides.begin(), v.strides.end()), view_(v) {

@@ -1,39 +1,14 @@
-/// Losses over classes: their arguments, read and checked on the host.
+/// Losses over classes: their operands as a kernel walks them, planned on the host.
 #pragma once
 
 #include "kernels/cuda/nest.hpp"
 #include "kernels/cuda/view.hpp"
+#include "kernels/operands/loss.hpp"
 
 namespace diopi::cuda {
 
-/// The arguments that all losses share. Classes are dimension 1 of input, or dimension 0 of a 1-dim one; every element
-/// of the other dimensions is a sample.
-struct Loss {
-    std::string_view op;
-    View input, target;
-    diopiConstTensorHandle_t weight = nullptr;
-    diopiReduction_t reduction = ReductionMean;
-    int64_t ignore_index = -100;
-    double smoothing = 0;  ///< 0 when there is none
-    // Set by read_loss.
-    Shape sample_shape{};
-    View weights{};  ///< without data where there are none
-
-    [[nodiscard]] size_t class_dim() const { return input.shape.size() == 1 ? 0 : 1; }
-    [[nodiscard]] int64_t classes() const { return input.shape[class_dim()]; }
-    [[nodiscard]] int64_t samples() const { return numel(sample_shape); }
-    /// The target is a share for each class, in the shape of input.
-    [[nodiscard]] bool has_probabilities() const;
-    /// Between the classes of a tensor in the shape of input.
-    [[nodiscard]] int64_t class_stride(const View& v) const { return v.strides[class_dim()]; }
-};
-
-/// Completes `loss`. Refuses what the losses cannot take.
-[[nodiscard]] diopiError_t read_loss(Loss& loss);
-/// The loss, or its gradient, is one element, or one for each sample under ReductionNone.
-[[nodiscard]] diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v);
-/// read_loss, and what the backward functions share.
-[[nodiscard]] diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_output);
+/// The loss, or its gradient, has the form that check_reduced wants, and can be seen in the shape of the samples.
+[[nodiscard]] diopiError_t check_samples(const Loss& loss, std::string_view argument, const View& v);
 
 /// The first class of each sample of a tensor in the shape of input: a view in the shape of the samples.
 class SampleView {

@@ -283,7 +283,7 @@ class TargetView {
 diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out) {
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     const View y = view(out);
-    if (const diopiError_t error = check_reduced(loss, "out", y); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
     const bool has_each = loss.reduction == ReductionNone;
     if (has_each && loss.samples() == 0) return diopiSuccess;
     const SampleView input(loss, loss.input);
@@ -310,6 +310,7 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
                               diopiConstTensorHandle_t grad_output) {
     const View grad = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(loss.op, grad, {}); error != diopiSuccess) return error;
     if (grad.numel == 0) return diopiSuccess;
     const bool is_mean = loss.reduction == ReductionMean;
@@ -335,20 +336,18 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
 diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_forward(ctx,
-                           {"diopiCrossEntropyLoss", view(input), view(target), weight, reduction, ignore_index,
-                            std::max(label_smoothing, 0.0)},
-                           out);
+    return entropy_forward(
+        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
+        out);
 }
 
 diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                            diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_backward(ctx,
-                            {"diopiCrossEntropyLossBackward", view(input), view(target), weight, reduction,
-                             ignore_index, std::max(label_smoothing, 0.0)},
-                            grad_input, grad_output);
+    return entropy_backward(
+        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
+        grad_input, grad_output);
 }
 
 }  // namespace diopi::cuda

@@ -103,9 +103,9 @@ diopiError_t sum_nll(diopiContextHandle_t ctx, const Loss& loss, const LogProbab
 
 diopiError_t nll(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out, diopiTensorHandle_t total_weight) {
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return unsupported(loss.op, "target", loss.target.dtype, "int64");
+    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
     const View y = view(out);
-    if (const diopiError_t error = check_reduced(loss, "out", y); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
     const View total = total_weight == nullptr ? View{} : view(total_weight);
     if (loss.reduction != ReductionNone) {
         const bool is_mean = loss.reduction == ReductionMean;
@@ -123,7 +123,8 @@ diopiError_t nll_gradient(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved_total) {
     const View grad = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return unsupported(loss.op, "target", loss.target.dtype, "int64");
+    if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(loss.op, grad, {}); error != diopiSuccess) return error;
     if (grad.numel == 0) return diopiSuccess;
     View total;
@@ -163,21 +164,21 @@ diopiError_t total_weight(diopiContextHandle_t ctx, const Loss& loss, View& tota
 diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
                           int64_t ignore_index) {
-    return nll(ctx, {"diopiNLLLoss", view(input), view(target), weight, reduction, ignore_index}, out, nullptr);
+    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, nullptr);
 }
 
 diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                             diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll(ctx, {"diopiNLLLossV2", view(input), view(target), weight, reduction, ignore_index}, out, totalWeight);
+    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, totalWeight);
 }
 
 diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                   diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_gradient(ctx, {"diopiNLLLossBackward", view(input), view(target), weight, reduction, ignore_index},
-                        grad_input, grad_output, nullptr);
+    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
+                        grad_output, nullptr);
 }
 
 diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -185,8 +186,8 @@ diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                     diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
                                     int64_t ignore_index) {
-    return nll_gradient(ctx, {"diopiNLLLossV2Backward", view(input), view(target), weight, reduction, ignore_index},
-                        grad_input, grad_output, totalWeight);
+    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
+                        grad_output, totalWeight);
 }
 
 }  // namespace diopi::cuda

@@ -45,7 +45,7 @@ struct Results {
 };
 
 template <class T>
-diopiError_t batch_forward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
+diopiError_t batch_forward(diopiContextHandle_t ctx, const BatchNorm& a, diopiConstTensorHandle_t input,
                            const Results& r) {
     using C = ComputeOf<T>;
     Staging staging(ctx, a.op);
@@ -78,25 +78,6 @@ diopiError_t batch_forward(diopiContextHandle_t ctx, const NormArguments& a, dio
 
 }  // namespace
 
-diopiError_t check_norm(const NormArguments& a, const View& out) {
-    if (!is_computable(a.input.dtype)) return unsupported(a.op, "input", a.input.dtype, "a floating dtype");
-    const ShapeView shape = a.input.shape;
-    if (shape.size() < 2 || shape.size() > kMaxRank) {
-        return wrong_shape(a.op, "input", shape, "(N, C) or (N, C, ...)");
-    }
-    if (!std::ranges::equal(out.shape, shape)) return wrong_shape(a.op, "out", out.shape, "that of input");
-    for (const diopiConstTensorHandle_t each : {a.weight, a.bias, a.mean, a.variance}) {
-        if (each != nullptr && view(each).numel != a.channels()) {
-            return wrong_shape(a.op, "a parameter", view(each).shape, to_string(shape.subspan(1, 1)));
-        }
-    }
-    if (!a.training && (a.mean == nullptr || a.variance == nullptr)) {
-        return fail(diopiErrorOccurred,
-                    std::string(a.op) + ": running_mean and running_var are needed when training is false");
-    }
-    return diopiSuccess;
-}
-
 Reduction over_channels(std::span<const View> ins) {
     Flags reduced{};
     for (size_t d = 0; d < ins[0].shape.size(); ++d) reduced[d] = d != 1;
@@ -106,16 +87,6 @@ Reduction over_channels(std::span<const View> ins) {
 Numbers wanted_numbers(diopiConstTensorHandle_t tensor, int64_t channels) {
     if (tensor == nullptr || view(tensor).numel != channels) return {};
     return numbers_of(view(tensor));
-}
-
-diopiError_t fill_channels(diopiContextHandle_t ctx, std::string_view op,
-                           std::initializer_list<diopiTensorHandle_t> all) {
-    for (const diopiTensorHandle_t tensor : all) {
-        if (tensor == nullptr) continue;
-        const diopiError_t error = fill(ctx, op, view(tensor), whole_number(0));
-        if (error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
 }
 
 template <class C>
@@ -138,9 +109,9 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
                             double momentum, double eps) {
-    const NormArguments a{"diopiBatchNorm", view(input), weight, bias, running_mean, running_var, training, eps};
-    if (const diopiError_t error = check_norm(a, view(out)); error != diopiSuccess) return error;
-    if (a.input.numel == 0) return fill_channels(ctx, a.op, {save_mean, save_invstd});
+    const BatchNorm a{__func__, view(input), weight, bias, running_mean, running_var, training, eps};
+    if (const diopiError_t error = check_batch_norm(a, view(out)); error != diopiSuccess) return error;
+    if (a.input.numel == 0) return fill_all(ctx, a.op, {save_mean, save_invstd}, 0);
     const Results results{out, save_mean, save_invstd, running_mean, running_var, momentum};
     return with_floating_type(a.input.dtype, [&]<class T>() { return batch_forward<T>(ctx, a, input, results); });
 }

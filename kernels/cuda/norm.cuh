@@ -5,6 +5,7 @@
 #include "kernels/cuda/reduce_moments.cuh"
 #include "kernels/cuda/reduce_row.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/operands/norm.hpp"
 
 namespace diopi::cuda {
 
@@ -56,25 +57,10 @@ struct Normalise {
     __device__ C operator()(const Channel& c, const C (&x)[1]) const { return (x[0] - c.mean) * c.scale + c.shift; }
 };
 
-struct NormArguments {
-    std::string_view op;
-    View input;
-    diopiConstTensorHandle_t weight, bias, mean, variance;
-    bool training;
-    double eps;
-
-    [[nodiscard]] int64_t channels() const { return input.shape[1]; }
-};
-
-/// Refuses an `out` (or its gradient) and parameters that do not fit the input. (norm.cu)
-[[nodiscard]] diopiError_t check_norm(const NormArguments& a, const View& out);
 /// Joins all dimensions but the channels'; places of the results count channels. (norm.cu)
 [[nodiscard]] Reduction over_channels(std::span<const View> ins);
 /// A number of each channel, unless it is not there or has no elements. (norm.cu)
 [[nodiscard]] Numbers wanted_numbers(diopiConstTensorHandle_t tensor, int64_t channels);
-/// What a call without elements gives of each channel: 0; null is allowed. (norm.cu)
-[[nodiscard]] diopiError_t fill_channels(diopiContextHandle_t ctx, std::string_view op,
-                                         std::initializer_list<diopiTensorHandle_t> all);
 /// Mean and variance of each channel of the batch, for float and double. (norm.cu)
 template <class C>
 [[nodiscard]] diopiError_t write_statistics(diopiContextHandle_t ctx, std::string_view op, const View& x,

@@ -1,4 +1,5 @@
 /// The gradients of batch normalisation.
+#include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/norm.cuh"
 #include "kernels/cuda/operators.hpp"
 
@@ -63,7 +64,7 @@ struct Gradients {
 };
 
 template <class T>
-diopiError_t batch_backward(diopiContextHandle_t ctx, const NormArguments& a, diopiConstTensorHandle_t input,
+diopiError_t batch_backward(diopiContextHandle_t ctx, const BatchNorm& a, diopiConstTensorHandle_t input,
                             const Gradients& grads) {
     using C = ComputeOf<T>;
     constexpr Dtype kCompute = std::is_same_v<C, double> ? Dtype::float64 : Dtype::float32;
@@ -112,10 +113,9 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
                                     diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                     diopiConstTensorHandle_t save_invstd, bool training, double eps) {
-    const NormArguments a{
-        "diopiBatchNormBackward", view(input), weight, nullptr, running_mean, running_var, training, eps};
-    if (const diopiError_t error = check_norm(a, view(grad_output)); error != diopiSuccess) return error;
-    if (a.input.numel == 0) return fill_channels(ctx, a.op, {grad_weight, grad_bias});
+    const BatchNorm a{__func__, view(input), weight, nullptr, running_mean, running_var, training, eps};
+    if (const diopiError_t error = check_batch_norm(a, view(grad_output)); error != diopiSuccess) return error;
+    if (a.input.numel == 0) return fill_all(ctx, a.op, {grad_weight, grad_bias}, 0);
     const Gradients grads{grad_input, grad_weight, grad_bias, grad_output, save_mean, save_invstd};
     return with_floating_type(a.input.dtype, [&]<class T>() { return batch_backward<T>(ctx, a, input, grads); });
 }

@@ -8,6 +8,7 @@
 #include "kernels/cuda/reduce_moments.cuh"
 #include "kernels/cuda/reduce_row.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/operands/norm.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
@@ -174,35 +175,6 @@ struct ColumnGradients : JoinGradients<double> {
     }
 };
 
-/// A tensor as `count` rows of `size` elements.
-struct RowShape {
-    int64_t count = 1, size = 1;
-};
-
-diopiError_t read_shape(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
-    if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
-    const bool fits = !normalized.empty() && normalized.size() <= x.shape.size();
-    if (!fits || !std::ranges::equal(x.shape.last(normalized.size()), normalized)) {
-        return wrong_shape(op, "input", x.shape, "one that ends in normalized_shape " + to_string(normalized));
-    }
-    rows = {numel(x.shape.first(x.shape.size() - normalized.size())), numel(normalized)};
-    return diopiSuccess;
-}
-
-/// A parameter or its gradient has the normalised shape; null is allowed.
-diopiError_t check_affine(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
-                          ShapeView normalized) {
-    if (tensor == nullptr || std::ranges::equal(view(tensor).shape, normalized)) return diopiSuccess;
-    return wrong_shape(op, argument, view(tensor).shape, to_string(normalized));
-}
-
-/// A statistic has one number for each row.
-diopiError_t check_per_row(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
-                           const RowShape& rows) {
-    if (tensor == nullptr || view(tensor).numel == rows.count) return diopiSuccess;
-    return wrong_shape(op, argument, view(tensor).shape, std::to_string(rows.count) + " elements, one for each row");
-}
-
 template <class T>
 constexpr Dtype kComputeDtype = std::is_same_v<T, double> ? Dtype::float64 : Dtype::float32;
 
@@ -228,17 +200,10 @@ RowTeams teams_of(const RowShape& rows, int held, std::initializer_list<const vo
     return make_teams(rows.count, rows.size, false, packs, {held, sizeof(ComputeOf<T>)});
 }
 
-struct Forward {
-    RowShape rows;
-    diopiTensorHandle_t out, save_mean, save_invstd;
-    diopiConstTensorHandle_t input, weight, bias;
-    double eps;
-};
-
 template <class T>
-diopiError_t normalize(diopiContextHandle_t ctx, std::string_view op, const Forward& a) {
+diopiError_t normalize(diopiContextHandle_t ctx, const LayerNorm& a) {
     const Dtype dtype = view(a.input).dtype;
-    Staging staging(ctx, op);
+    Staging staging(ctx, a.op);
     const View x = staging.in(a.input, dtype, Staging::Strides::contiguous);
     const View y = staging.out(a.out, dtype, Staging::Strides::contiguous);
     const Affine<T> weight = affine<T>(staging, a.weight, dtype), bias = affine<T>(staging, a.bias, dtype);
@@ -246,22 +211,15 @@ diopiError_t normalize(diopiContextHandle_t ctx, std::string_view op, const Forw
     if (staging.error() != diopiSuccess) return staging.error();
     const RowTeams teams = teams_of<T>(a.rows, 1, {x.data, y.data, weight.data, bias.data});
     const diopiError_t error = with_held<T, 1>(teams, [&]<int kHeld>() {
-        return launch(ctx, op, launch_for(teams), layer_norm_kernel<T, kHeld>, elements<T>(y), elements<T>(x), weight,
+        return launch(ctx, a.op, launch_for(teams), layer_norm_kernel<T, kHeld>, elements<T>(y), elements<T>(x), weight,
                       bias, mean, invstd, a.eps, teams);
     });
     return error != diopiSuccess ? error : staging.finish();
 }
 
-struct Backward {
-    RowShape rows;
-    diopiTensorHandle_t grad_input, grad_weight, grad_bias;
-    diopiConstTensorHandle_t grad_output, input, weight, mean, rstd;
-};
-
 /// The gradients of weight and bias, of contiguous g and x.
 template <class T>
-diopiError_t sum_columns(diopiContextHandle_t ctx, std::string_view op, const Backward& a, Staging& staging, View g,
-                         View x) {
+diopiError_t sum_columns(diopiContextHandle_t ctx, const LayerNormGradient& a, Staging& staging, View g, View x) {
     using C = ComputeOf<T>;
     const View mean = staging.in(a.mean, kComputeDtype<T>, Staging::Strides::contiguous);
     const View rstd = staging.in(a.rstd, kComputeDtype<T>, Staging::Strides::contiguous);
@@ -277,13 +235,13 @@ diopiError_t sum_columns(diopiContextHandle_t ctx, std::string_view op, const Ba
         v->strides = strides;
     }
     const std::array ins = {g, x};
-    return run_reduction(ctx, op, make_reduction(ins, {true}, places), ins, f);
+    return run_reduction(ctx, a.op, make_reduction(ins, {true}, places), ins, f);
 }
 
 template <class T>
-diopiError_t normalize_backward(diopiContextHandle_t ctx, std::string_view op, const Backward& a) {
+diopiError_t normalize_backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
     const Dtype dtype = view(a.input).dtype;
-    Staging staging(ctx, op);
+    Staging staging(ctx, a.op);
     const View x = staging.in(a.input, dtype, Staging::Strides::contiguous);
     const View g = staging.in(a.grad_output, dtype, Staging::Strides::contiguous);
     const View gx = staging.out(a.grad_input, dtype, Staging::Strides::contiguous);
@@ -295,29 +253,16 @@ diopiError_t normalize_backward(diopiContextHandle_t ctx, std::string_view op, c
     if (a.grad_input != nullptr) {
         const RowTeams teams = teams_of<T>(a.rows, 2, {x.data, g.data, gx.data, weight.data});
         error = with_held<T, 2>(teams, [&]<int kHeld>() {
-            return launch(ctx, op, launch_for(teams), row_gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
+            return launch(ctx, a.op, launch_for(teams), row_gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
                           elements<T>(x), weight, Numbers{mean.data, mean.dtype, 1}, Numbers{rstd.data, rstd.dtype, 1},
                           teams);
         });
     }
     if (error == diopiSuccess && (a.grad_weight != nullptr || a.grad_bias != nullptr)) {
-        error = sum_columns<T>(ctx, op, a, staging, g, x);
+        error = sum_columns<T>(ctx, a, staging, g, x);
     }
     return error != diopiSuccess ? error : staging.finish();
 }
-
-/// The number of a call without elements; null is allowed.
-diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op, std::initializer_list<diopiTensorHandle_t> tensors,
-                      double value) {
-    for (const diopiTensorHandle_t tensor : tensors) {
-        if (tensor == nullptr) continue;
-        const diopiError_t error = fill(ctx, op, view(tensor), real_number(value));
-        if (error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
-}
-
-ShapeView list_of(diopiSize_t size) { return {size.data, static_cast<size_t>(size.len)}; }
 
 }  // namespace
 
@@ -325,19 +270,11 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiSize_t normalized_shape, double eps) {
-    constexpr std::string_view kOp = "diopiLayerNorm";
-    const View x = view(input), y = view(out);
-    const ShapeView normalized = list_of(normalized_shape);
-    Forward a{{}, out, save_mean, save_invstd, input, weight, bias, eps};
-    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(kOp, "out", y.shape, to_string(x.shape));
-    for (const diopiError_t error :
-         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "bias", bias, normalized),
-          check_per_row(kOp, "save_mean", save_mean, a.rows), check_per_row(kOp, "save_invstd", save_invstd, a.rows)}) {
-        if (error != diopiSuccess) return error;
-    }
-    if (x.numel == 0) return fill_all(ctx, kOp, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
-    return with_floating_type(x.dtype, [&]<class T>() { return normalize<T>(ctx, kOp, a); });
+    LayerNorm a{__func__, out, save_mean, save_invstd, input, weight, bias, list_of(normalized_shape), eps};
+    if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
+    const View x = view(input);
+    if (x.numel == 0) return fill_all(ctx, a.op, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
+    return with_floating_type(x.dtype, [&]<class T>() { return normalize<T>(ctx, a); });
 }
 
 diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -346,23 +283,12 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
                                     diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                     diopiSize_t normalized_shape) {
-    constexpr std::string_view kOp = "diopiLayerNormBackward";
-    const View x = view(input), g = view(grad_output);
-    const ShapeView normalized = list_of(normalized_shape);
-    Backward a{{}, grad_input, grad_weight, grad_bias, grad_output, input, weight, mean, rstd};
-    if (const diopiError_t error = read_shape(kOp, x, normalized, a.rows); error != diopiSuccess) return error;
-    if (!std::ranges::equal(g.shape, x.shape)) return wrong_shape(kOp, "grad_output", g.shape, to_string(x.shape));
-    if (grad_input != nullptr && !std::ranges::equal(view(grad_input).shape, x.shape)) {
-        return wrong_shape(kOp, "grad_input", view(grad_input).shape, to_string(x.shape));
-    }
-    for (const diopiError_t error :
-         {check_affine(kOp, "weight", weight, normalized), check_affine(kOp, "grad_weight", grad_weight, normalized),
-          check_affine(kOp, "grad_bias", grad_bias, normalized), check_per_row(kOp, "mean", mean, a.rows),
-          check_per_row(kOp, "rstd", rstd, a.rows)}) {
-        if (error != diopiSuccess) return error;
-    }
-    if (x.numel == 0) return fill_all(ctx, kOp, {grad_weight, grad_bias}, 0);
-    return with_floating_type(x.dtype, [&]<class T>() { return normalize_backward<T>(ctx, kOp, a); });
+    LayerNormGradient a{__func__, grad_input, grad_weight, grad_bias, grad_output,
+                        input,    weight,     mean,        rstd,      list_of(normalized_shape)};
+    if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
+    const View x = view(input);
+    if (x.numel == 0) return fill_all(ctx, a.op, {grad_weight, grad_bias}, 0);
+    return with_floating_type(x.dtype, [&]<class T>() { return normalize_backward<T>(ctx, a); });
 }
 
 }  // namespace diopi::cuda

@@ -1,6 +1,7 @@
 /// sgd.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/optim.cuh"
+#include "kernels/operands/optim.hpp"
 
 namespace diopi::cuda {
 
@@ -31,30 +32,20 @@ struct Sgd {
 
 }  // namespace
 
-diopiError_t check_step(std::string_view op, std::span<const Argument> arguments) {
-    for (const auto& [v, name] : arguments) {
-        if (!is_floating(v.dtype)) return unsupported(op, name, v.dtype, "a floating dtype");
-        if (!std::ranges::equal(v.shape, arguments[0].view.shape)) {
-            return wrong_shape(op, name, v.shape, "param's " + to_string(arguments[0].view.shape));
-        }
-    }
-    return diopiSuccess;
-}
-
 diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
                       diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
                       bool nesterov) {
-    constexpr std::string_view kOp = "diopiSgd";
+    const std::string_view op = __func__;
     const bool is_given = buf != nullptr;
     const View p = view(param), g = view(grad), b = is_given ? view(buf) : View{};
     const Argument arguments[] = {{p, "param"}, {g, "grad"}, {b, "buf"}};
-    if (const auto error = check_step(kOp, {arguments, is_given ? 3u : 2u}); error != diopiSuccess) return error;
+    if (const auto error = check_step(op, {arguments, is_given ? 3u : 2u}); error != diopiSuccess) return error;
     const auto step = [&]<class C>() {
         const C rate = C(lr), m = C(momentum), keep = C(1 - dampening), decay = C(weight_decay);
         if (is_given && momentum != 0) {
-            return take_step<C>(ctx, kOp, Sgd<C, true>{rate, m, keep, decay, nesterov}, {p, g, b});
+            return take_step<C>(ctx, op, Sgd<C, true>{rate, m, keep, decay, nesterov}, {p, g, b});
         }
-        return take_step<C>(ctx, kOp, Sgd<C, false>{rate, m, keep, decay, nesterov}, {p, g});
+        return take_step<C>(ctx, op, Sgd<C, false>{rate, m, keep, decay, nesterov}, {p, g});
     };
     return p.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
 }

@@ -74,14 +74,6 @@ __global__ void mixed_step_kernel(Step step, Tensors<Any, Step::kTensors> tensor
     }
 }
 
-struct Argument {
-    View view;
-    std::string_view name;
-};
-
-/// Refuses tensors that are not floating, or of another shape than the first one.
-[[nodiscard]] diopiError_t check_step(std::string_view op, std::span<const Argument> arguments);
-
 namespace step_detail {
 
 template <class T, class Step>

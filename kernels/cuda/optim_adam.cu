@@ -1,7 +1,7 @@
 /// adam and adamw.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/optim.cuh"
-#include "kernels/cuda/optim_step.hpp"
+#include "kernels/operands/optim.hpp"
 
 namespace diopi::cuda {
 
@@ -30,26 +30,15 @@ struct Adam {
     }
 };
 
-struct State {
-    diopiTensorHandle_t param;
-    diopiConstTensorHandle_t grad;
-    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;
-};
-
-diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, const State& state, const AdamNumbers& numbers,
+diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, AdamTensors tensors, const AdamNumbers& numbers,
                   bool amsgrad) {
-    if (amsgrad && state.max_exp_avg_sq == nullptr) {
-        return fail(diopiErrorOccurred, std::string(op) + ": max_exp_avg_sq is null, wanted a tensor for amsgrad");
-    }
-    const View p = view(state.param), g = view(state.grad), m = view(state.exp_avg), v = view(state.exp_avg_sq);
-    const View most = amsgrad ? view(state.max_exp_avg_sq) : View{};
-    const Argument arguments[] = {
-        {p, "param"}, {g, "grad"}, {m, "exp_avg"}, {v, "exp_avg_sq"}, {most, "max_exp_avg_sq"}};
-    if (const auto error = check_step(op, {arguments, amsgrad ? 5u : 4u}); error != diopiSuccess) return error;
+    if (const diopiError_t error = read_adam(op, amsgrad, tensors); error != diopiSuccess) return error;
+    const View p = view(tensors.param), g = view(tensors.grad);
+    const View m = view(tensors.exp_avg), v = view(tensors.exp_avg_sq);
     const auto step = [&]<class C>() {
         const auto factors = AdamFactors<C>::of(numbers);
-        if (amsgrad) return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, most});
-        return take_step<C>(ctx, op, Adam<C, false>{factors}, {p, g, m, v});
+        if (!amsgrad) return take_step<C>(ctx, op, Adam<C, false>{factors}, {p, g, m, v});
+        return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, view(tensors.max_exp_avg_sq)});
     };
     return p.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
 }
@@ -59,14 +48,14 @@ diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, const State& st
 diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, "diopiAdam", {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
+    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
                 {lr, beta1, beta2, eps, weight_decay, step, false}, amsgrad);
 }
 
 diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
                         diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
                         float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, "diopiAdamW", {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
+    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
                 {lr, beta1, beta2, eps, weight_decay, step, true}, amsgrad);
 }
 

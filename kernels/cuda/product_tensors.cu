@@ -12,19 +12,19 @@ namespace diopi::cuda {
 namespace {
 
 /// Steps of the operand's batch dimensions along those of `batch`; 0 where it repeats.
-int64_t batch_step(const Operand& x, size_t dim, size_t rank) {
+int64_t batch_step(const MatrixBatch& x, size_t dim, size_t rank) {
     const size_t missing = rank - x.lead;
     if (dim < missing || x.view.shape[dim - missing] == 1) return 0;
     return x.view.strides[dim - missing];
 }
 
-Product product_from(ShapeView batch, const Operand& a, const Operand& b, const Operand& c) {
+Product product_from(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c) {
     Product p;
     p.m = {a.rows(), a.row_step(), 0, c.row_step()};
     p.n = {b.columns(), 0, b.column_step(), c.column_step()};
     p.k = {a.columns(), a.column_step(), b.row_step(), 0};
     for (size_t d = 0; d < batch.size(); ++d) {
-        const auto step = [&](const Operand& x) { return batch_step(x, d, batch.size()); };
+        const auto step = [&](const MatrixBatch& x) { return batch_step(x, d, batch.size()); };
         p.batch.push_back({batch[d], step(a), step(b), step(c)});
     }
     return p;
@@ -42,7 +42,7 @@ struct Obstacles {
     [[nodiscard]] bool any() const { return a || b || c; }
 };
 
-Obstacles find_call(ShapeView batch, const Operand& a, const Operand& b, const Operand& c, Call& call) {
+Obstacles find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c, Call& call) {
     call.plan = plan_product(product_from(batch, a, b, c));
     const ProductDim &m = call.plan.m, &n = call.plan.n, &k = call.plan.k;
     const auto of_a = matrix_layout(m.size, m.a, k.size, k.a), of_b = matrix_layout(k.size, k.b, n.size, n.b);
@@ -53,26 +53,25 @@ Obstacles find_call(ShapeView batch, const Operand& a, const Operand& b, const O
     return {!of_a || each.a < 0, !of_b || each.b < 0, !of_c || of_c->transposed || each.c < 0};
 }
 
-bool is_dense_operand(const Operand& x) { return is_contiguous(x.view.shape, x.view.strides); }
-
 /// Operands that the library takes, and the call; copies are made where they must, or where they save calls.
 class Preparation {
  public:
     Preparation(diopiContextHandle_t ctx, std::string_view op, ShapeView batch) : ctx_(ctx), op_(op), batch_(batch) {}
 
-    Operand a, b, c;
+    MatrixBatch a, b, c;
     Call call;
 
     [[nodiscard]] diopiError_t run() {
         Obstacles obstacles = find_call(batch_, a, b, c, call);
         if (!obstacles.any() && call.plan.calls() > 1)
-            obstacles = {!is_dense_operand(a), !is_dense_operand(b), !is_dense_operand(c)};
+            obstacles = {!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()};
         if (!obstacles.any()) return diopiSuccess;
         if (const diopiError_t error = remove(obstacles); error != diopiSuccess) return error;
         obstacles = find_call(batch_, a, b, c, call);
         if (!obstacles.any()) return diopiSuccess;
         // One copy changed how the batch is taken, and what lay well no longer does.
-        if (const diopiError_t error = remove({!is_dense_operand(a), !is_dense_operand(b), !is_dense_operand(c)});
+        if (const diopiError_t error =
+                remove({!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()});
             error != diopiSuccess) {
             return error;
         }
@@ -94,7 +93,7 @@ class Preparation {
     ShapeView batch_;
 };
 
-GemmMatrix matrix(const Operand& x, const MatrixLayout& layout, int64_t batch_stride) {
+GemmMatrix matrix(const MatrixBatch& x, const MatrixLayout& layout, int64_t batch_stride) {
     return {x.view.data, layout.pitch, layout.transposed, batch_stride};
 }
 
@@ -140,7 +139,7 @@ Types types_of(const View& a, const View& b, const View& c, const Addend& addend
 bool is_bias(const Addend& addend, int64_t columns) {
     const View& v = *addend.view;
     return addend.weight == 1 && v.numel == columns && !v.shape.empty() && v.shape.back() == columns &&
-           is_contiguous(v.shape, v.strides);
+           v.is_contiguous();
 }
 
 bool is_same(const View& a, const View& b) {
@@ -172,32 +171,14 @@ diopiError_t write_empty_sums(diopiContextHandle_t ctx, std::string_view op, con
 
 }  // namespace
 
-Operand factor(const View& v, Side side) {
-    const auto rank = static_cast<int>(v.shape.size());
-    if (rank >= 2) return {v, v.shape.size() - 2, rank - 2, rank - 1};
-    return side == Side::kLeft ? Operand{v, 0, -1, 0} : Operand{v, 0, 0, -1};
-}
-
-Operand product_of(const View& v, const Operand& a, const Operand& b) {
-    Operand x{v, v.shape.size(), -1, -1};
-    if (b.column_dim >= 0) x.column_dim = static_cast<int>(--x.lead);
-    if (a.row_dim >= 0) x.row_dim = static_cast<int>(--x.lead);
-    return x;
-}
-
-Operand transpose(Operand x) {
-    std::swap(x.row_dim, x.column_dim);
-    return x;
-}
-
-diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView batch, const Operand& c, Operand a,
-                      Operand b, const Addend& addend, double alpha) {
+diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView batch, const MatrixBatch& c,
+                      MatrixBatch a, MatrixBatch b, const Addend& addend, double alpha) {
     if (const diopiError_t error = check_views(op, c.view, {}); error != diopiSuccess) return error;
     if (c.view.numel == 0) return diopiSuccess;
     if (a.columns() == 0 || numel(batch) == 0) return write_empty_sums(ctx, op, c.view, addend);
     Types types = types_of(a.view, b.view, c.view, addend);
     diopiError_t error = diopiSuccess;
-    for (Operand* x : {&a, &b}) {
+    for (MatrixBatch* x : {&a, &b}) {
         const bool is_read_late = x->view.data == c.view.data || is_in_the_way(c.view, x->view);
         if (x->view.dtype == types.factors && !is_read_late) continue;
         error = copy_as(ctx, op, x->view, types.factors, x->view);

@@ -9,15 +9,11 @@
 #include "kernels/cuda/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/philox.hpp"
+#include "kernels/operands/random.hpp"
 
 namespace diopi::cuda {
 
 namespace {
-
-/// Where a kernel's numbers begin.
-struct Sequence {
-    uint64_t seed = 0, offset = 0;
-};
 
 /// A dense output; `packs`: aligned to a block's elements.
 struct NormalTarget {
@@ -86,24 +82,12 @@ __global__ void bernoulli_kernel(NormalTarget to, Shares p, Sequence from) {
     }
 }
 
-Sequence sequence_of(diopiGeneratorHandle_t generator) {
-    Sequence from;
-    diopiGeneratorGetSeedAndOffset(generator, &from.seed, &from.offset);
-    return from;
-}
-
-/// The offset moves on by the number of elements, rounded up to whole blocks.
-diopiError_t advance(diopiGeneratorHandle_t generator, const Sequence& from, int64_t numbers) {
-    return diopiGeneratorSetSeedAndOffset(generator, from.seed,
-                                          from.offset + (static_cast<uint64_t>(numbers) + 3) / 4 * 4);
-}
-
 /// Calls draw(dense output, sequence), then moves the generator on.
 template <class Draw>
 diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const View& out,
                          diopiGeneratorHandle_t generator, Draw&& draw) {
     if (const diopiError_t error = check_views(op, out, {}); error != diopiSuccess) return error;
-    const Sequence from = sequence_of(generator);
+    const Sequence from = Sequence::of(generator);
     if (out.numel > 0) {
         DenseOut dense;
         diopiError_t error = dense.begin(ctx, out);
@@ -111,11 +95,7 @@ diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const Vi
         if (error == diopiSuccess) error = dense.finish(ctx, op);
         if (error != diopiSuccess) return error;
     }
-    return advance(generator, from, out.numel);
-}
-
-diopiError_t no_generator(std::string_view op) {
-    return fail(diopiErrorOccurred, std::string(op) + ": generator is null, wanted one");
+    return from.advance(generator, out.numel);
 }
 
 /// out may be input. What is no probability is not refused, which would need a synchronisation: below 0 and NaN give 0,
@@ -123,10 +103,7 @@ diopiError_t no_generator(std::string_view op) {
 diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
     const View y = view(out), p = view(input);
-    if (!is_floating(p.dtype)) return unsupported(op, "input", p.dtype, "a floating dtype");
-    if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
-    if (!std::ranges::equal(y.shape, p.shape)) return wrong_shape(op, "out", y.shape, to_string(p.shape));
-    if (generator == nullptr) return no_generator(op);
+    if (const diopiError_t error = check_bernoulli(op, y, p, generator); error != diopiSuccess) return error;
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
         View shares;
         const diopiError_t error =
@@ -142,41 +119,33 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
 
 diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
                             diopiGeneratorHandle_t generator) {
-    constexpr std::string_view kOp = "diopiNormalInp";
+    const std::string_view op = __func__;
     const View y = view(inout);
-    if (!is_floating(y.dtype)) return unsupported(kOp, "inout", y.dtype, "a floating dtype");
-    if (!(std >= 0.0)) {
-        return fail(diopiErrorOccurred, std::string(kOp) + ": std is " + std::to_string(std) + ", wanted 0 or more");
-    }
-    if (generator == nullptr) return no_generator(kOp);
-    return fill_random(ctx, kOp, y, generator, [&](const View& to, const Sequence& from) {
+    if (const diopiError_t error = check_normal(op, y, std, generator); error != diopiSuccess) return error;
+    return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
         const bool is_wide = to.dtype == Dtype::float64;
         const int of_block = is_wide ? kNormalsOfBlock<double> : kNormalsOfBlock<float>;
-        return launch(ctx, kOp, launch_for(to.numel, of_block), is_wide ? normal_kernel<double> : normal_kernel<float>,
+        return launch(ctx, op, launch_for(to.numel, of_block), is_wide ? normal_kernel<double> : normal_kernel<float>,
                       target_in(to, of_block), mean, std, from);
     });
 }
 
 diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                             diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, "diopiBernoulli", out, input, generator);
+    return bernoulli(ctx, __func__, out, input, generator);
 }
 
 diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, "diopiBernoulliInp", inout, inout, generator);
+    return bernoulli(ctx, __func__, inout, inout, generator);
 }
 
 diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
                                   diopiGeneratorHandle_t generator) {
-    constexpr std::string_view kOp = "diopiBernoulliScalar";
+    const std::string_view op = __func__;
     const View y = view(out);
-    if (is_complex(y.dtype)) return unsupported(kOp, "out", y.dtype, "a real dtype");
-    if (!(p >= 0 && p <= 1)) {
-        return fail(diopiErrorOccurred, std::string(kOp) + ": p is " + std::to_string(p) + ", wanted 0 to 1");
-    }
-    if (generator == nullptr) return no_generator(kOp);
-    return fill_random(ctx, kOp, y, generator, [&](const View& to, const Sequence& from) {
-        return launch(ctx, kOp, launch_for(to.numel, 4), bernoulli_kernel<double>, target_in(to, 4),
+    if (const diopiError_t error = check_bernoulli(op, y, p, generator); error != diopiSuccess) return error;
+    return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
+        return launch(ctx, op, launch_for(to.numel, 4), bernoulli_kernel<double>, target_in(to, 4),
                       Shares{nullptr, Dtype::float64, p}, from);
     });
 }

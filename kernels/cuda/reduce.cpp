@@ -25,38 +25,6 @@ int power_of_2(int64_t n, int most) {
     return n >= most ? most : static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
 }
 
-diopiError_t mark_dims(std::string_view op, const View& in, ShapeView dims, Flags& reduced) {
-    if (dims.empty()) reduced.fill(true);
-    const auto rank = static_cast<int64_t>(in.shape.size());
-    for (const int64_t dim : dims) {
-        const auto wrapped = wrap_dim(dim, rank);
-        if (!wrapped) {
-            return fail(diopiErrorOccurred, std::string(op) + ": dim is " + std::to_string(dim) +
-                                                ", but input has shape " + to_string(in.shape));
-        }
-        const auto d = static_cast<size_t>(*wrapped);
-        if (rank > 0 && reduced[d]) {
-            return fail(diopiErrorOccurred, std::string(op) + ": dim names dimension " + std::to_string(d) + " twice");
-        }
-        reduced[d] = true;
-    }
-    return diopiSuccess;
-}
-
-/// Strides of out along the input's dimensions that are kept; false when the shapes contradict.
-bool out_strides(const View& out, const View& in, const Flags& reduced, std::array<int64_t, kMaxRank>& strides) {
-    const bool keeps = out.shape.size() == in.shape.size();
-    size_t next = 0;
-    for (size_t d = 0; d < in.shape.size(); ++d) {
-        if (reduced[d] && !keeps) continue;
-        const int64_t wanted = reduced[d] ? 1 : in.shape[d];
-        if (next >= out.shape.size() || out.shape[next] != wanted) return false;
-        if (!reduced[d]) strides[d] = out.strides[next];
-        ++next;
-    }
-    return next == out.shape.size();
-}
-
 /// `view` with other sizes.
 View resized(const View& view, ShapeView shape) {
     View v = view;
@@ -64,12 +32,6 @@ View resized(const View& view, ShapeView shape) {
     v.numel = numel(shape);
     return v;
 }
-
-int64_t inner_stride(const Nest& nest, size_t operand) {
-    return nest.strides[operand][static_cast<size_t>(nest.rank - 1)];
-}
-
-int64_t inner_size(const Nest& nest) { return nest.sizes[static_cast<size_t>(nest.rank - 1)]; }
 
 /// Whether packs stay aligned when a dimension moves: all but the innermost one of `inner` and all of `outer`.
 bool moves_by_packs(const Nest& inner, const Nest& outer, size_t operand, int pack) {
@@ -83,51 +45,15 @@ bool moves_by_packs(const Nest& inner, const Nest& outer, size_t operand, int pa
 }
 
 bool has_packs(const Nest& inner, const Nest& outer, std::span<const View> ins, int pack) {
-    if (pack == 1 || inner_size(inner) % pack != 0) return false;
+    if (pack == 1 || inner.inner_size() % pack != 0) return false;
     for (size_t k = 0; k < ins.size(); ++k) {
-        if (inner_stride(inner, k) != 1 || !moves_by_packs(inner, outer, k, pack)) return false;
+        if (inner.inner_stride(static_cast<int>(k)) != 1 || !moves_by_packs(inner, outer, k, pack)) return false;
         if (!is_aligned(ins[k].data, static_cast<size_t>(pack * ins[k].item_size()))) return false;
     }
     return true;
 }
 
 }  // namespace
-
-bool Reduction::runs_across_results() const {
-    if (results == 1) return false;
-    if (count <= 1) return true;
-    return std::abs(inner_stride(kept, 0)) < std::abs(inner_stride(joined, 0));
-}
-
-Reduction make_reduction(std::span<const View> ins, const Flags& reduced, std::span<const int64_t> out_strides) {
-    Shape kept(ins[0].shape.begin(), ins[0].shape.end());
-    Shape joined = kept;
-    for (size_t d = 0; d < kept.size(); ++d) (reduced[d] ? kept : joined)[d] = 1;
-    Reduction r;
-    r.results = numel(kept);
-    r.count = numel(joined);
-    if (r.count == 0) std::ranges::fill(joined, 1);
-    std::array<View, kMaxOperands> operands;
-    for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], joined);
-    r.joined = make_nest({operands.data(), ins.size()});
-    for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], kept);
-    operands[ins.size()] = resized(ins[0], kept);
-    operands[ins.size()].strides = ShapeView(out_strides.data(), kept.size());
-    r.kept = make_nest({operands.data(), ins.size() + 1});
-    return r;
-}
-
-diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims, Reduction& plan) {
-    if (in.shape.size() > kMaxRank) return wrong_shape(op, "input", in.shape, "at most 16 dimensions");
-    Flags reduced{};
-    if (const diopiError_t error = mark_dims(op, in, dims, reduced); error != diopiSuccess) return error;
-    std::array<int64_t, kMaxRank> strides{};
-    if (!out_strides(out, in, reduced, strides)) {
-        return wrong_shape(op, "out", out.shape, "input's " + to_string(in.shape) + " reduced over dim");
-    }
-    plan = make_reduction({&in, 1}, reduced, strides);
-    return diopiSuccess;
-}
 
 RowShare share_rows(int64_t results, int64_t count, int pack) {
     RowShare s;
@@ -168,7 +94,7 @@ ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack
 
 bool joins_packs(const Reduction& r, std::span<const View> ins, int pack) {
     // One input's single run: the kernel begins where it is aligned.
-    if (pack > 1 && ins.size() == 1 && r.joined.rank == 1 && inner_stride(r.joined, 0) == 1) {
+    if (pack > 1 && ins.size() == 1 && r.joined.rank == 1 && r.joined.inner_stride(0) == 1) {
         return is_aligned(ins[0].data, static_cast<size_t>(ins[0].item_size()));
     }
     return has_packs(r.joined, r.kept, ins, pack);
@@ -212,7 +138,7 @@ RowPlan make_rows(std::span<const View> operands, int64_t dim, int pack, Held he
     const Nest elements = make_nest({inner.data(), operands.size()});
     for (size_t k = 0; k < operands.size(); ++k) plan.strides[k] = elements.strides[k][0];
     const bool packs = has_packs(elements, plan.rows, operands, pack);
-    const bool is_across = std::abs(inner_stride(plan.rows, 0)) < std::abs(plan.strides[0]);
+    const bool is_across = std::abs(plan.rows.inner_stride(0)) < std::abs(plan.strides[0]);
     plan.teams = make_teams(numel(shape), numel(row), numel(shape) > 1 && is_across, packs, held);
     return plan;
 }

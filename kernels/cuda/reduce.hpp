@@ -1,4 +1,4 @@
-/// Reductions, planned on the host: which elements are put together, and how the threads of a launch share them out.
+/// Reductions, planned on the host: how the threads of a launch share out the elements that are put together.
 #pragma once
 
 #include <array>
@@ -7,32 +7,9 @@
 
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/nest.hpp"
+#include "kernels/operands/reduction.hpp"
 
 namespace diopi::cuda {
-
-/// For each of `results` elements kept, `count` elements are joined.
-struct Reduction {
-    Nest kept;    ///< operands: the inputs, then the output
-    Nest joined;  ///< operands: the inputs; of one element where count is 0
-    int64_t results = 1;
-    int64_t count = 1;
-
-    /// Whether neighbours in memory belong to different results.
-    [[nodiscard]] bool runs_across_results() const;
-};
-
-using Flags = std::array<bool, kMaxRank>;
-
-/// Joins the marked dimensions of inputs of one shape, of at most kMaxRank dimensions. The output has
-/// out_strides[d] along a dimension that is kept. Elements are numbered in the order of the first input's memory:
-/// row-major where it is contiguous, or where one dimension is joined.
-[[nodiscard]] Reduction make_reduction(std::span<const View> ins, const Flags& reduced,
-                                       std::span<const int64_t> out_strides);
-
-/// Takes the dimensions (counted from either end; none = all) and checks out's shape: the input's with the reduced
-/// dimensions dropped or left as 1.
-[[nodiscard]] diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims,
-                                          Reduction& plan);
 
 /// A result is joined by `lanes` threads that take neighbours: a part of a warp, a warp, or a block. With parts > 1
 /// blocks join `part` elements each, and a second kernel the parts.

@@ -110,14 +110,11 @@ diopiError_t sum_into_complex(diopiContextHandle_t ctx, std::string_view op, con
     return fill(ctx, op, parts[1], whole_number(0));
 }
 
-diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& in, ShapeView dims,
+diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& given, const View& in, ShapeView dims,
                  bool mean) {
     Reduction plan;
-    if (const diopiError_t error = plan_reduction(op, out, in, dims, plan); error != diopiSuccess) return error;
-    if (is_complex(in.dtype) && !is_complex(out.dtype)) return unsupported(op, "out", out.dtype, "a complex dtype");
-    if (mean && !is_floating(out.dtype) && !is_complex(out.dtype)) {
-        return unsupported(op, "out", out.dtype, "a floating or complex dtype");
-    }
+    if (const diopiError_t error = plan_sum(op, given, in, dims, mean, plan); error != diopiSuccess) return error;
+    const View out = result_view(given, in, dims);
     if (out.numel == 0) return diopiSuccess;
     if (is_complex(in.dtype)) return sum_complex(ctx, op, out, in, dims, mean);
     if (is_complex(out.dtype)) return sum_into_complex(ctx, op, plan, out, in, dims, mean);
@@ -128,12 +125,12 @@ diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& out,
 
 diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiSize_t dim) {
-    return sum(ctx, "diopiSum", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, false);
+    return sum(ctx, __func__, view(out), view(input), list_of(dim), false);
 }
 
 diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiSize_t dim) {
-    return sum(ctx, "diopiMean", view(out), view(input), {dim.data, static_cast<size_t>(dim.len)}, true);
+    return sum(ctx, __func__, view(out), view(input), list_of(dim), true);
 }
 
 }  // namespace diopi::cuda

@@ -1,6 +1,4 @@
 /// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
-#include <limits>
-
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce.cuh"
@@ -49,40 +47,25 @@ struct ArgMax {
     __device__ int64_t finish(const State& state) const { return state.index; }
 };
 
-/// `in`, or a copy of it in row-major order.
-diopiError_t make_contiguous(diopiContextHandle_t ctx, std::string_view op, View& in) {
-    return is_contiguous(in.shape, in.strides) ? diopiSuccess : copy_of(ctx, op, in, in);
-}
-
 }  // namespace
 
 diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                          const int64_t* dim, bool) {
-    constexpr std::string_view kOp = "diopiArgmax";
+    const std::string_view op = __func__;
     const View to = view(out);
     View in = view(input);
-    if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
-        return unsupported(kOp, "input", in.dtype, "a real dtype other than uint64");
-    }
-    if (to.dtype != Dtype::int64 && to.dtype != Dtype::int32) {
-        return unsupported(kOp, "out", to.dtype, "int64 or int32");
-    }
-    if (dim == nullptr) {  // the index counts in row-major order
-        if (const diopiError_t error = make_contiguous(ctx, kOp, in); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_argmax(op, to, in); error != diopiSuccess) return error;
+    if (dim == nullptr && !in.is_contiguous()) {  // the index counts in row-major order
+        if (const diopiError_t error = copy_of(ctx, op, in, in); error != diopiSuccess) return error;
     }
     Reduction plan;
-    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
-    if (const diopiError_t error = plan_reduction(kOp, to, in, dims, plan); error != diopiSuccess) return error;
+    if (const diopiError_t error = plan_argmax(op, to, in, dim, plan); error != diopiSuccess) return error;
     if (to.numel == 0) return diopiSuccess;
-    if (plan.count == 0) return wrong_shape(kOp, "input", in.shape, "elements along dim");
-    if (to.dtype == Dtype::int32 && plan.count - 1 > std::numeric_limits<int32_t>::max()) {
-        return unsupported(kOp, "out", to.dtype, "int64 for so many elements");
-    }
     return with_compute_type(in.dtype, [&]<class C>() {
         if constexpr (std::is_same_v<C, uint64_t>)
             return diopiErrorOccurred;  // refused above
         else
-            return reduce<C>(ctx, kOp, plan, to, in, ArgMax<C>{});
+            return reduce<C>(ctx, op, plan, to, in, ArgMax<C>{});
     });
 }
 

@@ -1,7 +1,6 @@
 /// cat and flip: kernels that move elements and compute nothing.
 #include <algorithm>
-#include <array>
-#include <string>
+#include <span>
 
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/index.hpp"
@@ -9,29 +8,11 @@
 #include "kernels/cuda/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
 
 namespace {
-
-/// torch.cat passes over tensors of shape (0,), whatever the others' rank.
-bool is_skipped(const View& v) { return v.shape.size() == 1 && v.shape[0] == 0; }
-
-bool is_dense(const View& v) { return is_contiguous(v.shape, v.strides); }
-
-/// Sizes agree with out's everywhere but along `dim`.
-bool agrees(const View& v, const View& out, size_t dim) {
-    if (v.shape.size() != out.shape.size()) return false;
-    for (size_t d = 0; d < v.shape.size(); ++d) {
-        if (d != dim && v.shape[d] != out.shape[d]) return false;
-    }
-    return true;
-}
-
-std::string dim_error(std::string_view op, int64_t dim, size_t rank) {
-    return std::string(op) + ": dim is " + std::to_string(dim) + ", but there are " + std::to_string(rank) +
-           " dimensions";
-}
 
 /// Tensors that one launch puts next to each other.
 constexpr int kMostParts = 32;
@@ -106,31 +87,20 @@ class DenseCat {
     int64_t row_bytes_ = 0, rows_ = 0, width_ = 0;
 };
 
-diopiError_t check_cat(std::string_view op, const View& to, diopiConstTensorHandle_t* tensors, int64_t count,
-                       size_t dim, bool& is_all_dense) {
-    int64_t total = 0;
-    is_all_dense = is_dense(to);
-    for (int64_t i = 0; i < count; ++i) {
-        const View from = view(tensors[i]);
-        if (is_skipped(from)) continue;
-        if (!agrees(from, to, dim)) {
-            return wrong_shape(op, "tensors[" + std::to_string(i) + "]", from.shape,
-                               "the sizes of out's " + to_string(to.shape) + " but along dim");
-        }
-        total += from.shape[dim];
-        is_all_dense = is_all_dense && from.dtype == to.dtype && is_dense(from);
-    }
-    if (total == to.shape[dim]) return diopiSuccess;
-    return wrong_shape(op, "out", to.shape, std::to_string(total) + " along dim, the sum of the inputs");
+bool is_all_dense(const View& to, std::span<const diopiConstTensorHandle_t> tensors) {
+    return to.is_contiguous() && std::ranges::all_of(tensors, [&](diopiConstTensorHandle_t tensor) {
+               const View from = view(tensor);
+               return is_passed_over(from) || (from.dtype == to.dtype && from.is_contiguous());
+           });
 }
 
 /// One copy for each tensor: any strides and dtypes.
 diopiError_t cat_one_by_one(diopiContextHandle_t ctx, std::string_view op, const View& to,
-                            diopiConstTensorHandle_t* tensors, int64_t count, size_t dim) {
+                            std::span<const diopiConstTensorHandle_t> tensors, size_t dim) {
     View part = to;
-    for (int64_t i = 0; i < count; ++i) {
-        const View from = view(tensors[i]);
-        if (is_skipped(from)) continue;
+    for (const diopiConstTensorHandle_t tensor : tensors) {
+        const View from = view(tensor);
+        if (is_passed_over(from)) continue;
         part.shape = from.shape;
         part.numel = from.numel;
         if (const diopiError_t error = copy_into(ctx, op, from, part); error != diopiSuccess) return error;
@@ -143,48 +113,28 @@ diopiError_t cat_one_by_one(diopiContextHandle_t ctx, std::string_view op, const
 
 diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                       int64_t num_inputs, int64_t dim) {
-    constexpr std::string_view kOp = "diopiCat";
+    const std::string_view op = __func__;
+    if (num_inputs < 1) return refuse(op, "no tensors, wanted one or more");
+    const std::span list(tensors, static_cast<size_t>(num_inputs));
     const View to = view(out);
-    if (num_inputs < 1) return fail(diopiErrorOccurred, "diopiCat: no tensors, wanted one or more");
-    if (const diopiError_t error = check_views(kOp, to, {}); error != diopiSuccess) return error;
-    const auto wrapped = wrap_dim(dim, static_cast<int64_t>(to.shape.size()));
-    if (to.shape.empty() || !wrapped) return fail(diopiErrorOccurred, dim_error(kOp, dim, to.shape.size()));
-    const auto d = static_cast<size_t>(*wrapped);
-    bool is_all_dense = false;
-    const diopiError_t refused = check_cat(kOp, to, tensors, num_inputs, d, is_all_dense);
-    if (refused != diopiSuccess || to.numel == 0) return refused;
-    if (!is_all_dense) return cat_one_by_one(ctx, kOp, to, tensors, num_inputs, d);
-    DenseCat cat(ctx, kOp, to, d);
-    for (int64_t i = 0; i < num_inputs; ++i) {
-        if (const diopiError_t error = cat.add(view(tensors[i])); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_views(op, to, {}); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_cat(op, to, list, dim); error != diopiSuccess) return error;
+    if (to.numel == 0) return diopiSuccess;
+    if (!is_all_dense(to, list)) return cat_one_by_one(ctx, op, to, list, static_cast<size_t>(dim));
+    DenseCat cat(ctx, op, to, static_cast<size_t>(dim));
+    for (const diopiConstTensorHandle_t tensor : list) {
+        if (const diopiError_t error = cat.add(view(tensor)); error != diopiSuccess) return error;
     }
     return cat.finish();
 }
 
 diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiSize_t dims) {
-    constexpr std::string_view kOp = "diopiFlip";
     const View to = view(out);
-    View from = view(input);
-    const size_t rank = to.shape.size();
-    if (const diopiError_t error = check_views(kOp, to, {}); error != diopiSuccess) return error;
-    if (!std::ranges::equal(to.shape, from.shape)) return wrong_shape(kOp, "out", to.shape, to_string(from.shape));
-    Shape strides(from.strides.begin(), from.strides.end());
-    std::array<bool, kMaxRank> flipped{};
-    for (int64_t i = 0; i < dims.len; ++i) {
-        const auto wrapped = wrap_dim(dims.data[i], static_cast<int64_t>(rank));
-        if (!wrapped) return fail(diopiErrorOccurred, dim_error(kOp, dims.data[i], rank));
-        if (rank == 0 || to.numel == 0) continue;
-        const auto d = static_cast<size_t>(*wrapped);
-        if (flipped[d]) {
-            return fail(diopiErrorOccurred, "diopiFlip: dims names dimension " + std::to_string(d) + " twice");
-        }
-        flipped[d] = true;
-        from.data += (from.shape[d] - 1) * strides[d] * from.item_size();
-        strides[d] = -strides[d];
-    }
-    from.strides = strides;
-    return copy_into(ctx, kOp, from, to);
+    if (const diopiError_t error = check_views(__func__, to, {}); error != diopiSuccess) return error;
+    Flipped flipped;
+    const diopiError_t error = read_flip(__func__, to, view(input), list_of(dims), flipped);
+    return error != diopiSuccess ? error : copy_into(ctx, __func__, flipped.view, to);
 }
 
 }  // namespace diopi::cuda

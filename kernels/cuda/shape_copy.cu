@@ -9,6 +9,7 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
 #include "kernels/operands/promotion.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
 
@@ -118,18 +119,14 @@ diopiError_t move_bits(diopiContextHandle_t ctx, std::string_view op, const View
 diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size,
                       int64_t value) {
     const View to = view(out);
-    const ShapeView wanted(size.data, static_cast<size_t>(size.len));
-    if (!std::ranges::equal(to.shape, wanted)) return wrong_shape(op, "out", to.shape, to_string(wanted));
-    return fill(ctx, op, to, whole_number(value));
+    const diopiError_t error = check_shape(op, "out", to, list_of(size));
+    return error != diopiSuccess ? error : fill(ctx, op, to, whole_number(value));
 }
 
 }  // namespace
 
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
-    const auto shape = broadcast_shapes(from.shape, to.shape);
-    if (!shape || !std::ranges::equal(*shape, to.shape)) {
-        return wrong_shape(op, "the source", from.shape, "one that broadcasts to " + to_string(to.shape));
-    }
+    if (const diopiError_t error = check_source(op, from, to); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(op, to, {&from, 1}); error != diopiSuccess) return error;
     if (to.numel == 0 || (from.data == to.data && from.dtype == to.dtype && !is_in_the_way(to, from))) {
         return diopiSuccess;
@@ -165,6 +162,16 @@ diopiError_t fill(diopiContextHandle_t ctx, std::string_view op, const View& to,
     });
 }
 
+diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op, std::initializer_list<diopiTensorHandle_t> tensors,
+                      double value) {
+    for (const diopiTensorHandle_t tensor : tensors) {
+        if (tensor == nullptr) continue;
+        const diopiError_t error = fill(ctx, op, view(tensor), real_number(value));
+        if (error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
 diopiError_t DenseOut::begin(diopiContextHandle_t ctx, const View& out) {
     out_ = dense_ = out;
     return out.is_contiguous() ? diopiSuccess : require(ctx, out.shape, out.dtype, dense_);
@@ -175,35 +182,33 @@ diopiError_t DenseOut::finish(diopiContextHandle_t ctx, std::string_view op) con
 }
 
 diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* value) {
-    return fill(ctx, "diopiFill", view(input), *value);
+    return fill(ctx, __func__, view(input), *value);
 }
 
 diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
-    return copy_into(ctx, "diopiCopyInp", view(src), view(dest));
+    return copy_into(ctx, __func__, view(src), view(dest));
 }
 
 diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const View to = view(out), from = view(input);
-    if (!std::ranges::equal(to.shape, from.shape)) {
-        return wrong_shape("diopiCastDtype", "out", to.shape, to_string(from.shape));
-    }
-    return copy_into(ctx, "diopiCastDtype", from, to);
+    const diopiError_t error = check_shape(__func__, "out", to, from.shape);
+    return error != diopiSuccess ? error : copy_into(ctx, __func__, from, to);
 }
 
 diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return copy_into(ctx, "diopiExpand", view(input), view(out));
+    return copy_into(ctx, __func__, view(input), view(out));
 }
 
 diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, "diopiZeros", out, size, 0);
+    return constant(ctx, __func__, out, size, 0);
 }
 
 diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, "diopiOnes", out, size, 1);
+    return constant(ctx, __func__, out, size, 1);
 }
 
 diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) {
-    return fill(ctx, "diopiZeroInp", view(self), whole_number(0));
+    return fill(ctx, __func__, view(self), whole_number(0));
 }
 
 }  // namespace diopi::cuda

@@ -1,10 +1,8 @@
 /// Numbers at a regular distance.
-#include <cmath>
-#include <string>
-
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
 
@@ -23,30 +21,16 @@ __global__ void steps_kernel(void* out, Dtype dtype, int64_t stride, C start, C 
 
 diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* start,
                          const diopiScalar_t* end, const diopiScalar_t* step) {
-    constexpr std::string_view kOp = "diopiArange";
+    const std::string_view op = __func__;
     const View y = view(out);
-    const bool floating = is_floating(y.dtype);
-    if (is_complex(y.dtype)) return unsupported(kOp, "out", y.dtype, "a real dtype");
-    const auto as_double = [&](const diopiScalar_t& x) {
-        return floating ? number<double>(x) : static_cast<double>(number<int64_t>(x));
-    };
-    // Less than 0 or NaN where step does not lead to end.
-    const double by = as_double(*step), count = std::ceil((as_double(*end) - as_double(*start)) / by);
-    if (by == 0 || !(count >= 0)) {
-        return fail(diopiErrorOccurred,
-                    std::string(kOp) + ": step is " + std::to_string(by) + ", wanted one that leads from start to end");
-    }
-    if (y.shape.size() != 1 || static_cast<double>(y.numel) != count) {
-        return wrong_shape(kOp, "out", y.shape,
-                           "ceil((end - start) / step) = " + std::to_string(count) + " elements in 1 dimension");
-    }
+    if (const diopiError_t error = check_steps(op, y, *start, *end, *step); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     const Launch l = launch_for(y.numel, 1);
-    if (floating) {
-        return launch(ctx, kOp, l, steps_kernel<double>, y.data, y.dtype, y.strides[0], number<double>(*start), by,
-                      y.numel);
+    if (is_floating(y.dtype)) {
+        return launch(ctx, op, l, steps_kernel<double>, y.data, y.dtype, y.strides[0], number<double>(*start),
+                      number<double>(*step), y.numel);
     }
-    return launch(ctx, kOp, l, steps_kernel<uint64_t>, y.data, y.dtype, y.strides[0], number<uint64_t>(*start),
+    return launch(ctx, op, l, steps_kernel<uint64_t>, y.data, y.dtype, y.strides[0], number<uint64_t>(*start),
                   number<uint64_t>(*step), y.numel);
 }
 

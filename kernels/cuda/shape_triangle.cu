@@ -8,6 +8,7 @@
 #include "kernels/cuda/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
+#include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
 
@@ -71,11 +72,7 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
                  int64_t diagonal, bool upper) {
     const View y = view(out);
     View x = view(input);
-    if (x.shape.size() < 2 || x.shape.size() > kMaxRank) {
-        return wrong_shape(op, "input", x.shape, "2 to 16 dimensions");
-    }
-    if (!std::ranges::equal(y.shape, x.shape)) return wrong_shape(op, "out", y.shape, to_string(x.shape));
-    if (y.dtype != x.dtype) return unsupported(op, "out", y.dtype, name(x.dtype));
+    if (const diopiError_t error = check_triangle(op, y, x); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(op, y, {&x, 1}); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     DenseOut dense;
@@ -94,16 +91,16 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
 
 diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        int64_t diagonal) {
-    return run(ctx, "diopiTriu", out, input, diagonal, true);
+    return run(ctx, __func__, out, input, diagonal, true);
 }
 
 diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
-    return run(ctx, "diopiTriuInp", input, input, diagonal, true);
+    return run(ctx, __func__, input, input, diagonal, true);
 }
 
 diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        int64_t diagonal) {
-    return run(ctx, "diopiTril", out, input, diagonal, false);
+    return run(ctx, __func__, out, input, diagonal, false);
 }
 
 }  // namespace diopi::cuda

@@ -24,7 +24,8 @@ std::vector<bool> reduced_dims(ShapeView shape, ShapeView dims) {
     return reduced;
 }
 
-/// Refuses an out that is neither the shape without the reduced dimensions nor the one with 1 in their place.
+/// Refuses an out that is neither the shape without the reduced dimensions nor the one with 1 in their place; (1,) will
+/// do for ().
 void require_reduced_shape(ShapeView out, ShapeView shape, const std::vector<bool>& reduced) {
     Shape kept;
     Shape dropped;
@@ -33,6 +34,7 @@ void require_reduced_shape(ShapeView out, ShapeView shape, const std::vector<boo
         if (!reduced[d]) dropped.push_back(shape[d]);
     }
     if (same_shape(out, kept) || same_shape(out, dropped)) return;
+    if (dropped.empty() && same_shape(out, Shape{1})) return;
     refuse("out has shape " + to_string(out) + ", wanted " + to_string(dropped) + " or " + to_string(kept));
 }
 

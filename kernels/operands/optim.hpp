@@ -1,10 +1,15 @@
-/// The numbers of an optimiser's step, in its compute type.
+/// Optimiser steps: their arguments, checked, and their numbers in the compute type. Shared by the backends cpu and
+/// cuda.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
-namespace diopi::cuda {
+#include "kernels/operands/view.hpp"
+
+namespace diopi::operands {
 
 /// The arguments of diopiAdam and diopiAdamW.
 struct AdamNumbers {
@@ -34,4 +39,22 @@ struct AdamFactors {
     }
 };
 
-}  // namespace diopi::cuda
+struct Argument {
+    View view;
+    std::string_view name;
+};
+
+/// Refuses tensors that are not floating, or of another shape than the first one.
+[[nodiscard]] diopiError_t check_step(std::string_view op, std::span<const Argument> arguments);
+
+/// The tensors of a step of Adam.
+struct AdamTensors {
+    diopiTensorHandle_t param;
+    diopiConstTensorHandle_t grad;
+    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;  ///< the last one has a say with amsgrad only
+};
+
+/// check_step; without amsgrad max_exp_avg_sq becomes null, with it null is refused.
+[[nodiscard]] diopiError_t read_adam(std::string_view op, bool amsgrad, AdamTensors& tensors);
+
+}  // namespace diopi::operands

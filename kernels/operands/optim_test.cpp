@@ -1,8 +1,8 @@
-#include "kernels/cuda/optim_step.hpp"
+#include "kernels/operands/optim.hpp"
 
 #include <catch2/catch.hpp>
 
-namespace diopi::cuda {
+namespace diopi::operands {
 namespace {
 
 /// A step by the factors, and one by the formula of torch.optim.Adam and AdamW.
@@ -30,7 +30,7 @@ Steps steps(const AdamNumbers& n, double param, double grad, double m, double v)
 
 }  // namespace
 
-TEST_CASE("cuda: the factors of Adam and AdamW give the textbook's step") {
+TEST_CASE("operands: the factors of Adam and AdamW give the textbook's step") {
     for (const bool is_decoupled : {false, true}) {
         for (const int64_t step : {1, 2, 1000}) {
             const auto [found, wanted] =
@@ -40,4 +40,4 @@ TEST_CASE("cuda: the factors of Adam and AdamW give the textbook's step") {
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopi::operands

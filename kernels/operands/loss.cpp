@@ -1,0 +1,68 @@
+#include "kernels/operands/loss.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "kernels/operands/refusal.hpp"
+
+namespace diopi::operands {
+
+namespace {
+
+diopiError_t read_weights(Loss& loss) {
+    if (loss.weight == nullptr) return diopiSuccess;
+    loss.weights = view(loss.weight);
+    const diopiError_t error =
+        check_shape(loss.op, "weight", loss.weights, loss.input.shape.subspan(loss.class_dim(), 1));
+    if (error != diopiSuccess || !is_complex(loss.weights.dtype)) return error;
+    return unsupported(loss.op, "weight", loss.weights.dtype, "a real dtype");
+}
+
+}  // namespace
+
+bool Loss::has_probabilities() const {
+    return is_floating(target.dtype) && std::ranges::equal(target.shape, input.shape);
+}
+
+diopiError_t read_loss(Loss& loss) {
+    const View& x = loss.input;
+    if (const diopiError_t error = check_computable(loss.op, "input", x); error != diopiSuccess) return error;
+    if (x.shape.empty()) return wrong_shape(loss.op, "input", x.shape, "(C) or (N, C, ...)");
+    if (const diopiError_t error = check_rank(loss.op, "input", x); error != diopiSuccess) return error;
+    if (loss.reduction < ReductionNone || loss.reduction > ReductionSum) {
+        return refuse(loss.op, "reduction is " + std::to_string(loss.reduction) + ", wanted none, mean or sum");
+    }
+    loss.sample_shape.assign(x.shape.begin(), x.shape.end());
+    loss.sample_shape.erase(loss.sample_shape.begin() + static_cast<std::ptrdiff_t>(loss.class_dim()));
+    if (const diopiError_t error = read_weights(loss); error != diopiSuccess) return error;
+    if (loss.has_probabilities()) return diopiSuccess;
+    if (!is_integer(loss.target.dtype)) {
+        return unsupported(loss.op, "target", loss.target.dtype, "int64, or probabilities in the shape of input");
+    }
+    return check_shape(loss.op, "target", loss.target, loss.sample_shape);
+}
+
+diopiError_t check_class_numbers(const Loss& loss) {
+    if (!loss.has_probabilities()) return diopiSuccess;
+    return unsupported(loss.op, "target", loss.target.dtype, "int64");
+}
+
+diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v) {
+    if (is_complex(v.dtype)) return unsupported(loss.op, argument, v.dtype, "a real dtype");
+    const int64_t wanted = loss.reduction == ReductionNone ? loss.samples() : 1;
+    if (v.numel == wanted) return diopiSuccess;
+    return wrong_shape(loss.op, argument, v.shape, std::to_string(wanted) + " elements");
+}
+
+diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_output) {
+    if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_reduced(loss, "grad_output", grad_output); error != diopiSuccess) {
+        return error;
+    }
+    const diopiError_t error = check_shape(loss.op, "grad_input", grad_input, loss.input.shape);
+    if (error != diopiSuccess || !is_complex(grad_input.dtype)) return error;
+    return unsupported(loss.op, "grad_input", grad_input.dtype, "a real dtype");
+}
+
+}  // namespace diopi::operands

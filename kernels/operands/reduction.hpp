@@ -1,0 +1,50 @@
+/// Reductions, planned on the host: which elements are put together. Shared by the backends cpu and cuda.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "kernels/operands/nest.hpp"
+
+namespace diopi::operands {
+
+/// For each of `results` elements kept, `count` elements are joined.
+struct Reduction {
+    Nest kept;    ///< operands: the inputs, then the output
+    Nest joined;  ///< operands: the inputs; of one element where count is 0
+    int64_t results = 1;
+    int64_t count = 1;
+
+    /// Whether neighbours in memory belong to different results, so that loops should run across the results.
+    [[nodiscard]] bool runs_across_results() const;
+};
+
+using Flags = std::array<bool, kMaxRank>;
+
+/// Joins the marked dimensions of inputs of one shape, of at most kMaxRank dimensions. The output has
+/// out_strides[d] along a dimension that is kept. Elements are numbered in the order of the first input's memory:
+/// row-major where it is contiguous, or where one dimension is joined.
+[[nodiscard]] Reduction make_reduction(std::span<const View> ins, const Flags& reduced,
+                                       std::span<const int64_t> out_strides);
+
+/// `out` as a 0-dim view where a reduction over `dims` (none: all) joins all dimensions and out has shape (1,), which
+/// PyTorch takes in the place of (); else out itself.
+[[nodiscard]] View result_view(const View& out, const View& in, ShapeView dims);
+
+/// Takes the dimensions (counted from either end; none = all) and checks out's shape: the input's with the reduced
+/// dimensions dropped or left as 1; (1,) in the place of (), too.
+[[nodiscard]] diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims,
+                                          Reduction& plan);
+/// plan_reduction, and refuses an out that cannot hold a sum, or a mean, of such an input.
+[[nodiscard]] diopiError_t plan_sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean,
+                                    Reduction& plan);
+
+/// Refuses the dtypes that argmax does not take.
+[[nodiscard]] diopiError_t check_argmax(std::string_view op, const View& out, const View& in);
+/// plan_reduction over one dimension (null: all), and refuses to choose among no elements, or among more than out's
+/// dtype can number.
+[[nodiscard]] diopiError_t plan_argmax(std::string_view op, const View& out, const View& in, const int64_t* dim,
+                                       Reduction& plan);
+
+}  // namespace diopi::operands
