@@ -1,6 +1,10 @@
 #include "cases/plan.hpp"
 
+#include <vector>
+
 #include "cases/bind.hpp"
+#include "core/suggest.hpp"
+#include "schema/schema.hpp"
 
 namespace diopi {
 
@@ -12,6 +16,12 @@ Status plan(const Case& c) {
     auto call = bind_call(row, c, shape_tensors(c));
     if (!call.ok()) return call.error();
     return infer(*call, hints_of(c)).status();
+}
+
+Error unknown_operator(const std::string& op) {
+    std::vector<std::string> known;
+    for (const Row& row : rows()) known.emplace_back(row.op);
+    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
 }
 
 }  // namespace diopi
