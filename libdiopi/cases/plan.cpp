@@ -11,6 +11,10 @@ namespace diopi {
 Status plan(const Case& c) {
     auto rows = rows_for(c);
     if (!rows.ok()) return rows.error().code == Errc::kNotImplemented ? Status() : rows.status();
+    if (c.backward && rows->backward != nullptr && rows->saving != nullptr) {
+        auto gradients = incoming_gradients(*rows->backward, *rows->saving, c);
+        if (!gradients.ok()) return gradients.status();
+    }
     const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
     if (row.rule == ShapeRule::unknown) return {};
     auto call = bind_call(row, c, shape_tensors(c));
