@@ -34,15 +34,16 @@ MAY_INCLUDE = {
     "profile_data": "core runtime check file",
     "intercept": "core runtime schema backend call check json capture journal",
     "worker": "core runtime backend file",
+    "target": "runtime backend journal intercept worker",
     "timing": "core runtime backend call infer check profile_data",
     "step": "core runtime backend call infer check cases file journal baseline intercept worker",
     "conformance": "core backend call infer cases file capture journal baseline worker step",
     "replay": "core runtime backend call check cases file capture journal intercept worker timing step conformance",
-    "profile": "core backend call infer check cases profile_data intercept worker timing step replay",
-    "shrink": "core runtime cases journal worker conformance",
+    "profile": "core backend call infer cases profile_data intercept worker timing step replay",
+    "shrink": "core runtime cases file journal worker conformance",
     "runtime_suite": "diopi core runtime backend call journal worker conformance",
-    "report": "core check file journal profile_data",
-    "apps": "core runtime schema backend call cases file capture journal profile_data intercept worker timing "
+    "report": "core schema backend check cases file journal baseline profile_data",
+    "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
             "conformance replay profile shrink runtime_suite report",
     "tests": "diopi core runtime schema kernels backend call infer check cases file step conformance replay profile "
              "intercept worker",

@@ -4,25 +4,22 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <set>
 
-#include "call/call_name.hpp"
 #include "capture_source.hpp"
 #include "commands.hpp"
-#include "compare_text.hpp"
-#include "core/suggest.hpp"
 #include "environment.hpp"
 #include "file/atomic_file.hpp"
 #include "intercept/dump.hpp"
 #include "intercept/overflow.hpp"
-#include "intercept/tensor_text.hpp"
 #include "record_options.hpp"
+#include "replay/compare_run.hpp"
+#include "replay/shared_rows.hpp"
+#include "report/adaptor_table.hpp"
+#include "report/compare_report.hpp"
 #include "report/console.hpp"
-#include "target.hpp"
+#include "target_options.hpp"
 #include "validators.hpp"
 #include "worker/sick_device.hpp"
 #include "worker/worker_pool.hpp"
@@ -34,7 +31,7 @@ namespace {
 
 struct CompareFlags {
     CommonOptions common;
-    TargetFlags target;
+    TargetOptions target;
     std::string against = "reference", against_dtype;
     std::string capture, with;
     std::vector<std::string> tolerances;
@@ -44,52 +41,6 @@ struct CompareFlags {
     bool overflow = false, ulp = false;
     double timeout_s = 600;
     RecordFlags record;
-};
-
-/// Rows that workers append and their parent reads afterwards, whatever became of the workers.
-class SharedRows {
- public:
-    [[nodiscard]] static Result<SharedRows> create() {
-        SharedRows rows;
-        rows.file_.reset(std::tmpfile());
-        if (rows.file_ == nullptr) return failed("cannot make a temporary file; is the disk full?");
-        return rows;
-    }
-    /// One write, so that rows of several workers do not mix.
-    void append(size_t item, const CompareRow& row) {
-        const std::string line = fmt::format("{} {}\n", item, to_json_line(row));
-        const ssize_t written = ::write(::fileno(file_.get()), line.data(), line.size());
-        if (written != static_cast<ssize_t>(line.size())) status_ = failed("cannot keep the rows; is the disk full?");
-    }
-    /// Of the process that appends.
-    [[nodiscard]] const Status& status() const { return status_; }
-    /// In the order of their items.
-    [[nodiscard]] std::vector<CompareRow> in_order() {
-        std::rewind(file_.get());
-        std::vector<std::pair<size_t, CompareRow>> rows;
-        std::string line;
-        for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
-            if (c != '\n') {
-                line += static_cast<char>(c);
-                continue;
-            }
-            const size_t item = std::strtoull(line.c_str(), nullptr, 10);
-            auto row = compare_row_from_json(std::string_view(line).substr(line.find(' ') + 1));
-            if (row) rows.emplace_back(item, std::move(*row));
-            line.clear();
-        }
-        std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
-        std::vector<CompareRow> sorted;
-        for (auto& row : rows) sorted.push_back(std::move(row.second));
-        return sorted;
-    }
-
- private:
-    struct Closer {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-    std::unique_ptr<std::FILE, Closer> file_;
-    Status status_;
 };
 
 Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
@@ -139,14 +90,6 @@ Status check_combination(const CompareFlags& flags) {
     const std::string_view calls = flags.ulp ? "--ulp" : flags.dump > 0 ? "--dump" : flags.overflow ? "--overflow" : "";
     if (flags.with.empty() || calls.empty()) return {};
     return bad_input(fmt::format("{} watches calls that run, and --with runs none; leave out one of them", calls));
-}
-
-std::string overflow_line(const OverflowEvent& event) {
-    const TensorFigures& f = event.figures;
-    return fmt::format(
-        "[overflow] {} {} {}: inf_or_nan: {}, min: {:.6g}, max: {:.6g}, mean: {:.6g}, std: {:.6g}, "
-        "norm: {:.6g}",
-        name_of(event.call), event.place, short_text(event.tensor), f.inf_or_nan, f.min, f.max, f.mean, f.std, f.norm);
 }
 
 /// One comparison, from its options to its exit code.
@@ -227,7 +170,7 @@ class CompareCommand {
     }
 
     Status run_cases() {
-        auto cases = choose_cases(flags_.common, target_.backend());
+        auto cases = choose_cases(choice_of(flags_.common), target_.backend());
         if (!cases.ok()) return cases.status();
         auto filtered = parse_dtypes(flags_.common.filter_dtype);
         if (!filtered.ok()) return filtered.status();
@@ -263,8 +206,7 @@ class CompareCommand {
             return bad_input("--with compares values, and " + ((*one)->values.any() ? (*other)->path : (*one)->path) +
                              " has none; record it with --values");
         }
-        backend_ = (*one)->path;
-        against_name_ = (*other)->path;
+        sides_ = {(*one)->path, (*other)->path};
         return compare_captures((*one)->capture, (*one)->values, (*other)->capture, (*other)->values, options(0));
     }
 
@@ -284,42 +226,29 @@ class CompareCommand {
         return fmt::format("diopi: {}: {}", what, why);
     }
 
-    /// An option for an operator of which nothing was compared is most likely a slip.
-    void warn_of_tolerances(const std::vector<CompareRow>& rows) const {
-        std::set<std::string> known;
-        for (const CompareRow& row : rows) {
-            known.insert({row.overload, row.overload.substr(0, row.overload.find('.')), row.function});
-            const Row* function = find_row(row.function);
-            if (function == nullptr) continue;
-            known.emplace(function->op);
-            known.insert(full_name(*function));
-        }
-        const std::vector<std::string> names(known.begin(), known.end());
-        for (const std::string& op : tolerances_.option_operators()) {
-            if (known.contains(op)) continue;
-            fmt::print(stderr, "diopi: --tolerance: no call of '{}' was compared{}\n", op, did_you_mean(op, names));
-        }
-    }
-
     int report() {
         const std::vector<CompareRow> rows = rows_.in_order();
-        warn_of_tolerances(rows);
+        for (const std::string& warning : unused_tolerances(tolerances_, rows)) {
+            fmt::print(stderr, "diopi: --tolerance: {}\n", warning);
+        }
         if (!flags_.csv.empty()) {
             if (Status s = write_file_atomically(flags_.csv, compare_csv(rows)); !s.ok())
                 return report_error(s.error());
         }
         if (flags_.common.json) {
-            fmt::print("{}\n", compare_json(rows, backend_, against_name_));
+            fmt::print("{}\n", compare_json(rows, sides_));
         } else if (flags_.format == "csv") {
             fmt::print("{}", compare_csv(rows));
         } else if (flags_.format == "seed") {
             for (const CompareRow& row : rows) {
-                if (!flags_.common.quiet || !row.skipped.empty() || row.differs()) fmt::print("{}", seed_lines(row));
+                if (!flags_.common.quiet || !row.skipped.empty() || row.differs())
+                    fmt::print("{}", compare_seed_lines(row));
             }
         } else {
-            print_compare(rows, backend_, against_name_, flags_.common.quiet);
-            print_adapted(target_.adapted());
-            if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend_);
+            const Screen screen = screen_of(stdout);
+            fmt::print("{}{}", compare_text(rows, sides_, flags_.common.quiet, screen),
+                       adapted_text(target_.adapted(), screen));
+            if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, sides_.backend);
         }
         if (flags_.common.json || flags_.format != "table") tell_adapted(target_.adapted());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
@@ -335,8 +264,7 @@ class CompareCommand {
     Recording recording_;
     Dump dump_;
     OverflowCheck overflow_;
-    /// The two sides, as reports call them: backends, or the captures' files.
-    std::string backend_{target_.backend().name()}, against_name_{against_.name()};
+    CompareSides sides_{std::string(target_.backend().name()), std::string(against_.name())};
     int64_t missing_ = 0;
     int troubles_ = 0;
 };
@@ -344,7 +272,7 @@ class CompareCommand {
 int run_compare(CompareFlags flags) {
     if (Status s = check_combination(flags); !s.ok()) return report_error(s.error());
     if (flags.dump == 0) flags.dump = read_environment().dump_level;
-    auto target = Target::find(flags.common.impl, flags.target, flags.common.loading);
+    auto target = Target::find(flags.common.impl, flags.target, flags.common.loading, memory_check_options());
     if (!target.ok()) return report_error(target.error());
     auto against = Implementation::find(flags.against, flags.common.loading);
     if (!against.ok()) return report_error(against.error());

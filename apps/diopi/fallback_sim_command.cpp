@@ -3,18 +3,18 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <memory>
 
-#include "call/call_name.hpp"
 #include "capture_source.hpp"
 #include "commands.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
-#include "fallback_text.hpp"
 #include "record_options.hpp"
-#include "report/terminal.hpp"
-#include "target.hpp"
+#include "replay/bisect.hpp"
+#include "replay/fallback_run.hpp"
+#include "report/adaptor_table.hpp"
+#include "report/fallback_report.hpp"
+#include "target_options.hpp"
 #include "validators.hpp"
 #include "worker/worker_pool.hpp"
 
@@ -25,7 +25,7 @@ namespace {
 struct FallbackSimOptions {
     CommonOptions common;
     RecordFlags record;
-    TargetFlags target;
+    TargetOptions target;
     std::string capture;
     std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
     std::string other = "cpu";
@@ -88,7 +88,7 @@ Status check_options(const FallbackSimOptions& options) {
 }
 
 Result<Subject> subject_of(const FallbackSimOptions& options) {
-    auto target = Target::find(options.common.impl, options.target, options.common.loading);
+    auto target = Target::find(options.common.impl, options.target, options.common.loading, memory_check_options());
     if (!target.ok()) return target.error();
     auto other = Implementation::find(options.other, options.common.loading);
     if (!other.ok()) return other.error();
@@ -99,22 +99,8 @@ Result<Subject> subject_of(const FallbackSimOptions& options) {
     return Subject{std::move(*target), std::move(*other), std::move(*loaded), std::move(*lists)};
 }
 
-/// The names that the calls of a capture answer to.
-std::vector<std::string> names_in(const Capture& capture) {
-    std::vector<std::string> names;
-    for (const CapturedCall& captured : capture.calls) {
-        if (!captured.call) continue;
-        const Call call = captured.with_origin();
-        for (std::string& name : names_of(call)) names.push_back(std::move(name));
-    }
-    std::ranges::sort(names);
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names;
-}
-
 /// In the worker: the answer as JSON, or "!" and a message.
 std::string simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
-    FallbackAnswer answer;
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
     run.sim = subject.target.sim();
@@ -123,37 +109,11 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options, Record
     run.run_times = options.run_times;
     run.tolerance = options.tolerance;
     run.first_iteration = recording.tool();
-    if (options.format == "seed") run.on_event = [&](const FallbackEvent& e) { answer.lines.push_back(seed_line(e)); };
-    auto report = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
-    if (!report.ok()) return "!" + report.error().message;
+    run.lines = options.format == "seed";
+    auto record = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
+    if (!record.ok()) return "!" + record.error().message;
     if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty()) return "!" + unrecorded;
-    answer.report = std::move(*report);
-    for (const auto* list : {&subject.lists.only, &subject.lists.except}) {
-        if (!*list) continue;
-        for (std::string& item : (*list)->unmatched()) answer.unmatched.push_back(std::move(item));
-    }
-    return to_json(answer);
-}
-
-void print_seed(const FallbackAnswer& answer) {
-    for (const FallbackRow& row : answer.report.rows) {
-        if (row.reason != FallbackReason::kForced) continue;
-        fmt::print("force fallback has been set, {} will be fallback to cpu\n", row.overload);
-    }
-    for (const std::string& line : answer.lines) fmt::print("{}\n", line);
-}
-
-/// Which calls of the capture the list of exceptions keeps on the device.
-void print_left_out(Subject& subject) {
-    if (!subject.lists.except) return;
-    std::vector<std::string> skipped;
-    for (const CapturedCall& captured : subject.loaded->capture.calls) {
-        if (!captured.call) continue;
-        const Call call = captured.with_origin();
-        const bool is_new = std::ranges::find(skipped, captured.overload) == skipped.end();
-        if (is_new && subject.lists.except->matches(call)) skipped.push_back(captured.overload);
-    }
-    for (const std::string& overload : skipped) fmt::print("skip OpFallbackHook on {}\n", overload);
+    return to_json(*record);
 }
 
 int print_answer(Subject& subject, const FallbackSimOptions& options, const std::string& payload) {
@@ -161,19 +121,23 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const std:
         fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, payload.substr(1));
         return static_cast<int>(Exit::kFailures);
     }
-    const FallbackAnswer answer = fallback_from_json(payload);
-    for (const std::string& item : answer.unmatched) {
-        fmt::print(stderr, "diopi: '{}' matches no call of {}{}\n", item, subject.loaded->capture.name,
-                   did_you_mean(item, names_in(subject.loaded->capture)));
+    const FallbackRecord record = fallback_from_json(payload);
+    const Capture& capture = subject.loaded->capture;
+    for (const std::string& item : record.unmatched) {
+        fmt::print(stderr, "diopi: '{}' matches no call of {}{}\n", item, capture.name,
+                   did_you_mean(item, call_names(capture)));
     }
     if (options.common.json) {
         fmt::print("{}\n", payload);
     } else if (options.format == "seed") {
-        print_left_out(subject);
-        print_seed(answer);
+        for (const std::string& overload : kept_on_device(capture, subject.lists)) {
+            fmt::print("skip OpFallbackHook on {}\n", overload);
+        }
+        fmt::print("{}", fallback_seed_lines(record));
     } else {
-        print_fallback(answer, subject.target.backend().name(), subject.other->name());
-        print_adapted(subject.target.adapted());
+        const Screen screen = screen_of(stdout);
+        fmt::print("{}{}", fallback_text(record, subject.target.backend().name(), subject.other->name(), screen),
+                   adapted_text(subject.target.adapted(), screen));
     }
     if (options.common.json || options.format != "table") tell_adapted(subject.target.adapted());
     return static_cast<int>(Exit::kPassed);
@@ -204,11 +168,13 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     return s.ok() ? code : report_error(s.error());
 }
 
-std::string repeat_of(const FallbackSimOptions& options, const std::vector<BlamedFunction>& functions) {
+std::string repeat_of(const FallbackSimOptions& options, const BisectRecord& record) {
     std::string text = "diopi fallback-sim";
     text += options.capture.empty() ? " --model " + options.common.model : " --capture " + options.capture;
     text += " --ops ";
-    for (size_t i = 0; i < functions.size(); ++i) text += (i == 0 ? "" : ",") + std::string(functions[i].row->function);
+    for (const BisectRecord::Function& one : record.functions) {
+        text += (&one == record.functions.data() ? "" : ",") + one.function;
+    }
     if (options.common.impl != "sim") text += " --impl " + options.common.impl;
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
@@ -240,23 +206,14 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         fmt::print(stderr, "diopi: {}: {}\n", loaded.path, report.error().message);
         return static_cast<int>(Exit::kFailures);
     }
+    const BisectRecord record = to_record(*report, loaded.capture);
     if (options.common.json)
-        fmt::print("{}\n", to_json(*report, loaded.capture));
+        fmt::print("{}\n", bisect_json(record));
     else
-        print_bisect(*report, loaded.capture, repeat_of(options, report->functions));
-    if (report->call_search.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
-    switch (report->function_search.end) {
-        case Culprits::End::kNothingWrong:
-            return static_cast<int>(Exit::kPassed);
-        case Culprits::End::kInterrupted:
-            return static_cast<int>(Exit::kInterrupted);
-        case Culprits::End::kFound:
-        case Culprits::End::kTooMany:
-        case Culprits::End::kElsewhere:
-        case Culprits::End::kNotMonotone:
-            break;
-    }
-    return static_cast<int>(Exit::kFailures);
+        fmt::print("{}", bisect_text(record, repeat_of(options, record)));
+    const bool is_interrupted = record.end == SearchEnd::kInterrupted || record.calls_end == SearchEnd::kInterrupted;
+    if (is_interrupted) return static_cast<int>(Exit::kInterrupted);
+    return static_cast<int>(record.end == SearchEnd::kNothingWrong ? Exit::kPassed : Exit::kFailures);
 }
 
 int run_fallback_sim(const FallbackSimOptions& options) {

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
-#include "cases/plan.hpp"
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
 
@@ -28,12 +26,6 @@ std::vector<std::string> candidate_folders() {
     return folders;
 }
 
-Result<std::vector<Case>> one_case(const CommonOptions& options, const Catalogue& catalogue) {
-    auto found = catalogue.find(options.case_id);
-    if (!found.ok()) return found.error();
-    return std::vector<Case>{std::move(*found)};
-}
-
 /// An empty name, of an unset variable say, must not stand for all.
 CLI::Validator not_empty() {
     return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
@@ -41,12 +33,6 @@ CLI::Validator not_empty() {
 }
 
 }  // namespace
-
-Error unknown_operator(const std::string& op) {
-    std::vector<std::string> known;
-    for (const Row& row : rows()) known.emplace_back(row.op);
-    return bad_input("the standard has no operator '" + op + "'" + did_you_mean(op, known));
-}
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     const char* group = "Common options";
@@ -104,50 +90,8 @@ std::string cases_folder(const CommonOptions& options) {
     return found == folders.end() ? folders.back() : *found;
 }
 
-Result<Catalogue> load_catalogue(const CommonOptions& options) {
-    const std::string folder = cases_folder(options);
-    if (!fs::is_directory(folder)) {
-        return bad_input("there is no folder of case files at " + folder + "; name one with --cases-dir");
-    }
-    CaseSelection selection;
-    if (!options.case_id.empty()) {
-        selection = CaseSelection::for_id(options.case_id);
-    } else if (!options.model.empty()) {
-        selection.ops = false;
-        if (options.model == "all")
-            selection.all_models = true;
-        else
-            selection.models = {options.model};
-    } else if (!options.case_files.empty()) {
-        selection.ops = false;
-    }
-    selection.files = options.case_files;
-    return Catalogue::load(folder, selection);
-}
-
-Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue) {
-    if (!options.case_id.empty()) return one_case(options, catalogue);
-    const bool all = options.fname.empty() || options.fname == "all";
-    return catalogue.cases_of(all ? "" : options.fname);
-}
-
-Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backend& backend) {
-    auto catalogue = load_catalogue(options);
-    if (!catalogue.ok()) return catalogue.error();
-    auto cases = select_cases(options, *catalogue);
-    if (!cases.ok()) return cases;
-    if (Status s = check_plans(*cases, *catalogue, options, backend); !s.ok()) return s.error();
-    return cases;
-}
-
-Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, const CommonOptions& options,
-                   const Backend& backend) {
-    for (const Case& c : cases) {
-        Status s = backend.implements(c.op) ? plan(c) : Status();
-        if (!options.case_files.empty() && rows_of(c.op).empty()) s = unknown_operator(c.op);
-        if (!s.ok()) return bad_input(catalogue.place_of(c) + ": case " + c.id() + ": " + s.message());
-    }
-    return {};
+CaseChoice choice_of(const CommonOptions& options) {
+    return {cases_folder(options), options.case_files, options.case_id, options.model, options.fname};
 }
 
 bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {

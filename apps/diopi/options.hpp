@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
-#include "cases/catalogue.hpp"
+#include "conformance/case_choice.hpp"
 #include "core/status.hpp"
-#include "implementation.hpp"
+#include "target_options.hpp"
 
 namespace CLI {
 class App;
@@ -21,7 +20,7 @@ enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3
 
 struct CommonOptions {
     std::string impl = "cpu";
-    LibraryFlags loading;
+    LibraryOptions loading;
     std::string fname;
     std::string model;
     std::string case_id;
@@ -45,26 +44,12 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 void add_replay_options(CLI::App& command, CommonOptions& options);
 
 /// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
-[[nodiscard]] Result<std::vector<Case>> select_cases(const CommonOptions& options, const Catalogue& catalogue);
-
-/// Reads the case files, selects, and check_plans.
-[[nodiscard]] Result<std::vector<Case>> choose_cases(const CommonOptions& options, const Backend& backend);
-
-/// Plans every case that `backend` implements before the first one runs: a file that contradicts itself is bad input,
-/// named by file, line and JSON pointer, and so is one of --cases with an operator that the standard does not have.
-[[nodiscard]] Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue,
-                                 const CommonOptions& options, const Backend& backend);
-
-/// With what the name may be a slip of.
-[[nodiscard]] Error unknown_operator(const std::string& op);
+[[nodiscard]] CaseChoice choice_of(const CommonOptions& options);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 
 /// Whether a report can be written to `path` (empty: none is wanted); asked before a long run, not after it.
 [[nodiscard]] Status check_output_file(const std::string& path);
-
-/// Reads the case files that the options need.
-[[nodiscard]] Result<Catalogue> load_catalogue(const CommonOptions& options);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
 [[nodiscard]] std::string cases_folder(const CommonOptions& options);

@@ -1,4 +1,4 @@
-/// diopi test --find-order, and the choice of cases of --in-order.
+/// diopi test --find-order.
 #pragma once
 
 #include <string>
@@ -18,10 +18,5 @@ struct OrderCommand {
 
 /// Searches, prints what was found, and returns the exit code.
 int run_order_command(const OrderCommand& command);
-
-/// The cases of these ids, in their order, their plans checked as choose_cases does.
-[[nodiscard]] Result<std::vector<Case>> choose_cases_in_order(const CommonOptions& options,
-                                                              const std::vector<std::string>& ids,
-                                                              const Backend& backend);
 
 }  // namespace diopi

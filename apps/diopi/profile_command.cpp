@@ -3,23 +3,23 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "capture_source.hpp"
+#include "cases/shaped_case.hpp"
 #include "commands.hpp"
 #include "options.hpp"
 #include "profile/profile.hpp"
+#include "profile/profile_baseline.hpp"
 #include "profile/profile_capture.hpp"
 #include "profile_data/profile_file.hpp"
 #include "profile_data/profile_json.hpp"
-#include "profile_output.hpp"
 #include "record_options.hpp"
 #include "replay/compare_run.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/console.hpp"
-#include "shaped_case.hpp"
-#include "target.hpp"
+#include "report/profile_report.hpp"
+#include "target_options.hpp"
 #include "validators.hpp"
 #include "worker/worker_pool.hpp"
 
@@ -45,7 +45,7 @@ struct ProfileCommand {
     bool only_roofs = false;
     std::string trace;
     std::string baseline;
-    TargetFlags target;
+    TargetOptions target;
     std::string capture;
     int run_times = 3;
     bool only_forward = false;
@@ -92,7 +92,7 @@ ProfileGrouping grouping_of(const ProfileCommand& options) {
 }
 
 Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend& backend) {
-    if (options.shaped.shapes.empty()) return choose_cases(options.common, backend);
+    if (options.shaped.shapes.empty()) return choose_cases(choice_of(options.common), backend);
     if (options.common.fname.empty()) {
         return bad_input("--shape: of which operator? Name it: diopi profile add --shape 1024x1024 1024x1024");
     }
@@ -113,41 +113,9 @@ Result<std::optional<Profile>> read_baseline_of(const ProfileCommand& options) {
     return std::optional<Profile>(std::move(*baseline));
 }
 
-int print_troubles(const Profile& profile) {
-    int troubles = 0;
-    for (const ProfiledCall& call : profile.calls) {
-        if (call.trouble.empty()) continue;
-        ++troubles;
-        fmt::print(stderr, "diopi: {}: {}\n", call.case_id.empty() ? call.name : call.case_id, call.trouble);
-    }
-    return troubles;
-}
-
 Status write_files(const ProfileCommand& options, const Profile& profile) {
     if (Status s = write_profile(profile_path(options.common.run_folder), profile); !s.ok()) return s;
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
-}
-
-/// What the device told of itself that makes the figures less than they could be.
-void print_device_notes(const Profile& profile) {
-    if (!profile.unrecorded.empty()) {
-        fmt::print(stderr, "diopi: warning: the trace is without the device's kernels: {}\n", profile.unrecorded);
-    }
-    std::map<std::string, int64_t> reasons;
-    for (const std::string& reason : profile.slowdowns) ++reasons[reason];
-    for (const auto& [reason, times] : reasons) {
-        fmt::print(stderr, "diopi: warning: the device was slower than it could be ({}), seen {} time{}\n", reason,
-                   times, times == 1 ? "" : "s");
-    }
-}
-
-/// How many calls of a replay nobody implements.
-void print_missing(const Profile& profile) {
-    std::map<std::string, int64_t> missing;
-    for (const ProfiledCall& call : profile.calls) {
-        if (!call.trouble.empty()) ++missing[call.name];
-    }
-    for (const auto& [name, calls] : missing) fmt::print("not implemented: {} ({} calls)\n", name, calls);
 }
 
 /// What was made of the options before anything runs.
@@ -158,7 +126,7 @@ struct ProfileSetup {
 };
 
 Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
-                                 ProfileOutput& output) {
+                                 ProfileView& view) {
     ProfileOptions profiling;
     profiling.schedule = setup.schedule;
     profiling.unmeasured = setup.recording->tool();
@@ -168,7 +136,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, setup.filtered); });
-    output.not_implemented =
+    view.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
     profiling.after_case = [&](size_t index) {
         fmt::print(stderr, "{}", target.leaks("in case " + (*cases)[index].id()));
@@ -274,20 +242,11 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
     return profile;
 }
 
-/// The line that the standard's users know, for each call that ran.
-void print_seed_lines(const Profile& profile) {
-    for (const ProfiledCall& call : profile.calls) {
-        if (call.function.empty() || call.runs.empty()) continue;
-        const bool is_backward = call.phase == "backward";
-        fmt::print("SyncExecuteTimer: {} {} elasped {:.8f} ms\n", call.name, is_backward ? "backward" : "forward",
-                   summary_of(call, profile.has_device_time).median * 1e3);
-    }
-}
-
 int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
-         const ProfileOutput& output, bool is_different) {
+         const ProfileView& view, bool is_different) {
     // In a replay a call that nobody implements is a row like the others.
-    const int troubles = replays(options) ? 0 : print_troubles(profile);
+    const std::vector<std::string> troubles = replays(options) ? std::vector<std::string>() : trouble_lines(profile);
+    for (const std::string& line : troubles) fmt::print(stderr, "diopi: {}\n", line);
     std::optional<ProfileComparison> comparison;
     if (baseline) {
         auto compared = compare_profiles(*baseline, profile);
@@ -295,18 +254,19 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         comparison = std::move(*compared);
     }
     if (Status s = write_files(options, profile); !s.ok()) return report_error(s.error());
-    print_device_notes(profile);
+    for (const std::string& line : device_warnings(profile)) fmt::print(stderr, "diopi: warning: {}\n", line);
     if (options.common.json) {
-        print_profile_json(profile, comparison, output);
+        fmt::print("{}\n", profile_report_json(profile, comparison, view));
     } else if (options.format == "seed") {
-        print_seed_lines(profile);
-    } else if (Status s = print_profile(profile, comparison, output); !s.ok()) {
-        return report_error(s.error());
+        fmt::print("{}", profile_seed_lines(profile));
+    } else {
+        const auto text = profile_report(profile, comparison, view, screen_of(stdout));
+        if (!text.ok()) return report_error(text.error());
+        fmt::print("{}{}", *text, replays(options) ? missing_text(profile) : "");
     }
-    if (replays(options) && !options.common.json && options.format == "table") print_missing(profile);
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
     const bool is_slower = comparison && comparison->slower > 0;
-    return static_cast<int>(troubles > 0 || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(!troubles.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
 /// What the machine can do, and no call.
@@ -321,19 +281,19 @@ int run_roofs(const ProfileCommand& options, const Target& target) {
     const Backend& backend = target.backend();
     auto roofs = profile_roofs(backend, options.timeout_s);
     if (!roofs.ok()) return report_error(roofs.error());
-    std::optional<Roofs> in_tf32;
-    if (const auto tf32 = find_backend(std::string(backend.name()) + "+tf32"); tf32.ok()) {
-        auto measured = profile_roofs(**tf32, options.timeout_s);
-        if (!measured.ok()) return report_error(measured.error());
-        in_tf32 = std::move(*measured);
+    MeasuredRoofs measured{std::string(backend.name()), backend.is_tf32(), std::move(*roofs), std::nullopt};
+    if (const auto tf32 = find_backend(measured.backend + "+tf32"); tf32.ok()) {
+        auto in_tf32 = profile_roofs(**tf32, options.timeout_s);
+        if (!in_tf32.ok()) return report_error(in_tf32.error());
+        measured.tf32 = std::move(*in_tf32);
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
-    print_roofs(backend, *roofs, in_tf32 ? &*in_tf32 : nullptr, common.json);
+    fmt::print("{}", common.json ? roofs_json(measured) + "\n" : roofs_text(measured));
     return static_cast<int>(Exit::kPassed);
 }
 
 int run_profile(const ProfileCommand& options) {
-    auto target = Target::find(options.common.impl, options.target, options.common.loading);
+    auto target = Target::find(options.common.impl, options.target, options.common.loading, memory_check_options());
     if (!target.ok()) return report_error(target.error());
     if (options.only_roofs) {
         install_interrupt_handler();
@@ -359,20 +319,19 @@ int run_profile(const ProfileCommand& options) {
     auto recording = Recording::create(options.record, "diopi profile");
     if (!recording.ok()) return report_error(recording.error());
     setup.recording = &*recording;
-    ProfileOutput output{grouping_of(options), options.sort_by,      options.row_limit,
-                         options.memory,       options.common.quiet, 0};
+    ProfileView view{grouping_of(options), options.sort_by, options.row_limit, options.memory, options.common.quiet, 0};
     install_interrupt_handler();
     int failures = 0;
     auto profile = replays(options) ? profile_replay(options, *target, setup, failures)
-                                    : profile_cases_of(options, *target, setup, output);
+                                    : profile_cases_of(options, *target, setup, view);
     if (!profile.ok()) return report_error(profile.error());
     if (failures > 0 && profile->calls.empty()) return static_cast<int>(Exit::kFailures);
     if (interrupted() && profile->calls.empty()) {
         fmt::print(stderr, "diopi: interrupted before anything was measured\n");
         return static_cast<int>(Exit::kInterrupted);
     }
-    output.adapted = target->adapted();
-    const int code = show(options, *profile, *baseline, output, failures > 0);
+    view.adapted = target->adapted();
+    const int code = show(options, *profile, *baseline, view, failures > 0);
     const Status recorded = recording->finish();
     return recorded.ok() ? code : report_error(recorded.error());
 }

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "options.hpp"
-#include "target.hpp"
+#include "target_options.hpp"
 
 namespace diopi {
 
 struct ReplayCommand {
     CommonOptions common;
-    TargetFlags target;
+    TargetOptions target;
     std::string file;
     /// --checks, when it was given.
     std::optional<std::vector<std::string>> checks;

@@ -1,11 +1,12 @@
 /// diopi report: what the last run found, from its journal.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
-#include "audit_command.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "report/audit_report.hpp"
 #include "report_output.hpp"
 
 namespace diopi {
@@ -18,8 +19,21 @@ struct ReportOptions {
     std::string audit;  ///< --audit
 };
 
-int run_report(const ReportOptions& options) {
-    if (!options.audit.empty()) return run_audit_command({options.audit, options.output.json, options.output.quiet});
+/// --audit: what a library has and lacks, without loading it. Exit code: 0 where --impl can use the library as it is, 1
+/// where something stands in the way, 2 for no ELF file.
+int run_audit(const ReportOptions& options) {
+    const auto audit = audit_library(options.audit);
+    if (!audit.ok()) return report_error(audit.error());
+    if (options.output.json) {
+        fmt::print("{}\n", audit_json(*audit));
+    } else {
+        fmt::print("{}", audit_report(*audit, options.output.quiet, screen_of(stdout)));
+    }
+    return static_cast<int>(audit->is_usable() ? Exit::kPassed : Exit::kFailures);
+}
+
+int show_report(const ReportOptions& options) {
+    if (!options.audit.empty()) return run_audit(options);
     const std::string path = journal_path(options.run_folder);
     if (!std::filesystem::exists(path)) {
         return report_error(
@@ -49,7 +63,7 @@ void add_report_command(CLI::App& app, int& code) {
         "  diopi report merge nightly/shard_* --into nightly/whole\n");
     const CLI::App* merge = add_report_merge_command(*command, code);
     command->callback([options, merge, &code] {
-        if (!merge->parsed()) code = run_report(*options);
+        if (!merge->parsed()) code = show_report(*options);
     });
 }
 

@@ -5,24 +5,9 @@
 
 #include "journal/case_order.hpp"
 #include "options.hpp"
-#include "report/adaptor_table.hpp"
-#include "report/csv.hpp"
-#include "report/error_report.hpp"
-#include "report/junit.hpp"
-#include "report/summary.hpp"
-#include "target.hpp"
+#include "report/run_report.hpp"
 
 namespace diopi {
-
-namespace {
-
-double seconds_of(const Journal& journal) {
-    double seconds = 0;
-    for (const CaseResult& result : journal.results) seconds += result.seconds;
-    return seconds;
-}
-
-}  // namespace
 
 void add_report_output_options(CLI::App& command, ReportOutput& output) {
     command.add_option("--csv", output.csv, "where the CSV goes")->capture_default_str();
@@ -40,27 +25,14 @@ Status check_report_output(const ReportOutput& output) {
 
 int print_report(Journal journal, const ReportOutput& output) {
     sort_by_case(journal.results);
-    const std::string& repeat = journal.header.repeat;
-    if (Status s = write_error_csv(output.csv, journal.results, repeat); !s.ok()) return report_error(s.error());
-    if (!output.junit.empty()) {
-        if (Status s = write_junit(output.junit, journal.results, repeat); !s.ok()) return report_error(s.error());
-    }
-    const Counts counts = count(journal.results);
-    const double seconds = seconds_of(journal);
+    Status s = write_report_files({output.csv, output.junit}, journal.results, journal.header.repeat);
+    if (!s.ok()) return report_error(s.error());
     if (output.json) {
-        fmt::print("{}\n",
-                   summary_json(journal.results, {journal.header.backend, journal.header.seed, seconds, repeat}));
+        fmt::print("{}\n", journal_json(journal));
     } else {
-        fmt::print("{}\n", error_report(journal.results));
-        if (!output.quiet) summary_table(journal.results).print(stdout);
-        if (!output.quiet) print_adapted(adapted_functions(journal.results));
-        fmt::print("\n{}\n", summary_line(counts, seconds, "s of work in its cases"));
-        const auto missing = journal.header.cases - static_cast<int64_t>(journal.results.size());
-        if (missing > 0)
-            fmt::print("{} cases of the run have no result: it was interrupted (diopi test --resume)\n", missing);
-        fmt::print("{} written\n", output.csv);
+        fmt::print("{}{} written\n", journal_report(journal, output.quiet, screen_of(stdout)), output.csv);
     }
-    return static_cast<int>(counts.failures() > 0 ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(count(journal.results).failures() > 0 ? Exit::kFailures : Exit::kPassed);
 }
 
 }  // namespace diopi

@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
-#include "memory_check.hpp"
 #include "report/console.hpp"
-#include "report/csv.hpp"
 #include "report/error_report.hpp"
-#include "report/junit.hpp"
-#include "report/summary.hpp"
+#include "report/run_report.hpp"
+#include "report/suite_report.hpp"
 #include "runtime_suite/runtime_suite.hpp"
+#include "target_options.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string repeat_suite_text(const RuntimeSuiteCommand& options) {
     std::string text = "--suite runtime";
@@ -53,38 +49,11 @@ Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& opti
     return checks;
 }
 
-void log_check(Console& console, const CaseResult& result, const std::string& repeat) {
-    if (!is_failure(result.verdict)) {
-        const char* how = result.verdict == Verdict::kPassed ? "succeed" : "not implemented";
-        console.log(LogLevel::kInfo, fmt::format("Run runtime.{} {}: {}", result.op, how, result.reason));
-        return;
-    }
-    console.log(LogLevel::kError, fmt::format("Run runtime.{} {}: {}\n    repeat: {}", result.op, name(result.verdict),
-                                              result.reason, repeat_command(result.case_id, repeat)));
-}
-
-/// `test --json` with, besides, what each check measured.
-std::string suite_json(const ConformanceRun& run, const RunFigures& figures) {
-    Json json = Json::parse(summary_json(run.results, figures));
-    Json checks = Json::array();
-    for (const CaseResult& result : run.results) {
-        checks.push_back({{"case", result.case_id},
-                          {"verdict", name(result.verdict)},
-                          {"findings", result.reason},
-                          {"seconds", result.seconds}});
-    }
-    json["checks"] = std::move(checks);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
 Status write_suite_reports(const ConformanceRun& run, const RuntimeSuiteCommand& options) {
     const std::string repeat = repeat_suite_text(options);
-    if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
-    if (!options.junit.empty()) {
-        if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
-    }
+    if (Status s = write_report_files({options.csv, options.junit}, run.results, repeat); !s.ok()) return s;
     if (options.common.json) {
-        fmt::print("{}\n", suite_json(run, {options.common.impl, options.common.seed, run.seconds, repeat}));
+        fmt::print("{}\n", suite_json(run.results, {options.common.impl, options.common.seed, run.seconds, repeat}));
     } else {
         fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
     }
@@ -95,7 +64,7 @@ Status write_suite_reports(const ConformanceRun& run, const RuntimeSuiteCommand&
 
 int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     if (Status s = refuse_options_of_operators(options); !s.ok()) return report_error(s.error());
-    auto backend = CheckedBackend::find(options.common.impl, options.common.loading);
+    auto backend = CheckedBackend::find(options.common.impl, options.common.loading, memory_check_options());
     if (!backend.ok()) return report_error(backend.error());
     auto checks = choose_checks(options.common);
     if (!checks.ok()) return report_error(checks.error());
@@ -119,7 +88,8 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     Console console({stdout, options.common.quiet ? LogLevel::kError : LogLevel::kInfo, false});
     const auto run = run_runtime_suite(suite, [&](const CaseResult& result) {
         fmt::print(stderr, "{}", result.notes);
-        if (!options.common.json) log_check(console, result, suite.repeat);
+        const LogMessage message = message_of_check(result, suite.repeat);
+        if (!options.common.json) console.log(message.level, message.text);
     });
     if (!run.ok()) return report_error(run.error());
     if (Status s = write_suite_reports(*run, options); !s.ok()) return report_error(s.error());

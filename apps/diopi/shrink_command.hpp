@@ -27,7 +27,4 @@ struct ShrinkCommand {
 /// and are; on standard error when standard output is JSON's.
 Status run_shrink_command(const ShrinkCommand& command);
 
-/// "input (64, 128) float16 -> (1, 9) float32; other (128,) float16 -> absent".
-[[nodiscard]] std::string describe_change(const Case& before, const Case& after);
-
 }  // namespace diopi

@@ -21,13 +21,11 @@
 #include "record_options.hpp"
 #include "replay_command.hpp"
 #include "report/console.hpp"
-#include "report/csv.hpp"
 #include "report/error_report.hpp"
-#include "report/junit.hpp"
-#include "report/summary.hpp"
+#include "report/run_report.hpp"
 #include "runtime_suite_command.hpp"
 #include "shrink_command.hpp"
-#include "target.hpp"
+#include "target_options.hpp"
 #include "validators.hpp"
 #include "variant_options.hpp"
 #include "worker/memory_limit.hpp"
@@ -38,7 +36,7 @@ namespace {
 
 struct TestOptions {
     CommonOptions common;
-    TargetFlags target;
+    TargetOptions target;
     std::string suite = "ops";
     VariantFlags variants;
     std::string accuracy = "classes";
@@ -147,14 +145,6 @@ std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& 
     return device.skip_reason(c);
 }
 
-void print_rules(const DeviceConfigFigures& device) {
-    fmt::print("\n{}{}\n", device.file, device.device.empty() ? "" : " (" + device.device + ")");
-    rules_table(device).print(stdout);
-    if (device.held > 0) {
-        fmt::print("{} case{} held to a tolerance of it\n", device.held, device.held == 1 ? " is" : "s are");
-    }
-}
-
 /// How many cases ended with their workers.
 size_t count_lost(const std::vector<CaseResult>& results) {
     return static_cast<size_t>(std::ranges::count_if(results, [](const CaseResult& result) {
@@ -166,23 +156,13 @@ size_t count_lost(const std::vector<CaseResult>& results) {
 Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend,
                      const DeviceConfigFigures& device) {
     const std::string repeat = repeat_text(options);
-    if (Status s = write_error_csv(options.csv, run.results, repeat); !s.ok()) return s;
-    if (!options.junit.empty()) {
-        if (Status s = write_junit(options.junit, run.results, repeat); !s.ok()) return s;
-    }
+    if (Status s = write_report_files({options.csv, options.junit}, run.results, repeat); !s.ok()) return s;
+    const RunFigures figures{std::string(backend.name()), options.common.seed, run.seconds, repeat, device};
     if (options.common.json) {
-        const RunFigures figures{std::string(backend.name()), options.common.seed, run.seconds, repeat, device};
         fmt::print("{}\n", summary_json(run.results, figures));
-        return {};
+    } else {
+        fmt::print("{}", run_report(run.results, figures, options.common.quiet, screen_of(stdout)));
     }
-    fmt::print("{}", error_report(run.results));
-    if (!options.common.quiet) {
-        fmt::print("\n");
-        summary_table(run.results).print(stdout);
-        if (!device.rules.empty()) print_rules(device);
-        print_adapted(adapted_functions(run.results));
-    }
-    fmt::print("\n{}\n", summary_line(count(run.results), run.seconds));
     return {};
 }
 
@@ -296,7 +276,8 @@ class TestRun {
 
     /// What the options say without a look at the cases.
     Status read_options() {
-        auto target = Target::find(options_.common.impl, options_.target, options_.common.loading);
+        auto target =
+            Target::find(options_.common.impl, options_.target, options_.common.loading, memory_check_options());
         if (!target.ok()) return target.status();
         target_ = std::move(*target);
         auto filtered = parse_dtypes(options_.common.filter_dtype);
@@ -316,8 +297,9 @@ class TestRun {
     /// The cases as variants and the device configuration change them, and of them the shard's.
     Status choose() {
         const CommonOptions& common = options_.common;
-        auto cases = options_.in_order.empty() ? choose_cases(common, target_.backend())
-                                               : choose_cases_in_order(common, options_.in_order, target_.backend());
+        auto cases = options_.in_order.empty()
+                         ? choose_cases(choice_of(common), target_.backend())
+                         : choose_cases_in_order(choice_of(common), options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
         auto without_variant = vary_cases(cases_, options_.variants);

@@ -8,10 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/convert.hpp"
-#include "file/hdf5_file.hpp"
+#include "capture/fill_file.hpp"
 #include "report/error_report.hpp"
-#include "runtime/device.hpp"
 
 namespace diopi {
 
@@ -31,43 +29,6 @@ std::string fill_name(const VariantFlags& flags) {
     return flags.fill.empty() && !flags.captured.empty() ? "captured" : flags.fill;
 }
 
-/// A file of captured values, read as far as cases ask for them.
-class Capture {
- public:
-    static Result<std::shared_ptr<Capture>> open(const std::string& path) {
-        auto file = Hdf5File::open(path);
-        if (!file.ok()) return file.error();
-        return std::make_shared<Capture>(std::move(*file));
-    }
-    explicit Capture(Hdf5File file) : file_(std::move(file)) {}
-
-    Result<std::shared_ptr<const Tensor>> find(std::string_view op, std::string_view argument) {
-        const std::string group = "/" + std::string(op);
-        const std::string name(argument);
-        if (file_.has(group) && file_.has(group + "/" + name)) return read(group, name);
-        if (file_.has("/" + name)) return read("/", name);
-        return std::shared_ptr<const Tensor>();
-    }
-
- private:
-    /// Null for a dataset without elements.
-    Result<std::shared_ptr<const Tensor>> read(const std::string& group, const std::string& name) {
-        const std::string path = (group == "/" ? "" : group) + "/" + name;
-        if (const auto known = values_.find(path); known != values_.end()) return known->second;
-        auto stored = file_.read_tensor(group, name);
-        if (!stored.ok()) return stored.error();
-        auto wide = make_tensor(cpu_device(), {(*stored)->shape, wide_dtype((*stored)->dtype), {}});
-        if (!wide.ok()) return wide.error();
-        widen(**stored, **wide);
-        std::shared_ptr<const Tensor>& values = values_[path];
-        if ((*wide)->numel() > 0) values = *wide;
-        return values;
-    }
-
-    Hdf5File file_;
-    std::map<std::string, std::shared_ptr<const Tensor>> values_;
-};
-
 Result<VariantOptions> variant_options(const VariantFlags& flags) {
     VariantOptions options;
     const std::string fill = fill_name(flags);
@@ -80,9 +41,9 @@ Result<VariantOptions> variant_options(const VariantFlags& flags) {
         return bad_input("--captured goes with --fill captured, not --fill " + flags.fill);
     }
     if (captures) {
-        auto capture = Capture::open(flags.captured);
-        if (!capture.ok()) return capture.error();
-        options.captured = [file = *capture](std::string_view op, std::string_view argument) {
+        auto file = FillFile::open(flags.captured);
+        if (!file.ok()) return file.error();
+        options.captured = [file = *file](std::string_view op, std::string_view argument) {
             return file->find(op, argument);
         };
     }
@@ -119,20 +80,9 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
 }
 
 Result<std::map<std::string, std::string>> vary_cases(std::vector<Case>& cases, const VariantFlags& flags) {
-    std::map<std::string, std::string> skipped;
     auto options = variant_options(flags);
     if (!options.ok()) return options.error();
-    if (!options->any()) return skipped;
-    for (Case& c : cases) {
-        auto varied = vary(c, *options);
-        if (!varied.ok()) return varied.error();
-        if (!varied->skip_reason.empty()) {
-            skipped.emplace(c.id(), std::move(varied->skip_reason));
-        } else {
-            c = std::move(varied->changed);
-        }
-    }
-    return skipped;
+    return vary(cases, *options);
 }
 
 std::string repeat_variants(const VariantFlags& flags) {

@@ -14,7 +14,6 @@ namespace diopi {
 namespace {
 
 constexpr std::array<const char*, 3> kSteps = {"forward", "inplace", "backward"};
-constexpr const char* kMagnitude = "magnitude";
 constexpr std::string_view kHashPrefix = "hash.";
 
 /// Whether values stored as `stored` can stand for an output of dtype `own` without losing what they are.
@@ -102,9 +101,6 @@ Status BaselineWriter::add(const std::string& key, const CaseBaseline& baseline)
 Status BaselineWriter::add_parts(const std::string& group, const CaseBaseline& baseline) {
     const std::string inputs = group + "/inputs";
     if (Status s = file_.create_group(inputs); !s.ok()) return s;
-    if (!baseline.recipe.empty()) {
-        if (Status s = file_.write_attribute(inputs, "recipe", baseline.recipe); !s.ok()) return s;
-    }
     for (const auto& [name, hash] : baseline.input_hashes) {
         if (Status s = file_.write_attribute(inputs, std::string(kHashPrefix) + name, hash); !s.ok()) return s;
     }
@@ -118,12 +114,6 @@ Status BaselineWriter::add_parts(const std::string& group, const CaseBaseline& b
             if (Status s = file_.write_attribute(folder + "/" + output.name, "dtype", name(output.dtype)); !s.ok()) {
                 return s;
             }
-        }
-    }
-    for (const auto& [step, outputs] : baseline.magnitudes) {
-        for (const NamedTensor& output : outputs) {
-            const std::string folder = fmt::format("{}/{}/{}", group, kMagnitude, step);
-            if (Status s = file_.write_tensor(folder, output.name, *output.tensor); !s.ok()) return s;
         }
     }
     return {};
@@ -174,15 +164,10 @@ Result<std::vector<NamedTensor>> BaselineReader::read_expected(const std::string
 Status BaselineReader::read_inputs(const std::string& group, CaseBaseline& baseline) const {
     if (!file_.has(group)) return {};
     for (const std::string& attribute : file_.attributes(group)) {
-        const bool is_hash = attribute.starts_with(kHashPrefix);
-        if (!is_hash && attribute != "recipe") continue;
+        if (!attribute.starts_with(kHashPrefix)) continue;
         Result<std::string> text = file_.read_string(group, attribute);
         if (!text.ok()) return text.status();
-        if (is_hash) {
-            baseline.input_hashes.emplace_back(attribute.substr(kHashPrefix.size()), std::move(*text));
-        } else {
-            baseline.recipe = std::move(*text);
-        }
+        baseline.input_hashes.emplace_back(attribute.substr(kHashPrefix.size()), std::move(*text));
     }
     for (const std::string& input : file_.children(group)) {
         auto tensor = file_.read_tensor(group, input);
@@ -203,9 +188,6 @@ Result<CaseBaseline> BaselineReader::read(const std::string& key) const {
         auto expected = read_expected(group + "/" + step);
         if (!expected.ok()) return expected.error();
         if (!expected->empty()) baseline.expected[step] = std::move(*expected);
-        auto magnitudes = read_expected(fmt::format("{}/{}/{}", group, kMagnitude, step));
-        if (!magnitudes.ok()) return magnitudes.error();
-        if (!magnitudes->empty()) baseline.magnitudes[step] = std::move(*magnitudes);
     }
     if (baseline.expected.empty()) {
         return bad_input(

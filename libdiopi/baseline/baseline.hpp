@@ -28,16 +28,12 @@ struct CaseBaseline {
     std::string provenance;
     /// The file that it was read from; empty for one that was not.
     std::string file;
-    /// JSON text of the fills that the inputs were drawn by; empty when it was not recorded.
-    std::string recipe;
-    /// Stored inputs, to be used instead of drawn ones; empty when the recipe stands for them.
+    /// Stored inputs, to be used instead of drawn ones; empty when they are drawn.
     std::vector<NamedTensor> inputs;
     /// Input name -> checksum_of_tensor of the input that the expected values were computed from.
     std::vector<std::pair<std::string, std::string>> input_hashes;
     /// Step -> expected outputs, in wide_dtype, contiguous.
     std::map<std::string, std::vector<NamedTensor>> expected;
-    /// Step -> sums of |terms| of outputs of class D, float64.
-    std::map<std::string, std::vector<NamedTensor>> magnitudes;
 };
 
 /// `data`/baselines/ops/`op`.h5, or `data`/baselines/models/`suite`.h5 for a suite other than "ops".

@@ -203,6 +203,25 @@ Value shape_value(const Arg& arg, const Call& forward) {
     return arg.kind == ArgKind::int64 ? Value(of->shape[0]) : Value(of->shape);
 }
 
+/// The forward outputs, by their positions, in the order in which a case counts them.
+std::vector<size_t> output_positions(const Row& forward) {
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < forward.args().size(); ++i) {
+        if (forward.args()[i].is_output) positions.push_back(i);
+    }
+    return positions;
+}
+
+/// The position of the forward output whose gradient the backward argument is; -1: it is none.
+int output_of_gradient(const Row& forward, const Arg& arg) {
+    if (arg.is_output || !arg.is_tensor()) return -1;
+    const std::vector<size_t> outputs = output_positions(forward);
+    if (arg.answers_to("grad_output")) return outputs.empty() ? -1 : static_cast<int>(outputs.front());
+    if (!arg.optional || !arg.name.starts_with("grad_")) return -1;
+    const int named = forward.find(arg.name.substr(5));
+    return named >= 0 && forward.args()[static_cast<size_t>(named)].is_output ? named : -1;
+}
+
 /// "grad_input" of the tensor that the output is the gradient of, whatever the C function calls it; else empty.
 std::string_view gradient_word(const Arg& arg) {
     if (!arg.is_output) return {};
@@ -288,14 +307,42 @@ ResultHints hints_of(const Case& c) {
     return hints;
 }
 
-Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward, const TensorPtr& grad_output) {
+Result<std::vector<IncomingGradient>> incoming_gradients(const Row& backward, const Row& forward, const Case& c) {
+    const std::vector<size_t> outputs = output_positions(forward);
+    const auto is_named = [&](size_t output) {
+        return c.grad_outputs.empty() || std::ranges::any_of(c.grad_outputs, [&](int64_t nth) {
+                   return nth < static_cast<int64_t>(outputs.size()) && outputs[static_cast<size_t>(nth)] == output;
+               });
+    };
+    std::vector<IncomingGradient> gradients;
+    for (size_t i = 0; i < backward.args().size(); ++i) {
+        const int output = output_of_gradient(forward, backward.args()[i]);
+        if (output >= 0) gradients.push_back({i, static_cast<size_t>(output), is_named(static_cast<size_t>(output))});
+    }
+    for (const int64_t nth : c.grad_outputs) {
+        if (nth >= static_cast<int64_t>(outputs.size())) {
+            return bad_input("grad_outputs: " + std::string(forward.function) + " has " +
+                             std::to_string(outputs.size()) + " outputs, counted from 0; there is no output " +
+                             std::to_string(nth));
+        }
+        const size_t output = outputs[static_cast<size_t>(nth)];
+        if (std::ranges::find(gradients, output, &IncomingGradient::output) != gradients.end()) continue;
+        return bad_input("grad_outputs: " + std::string(backward.function) + " takes no gradient of output " +
+                         std::to_string(nth) + ", '" + std::string(forward.args()[output].name) + "'; leave it out");
+    }
+    return gradients;
+}
+
+Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
+                           const std::vector<ArgTensor>& gradients) {
     Call call(row);
     const auto args = row.args();
     for (size_t i = 0; i < args.size(); ++i) {
         const Arg& arg = args[i];
         if (arg.is_output || arg.kind == ArgKind::generator) continue;
-        if (arg.answers_to("grad_output")) {
-            call.args[i] = grad_output;
+        if (output_of_gradient(*forward.row, arg) >= 0) {
+            const auto given = std::ranges::find(gradients, i, &ArgTensor::arg);
+            call.args[i] = given == gradients.end() ? TensorPtr() : given->tensor;
             continue;
         }
         if (!arg.shape_of.empty()) {

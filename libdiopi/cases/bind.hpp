@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "call/arg_tensor.hpp"
 #include "call/call.hpp"
 #include "cases/case.hpp"
 #include "core/status.hpp"
@@ -44,10 +45,20 @@ struct CaseRows {
 /// keepdim, dtype and four_bytes of the case, as far as it has them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
 
-/// The backward call: arguments of the forward call by their names, its outputs for what was saved, `grad_output` for
-/// the gradients that come in. Outputs stay null.
+/// A gradient that a backward function takes, and the forward output that it is of: positions of arguments.
+struct IncomingGradient {
+    size_t arg = 0, output = 0;
+    bool flows = true;  ///< grad_outputs of the case has the output, or names none
+};
+/// `grad_output` is of the first output, `grad_x` of the output x. Bad input where grad_outputs names an output that
+/// the forward function does not have, or whose gradient the backward function does not take.
+[[nodiscard]] Result<std::vector<IncomingGradient>> incoming_gradients(const Row& backward, const Row& forward,
+                                                                       const Case& c);
+
+/// The backward call: arguments of the forward call by their names, its outputs for what was saved, and the gradients
+/// that come in, by their positions; null for those that are not given. Outputs stay null.
 [[nodiscard]] Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
-                                         const TensorPtr& grad_output);
+                                         const std::vector<ArgTensor>& gradients);
 
 /// The gradients that the case wants and what they must be: grad_x for each floating x that requires a gradient.
 [[nodiscard]] std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, const Call& forward);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "cases/plan.hpp"
 #include "cases/testing.hpp"
 
 using namespace diopi;
@@ -42,7 +43,7 @@ TEST_CASE("padding_idx of an embedding counts from the back where it is negative
         const auto forward = bind_call(*rows->forward, c, shape_tensors(c));
         REQUIRE(forward.ok());
         CHECK(forward->integer("padding_idx") == wanted);
-        const auto backward = bind_backward(*rows->backward, c, *forward, nullptr);
+        const auto backward = bind_backward(*rows->backward, c, *forward, {});
         REQUIRE(backward.ok());
         CHECK(backward->integer("padding_idx") == wanted);
         CHECK(backward->integer("num_weights") == 10);
@@ -56,10 +57,38 @@ TEST_CASE("a gradient that the C function calls out is known by its alias") {
     REQUIRE(rows.ok());
     const auto forward = bind_call(*rows->forward, c, shape_tensors(c));
     REQUIRE(forward.ok());
-    const auto backward = bind_backward(*rows->backward, c, *forward, nullptr);
+    const auto backward = bind_backward(*rows->backward, c, *forward, {});
     REQUIRE(backward.ok());
     const auto gradients = wanted_gradients(*backward, c, *forward);
     REQUIRE(gradients.size() == 1);
     CHECK(gradients.front().arg == 0);
     CHECK(gradients.front().spec.shape == Shape{10, 3});
+}
+
+TEST_CASE("a gradient flows into each output that grad_outputs names, by default into all") {
+    Case c = make_case("triangular_solve", {case_tensor("input", {2, 2}), case_tensor("A", {2, 2})});
+    const Row& forward = *find_row("diopiTriangularSolve");
+    const Row& backward = *find_row("diopiTriangularSolveBackward");
+    auto gradients = incoming_gradients(backward, forward, c);
+    REQUIRE(gradients.ok());
+    REQUIRE(gradients->size() == 2);
+    CHECK((*gradients)[0].arg == static_cast<size_t>(backward.find("grad_x")));
+    CHECK((*gradients)[1].arg == static_cast<size_t>(backward.find("grad_cloned_mat")));
+    CHECK((*gradients)[1].output == static_cast<size_t>(forward.find("cloned_mat")));
+    CHECK(((*gradients)[0].flows && (*gradients)[1].flows));
+    c.grad_outputs = {0};
+    gradients = incoming_gradients(backward, forward, c);
+    REQUIRE(gradients.ok());
+    CHECK(((*gradients)[0].flows && !(*gradients)[1].flows));
+}
+
+TEST_CASE("grad_outputs that no function can answer for are refused when the case is planned") {
+    Case c = make_case("sort", {case_tensor("input", {4})});
+    c.tensors[0].requires_grad = c.backward = true;
+    c.grad_outputs = {0};
+    CHECK(plan(c).ok());
+    c.grad_outputs = {1};
+    CHECK_THAT(plan(c).message(), Catch::Contains("diopiSortBackward takes no gradient of output 1, 'indices'"));
+    c.grad_outputs = {2};
+    CHECK_THAT(plan(c).message(), Catch::Contains("diopiSort has 2 outputs") && Catch::Contains("no output 2"));
 }

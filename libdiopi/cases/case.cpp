@@ -89,6 +89,10 @@ std::string Case::fingerprint() const {
     for (const CaseTensor& tensor : tensors) out += text_of(tensor);
     for (const auto& [name, param] : params) out += fmt::format(" {}={}", name, text_of(param));
     for (const auto& [name, output] : saved) out += fmt::format(" {}<-{}", name, output);
+    if (!grad_outputs.empty()) out += fmt::format(" gradients of ({})", fmt::join(grad_outputs, ","));
+    if (grad_fill != kOnesFill) {
+        out += fmt::format(" gradients {} {:a} {:a}", static_cast<int>(grad_fill.fn), grad_fill.low, grad_fill.high);
+    }
     if (four_bytes) out += " four_bytes";
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
     if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);

@@ -52,6 +52,8 @@ struct FillSpec {
     bool operator==(const FillSpec&) const = default;
 };
 
+inline constexpr FillSpec kOnesFill = {Fill::kOnes};
+
 /// One tensor argument of a case, or a list of tensors.
 struct CaseTensor {
     std::string name;
@@ -101,6 +103,7 @@ struct Case {
     std::vector<std::pair<std::string, int64_t>> saved;
     /// Forward outputs that get a gradient; empty means all of them.
     std::vector<int64_t> grad_outputs;
+    FillSpec grad_fill = kOnesFill;  ///< of those gradients
     /// Steps that a device configuration excuses.
     std::vector<StepSkip> skipped_steps;
     bool four_bytes = false;  ///< outputs that are indices come in 4 bytes instead of 8

@@ -18,8 +18,8 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::array kFileKeys = {"$schema", "model", "groups"};
-constexpr std::array kGroupKeys = {"group",     "ops",  "semantics", "dtypes", "inplace", "random",
-                                   "tolerance", "fill", "tensors",   "params", "saved",   "grad_outputs"};
+constexpr std::array kGroupKeys = {"group", "ops",     "semantics", "dtypes", "inplace",      "random",   "tolerance",
+                                   "fill",  "tensors", "params",    "saved",  "grad_outputs", "grad_fill"};
 constexpr std::array kTensorKeys = {"name",   "list",    "shapes",        "shape_lists", "count", "values",
                                     "dtypes", "strides", "no_contiguous", "sparse",      "fill",  "grad"};
 constexpr std::array kToleranceKeys = {"atol", "rtol", "half", "mismatch_ratio"};
@@ -268,6 +268,10 @@ bool CaseFileReader::read_checks(const JsonNode& node, CaseGroup& group) {
             if (!index.is(Kind::kInteger) || index.integer < 0) return wrong_kind(index, "the index of an output");
             group.grad_outputs.push_back(index.integer);
         }
+    }
+    if (const JsonNode* fill = node.find("grad_fill")) {
+        if (!read_fill(*fill, group.grad_fill)) return false;
+        if (group.grad_fill.fn == Fill::kEmpty) return fail(*fill, "a gradient is read; 'empty' gives it no values");
     }
     return true;
 }

@@ -58,6 +58,7 @@ struct CaseGroup {
     std::vector<GroupParam> params;
     std::vector<std::pair<std::string, int64_t>> saved;
     std::vector<int64_t> grad_outputs;
+    FillSpec grad_fill = kOnesFill;
     int64_t num_entries = 1;  ///< length of the zipped lists
     int64_t num_dtypes = 1;   ///< rows of dtypes
 

@@ -177,3 +177,14 @@ TEST_CASE("a file that cannot be read is refused by name") {
     REQUIRE_FALSE(groups.ok());
     CHECK(groups.error().message == "no/such/file.json: the case file cannot be read");
 }
+
+TEST_CASE("grad_fill says how gradients are drawn, and may not leave them without values") {
+    const auto fill_of = [](const std::string& text) {
+        return parse_case_file(R"({"groups": [{"group": "g", "ops": ["a"])" + text + "}]}", "x.json");
+    };
+    CHECK(fill_of("")->front().grad_fill == kOnesFill);
+    CHECK(fill_of(R"(, "grad_fill": "randn")")->front().grad_fill.fn == Fill::kRandn);
+    CHECK(fill_of(R"(, "grad_fill": {"fn": "uniform", "low": -1, "high": 1})")->front().grad_fill.low == -1);
+    CHECK_THAT(fill_of(R"(, "grad_fill": "empty")").error().message, Catch::Contains("a gradient is read"));
+    CHECK_FALSE(fill_of(R"(, "grad_fill": "randm")").ok());
+}

@@ -164,6 +164,7 @@ Result<Json> group_value(const Case& c) {
     }
     for (const auto& [name, output] : c.saved) out["saved"][name] = output;
     if (!c.grad_outputs.empty()) out["grad_outputs"] = c.grad_outputs;
+    if (c.grad_fill != kOnesFill) out["grad_fill"] = fill_value(c.grad_fill);
     return out;
 }
 

@@ -113,3 +113,13 @@ TEST_CASE("what no case file can say is refused") {
     c.tensors[0].specs[1] = {{2, 2}, Dtype::float32, {2, 1}};
     CHECK_THAT(refusal(c), Catch::Contains("several shapes"));
 }
+
+TEST_CASE("the gradients that come in are written as they are drawn") {
+    Case c = add_case();
+    c.tensors[0].requires_grad = c.backward = true;
+    c.grad_fill = {Fill::kUniform, -1, 1};
+    c.grad_outputs = {0};
+    const Case again = same_again(c);
+    CHECK(again.grad_fill == c.grad_fill);
+    CHECK(again.grad_outputs == c.grad_outputs);
+}

@@ -90,6 +90,7 @@ Case make_case(const CaseGroup& group, const std::string& op, int64_t index) {
     made.random = group.random;
     made.saved = group.saved;
     made.grad_outputs = group.grad_outputs;
+    made.grad_fill = group.grad_fill;
     bool half = false;
     for (const GroupTensor& tensor : group.tensors) {
         for (const std::string& name : tensor.names) {

@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "cases/case_totals.hpp"
+
 using namespace diopi;
 
 namespace {
@@ -191,6 +193,27 @@ TEST_CASE("only what is selected is read") {
     CHECK_THAT(Catalogue::load(folder.path(), selection).error().message,
                Catch::EndsWith("has no model 'n' (did you mean 'm'?)"));
     CHECK_THAT(Catalogue::load(folder.path() + "/none").error().message, Catch::Contains("holds no case files"));
+}
+
+TEST_CASE("totals are of the chosen operator, by group and model, and name what is not implemented") {
+    const TemporaryFolder folder;
+    folder.write("ops/a.json", R"({"groups": [{"group": "g", "ops": ["add", "mul"],
+        "tensors": [{"name": "x", "shapes": [[1], [2]]}]}]})");
+    folder.write("models/m.json", R"({"model": "m", "groups": [{"group": "h", "ops": ["add"]}]})");
+    CaseSelection selection;
+    selection.all_models = true;
+    const auto catalogue = Catalogue::load(folder.path(), selection);
+    REQUIRE(catalogue.ok());
+    const auto is_add = [](const std::string& op) { return op == "add"; };
+    const CaseTotals all = count_cases(*catalogue, "all", is_add);
+    CHECK(all.operators.total == 4);
+    CHECK(all.models.total == 1);
+    CHECK(all.groups.at("g").total == 4);
+    CHECK(all.by_model.at("m").total == 1);
+    CHECK(all.not_implemented == std::map<std::string, int64_t>{{"mul", 2}});
+    const CaseTotals of_mul = count_cases(*catalogue, "mul", is_add);
+    CHECK(of_mul.operators.total == 2);
+    CHECK(of_mul.by_model.empty());
 }
 
 TEST_CASE("a user's file adds groups, and may not redefine one") {

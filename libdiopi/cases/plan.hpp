@@ -11,4 +11,7 @@ namespace diopi {
 /// skipped.
 [[nodiscard]] Status plan(const Case& c);
 
+/// Bad input: the standard has no such operator, with the one that was probably meant.
+[[nodiscard]] Error unknown_operator(const std::string& op);
+
 }  // namespace diopi

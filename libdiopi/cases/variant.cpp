@@ -269,4 +269,19 @@ Result<VariedCase> vary(const Case& c, const VariantOptions& options) {
     return Variation(c, *rows, options).run();
 }
 
+Result<std::map<std::string, std::string>> vary(std::vector<Case>& cases, const VariantOptions& options) {
+    std::map<std::string, std::string> left_out;
+    if (!options.any()) return left_out;
+    for (Case& c : cases) {
+        auto varied = vary(c, options);
+        if (!varied.ok()) return varied.error();
+        if (!varied->skip_reason.empty()) {
+            left_out.emplace(c.id(), std::move(varied->skip_reason));
+        } else {
+            c = std::move(varied->changed);
+        }
+    }
+    return left_out;
+}
+
 }  // namespace diopi

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cases/case.hpp"
 #include "core/status.hpp"
@@ -45,5 +47,8 @@ struct VariedCase {
 /// Applies every option that is set. A case whose functions the standard does not have comes back as it was: the run
 /// says so. Fails only when captured values cannot be read.
 [[nodiscard]] Result<VariedCase> vary(const Case& c, const VariantOptions& options);
+
+/// The same to each of the cases, in place. Those that are left out stay as they are: why, by their ids.
+[[nodiscard]] Result<std::map<std::string, std::string>> vary(std::vector<Case>& cases, const VariantOptions& options);
 
 }  // namespace diopi

@@ -36,6 +36,10 @@ const char* name(Verdict verdict) {
     return "unknown";
 }
 
+bool is_failure(Verdict verdict) {
+    return verdict == Verdict::kFailed || verdict == Verdict::kCrashed || verdict == Verdict::kTimeout;
+}
+
 std::string_view name(FailureKind kind) { return kFailureKinds[static_cast<size_t>(kind)]; }
 
 FailureKind failure_kind(std::string_view name) {

@@ -29,6 +29,8 @@ enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImpleme
 
 /// "passed", "failed", "crashed", "timeout", "skipped", "not_implemented".
 [[nodiscard]] const char* name(Verdict verdict);
+/// Failed, crashed or timed out: what makes a run fail.
+[[nodiscard]] bool is_failure(Verdict verdict);
 
 /// What kind of failure it is, so that two can be told apart without comparing figures.
 enum class FailureKind {

@@ -167,10 +167,8 @@ class Conformance {
         warn_of_lines_behind_first(outcome.payload);
         const bool failed_in_step =
             std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
-        const bool failed = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
-                            result.verdict == Verdict::kTimeout;
         std::optional<size_t> place;
-        if (saves() && failed && !failed_in_step) {
+        if (saves() && is_failure(result.verdict) && !failed_in_step) {
             place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
         }
         if (!place) return record(std::move(result));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "baseline/baseline.hpp"
+#include "baseline/generated_file.hpp"
 #include "cases/case.hpp"
 #include "worker/worker_pool.hpp"
 
@@ -17,24 +18,6 @@ struct GenerateOptions {
     bool force = false;           ///< make files again that are there and unchanged
     bool self_contained = false;  ///< store the inputs, too
     PoolOptions pool;
-};
-
-/// Why a file that is there was not made again.
-enum class Kept {
-    kNot,
-    kUnchanged,  ///< it was made from the same cases and seed
-    kForeign     ///< something else made it: PyTorch, a user's script
-};
-
-/// One baseline file and what became of it.
-struct GeneratedFile {
-    std::string path;
-    int64_t cases = 0;     ///< stored
-    int64_t former = 0;    ///< of the former file, not asked for this time, and kept
-    int64_t left_out = 0;  ///< random operators, and those without a reference
-    int64_t bytes = 0;
-    Kept kept = Kept::kNot;
-    std::string trouble;  ///< why there is no file, or none that is whole
 };
 
 /// Makes the files that the cases belong to; `on_file` sees each as it is finished. Files that are there stay as they

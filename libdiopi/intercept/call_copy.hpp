@@ -12,6 +12,7 @@
 #include "backend/backend.hpp"
 #include "call/chain.hpp"
 #include "core/status.hpp"
+#include "journal/fallback_record.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -44,13 +45,6 @@ class Side {
 
 /// `host`, a tensor in host memory, as a contiguous one of another dtype; floating values are rounded once.
 [[nodiscard]] Result<TensorPtr> cast(const Tensor& host, Dtype dtype);
-
-/// Copies between devices.
-struct Transfers {
-    int64_t copies = 0;
-    int64_t nbytes = 0;
-    double seconds = 0;
-};
 
 /// What a call reads is copied; its outputs get memory of their own, dense. A tensor that stands twice in the call
 /// stands twice in the copy. Sparse tensors are not implemented.

@@ -1,8 +1,32 @@
 #include "intercept/fallback.hpp"
 
+#include <fmt/format.h>
+
+#include "call/call_name.hpp"
+
 namespace diopi {
 
 namespace {
+
+std::string seed_text_of(const TensorPtr& tensor) {
+    if (tensor == nullptr) return "None";
+    return fmt::format("{{shape: {}, dtype: {}, device: {}}}", to_string(tensor->shape), name(tensor->dtype),
+                       tensor->storage.device == diopi_host ? "cpu" : "device");
+}
+
+/// The call's tensors that `wanted` picks, in order.
+template <class Wanted>
+std::string seed_text_of(const Call& call, Wanted wanted) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (!wanted(call.row->args()[i])) continue;
+        if (const auto* tensor = std::get_if<TensorPtr>(&call.args[i])) texts.push_back(seed_text_of(*tensor));
+        if (const auto* list = std::get_if<TensorList>(&call.args[i])) {
+            for (const TensorPtr& tensor : *list) texts.push_back(seed_text_of(tensor));
+        }
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
 
 Outcome outcome_of(const Error& error, std::string_view doing) {
     const diopiError_t code = error.code == Errc::kNotImplemented ? diopiNoImplement : diopiErrorOccurred;
@@ -11,16 +35,12 @@ Outcome outcome_of(const Error& error, std::string_view doing) {
 
 }  // namespace
 
-std::string_view name(FallbackReason reason) {
-    switch (reason) {
-        case FallbackReason::kForced:
-            return "forced";
-        case FallbackReason::kNotImplemented:
-            return "not implemented";
-        case FallbackReason::kDeclined:
-            return "declined";
-    }
-    return "";
+std::string seed_line(const FallbackEvent& event) {
+    const auto is_input = [](const Arg& arg) { return !arg.is_output; };
+    const auto is_output = [](const Arg& arg) { return arg.is_output || arg.is_inout; };
+    return fmt::format("OpFallbackHook: {:<50} input: {} output: {} cpu output: {}", name_of(event.call),
+                       seed_text_of(event.call, is_input), seed_text_of(event.call, is_output),
+                       seed_text_of(event.copy, is_output));
 }
 
 bool Fallback::is_forced(const Call& call) {

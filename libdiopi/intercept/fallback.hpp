@@ -10,17 +10,9 @@
 #include "call/chain.hpp"
 #include "intercept/call_copy.hpp"
 #include "intercept/name_list.hpp"
+#include "journal/fallback_record.hpp"
 
 namespace diopi {
-
-/// Why a call did not stay on its device.
-enum class FallbackReason {
-    kForced,          ///< the user listed it
-    kNotImplemented,  ///< the backend has no such function
-    kDeclined         ///< it has, but declined these arguments
-};
-/// "forced", "not implemented", "declined".
-[[nodiscard]] std::string_view name(FallbackReason reason);
 
 /// One call that fell back.
 struct FallbackEvent {
@@ -30,6 +22,10 @@ struct FallbackEvent {
     Transfers in, out;
     double seconds = 0;  ///< of the other backend's call alone
 };
+
+/// "OpFallbackHook: add.Tensor ... input: {shape: [2], ...} output: ... cpu output: ...", as the standard's users know
+/// it.
+[[nodiscard]] std::string seed_line(const FallbackEvent& event);
 
 /// Which calls are forced.
 struct FallbackLists {

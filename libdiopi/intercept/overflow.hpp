@@ -16,6 +16,9 @@ struct OverflowEvent {
     TensorFigures figures;
 };
 
+/// "[overflow] mm out float32[2, 3]: inf_or_nan: 1, min: 0, ...".
+[[nodiscard]] std::string overflow_line(const OverflowEvent& event);
+
 class OverflowCheck final : public Interceptor {
  public:
     using Sink = std::function<void(const OverflowEvent&)>;

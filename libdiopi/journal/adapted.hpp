@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,8 @@ struct AdaptedCalls {
         return *this;
     }
 };
+
+/// By the names of functions.
+using AdaptedFunctions = std::map<std::string, AdaptedCalls>;
 
 }  // namespace diopi

@@ -7,10 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <ctime>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include <utility>
 
 #include "file/atomic_file.hpp"
+#include "journal/json_number.hpp"
 
 namespace diopi {
 
@@ -29,20 +28,6 @@ constexpr int64_t kJournalFormat = 1;
 constexpr std::array kVerdicts = {Verdict::kPassed,  Verdict::kFailed,  Verdict::kCrashed,
                                   Verdict::kTimeout, Verdict::kSkipped, Verdict::kNotImplemented};
 
-Json encode(double x) {
-    if (std::isnan(x)) return "nan";
-    if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-    return x;
-}
-
-double decode(const Json& json) {
-    if (!json.is_string()) return json.get<double>();
-    const auto& text = json.get_ref<const std::string&>();
-    if (text == "inf") return std::numeric_limits<double>::infinity();
-    if (text == "-inf") return -std::numeric_limits<double>::infinity();
-    return std::numeric_limits<double>::quiet_NaN();
-}
-
 Json encode(const TensorInfo& tensor) { return {tensor.name, tensor.dtype, tensor.shape}; }
 
 Json encode(const Deviation& d) {
@@ -50,15 +35,15 @@ Json encode(const Deviation& d) {
             {"class", std::string(1, d.accuracy_class)},
             {"numel", d.numel},
             {"mismatches", d.mismatches},
-            {"max_ulp", encode(d.max_ulp)},
-            {"p99_ulp", encode(d.p99_ulp)},
-            {"max_abs", encode(d.max_abs)},
-            {"max_rel", encode(d.max_rel)},
-            {"cosine", encode(d.cosine)},
-            {"budget_used", encode(d.budget_used)},
+            {"max_ulp", json_number(d.max_ulp)},
+            {"p99_ulp", json_number(d.p99_ulp)},
+            {"max_abs", json_number(d.max_abs)},
+            {"max_rel", json_number(d.max_rel)},
+            {"cosine", json_number(d.cosine)},
+            {"budget_used", json_number(d.budget_used)},
             {"worst_index", d.worst_index},
-            {"worst_actual", encode(d.worst_actual)},
-            {"worst_expected", encode(d.worst_expected)},
+            {"worst_actual", json_number(d.worst_actual)},
+            {"worst_expected", json_number(d.worst_expected)},
             {"where", d.where}};
 }
 
@@ -66,7 +51,7 @@ Json encode(const AdaptedCalls& adapted) {
     return {{"conversions", adapted.conversions},
             {"by_host", adapted.by_host},
             {"bytes", adapted.nbytes},
-            {"seconds", encode(adapted.seconds)},
+            {"seconds", json_number(adapted.seconds)},
             {"casts", adapted.casts}};
 }
 
@@ -78,7 +63,7 @@ Json encode(const StepResult& step) {
                  {"verdict", name(step.verdict)},
                  {"reason", step.reason},
                  {"warning", step.warning},
-                 {"seconds", encode(step.seconds)},
+                 {"seconds", json_number(step.seconds)},
                  {"deviations", std::move(deviations)}};
     if (!step.bundle.empty()) json["bundle"] = step.bundle;
     if (step.kind != FailureKind::kNone) json["kind"] = name(step.kind);
@@ -119,15 +104,15 @@ Deviation decode_deviation(const Json& json) {
     d.accuracy_class = letter.empty() ? 'E' : letter[0];
     json.at("numel").get_to(d.numel);
     json.at("mismatches").get_to(d.mismatches);
-    d.max_ulp = decode(json.at("max_ulp"));
-    d.p99_ulp = decode(json.at("p99_ulp"));
-    d.max_abs = decode(json.at("max_abs"));
-    d.max_rel = decode(json.at("max_rel"));
-    d.cosine = decode(json.at("cosine"));
-    d.budget_used = decode(json.at("budget_used"));
+    d.max_ulp = number_of(json.at("max_ulp"));
+    d.p99_ulp = number_of(json.at("p99_ulp"));
+    d.max_abs = number_of(json.at("max_abs"));
+    d.max_rel = number_of(json.at("max_rel"));
+    d.cosine = number_of(json.at("cosine"));
+    d.budget_used = number_of(json.at("budget_used"));
     json.at("worst_index").get_to(d.worst_index);
-    d.worst_actual = decode(json.at("worst_actual"));
-    d.worst_expected = decode(json.at("worst_expected"));
+    d.worst_actual = number_of(json.at("worst_actual"));
+    d.worst_expected = number_of(json.at("worst_expected"));
     json.at("where").get_to(d.where);
     return d;
 }
@@ -137,7 +122,7 @@ AdaptedCalls decode_adapted(const Json& json) {
     json.at("conversions").get_to(adapted.conversions);
     json.at("by_host").get_to(adapted.by_host);
     json.at("bytes").get_to(adapted.nbytes);
-    adapted.seconds = decode(json.at("seconds"));
+    adapted.seconds = number_of(json.at("seconds"));
     json.at("casts").get_to(adapted.casts);
     return adapted;
 }
@@ -149,7 +134,7 @@ StepResult decode_step(const Json& json) {
     step.verdict = decode_verdict(json.at("verdict"));
     json.at("reason").get_to(step.reason);
     json.at("warning").get_to(step.warning);
-    step.seconds = decode(json.at("seconds"));
+    step.seconds = number_of(json.at("seconds"));
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
     step.bundle = json.value("bundle", "");
     step.kind = failure_kind(json.value("kind", ""));
@@ -165,7 +150,7 @@ CaseResult decode_result(const Json& json) {
     json.at("dtype").get_to(result.dtype);
     result.verdict = decode_verdict(json.at("verdict"));
     json.at("reason").get_to(result.reason);
-    result.seconds = decode(json.at("seconds"));
+    result.seconds = number_of(json.at("seconds"));
     result.notes = json.value("notes", "");  // there when there are any
     for (const Json& t : json.at("tensors")) {
         result.tensors.push_back(
@@ -248,7 +233,7 @@ std::string to_json_line(const CaseResult& result) {
                  {"dtype", result.dtype},
                  {"verdict", name(result.verdict)},
                  {"reason", result.reason},
-                 {"seconds", encode(result.seconds)},
+                 {"seconds", json_number(result.seconds)},
                  {"tensors", std::move(tensors)},
                  {"steps", std::move(steps)}};
     if (!result.notes.empty()) line["notes"] = result.notes;

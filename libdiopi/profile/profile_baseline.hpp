@@ -1,24 +1,10 @@
 /// A profile held to an older one: which calls became slower (docs/profile.md, "--baseline").
 #pragma once
 
-#include <optional>
-#include <vector>
-
-#include "check/statistics.hpp"
 #include "core/status.hpp"
-#include "profile_data/profile_record.hpp"
+#include "profile_data/profile_comparison.hpp"
 
 namespace diopi {
-
-struct ProfileComparison {
-    /// One per call of the new profile; null where the old one has no such call, or one of them has no samples.
-    std::vector<std::optional<SpeedComparison>> calls;
-    int64_t compared = 0, slower = 0, faster = 0, same = 0, ambiguous = 0;
-    int64_t unknown = 0;  ///< calls that the baseline does not have
-    int64_t gone = 0;     ///< calls of the baseline that the new profile does not have
-    /// By how much the host itself is slower now, by the pace that both profiles noted; 1 where they do not tell.
-    double drift = 1;
-};
 
 /// Calls match by function, case, number, phase, layer, shapes and dtype. Refuses profiles that cannot be compared: a
 /// hot and a cold one, or of different clocks.

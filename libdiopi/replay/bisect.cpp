@@ -240,4 +240,23 @@ Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const
     return Bisection(replay, capture, values, options).run();
 }
 
+BisectRecord to_record(const BisectReport& report, const Capture& capture) {
+    BisectRecord record;
+    record.end = report.function_search.end;
+    record.reason = report.function_search.reason;
+    record.flaky = report.function_search.flaky;
+    for (const BlamedFunction& function : report.functions) {
+        record.functions.push_back({std::string(function.row->function), function.overloads, function.calls});
+    }
+    if (report.call_units > 0) record.calls_end = report.call_search.end;
+    for (const size_t number : report.calls) {
+        const CapturedCall& call = capture.calls[number];
+        record.calls.push_back({number, call.overload, std::string(call.call->row->function), call.layer, call.source});
+    }
+    record.replays = report.replays();
+    record.function_units = report.function_units;
+    record.call_units = report.call_units;
+    return record;
+}
+
 }  // namespace diopi

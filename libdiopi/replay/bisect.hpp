@@ -44,6 +44,9 @@ struct BisectReport {
     [[nodiscard]] int replays() const { return reference_replays + function_search.replays + call_search.replays; }
 };
 
+/// What is kept and shown of it.
+[[nodiscard]] BisectRecord to_record(const BisectReport& report, const Capture& capture);
+
 /// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the
 /// values that were kept with the capture, or those of a replay wholly on `other`. With one culprit among the functions
 /// of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started threads.

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "call/call_name.hpp"
+#include "core/suggest.hpp"
 #include "step/case_run.hpp"
 #include "step/placed_call.hpp"
 #include "step/steps.hpp"
@@ -126,6 +130,24 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
         (*comparer)->context().release();
     }
     return failure;
+}
+
+std::vector<std::string> unused_tolerances(const ToleranceTable& tolerances, const std::vector<CompareRow>& rows) {
+    std::set<std::string> known;
+    for (const CompareRow& row : rows) {
+        known.insert({row.overload, row.overload.substr(0, row.overload.find('.')), row.function});
+        const Row* function = find_row(row.function);
+        if (function == nullptr) continue;
+        known.emplace(function->op);
+        known.insert(full_name(*function));
+    }
+    const std::vector<std::string> names(known.begin(), known.end());
+    std::vector<std::string> lines;
+    for (const std::string& op : tolerances.option_operators()) {
+        if (known.contains(op)) continue;
+        lines.push_back(fmt::format("no call of '{}' was compared{}", op, did_you_mean(op, names)));
+    }
+    return lines;
 }
 
 }  // namespace diopi

@@ -9,7 +9,7 @@
 #include "cases/case.hpp"
 #include "intercept/sim_backend.hpp"
 #include "replay/capture_replay.hpp"
-#include "replay/compare_row.hpp"
+#include "replay/rows_of_call.hpp"
 
 namespace diopi {
 
@@ -37,6 +37,10 @@ struct CompareOptions {
 /// A call of a capture that has no answer to compare, and why.
 [[nodiscard]] CompareRow row_without_answer(const CapturedCall& captured, const std::string& where,
                                             const std::string& why);
+
+/// A line for each tolerance of an option that is for an operator of which no call was compared: most likely a slip.
+[[nodiscard]] std::vector<std::string> unused_tolerances(const ToleranceTable& tolerances,
+                                                         const std::vector<CompareRow>& rows);
 
 /// The calls of two captures of one iteration whose values were kept. They are aligned in their order, by their names,
 /// layers and shapes (call_match.hpp). A call that stands in one alone is a difference; a call that stands in both, but

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/status.hpp"
+#include "journal/bisect_record.hpp"
 
 namespace diopi {
 
@@ -33,14 +34,7 @@ struct CulpritOptions {
 };
 
 struct Culprits {
-    enum class End {
-        kFound,         ///< `set` passes, and none of its units can be left out
-        kNothingWrong,  ///< it passes without any fallback
-        kElsewhere,     ///< it fails though everything falls back
-        kNotMonotone,   ///< `set` passes, but a unit's fallback makes others fail: it may not be the smallest
-        kTooMany,       ///< the replays were used up: `set` are the first culprits, there are more
-        kInterrupted
-    };
+    using End = SearchEnd;
     End end = End::kFound;
     UnitSet set;
     std::string reason;  ///< of the failure without fallback; of the one with all, where that fails

@@ -13,12 +13,6 @@ namespace diopi {
 
 namespace {
 
-void add(Transfers& sum, const Transfers& transfers) {
-    sum.copies += transfers.copies;
-    sum.nbytes += transfers.nbytes;
-    sum.seconds += transfers.seconds;
-}
-
 /// Calls of one kind: the framework's name and the function.
 using CallKind = std::pair<std::string, const Row*>;
 
@@ -27,12 +21,12 @@ class Simulation {
     Simulation(CaptureReplay& replay, const Capture& capture, FallbackLists& lists, const FallbackRunOptions& options)
         : replay_(replay), capture_(capture), lists_(lists), options_(options) {}
 
-    Result<FallbackReport> run() {
+    Result<FallbackRecord> run() {
         auto here = Side::create(*options_.backend);
         if (!here.ok()) return here.error();
         auto other = Side::create(*options_.other);
         if (!other.ok()) return other.error();
-        report_.calls = static_cast<int64_t>(capture_.calls.size());
+        record_.calls = static_cast<int64_t>(capture_.calls.size());
 
         auto clock = ProfileClock::start((*here)->context());
         if (!clock.ok()) return clock.error();
@@ -51,13 +45,14 @@ class Simulation {
         if (Status s = iterate(without, **here, **other, &before); !s.ok()) return s.error();
         purpose_ = Purpose::kCounts;
         if (Status s = iterate(with, **here, **other, &after); !s.ok()) return s.error();
-        report_.step_seconds = median(without.steps);
-        report_.step_seconds_with = median(with.steps);
-        report_.waited_seconds = median(without.waited);
-        report_.waited_seconds_with = median(with.waited);
+        record_.step_seconds = median(without.steps);
+        record_.step_seconds_with = median(with.steps);
+        record_.waited_seconds = median(without.waited);
+        record_.waited_seconds_with = median(with.waited);
         compare(before, after);
         finish_rows();
-        return report_;
+        note_unmatched();
+        return record_;
     }
 
  private:
@@ -111,7 +106,7 @@ class Simulation {
     }
 
     Status on_call(const ReplayedCall& call) {
-        if (purpose_ == Purpose::kCounts && call.outcome.is_declined()) ++report_.missing[call.captured.overload];
+        if (purpose_ == Purpose::kCounts && call.outcome.is_declined()) ++record_.missing[call.captured.overload];
         return {};
     }
 
@@ -121,10 +116,10 @@ class Simulation {
         FallbackRow& row = rows_[{name_of(event.call), event.call.row}];
         row.reason = event.reason;
         ++row.calls;
-        add(row.in, event.in);
-        add(row.out, event.out);
+        row.in += event.in;
+        row.out += event.out;
         row.other_seconds += event.seconds;
-        if (options_.on_event) options_.on_event(event);
+        if (options_.lines) record_.lines.push_back(seed_line(event));
     }
 
     /// What the timer saw.
@@ -139,12 +134,12 @@ class Simulation {
     }
 
     void compare(const std::vector<TensorPtr>& before, const std::vector<TensorPtr>& after) {
-        report_.results = static_cast<int64_t>(before.size());
+        record_.results = static_cast<int64_t>(before.size());
         for (size_t i = 0; i < before.size(); ++i) {
             const ResultDistance distance = distance_of(*after[i], *before[i], options_.tolerance);
             if (distance.same) continue;
             const CapturedTensor& tensor = capture_.tensors[replay_.results()[i]];
-            report_.changed.push_back({title_of(tensor), distance.max_abs, distance.max_rel, distance.within});
+            record_.changed.push_back({title_of(tensor), distance.max_abs, distance.max_rel, distance.within});
         }
     }
 
@@ -154,12 +149,19 @@ class Simulation {
             row.function = kind.second->function;
             const auto device = device_seconds_.find(kind);
             if (device != device_seconds_.end()) row.device_seconds = device->second;
-            report_.rows.push_back(std::move(row));
+            record_.rows.push_back(std::move(row));
         }
         const auto cost = [](const FallbackRow& row) {
             return row.in.seconds + row.out.seconds + row.other_seconds - row.device_seconds;
         };
-        std::ranges::stable_sort(report_.rows, std::greater(), cost);
+        std::ranges::stable_sort(record_.rows, std::greater(), cost);
+    }
+
+    void note_unmatched() {
+        for (const auto* list : {&lists_.only, &lists_.except}) {
+            if (!*list) continue;
+            for (std::string& item : (*list)->unmatched()) record_.unmatched.push_back(std::move(item));
+        }
     }
 
     CaptureReplay& replay_;
@@ -167,7 +169,7 @@ class Simulation {
     FallbackLists& lists_;
     const FallbackRunOptions& options_;
     std::optional<TimingInterceptor> timer_;
-    FallbackReport report_;
+    FallbackRecord record_;
     std::map<CallKind, FallbackRow> rows_;
     std::map<CallKind, double> device_seconds_;
     bool is_first_ = true;
@@ -177,9 +179,33 @@ class Simulation {
 
 }  // namespace
 
-Result<FallbackReport> simulate_fallback(CaptureReplay& replay, const Capture& capture, FallbackLists& lists,
+Result<FallbackRecord> simulate_fallback(CaptureReplay& replay, const Capture& capture, FallbackLists& lists,
                                          const FallbackRunOptions& options) {
     return Simulation(replay, capture, lists, options).run();
+}
+
+std::vector<std::string> call_names(const Capture& capture) {
+    std::vector<std::string> names;
+    for (const CapturedCall& captured : capture.calls) {
+        if (!captured.call) continue;
+        const Call call = captured.with_origin();
+        for (std::string& name : names_of(call)) names.push_back(std::move(name));
+    }
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+std::vector<std::string> kept_on_device(const Capture& capture, FallbackLists& lists) {
+    std::vector<std::string> kept;
+    if (!lists.except) return kept;
+    for (const CapturedCall& captured : capture.calls) {
+        if (!captured.call) continue;
+        const Call call = captured.with_origin();
+        const bool is_new = std::ranges::find(kept, captured.overload) == kept.end();
+        if (is_new && lists.except->matches(call)) kept.push_back(captured.overload);
+    }
+    return kept;
 }
 
 }  // namespace diopi

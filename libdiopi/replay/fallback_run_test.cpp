@@ -52,14 +52,14 @@ struct Simulated {
 
     Capture capture;
     CaptureValues values;
-    FallbackReport report;
+    FallbackRecord report;
 };
 
 }  // namespace
 
 TEST_CASE("copies and times of each operator that falls back are counted for one step", "[run][fallback]") {
     SimBackend sim{SimOptions()};
-    const FallbackReport report = Simulated(sim.backend(), &sim, "add.*").report;
+    const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
     REQUIRE(report.rows.size() == 1);
     CHECK(report.rows[0].overload == "add.Tensor");
     CHECK(report.rows[0].reason == FallbackReason::kForced);
@@ -80,7 +80,7 @@ TEST_CASE("a step with copies takes longer than one without", "[run][fallback]")
     SimOptions options;
     options.model.copy_latency_s = 10e-3;
     SimBackend sim(std::move(options));
-    const FallbackReport report = Simulated(sim.backend(), &sim, "add.*").report;
+    const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
     // One copy brings the made-up output of what nobody implements.
     CHECK(report.step_seconds == Approx(10e-3).epsilon(0.1));
     CHECK(report.step_seconds_with == Approx(40e-3).epsilon(0.1));
@@ -93,7 +93,7 @@ TEST_CASE("the predicted time of a step is that of a device which really waits",
     options.model.waits = true;
     SimBackend sim(std::move(options));
     const Stopwatch watch;
-    const FallbackReport report = Simulated(sim.backend(), &sim, "add.*").report;
+    const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
     const double real = watch.seconds();
     // Five steps of each kind, and the copies of their beginnings and results.
     const double predicted = 5 * (report.step_seconds + report.step_seconds_with);
@@ -105,7 +105,7 @@ TEST_CASE("an operator that the device lacks falls back in both steps", "[run][f
     SimOptions options;
     options.except = std::move(*NameList::parse("mul"));
     SimBackend sim(std::move(options));
-    const FallbackReport report = Simulated(sim.backend(), &sim, nullptr).report;
+    const FallbackRecord report = Simulated(sim.backend(), &sim, nullptr).report;
     REQUIRE(report.rows.size() == 1);
     CHECK(report.rows[0].overload == "mul.Tensor");
     CHECK(report.rows[0].reason == FallbackReason::kNotImplemented);
@@ -114,7 +114,7 @@ TEST_CASE("an operator that the device lacks falls back in both steps", "[run][f
 TEST_CASE("results that the fallback changes are named", "[run][fallback]") {
     const FaultyBackend faulty({{"diopiMul", any_function(&mul_gives_7)}});
     CHECK(Simulated(faulty.backend(), nullptr, "add.*").report.changed.empty());
-    const FallbackReport report = Simulated(faulty.backend(), nullptr, "mul.*").report;
+    const FallbackRecord report = Simulated(faulty.backend(), nullptr, "mul.*").report;
     CHECK(report.results == 2);
     REQUIRE(report.changed.size() == 1);
     CHECK(report.changed[0].tensor == "tlast");

@@ -260,4 +260,10 @@ Result<std::vector<ArgTensor>> BundleExpectations::expected(const Step&) { retur
 
 Result<Replay> replay_bundle(const ReplayOptions& options) { return Replaying(options).run(); }
 
+ReplayRecord to_record(const Replay& replay) {
+    const BundleOrigin& origin = replay.origin;
+    return {replay.result, replay.recorded,  replay.reason, origin.backend,
+            origin.file,   origin.file_hash, origin.version};
+}
+
 }  // namespace diopi

@@ -9,7 +9,7 @@
 #include "backend/backend.hpp"
 #include "capture/bundle.hpp"
 #include "intercept/adaptor/adaptor.hpp"
-#include "journal/record.hpp"
+#include "journal/replay_record.hpp"
 #include "step/checks.hpp"
 #include "step/steps.hpp"
 #include "worker/worker_pool.hpp"
@@ -37,6 +37,9 @@ struct Replay {
     std::string reason;  ///< recorded
     bool interrupted = false;
 };
+
+/// What is shown of it.
+[[nodiscard]] ReplayRecord to_record(const Replay& replay);
 
 /// The step that a bundle holds; bad input where its parts contradict each other. Refers to the bundle's generators.
 [[nodiscard]] Result<Step> step_of(const Bundle& bundle);

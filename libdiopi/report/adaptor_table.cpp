@@ -72,6 +72,11 @@ std::string adaptor_line(const AdaptedFunctions& functions) {
     return text;
 }
 
+std::string adapted_text(const AdaptedFunctions& functions, const Screen& screen) {
+    if (functions.empty()) return "";
+    return "\n" + adaptor_table(functions).render(screen) + adaptor_line(functions) + "\n";
+}
+
 std::string adaptor_json(const AdaptedFunctions& functions) {
     Json list = Json::array();
     for (const auto& [function, calls] : functions) {

@@ -10,9 +10,6 @@
 
 namespace diopi {
 
-/// By the names of functions.
-using AdaptedFunctions = std::map<std::string, AdaptedCalls>;
-
 /// Of the first call of each step; empty where none was adapted.
 [[nodiscard]] AdaptedFunctions adapted_functions(const std::vector<CaseResult>& results);
 
@@ -21,6 +18,9 @@ using AdaptedFunctions = std::map<std::string, AdaptedCalls>;
 
 /// "3 calls adapted: 9 conversions (2 by the host), 1.2 KB, 0.013 ms; computed: float64 in float32".
 [[nodiscard]] std::string adaptor_line(const AdaptedFunctions& functions);
+
+/// Behind an empty line the table and the line; nothing where nothing was adapted.
+[[nodiscard]] std::string adapted_text(const AdaptedFunctions& functions, const Screen& screen);
 
 /// A list, one object per function.
 [[nodiscard]] std::string adaptor_json(const AdaptedFunctions& functions);

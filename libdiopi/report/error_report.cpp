@@ -47,10 +47,6 @@ const char* suffix_of(Verdict verdict) {
 
 }  // namespace
 
-bool is_failure(Verdict verdict) {
-    return verdict == Verdict::kFailed || verdict == Verdict::kCrashed || verdict == Verdict::kTimeout;
-}
-
 std::vector<Fault> faults_of(const CaseResult& result) {
     std::vector<Fault> faults;
     if (result.verdict == Verdict::kPassed) return faults;

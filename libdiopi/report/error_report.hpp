@@ -23,9 +23,6 @@ struct Fault {
     FailureKind kind = FailureKind::kNone;
 };
 
-/// Failed, crashed or timed out: what makes a run fail.
-[[nodiscard]] bool is_failure(Verdict verdict);
-
 /// The steps of a case that did not pass, or the case itself when it did not come to a step. Points into `result`.
 [[nodiscard]] std::vector<Fault> faults_of(const CaseResult& result);
 /// Those of all cases, in order.

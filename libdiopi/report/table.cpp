@@ -8,8 +8,6 @@ namespace diopi {
 
 namespace {
 
-constexpr int kNarrowest = 80;
-constexpr int kWidest = 200;
 /// A text column is not squeezed below this.
 constexpr int kNarrowestText = 8;
 /// The width of a column that has no room.
@@ -95,11 +93,6 @@ std::string Table::render(int width, bool colour) const {
     std::string text = styled(line(titles, widths), Style::kBold, colour) + "\n" + line(rules, widths) + "\n";
     for (const Row& row : rows_) text += styled(line(row.cells, widths), row.style, colour) + "\n";
     return text;
-}
-
-void Table::print(std::FILE* stream) const {
-    const std::string text = render(std::clamp(terminal_width(stream), kNarrowest, kWidest), use_colour(stream));
-    std::fwrite(text.data(), 1, text.size(), stream);
 }
 
 }  // namespace diopi

@@ -36,8 +36,7 @@ class Table {
     /// Title, rule and rows, each line ending in a newline and at most `width` columns wide where that is possible:
     /// the widest left-aligned column gives way and its cells end in an ellipsis. Numbers are never cut.
     [[nodiscard]] std::string render(int width, bool colour) const;
-    /// Fitted to the stream, within 80..200 columns, and written to it.
-    void print(std::FILE* stream) const;
+    [[nodiscard]] std::string render(const Screen& screen) const { return render(screen.width, screen.colour); }
 
  private:
     struct Row {

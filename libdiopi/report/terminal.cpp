@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kUntoldColumns = 80;
 constexpr int kPipeColumns = 200;
+constexpr int kNarrowest = 80, kWidest = 200;
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
 
@@ -53,6 +54,10 @@ int terminal_width(std::FILE* stream) {
 bool use_colour(std::FILE* stream) {
     const char* refused = std::getenv("NO_COLOR");
     return is_terminal(stream) && (refused == nullptr || *refused == '\0');
+}
+
+Screen screen_of(std::FILE* stream) {
+    return {std::clamp(terminal_width(stream), kNarrowest, kWidest), use_colour(stream)};
 }
 
 std::string styled(std::string_view text, Style style, bool colour) {

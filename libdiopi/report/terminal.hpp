@@ -16,6 +16,14 @@ namespace diopi {
 /// Bold and colour: on a terminal, unless NO_COLOR is set (no-color.org).
 [[nodiscard]] bool use_colour(std::FILE* stream);
 
+/// What a text is made for.
+struct Screen {
+    int width = 200;  ///< columns
+    bool colour = false;
+};
+/// That of the stream, its width within 80..200 columns.
+[[nodiscard]] Screen screen_of(std::FILE* stream);
+
 enum class Style { kPlain, kBold, kRed, kGreen, kYellow };
 
 /// `text` between escape sequences; unchanged when `colour` is false.

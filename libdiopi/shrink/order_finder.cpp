@@ -43,7 +43,7 @@ class OrderFinder {
         const Pass alone = pass("alone", given, options_.pool.jobs, Process::kOneForEach);
         for (const size_t item : given) {
             if (!may_go_on()) break;
-            if (is_bad(alone.verdicts[item])) ++report_.failures;
+            if (is_failure(alone.verdicts[item])) ++report_.failures;
             const Verdict one = in_run.verdicts[item], two = mixed.verdicts[item], three = alone.verdicts[item];
             if (one == three && two == three) continue;
             OrderDependence& found = report_.found.emplace_back();
@@ -63,9 +63,6 @@ class OrderFinder {
     }
 
  private:
-    static bool is_bad(Verdict verdict) {
-        return verdict == Verdict::kFailed || verdict == Verdict::kCrashed || verdict == Verdict::kTimeout;
-    }
     [[nodiscard]] bool may_go_on() const { return trouble_.ok() && !interrupted(); }
 
     void say(std::string_view what, size_t done, size_t total) const {
@@ -183,6 +180,22 @@ class OrderFinder {
 
 Result<OrderReport> find_order_dependence(const std::vector<Case>& cases, const OrderOptions& options) {
     return OrderFinder(cases, options).run();
+}
+
+OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases, const std::string& options) {
+    OrderRecord record{{}, cases.size(), report.failures, report.seconds, options};
+    for (const OrderDependence& found : report.found) {
+        OrderFinding& finding = record.found.emplace_back();
+        finding.case_id = cases[found.item].id();
+        finding.in_run = found.in_run;
+        finding.shuffled = found.shuffled;
+        finding.alone = found.alone;
+        finding.unsteady = found.unsteady;
+        for (const size_t item : found.before) finding.after.push_back(cases[item].id());
+        finding.verdict = found.verdict;
+        finding.fewest = found.fewest;
+    }
+    return record;
 }
 
 }  // namespace diopi

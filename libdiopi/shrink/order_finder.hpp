@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "conformance/case_worker.hpp"
 #include "conformance/run_order.hpp"
 #include "core/status.hpp"
+#include "journal/order_record.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi {
@@ -41,6 +43,10 @@ struct OrderReport {
     bool interrupted = false;
     double seconds = 0;
 };
+
+/// What is shown of it; `options` is what repeats a case of the run.
+[[nodiscard]] OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases,
+                                    const std::string& options);
 
 /// Runs every case in the run's order, shuffled, and alone in a process of its own; then searches the predecessors of
 /// each case whose verdict differs, in the worker where it did, by delta debugging.

@@ -25,6 +25,7 @@ bool no_backward(Case& c) {
     c.backward = false;
     c.saved.clear();
     c.grad_outputs.clear();
+    c.grad_fill = kOnesFill;
     return any;
 }
 
@@ -32,6 +33,7 @@ bool no_inplace(Case& c) { return std::exchange(c.inplace, false); }
 
 std::vector<Edit> step_edits(const Case& c) {
     std::vector<Edit> edits = {[](Case& x) { return no_backward(x) | no_inplace(x); }, no_backward, no_inplace};
+    edits.emplace_back([](Case& x) { return std::exchange(x.grad_fill, kOnesFill) != kOnesFill; });
     for (const CaseTensor& tensor : c.tensors) {
         edits.emplace_back([name = tensor.name](Case& x) {
             CaseTensor* t = find_present(x, name);

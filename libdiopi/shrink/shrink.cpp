@@ -1,6 +1,7 @@
 #include "shrink/shrink.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "cases/plan.hpp"
 #include "cases/variant.hpp"
 #include "core/stopwatch.hpp"
+#include "file/atomic_file.hpp"
 #include "shrink/failure_signature.hpp"
 #include "shrink/reductions.hpp"
 
@@ -90,7 +92,7 @@ class Shrinker {
         if (interrupted()) return failed("interrupted");
         wanted_ = signature_of(out_.before);
         const Verdict verdict = wanted_.verdict;
-        if (verdict != Verdict::kFailed && verdict != Verdict::kCrashed && verdict != Verdict::kTimeout) {
+        if (!is_failure(verdict)) {
             return failed(original_.id() + " does not fail alone: nothing to shrink; try --find-order");
         }
         if (verdict == Verdict::kTimeout && !hung) {
@@ -196,5 +198,29 @@ class Shrinker {
 }  // namespace
 
 Result<Shrunk> shrink(const Case& c, const ShrinkOptions& options) { return Shrinker(c, options).run(); }
+
+FailuresToShrink choose_failures(const std::vector<CaseResult>& results) {
+    constexpr int kMostPerOperator = 5;
+    std::map<std::string, int> per_operator;
+    FailuresToShrink failures;
+    for (const CaseResult& result : results) {
+        if (!is_failure(result.verdict)) continue;
+        if (++per_operator[result.op] > kMostPerOperator) {
+            ++failures.left_out;
+        } else {
+            failures.chosen.push_back(&result);
+        }
+    }
+    return failures;
+}
+
+Result<std::string> write_shrunk(const std::string& run_folder, std::string case_id, const Shrunk& shrunk) {
+    std::ranges::replace(case_id, '/', '.');
+    std::string file = run_folder + "/shrunk/" + case_id + ".json";
+    Status s = make_parent_folder(file);
+    if (s.ok()) s = write_file_atomically(file, shrunk.file);
+    if (!s.ok()) return s.error();
+    return file;
+}
 
 }  // namespace diopi

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cases/case.hpp"
 #include "conformance/case_worker.hpp"
@@ -43,6 +44,17 @@ struct Shrunk {
     double timeout_s = 0;   ///< what the last candidates were given
     bool finished = false;  ///< nothing smaller fails; else time was up, or the run was interrupted
 };
+
+/// Failing cases of a run that are worth the time.
+struct FailuresToShrink {
+    std::vector<const CaseResult*> chosen;  ///< of each operator the first five, in the order of the results
+    int64_t left_out = 0;
+};
+[[nodiscard]] FailuresToShrink choose_failures(const std::vector<CaseResult>& results);
+
+/// Writes the smallest form of a case into a run's folder: "ops/add.add.3" is shrunk/ops.add.add.3.json. The path.
+[[nodiscard]] Result<std::string> write_shrunk(const std::string& run_folder, std::string case_id,
+                                               const Shrunk& shrunk);
 
 /// Tries reductions.hpp in rounds until none helps, dims of at most 64 elements with stated values at last. A candidate
 /// is what the reader makes of its file, so the file fails just so. Fails when the case does not fail when it is

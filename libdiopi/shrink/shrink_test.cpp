@@ -286,6 +286,22 @@ TEST_CASE("a case that does not fail alone is refused, and what to try is said")
     CHECK_THAT(shrunk.error().message, Catch::Contains("does not fail alone") && Catch::Contains("--find-order"));
 }
 
+TEST_CASE("of each operator five failures are worth the time, in the order of the results", "[shrink]") {
+    std::vector<CaseResult> results;
+    for (int i = 0; i < 8; ++i) {
+        CaseResult& result = results.emplace_back();
+        result.op = i == 7 ? "mul" : "add";
+        result.case_id = std::to_string(i);
+        result.verdict = i == 1 ? Verdict::kPassed : i == 2 ? Verdict::kSkipped : Verdict::kCrashed;
+    }
+    results.push_back(results[3]);
+    const FailuresToShrink failures = choose_failures(results);
+    std::string chosen;
+    for (const CaseResult* result : failures.chosen) chosen += result->case_id;
+    CHECK(chosen == "034567");
+    CHECK(failures.left_out == 1);
+}
+
 TEST_CASE("what a run of the file would skip is no candidate") {
     const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<wrong_in_the_tail>)}});
     ShrinkOptions options = shrink_options(faulty.backend());

@@ -19,13 +19,6 @@ Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
     return out;
 }
 
-Result<TensorPtr> ones(const TensorSpec& spec) {
-    auto wide = make_tensor(cpu_device(), {spec.shape, Dtype::float64, {}});
-    if (!wide.ok()) return wide;
-    std::fill_n((*wide)->data_as<double>(), (*wide)->numel(), 1.0);
-    return rounded(*wide, spec.dtype);
-}
-
 std::vector<Dtype> tensor_dtypes(const Call& call) {
     std::vector<Dtype> dtypes;
     for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { dtypes.push_back(tensor->dtype); });
@@ -114,18 +107,35 @@ Result<Step> CaseSteps::plan_forward(const Row& row, const std::string& name, co
     return Step{name, function, std::move(*call), std::move(*outputs)};
 }
 
-Result<TensorPtr> CaseSteps::incoming_gradient(const TensorSpec& spec) const {
+Result<TensorPtr> CaseSteps::incoming_gradient(const IncomingGradient& incoming, const TensorSpec& spec) const {
     constexpr Fill kGradientFills[] = {Fill::kRandn, Fill::kPositive, Fill::kExact};
-    const Fill fill = case_->tensors.empty() ? Fill::kOnes : case_->tensors.front().fill.fn;
-    const bool as_filled = case_->varied && std::ranges::find(kGradientFills, fill) != std::end(kGradientFills);
-    if (!as_filled) return ones(spec);
+    const Arg& arg = rows_.backward->args()[incoming.arg];
+    if (!incoming.flows && arg.optional) return TensorPtr();
     CaseTensor gradient;
-    gradient.name = "grad_output";
+    gradient.name = arg.answers_to("grad_output") ? "grad_output" : arg.name;
     gradient.specs = {spec};
-    gradient.fill.fn = fill;
+    gradient.fill = case_->grad_fill;
+    const Fill varied = case_->tensors.empty() ? Fill::kOnes : case_->tensors.front().fill.fn;
+    const bool as_varied = case_->varied && std::ranges::find(kGradientFills, varied) != std::end(kGradientFills);
+    if (as_varied) gradient.fill = {varied};
+    if (!incoming.flows) gradient.fill = {Fill::kZeros};
     auto drawn = draw(gradient, case_->key(seed_));
     if (!drawn.ok()) return drawn.error();
     return drawn->front();
+}
+
+Result<std::vector<ArgTensor>> CaseSteps::gradients_for(const Step& forward) const {
+    auto incoming = incoming_gradients(*rows_.backward, *rows_.saving, *case_);
+    if (!incoming.ok()) return incoming.error();
+    std::vector<ArgTensor> gradients;
+    for (const IncomingGradient& gradient : *incoming) {
+        const auto output = std::ranges::find(forward.outputs, gradient.output, &OutputSpec::arg);
+        if (output == forward.outputs.end()) continue;
+        auto tensor = incoming_gradient(gradient, output->spec);
+        if (!tensor.ok()) return tensor.error();
+        gradients.push_back({gradient.arg, std::move(*tensor)});
+    }
+    return gradients;
 }
 
 Result<Step> CaseSteps::plan_backward() {
@@ -148,9 +158,9 @@ Result<Step> CaseSteps::plan_backward() {
     // The last step: nothing asks for the expected outputs of the forward call again.
     saved = std::vector<ArgTensor>{};
     forward_.reset();
-    auto grad = incoming_gradient(forward->outputs.front().spec);
-    if (!grad.ok()) return grad.error();
-    auto call = bind_backward(*rows_.backward, *case_, forward->call, *grad);
+    auto gradients = gradients_for(*forward);
+    if (!gradients.ok()) return gradients.error();
+    auto call = bind_backward(*rows_.backward, *case_, forward->call, *gradients);
     if (!call.ok()) return call.error();
     std::vector<OutputSpec> outputs = wanted_gradients(*call, *case_, forward->call);
     return Step{"backward", case_->op + "_backward", std::move(*call), std::move(outputs)};

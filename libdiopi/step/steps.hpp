@@ -57,8 +57,10 @@ class CaseSteps final : public Expectations {
     Status take_inputs(uint64_t seed);
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
-    /// Ones, or numbers of the fill that varies the case: of ones, what a softmax or a norm takes back is 0 everywhere.
-    [[nodiscard]] Result<TensorPtr> incoming_gradient(const TensorSpec& spec) const;
+    /// By the case's grad_fill, or by the fill that varies the case: of ones, what a softmax or a norm takes back is 0
+    /// everywhere. Null, or zeros where it may not be null, for an output that gets no gradient.
+    [[nodiscard]] Result<TensorPtr> incoming_gradient(const IncomingGradient& incoming, const TensorSpec& spec) const;
+    [[nodiscard]] Result<std::vector<ArgTensor>> gradients_for(const Step& forward) const;
     /// The baseline's expected values of a step that it has; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);

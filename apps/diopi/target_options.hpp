@@ -1,0 +1,30 @@
+/// The options that describe what --impl names.
+#pragma once
+
+#include <string>
+
+#include "target/target.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace diopi {
+
+/// Adds --impl-runtime and --impl-timeout.
+void add_library_options(CLI::App& command, LibraryOptions& options);
+/// What must be appended to a command to open libraries in the same way.
+[[nodiscard]] std::string repeat_library_options(const LibraryOptions& options);
+
+/// Adds the options that describe the simulated device, and what is converted for any device.
+void add_target_options(CLI::App& command, TargetOptions& options);
+/// What must be appended to a command to have the same target.
+[[nodiscard]] std::string repeat_target_options(const TargetOptions& options);
+
+/// What the environment asks for.
+[[nodiscard]] MemoryCheckOptions memory_check_options();
+
+/// The sum of what an adaptor did in one line on stderr, where stdout has another form than tables.
+void tell_adapted(const AdaptedFunctions& functions);
+
+}  // namespace diopi

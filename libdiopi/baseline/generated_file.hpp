@@ -1,0 +1,27 @@
+/// What became of a baseline file that was asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace diopi {
+
+/// Why a file that is there was not made again.
+enum class Kept {
+    kNot,
+    kUnchanged,  ///< it was made from the same cases and seed
+    kForeign     ///< something else made it: PyTorch, a user's script
+};
+
+/// One baseline file and what became of it.
+struct GeneratedFile {
+    std::string path;
+    int64_t cases = 0;     ///< stored
+    int64_t former = 0;    ///< of the former file, not asked for this time, and kept
+    int64_t left_out = 0;  ///< random operators, and those without a reference
+    int64_t bytes = 0;
+    Kept kept = Kept::kNot;
+    std::string trouble;  ///< why there is no file, or none that is whole
+};
+
+}  // namespace diopi

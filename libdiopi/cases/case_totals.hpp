@@ -1,0 +1,23 @@
+/// How many cases a selection has, counted without expanding them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "cases/catalogue.hpp"
+
+namespace diopi {
+
+struct CaseTotals {
+    CaseCounts operators, models;
+    std::map<std::string, CaseCounts> groups;  ///< of the operator cases
+    std::map<std::string, CaseCounts> by_model;
+    std::map<std::string, int64_t> not_implemented;  ///< cases by operator that nothing implements
+};
+
+/// Of the whole catalogue, or of one operator; "" and "all" stand for every operator.
+[[nodiscard]] CaseTotals count_cases(const Catalogue& catalogue, const std::string& op,
+                                     const std::function<bool(const std::string& op)>& is_implemented);
+
+}  // namespace diopi

@@ -1,0 +1,93 @@
+#include "conformance/case_choice.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cases/plan.hpp"
+
+namespace diopi {
+
+namespace {
+
+Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, const CaseChoice& choice,
+                   const Backend& backend) {
+    for (const Case& c : cases) {
+        Status s = backend.implements(c.op) ? plan(c) : Status();
+        if (!choice.files.empty() && rows_of(c.op).empty()) s = unknown_operator(c.op);
+        if (!s.ok()) return bad_input(catalogue.place_of(c) + ": case " + c.id() + ": " + s.message());
+    }
+    return {};
+}
+
+/// The files in which the cases of these ids are.
+CaseSelection selection_of(const std::vector<std::string>& ids, const std::vector<std::string>& files) {
+    CaseSelection selection;
+    selection.ops = false;
+    selection.files = files;
+    for (const std::string& id : ids) {
+        const CaseSelection one = CaseSelection::for_id(id);
+        const bool from_files = one.ops && !files.empty();
+        selection.ops = selection.ops || (one.ops && !from_files);
+        for (const std::string& model : one.models) {
+            if (std::ranges::find(selection.models, model) == selection.models.end()) selection.models.push_back(model);
+        }
+    }
+    return selection;
+}
+
+}  // namespace
+
+Result<Catalogue> load_catalogue(const CaseChoice& choice) {
+    if (!std::filesystem::is_directory(choice.folder)) {
+        return bad_input("there is no folder of case files at " + choice.folder + "; name one with --cases-dir");
+    }
+    CaseSelection selection;
+    if (!choice.case_id.empty()) {
+        selection = CaseSelection::for_id(choice.case_id);
+    } else if (!choice.model.empty()) {
+        selection.ops = false;
+        if (choice.model == "all")
+            selection.all_models = true;
+        else
+            selection.models = {choice.model};
+    } else if (!choice.files.empty()) {
+        selection.ops = false;
+    }
+    selection.files = choice.files;
+    return Catalogue::load(choice.folder, selection);
+}
+
+Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue& catalogue) {
+    if (choice.case_id.empty()) return catalogue.cases_of(choice.op == "all" ? "" : choice.op);
+    auto found = catalogue.find(choice.case_id);
+    if (!found.ok()) return found.error();
+    return std::vector<Case>{std::move(*found)};
+}
+
+Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend) {
+    auto catalogue = load_catalogue(choice);
+    if (!catalogue.ok()) return catalogue.error();
+    auto cases = select_cases(choice, *catalogue);
+    if (!cases.ok()) return cases;
+    if (Status s = check_plans(*cases, *catalogue, choice, backend); !s.ok()) return s.error();
+    return cases;
+}
+
+Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice, const std::vector<std::string>& ids,
+                                                const Backend& backend) {
+    if (!choice.case_id.empty() || !choice.op.empty() || !choice.model.empty()) {
+        return bad_input("--in-order names its cases itself: leave out --case, --fname and --model");
+    }
+    auto catalogue = Catalogue::load(choice.folder, selection_of(ids, choice.files));
+    if (!catalogue.ok()) return catalogue.error();
+    std::vector<Case> cases;
+    for (const std::string& id : ids) {
+        auto found = catalogue->find(id);
+        if (!found.ok()) return found.error();
+        cases.push_back(std::move(*found));
+    }
+    if (Status s = check_plans(cases, *catalogue, choice, backend); !s.ok()) return s.error();
+    return cases;
+}
+
+}  // namespace diopi

@@ -1,0 +1,71 @@
+/// What fallback-sim found out about a step of a model; it crosses from a worker to its parent as JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diopi {
+
+/// Why a call did not stay on its device.
+enum class FallbackReason {
+    kForced,          ///< the user listed it
+    kNotImplemented,  ///< the backend has no such function
+    kDeclined         ///< it has, but declined these arguments
+};
+/// "forced", "not implemented", "declined".
+[[nodiscard]] std::string_view name(FallbackReason reason);
+
+/// Copies from one device to another.
+struct Transfers {
+    int64_t copies = 0;
+    int64_t nbytes = 0;
+    double seconds = 0;
+
+    Transfers& operator+=(const Transfers& other) {
+        copies += other.copies;
+        nbytes += other.nbytes;
+        seconds += other.seconds;
+        return *this;
+    }
+};
+
+/// What fell back, by the name that its framework gave it.
+struct FallbackRow {
+    std::string overload, function;
+    FallbackReason reason = FallbackReason::kForced;
+    int64_t calls = 0;
+    Transfers in, out;          ///< of all calls in one iteration
+    double device_seconds = 0;  ///< of the same calls on the device, where it has them
+    double other_seconds = 0;
+};
+
+/// A result of the capture that is another one with the fallback.
+struct ChangedResult {
+    std::string tensor;  ///< its label or id
+    double max_abs = 0, max_rel = 0;
+    bool within = true;  ///< the tolerance
+};
+
+struct FallbackRecord {
+    int64_t calls = 0;
+    std::vector<FallbackRow> rows;  ///< the costliest first
+    /// Overloads that nobody implements, with their calls: their outputs were made up.
+    std::map<std::string, int64_t> missing;
+    double step_seconds = 0, step_seconds_with = 0;  ///< medians, without and with the forced fallback
+    /// The same where the simulated device waits: what a clock on the wall says. Else 0.
+    double waited_seconds = 0, waited_seconds_with = 0;
+    int64_t results = 0;
+    std::vector<ChangedResult> changed;
+    std::vector<std::string> unmatched;  ///< items of the lists that matched no call
+    /// A line for each fallback of one iteration as the standard's users know it, where they were asked for.
+    std::vector<std::string> lines;
+};
+
+/// As JSON and back: what `fallback-sim --json` prints. The reader throws an exception for another text.
+[[nodiscard]] std::string to_json(const FallbackRecord& record);
+[[nodiscard]] FallbackRecord fallback_from_json(const std::string& text);
+
+}  // namespace diopi

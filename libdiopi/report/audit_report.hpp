@@ -1,0 +1,17 @@
+/// How the audit of a vendor's library is read.
+#pragma once
+
+#include <string>
+
+#include "backend/library_audit.hpp"
+#include "report/terminal.hpp"
+
+namespace diopi {
+
+/// Operators by name with the functions that are there and missing, then a line per finding, the worst first.
+/// `is_quiet`: without operators, and without what stands in nobody's way.
+[[nodiscard]] std::string audit_report(const LibraryAudit& audit, bool is_quiet, const Screen& screen);
+
+[[nodiscard]] std::string audit_json(const LibraryAudit& audit);
+
+}  // namespace diopi

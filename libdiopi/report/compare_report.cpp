@@ -1,0 +1,344 @@
+#include "report/compare_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/csv.hpp"
+#include "report/table.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Rows of differing tensors that the text shows.
+constexpr size_t kMostShown = 12;
+
+std::string figure(double x) { return fmt::format("{:.3g}", x); }
+
+/// What became of the calls of one operator.
+struct OperatorSummary {
+    std::set<std::string> calls;
+    int64_t tensors = 0, different = 0;
+    double cosine = 1, max_abs = 0, max_rel = 0;
+    UlpHistogram ulp, other_ulp;
+};
+
+/// NaN counts as the largest.
+void take_larger(double& largest, double x) {
+    if (std::isnan(x) || x > largest) largest = x;
+}
+
+/// NaN counts as the smallest.
+void take_smaller(double& smallest, double x) {
+    if (std::isnan(x) || x < smallest) smallest = x;
+}
+
+/// What was cast before a tensor was compared, and why it differs.
+std::string note_of(const CompareRow& row) {
+    if (row.cast.empty()) return row.error;
+    return fmt::format("compared {}{}{}", row.cast, row.error.empty() ? "" : ": ", row.error);
+}
+
+/// "a", or "a and b" where two captures name the layer otherwise.
+std::string layers_of(const CompareRow& row) {
+    return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
+}
+
+/// In the order in which the operators come.
+std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
+    std::vector<std::pair<std::string, OperatorSummary>> summaries;
+    std::map<std::string, size_t> known;
+    for (const CompareRow& row : rows) {
+        if (!row.compared()) continue;
+        const auto [at, is_new] = known.try_emplace(row.overload, summaries.size());
+        if (is_new) summaries.emplace_back(row.overload, OperatorSummary());
+        OperatorSummary& summary = summaries[at->second].second;
+        summary.calls.insert(row.where);
+        ++summary.tensors;
+        summary.different += row.allclose ? 0 : 1;
+        take_smaller(summary.cosine, row.cosine);
+        take_larger(summary.max_abs, row.max_abs);
+        take_larger(summary.max_rel, row.max_rel);
+        if (row.ulp) summary.ulp.add(*row.ulp);
+        if (row.other_ulp) summary.other_ulp.add(*row.other_ulp);
+    }
+    return summaries;
+}
+
+/// Who is closer to the exact values.
+std::string closer(const OperatorSummary& summary, const CompareSides& sides) {
+    if (summary.ulp.total() == 0) return "";
+    const double one = summary.ulp.mean(), other = summary.other_ulp.mean();
+    if (one == other) return "equal";
+    return one < other ? sides.backend : sides.against;
+}
+
+std::string operators_text(const std::vector<std::pair<std::string, OperatorSummary>>& summaries, bool with_ulp,
+                           const CompareSides& sides, const Screen& screen) {
+    std::vector<Column> columns = {{"Operator", Align::kLeft, 55}, {"Calls", Align::kRight},
+                                   {"Tensors", Align::kRight},     {"Differ", Align::kRight},
+                                   {"Cosine", Align::kRight},      {"Max abs diff", Align::kRight},
+                                   {"Max rel diff", Align::kRight}};
+    if (with_ulp) columns.push_back({"Closer to exact"});
+    Table table(columns);
+    for (const auto& [overload, summary] : summaries) {
+        table.add_row({overload, fmt::format("{}", summary.calls.size()), fmt::format("{}", summary.tensors),
+                       fmt::format("{}", summary.different), fmt::format("{:.6f}", summary.cosine),
+                       figure(summary.max_abs), figure(summary.max_rel), closer(summary, sides)},
+                      summary.different > 0 ? Style::kRed : Style::kPlain);
+    }
+    return table.empty() ? "" : table.render(screen);
+}
+
+/// Bins of both sides under each other, in percent of the elements.
+std::string histogram_text(std::string_view title, const UlpHistogram& one, const UlpHistogram& other,
+                           const CompareSides& sides, const Screen& screen) {
+    std::vector<Column> columns = {{fmt::format("ulp of {}", title)}};
+    for (const std::string_view bin : UlpHistogram::kTitles) columns.push_back({std::string(bin), Align::kRight});
+    Table table(columns);
+    for (const auto& [name, histogram] : {std::pair(sides.backend, &one), std::pair(sides.against, &other)}) {
+        std::vector<std::string> cells = {name};
+        for (const int64_t count : histogram->counts) {
+            const double share = 100.0 * static_cast<double>(count) / static_cast<double>(histogram->total());
+            cells.push_back(count == 0 ? "-" : share < 0.01 ? "<0.01%" : fmt::format("{:.2f}%", share));
+        }
+        table.add_row(cells);
+    }
+    return table.render(screen);
+}
+
+/// ... and how many more there are than a table shows.
+std::string more_text(size_t all) {
+    return all > kMostShown ? fmt::format("... and {} more (--csv FILE, --json)\n", all - kMostShown) : "";
+}
+
+std::string different_text(const std::vector<CompareRow>& rows, const Screen& screen) {
+    const bool has_layers = std::ranges::any_of(rows, [](const CompareRow& row) { return !row.layer.empty(); });
+    std::vector<Column> columns = {{"First differences"}, {"Name", Align::kLeft, 45}};
+    if (has_layers) columns.push_back({"Layer", Align::kLeft, 30, true});
+    columns.insert(columns.end(), {{"Tensor", Align::kLeft, 30, true},
+                                   {"Max abs diff", Align::kRight},
+                                   {"atol", Align::kRight, 0, true},
+                                   {"rtol", Align::kRight, 0, true},
+                                   {"What", Align::kLeft, 100}});
+    Table table(columns);
+    size_t different = 0;
+    for (const CompareRow& row : rows) {
+        if (!row.compared() || !row.differs() || ++different > kMostShown) continue;
+        std::vector<std::string> cells = {row.where, row.name};
+        if (has_layers) cells.push_back(layers_of(row));
+        cells.insert(cells.end(), {row.tensor, figure(row.max_abs), figure(row.atol), figure(row.rtol), note_of(row)});
+        table.add_row(cells);
+    }
+    return table.empty() ? "" : "\n" + table.render(screen) + more_text(different);
+}
+
+/// Calls behind each other that stand in one capture alone, or out of order.
+struct Break {
+    const CompareRow* first;
+    std::string where;  ///< "call 3 of A", "call 3 of A to call 5 of A"
+    int64_t calls = 0;
+    std::vector<std::string> names;
+};
+
+/// Where the alignment of two captures breaks.
+std::vector<Break> breaks_in(const std::vector<CompareRow>& rows) {
+    std::vector<Break> breaks;
+    const CompareRow* last = nullptr;
+    for (const CompareRow& row : rows) {
+        if (row.only_in.empty() && !row.out_of_order) continue;
+        const bool is_tensor_of_last = last != nullptr && row.out_of_order && row.where == last->where;
+        if (is_tensor_of_last) continue;
+        const bool goes_on = last != nullptr && row.only_in == last->only_in && row.after == last->after &&
+                             row.before == last->before && !row.out_of_order;
+        if (!goes_on) breaks.push_back({&row, row.where, 0, {}});
+        Break& current = breaks.back();
+        if (goes_on) current.where = fmt::format("{} to {}", current.first->where, row.where);
+        ++current.calls;
+        current.names.push_back(row.layer.empty() ? row.overload : fmt::format("{} ({})", row.overload, row.layer));
+        last = &row;
+    }
+    return breaks;
+}
+
+/// Each break with its neighbours on both sides.
+std::string breaks_text(const std::vector<CompareRow>& rows, const Screen& screen) {
+    constexpr size_t kMostNames = 3;
+    Table table({{"Alignment breaks"},
+                 {"Calls", Align::kRight},
+                 {"What", Align::kLeft, 60},
+                 {"Behind", Align::kLeft, 50},
+                 {"Before", Align::kLeft, 50}});
+    const std::vector<Break> breaks = breaks_in(rows);
+    for (size_t b = 0; b < std::min(breaks.size(), kMostShown); ++b) {
+        const Break& at = breaks[b];
+        const size_t shown = std::min(at.names.size(), kMostNames);
+        std::string what = fmt::format("{}", fmt::join(at.names.begin(), at.names.begin() + shown, ", "));
+        if (shown < at.names.size()) what += ", ...";
+        what += at.first->only_in.empty() ? ": out of order" : ": only in " + at.first->only_in;
+        const auto end = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
+        table.add_row({at.where, fmt::format("{}", at.calls), what, end(at.first->after), end(at.first->before)});
+    }
+    return breaks.empty() ? "" : "\n" + table.render(screen) + more_text(breaks.size());
+}
+
+/// How many calls have another layer's name in the second capture.
+std::string renamed_text(const std::vector<CompareRow>& rows) {
+    std::set<std::string> calls;
+    const CompareRow* first = nullptr;
+    for (const CompareRow& row : rows) {
+        if (row.other_layer.empty()) continue;
+        if (first == nullptr) first = &row;
+        calls.insert(row.where);
+    }
+    if (first == nullptr) return "";
+    return fmt::format("layers of other names: {}, the first {}: {} and {}\n",
+                       counted(static_cast<int64_t>(calls.size()), "call"), first->where,
+                       first->layer.empty() ? "none" : first->layer, first->other_layer);
+}
+
+/// Calls that were not compared for one reason.
+struct SkippedCalls {
+    std::string first;  ///< where
+    int64_t calls = 0;
+    std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order in which they come
+};
+
+/// A line per reason: where it begins, then how often each operator.
+std::string skipped_text(const std::vector<CompareRow>& rows) {
+    std::vector<std::pair<std::string, SkippedCalls>> reasons;
+    const auto entry = [](auto& list, const std::string& key) -> auto& {
+        const auto at = std::ranges::find(list, key, [](const auto& pair) { return pair.first; });
+        return at != list.end() ? at->second : list.emplace_back(key, decltype(list.back().second){}).second;
+    };
+    for (const CompareRow& row : rows) {
+        if (row.skipped.empty()) continue;
+        SkippedCalls& skipped = entry(reasons, row.skipped);
+        if (skipped.calls++ == 0) skipped.first = row.where;
+        ++entry(skipped.overloads, row.overload);
+    }
+    std::string text;
+    for (const auto& [reason, skipped] : reasons) {
+        std::vector<std::string> names;
+        for (const auto& [overload, calls] : skipped.overloads) {
+            names.push_back(calls == 1 ? overload : fmt::format("{} x{}", overload, calls));
+        }
+        text += fmt::format("not compared, {}: {}, the first {}: {}\n", reason, counted(skipped.calls, "call"),
+                            skipped.first, fmt::join(names, ", "));
+    }
+    return text;
+}
+
+/// A line per pair of dtypes that was brought into one.
+std::string casts_text(const std::vector<CompareRow>& rows) {
+    std::map<std::string, int64_t> tensors;
+    for (const CompareRow& row : rows) {
+        if (!row.cast.empty()) ++tensors[row.cast];
+    }
+    std::string text;
+    for (const auto& [cast, count] : tensors) {
+        text += fmt::format("compared {}, with the tolerance of the narrower: {}\n", cast, counted(count, "tensor"));
+    }
+    return text;
+}
+
+/// ", 2 calls stand in one alone": of two captures.
+std::string alone_text(const std::vector<CompareRow>& rows) {
+    const int64_t alone = std::ranges::count_if(rows, [](const CompareRow& row) { return !row.only_in.empty(); });
+    if (alone == 0) return "";
+    return alone == 1 ? ", 1 call stands in one alone" : fmt::format(", {} calls stand in one alone", alone);
+}
+
+/// ", the first at call 3, relu (layer1.0.relu)".
+std::string first_difference(const std::vector<CompareRow>& rows) {
+    const auto first = std::ranges::find_if(rows, &CompareRow::differs);
+    if (first == rows.end()) return "";
+    const bool is_captured = !first->layer.empty();
+    return fmt::format(", the first at {}, {}{}", first->where, first->name,
+                       is_captured ? " (" + first->layer + ")" : "");
+}
+
+}  // namespace
+
+std::string compare_seed_lines(const CompareRow& row) {
+    if (!row.skipped.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.skipped);
+    if (!row.only_in.empty()) return fmt::format("skip OpAutoCompareHook on {}: {}\n", row.overload, row.error);
+    std::string text = fmt::format("OpAutoCompareHook: {:<50} allclose: {}    max_diff: {:>20.9f}\n", row.name,
+                                   row.allclose ? "True" : "False", row.max_abs);
+    const std::string note = note_of(row);
+    text += fmt::format("autocompare:    {} {}:\n\t{}\n\t{}{}{}\n", row.overload, row.place, row.seed,
+                        row.allclose ? "allclose" : "not_close", note.empty() ? "" : ", ", note);
+    for (const std::string& input : row.inputs)
+        text += fmt::format("OpAutoCompareHook: {} input: {}\n", row.name, input);
+    for (const std::string& output : row.outputs) {
+        text += fmt::format("OpAutoCompareHook: {} output: {}\n", row.name, output);
+    }
+    return text;
+}
+
+std::string compare_csv(const std::vector<CompareRow>& rows) {
+    std::string text = csv_row({"forward_id", "name", "allclose", "cosine_similarity", "max_abs_diff",
+                                "max_relative_diff", "atol", "rtol", "error_info"});
+    for (const CompareRow& row : rows) {
+        const std::string id = row.forward_id ? fmt::format("{}", *row.forward_id) : "";
+        if (!row.only_in.empty()) {
+            text += csv_row({id, row.name, "False", "", "", "", "", "", row.error});
+            continue;
+        }
+        if (!row.skipped.empty()) {
+            text += csv_row({id, row.name, "", "", "", "", "", "", "not compared: " + row.skipped});
+            continue;
+        }
+        text += csv_row({id, row.name, row.allclose ? "True" : "False", fmt::format("{:.9g}", row.cosine),
+                         fmt::format("{:.9g}", row.max_abs), fmt::format("{:.9g}", row.max_rel),
+                         fmt::format("{}", row.atol), fmt::format("{}", row.rtol), note_of(row)});
+    }
+    return text;
+}
+
+std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides& sides, bool only_differences,
+                         const Screen& screen) {
+    const auto summaries = summaries_of(rows);
+    UlpHistogram one, other;
+    std::set<std::string> calls;
+    int64_t tensors = 0, different = 0;
+    for (const auto& [overload, summary] : summaries) {
+        one.add(summary.ulp);
+        other.add(summary.other_ulp);
+        tensors += summary.tensors;
+        different += summary.different;
+        for (const std::string& call : summary.calls) calls.insert(call);
+    }
+    std::string text;
+    if (!only_differences) text += operators_text(summaries, one.total() > 0, sides, screen);
+    if (one.total() > 0 && !only_differences) text += "\n" + histogram_text("all outputs", one, other, sides, screen);
+    text += different_text(rows, screen) + breaks_text(rows, screen);
+    text += fmt::format("{} on {} and {}: {} of {} differ{}{}.\n", counted(static_cast<int64_t>(calls.size()), "call"),
+                        sides.backend, sides.against, different, counted(tensors, "tensor"), alone_text(rows),
+                        first_difference(rows));
+    return text + renamed_text(rows) + casts_text(rows) + skipped_text(rows);
+}
+
+std::string compare_json(const std::vector<CompareRow>& rows, const CompareSides& sides) {
+    Json list = Json::array();
+    int64_t different = 0, skipped = 0, alone = 0;
+    for (const CompareRow& row : rows) {
+        list.push_back(Json::parse(to_json_line(row)));
+        skipped += row.skipped.empty() ? 0 : 1;
+        alone += row.only_in.empty() ? 0 : 1;
+        different += row.compared() && row.differs() ? 1 : 0;
+    }
+    return Json{{"backend", sides.backend}, {"against", sides.against}, {"ulp_bins", UlpHistogram::kTitles},
+                {"different", different},   {"alone", alone},           {"not_compared", skipped},
+                {"tensors", list}}
+        .dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace diopi

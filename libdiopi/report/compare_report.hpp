@@ -1,0 +1,32 @@
+/// How compare's rows are read: tables, CSV, JSON, and the lines that the standard's users know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "journal/compare_row.hpp"
+#include "report/terminal.hpp"
+
+namespace diopi {
+
+/// What was compared: backends, or the files of two captures.
+struct CompareSides {
+    std::string backend, against;
+};
+
+/// The two lines of a compared tensor as the standard's users know them; one that differs is followed by a line for
+/// each input and output of its call.
+[[nodiscard]] std::string compare_seed_lines(const CompareRow& row);
+
+/// Columns forward_id, name, allclose, cosine_similarity, max_abs_diff, max_relative_diff, atol, rtol, error_info.
+[[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
+
+/// By operator; then the first calls that differ; then what was not compared, and why. Histograms where there are any.
+/// With `only_differences` neither operators nor histograms.
+[[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides& sides,
+                                       bool only_differences, const Screen& screen);
+
+/// Summary and rows.
+[[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows, const CompareSides& sides);
+
+}  // namespace diopi

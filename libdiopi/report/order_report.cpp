@@ -1,0 +1,71 @@
+#include "report/order_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/table.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// "fails after ops/x.y.3", or why nothing like it can be said.
+std::string cause_of(const OrderFinding& found) {
+    if (found.unsteady) return "nothing: alone it changes, too";
+    if (found.after.empty()) return found.fewest ? "no order that was found" : "not found in time";
+    const char* verb = found.verdict == Verdict::kPassed    ? "passes"
+                       : found.verdict == Verdict::kCrashed ? "crashes"
+                       : found.verdict == Verdict::kTimeout ? "hangs"
+                                                            : "fails";
+    return fmt::format("{} after {}{}", verb, fmt::join(found.after, ", "),
+                       found.fewest ? "" : " (not the fewest: time was up)");
+}
+
+/// The command that gets the verdict again; empty when no order does.
+std::string repeat_in_order(const OrderFinding& found, const std::string& options) {
+    if (found.after.empty()) return "";
+    return fmt::format("diopi test --in-order {} {}{}{}", fmt::join(found.after, " "), found.case_id,
+                       options.empty() ? "" : " ", options);
+}
+
+}  // namespace
+
+std::string order_report(const OrderRecord& record, const Screen& screen) {
+    Table table({{"case"}, {"in the run"}, {"shuffled"}, {"alone"}, {"depends on"}});
+    for (const OrderFinding& found : record.found) {
+        table.add_row({found.case_id, name(found.in_run), name(found.shuffled), name(found.alone), cause_of(found)});
+    }
+    std::string text = table.empty() ? "" : table.render(screen);
+    for (const OrderFinding& found : record.found) {
+        if (found.after.empty()) continue;
+        text +=
+            fmt::format("\n{} {}\n    {}\n", found.case_id, cause_of(found), repeat_in_order(found, record.options));
+    }
+    return text + fmt::format("{}{} of {} cases depend on the order, {} fail alone, {:.1f} s\n",
+                              record.found.empty() ? "" : "\n", record.found.size(), record.cases, record.failures,
+                              record.seconds);
+}
+
+std::string order_json(const OrderRecord& record) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    for (const OrderFinding& found : record.found) {
+        list.push_back({{"case", found.case_id},
+                        {"in_run", name(found.in_run)},
+                        {"shuffled", name(found.shuffled)},
+                        {"alone", name(found.alone)},
+                        {"unsteady", found.unsteady},
+                        {"after", found.after},
+                        {"fewest", found.fewest},
+                        {"repeat", repeat_in_order(found, record.options)}});
+    }
+    const Json out = {{"cases", record.cases},
+                      {"fail_alone", record.failures},
+                      {"seconds", record.seconds},
+                      {"order_dependent", std::move(list)}};
+    return out.dump(2);
+}
+
+}  // namespace diopi

@@ -1,0 +1,16 @@
+/// How the record of `test --find-order` is read.
+#pragma once
+
+#include <string>
+
+#include "journal/order_record.hpp"
+#include "report/terminal.hpp"
+
+namespace diopi {
+
+/// A table of the cases, then for each that an order explains the command that gets its verdict again.
+[[nodiscard]] std::string order_report(const OrderRecord& record, const Screen& screen);
+
+[[nodiscard]] std::string order_json(const OrderRecord& record);
+
+}  // namespace diopi

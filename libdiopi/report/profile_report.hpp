@@ -1,0 +1,60 @@
+/// How a profile is read beside its table: the whole text, JSON, the lines that the standard's users know, the roofs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile_data/profile_comparison.hpp"
+#include "report/adaptor_table.hpp"
+#include "report/profile_rows.hpp"
+#include "report/terminal.hpp"
+
+namespace diopi {
+
+/// What of a profile is shown, and what belongs to it besides.
+struct ProfileView {
+    ProfileGrouping grouping = ProfileGrouping::kCall;
+    std::string sort_by = "cpu_time_total";  ///< one of profile_sort_keys
+    int64_t row_limit = 0;
+    bool memory = false;
+    bool quiet = false;
+    int64_t not_implemented = 0;  ///< cases that did not run
+    AdaptedFunctions adapted = {};
+};
+
+/// The table and the lines below it. A key to sort by that there is not is bad input.
+[[nodiscard]] Result<std::string> profile_report(const Profile& profile,
+                                                 const std::optional<ProfileComparison>& comparison,
+                                                 const ProfileView& view, const Screen& screen);
+
+/// The same as one JSON text, with every call's statistics.
+[[nodiscard]] std::string profile_report_json(const Profile& profile,
+                                              const std::optional<ProfileComparison>& comparison,
+                                              const ProfileView& view);
+
+/// A line for each call that ran, as the standard's users know it.
+[[nodiscard]] std::string profile_seed_lines(const Profile& profile);
+
+/// A line for each function of a replay that nobody implements.
+[[nodiscard]] std::string missing_text(const Profile& profile);
+
+/// A line for each call that could not be measured, and why.
+[[nodiscard]] std::vector<std::string> trouble_lines(const Profile& profile);
+
+/// What the device said that makes the figures less than they could be.
+[[nodiscard]] std::vector<std::string> device_warnings(const Profile& profile);
+
+/// The roofs of a backend.
+struct MeasuredRoofs {
+    std::string backend;
+    bool is_tf32 = false;  ///< its float32 products are of factors in TF32
+    Roofs roofs;
+    std::optional<Roofs> tf32;  ///< of the same backend with its float32 products in TF32
+};
+
+/// Copies by their sizes, products by dtype, and an empty call.
+[[nodiscard]] std::string roofs_text(const MeasuredRoofs& measured);
+[[nodiscard]] std::string roofs_json(const MeasuredRoofs& measured);
+
+}  // namespace diopi

@@ -1,0 +1,19 @@
+/// How the checks of the runtime suite are read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "journal/record.hpp"
+#include "report/console.hpp"
+#include "report/summary.hpp"
+
+namespace diopi {
+
+/// "Run runtime.streams succeed: ..."; behind a failure the command that repeats it, with `options` appended.
+[[nodiscard]] LogMessage message_of_check(const CaseResult& result, const std::string& options);
+
+/// summary_json with, besides, what each check measured.
+[[nodiscard]] std::string suite_json(const std::vector<CaseResult>& results, const RunFigures& figures);
+
+}  // namespace diopi

@@ -1,0 +1,61 @@
+#include "step/steps.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "cases/testing.hpp"
+
+namespace diopi {
+
+namespace {
+
+using testing::case_tensor;
+using testing::make_case;
+
+Case softmax_case(const FillSpec& gradients) {
+    Case c = make_case("softmax", {case_tensor("input", {3, 5})}, {{"dim", Param{int64_t{1}}}});
+    c.tensors[0].requires_grad = c.backward = true;
+    c.grad_fill = gradients;
+    return c;
+}
+
+/// The elements of the gradient that comes in, or of the expected one that goes out.
+std::vector<double> elements(const Tensor& tensor) {
+    std::vector<double> out;
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+        out.push_back(tensor.dtype == Dtype::float64 ? tensor.data_as<double>()[i] : tensor.data_as<float>()[i]);
+    }
+    return out;
+}
+
+struct Gradients {
+    std::vector<double> incoming, expected;
+};
+
+Gradients gradients_of(const Case& c) {
+    auto steps = CaseSteps::create(c, 0, nullptr);
+    REQUIRE(steps.ok());
+    auto step = (*steps)->plan("backward");
+    REQUIRE(step.ok());
+    auto expected = (*steps)->expected(*step);
+    REQUIRE(expected.ok());
+    return {elements(*step->call.tensor("grad_output")), elements(*expected->front().tensor)};
+}
+
+}  // namespace
+
+TEST_CASE("the gradient that comes in is of ones unless the case says otherwise", "[step][gradient]") {
+    const Gradients ones = gradients_of(softmax_case(kOnesFill));
+    CHECK(std::ranges::count(ones.incoming, 1.0) == 15);
+    // Of ones, nothing but rounding errors comes out of a softmax.
+    CHECK(std::ranges::all_of(ones.expected, [](double x) { return std::abs(x) < 1e-6; }));
+    const Gradients drawn = gradients_of(softmax_case({Fill::kRandn}));
+    CHECK(std::ranges::count(drawn.incoming, drawn.incoming.front()) == 1);
+    CHECK(std::ranges::any_of(drawn.expected, [](double x) { return std::abs(x) > 1e-3; }));
+    CHECK(drawn.incoming == gradients_of(softmax_case({Fill::kRandn})).incoming);
+    const Gradients ranged = gradients_of(softmax_case({Fill::kUniform, 5, 6}));
+    CHECK(std::ranges::all_of(ranged.incoming, [](double x) { return x >= 5 && x < 6; }));
+}
+
+}  // namespace diopi
