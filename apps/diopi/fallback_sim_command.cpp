@@ -112,8 +112,8 @@ std::vector<std::string> names_in(const Capture& capture) {
     return names;
 }
 
-/// In the worker: the answer as JSON, or "!" and a message.
-std::string simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
+/// In the worker: the answer as JSON.
+WorkAnswer simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
     FallbackAnswer answer;
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
@@ -125,14 +125,15 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options, Record
     run.first_iteration = recording.tool();
     if (options.format == "seed") run.on_event = [&](const FallbackEvent& e) { answer.lines.push_back(seed_line(e)); };
     auto report = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
-    if (!report.ok()) return "!" + report.error().message;
-    if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty()) return "!" + unrecorded;
+    if (!report.ok()) return {.status = report.status()};
+    if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty())
+        return {.status = failed(unrecorded)};
     answer.report = std::move(*report);
     for (const auto* list : {&subject.lists.only, &subject.lists.except}) {
         if (!*list) continue;
         for (std::string& item : (*list)->unmatched()) answer.unmatched.push_back(std::move(item));
     }
-    return to_json(answer);
+    return {to_json(answer)};
 }
 
 void print_seed(const FallbackAnswer& answer) {
@@ -156,18 +157,18 @@ void print_left_out(Subject& subject) {
     for (const std::string& overload : skipped) fmt::print("skip OpFallbackHook on {}\n", overload);
 }
 
-int print_answer(Subject& subject, const FallbackSimOptions& options, const std::string& payload) {
-    if (payload.starts_with('!')) {
-        fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, payload.substr(1));
+int print_answer(Subject& subject, const FallbackSimOptions& options, const WorkOutcome& outcome) {
+    if (!outcome.status.ok()) {
+        fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, outcome.status.message());
         return static_cast<int>(Exit::kFailures);
     }
-    const FallbackAnswer answer = fallback_from_json(payload);
+    const FallbackAnswer answer = fallback_from_json(outcome.payload);
     for (const std::string& item : answer.unmatched) {
         fmt::print(stderr, "diopi: '{}' matches no call of {}{}\n", item, subject.loaded->capture.name,
                    did_you_mean(item, names_in(subject.loaded->capture)));
     }
     if (options.common.json) {
-        fmt::print("{}\n", payload);
+        fmt::print("{}\n", outcome.payload);
     } else if (options.format == "seed") {
         print_left_out(subject);
         print_seed(answer);
@@ -189,14 +190,13 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     int code = static_cast<int>(Exit::kInterrupted);
     const auto work = [&](size_t) {
         try {
-            return WorkAnswer{simulate(subject, options, *recording)};
+            return simulate(subject, options, *recording);
         } catch (const std::exception& e) {
-            return WorkAnswer{std::string("!") + e.what()};
+            return WorkAnswer{.status = failed(e.what())};
         }
     };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-        const bool finished = outcome.end == WorkOutcome::End::kFinished;
-        code = print_answer(subject, options, finished ? outcome.payload : "!" + outcome.reason);
+        code = print_answer(subject, options, outcome);
         return Status();
     };
     Status s = run_in_workers({0}, pool, work, done);

@@ -5,7 +5,7 @@
 
 #include "call/invoke.hpp"
 #include "core/stopwatch.hpp"
-#include "worker/guard_fault.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -28,14 +28,8 @@ Result<Attempt> AttemptRunner::another(const Step& step) { return run(step, Pois
 
 Status AttemptRunner::repeat(Attempt& attempt) { return call(attempt, chain_); }
 
-void AttemptRunner::finish() { say_call(""); }
-
-std::string AttemptRunner::words_of(const Step& step) {
-    return step.name + " (" + std::string(step.call.row->function) + ")";
-}
-
 Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain& chain) {
-    words_ = words_of(step);
+    step_name_ = step.name;
     auto placed = PlacedCall::create(step, placement_, poison);
     if (Status s = placed.ok() ? validate(placed->call()) : placed.status(); !s.ok()) {
         // Inputs may still be on their way to memory that is freed now, and written without regard to the stream when
@@ -51,14 +45,15 @@ Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain&
 }
 
 Status AttemptRunner::call(Attempt& attempt, const Chain& chain) {
-    say_call(words_);
+    const std::string_view function = attempt.placed.call().row->function;
+    note_step(WorkPhase::kInCall, step_name_, function);
     if (before_call) before_call();
     const Stopwatch watch;
     attempt.outcome = chain.run(attempt.placed.call(), context_);
     if (Status s = context_.device->synchronize(context_.stream); !s.ok()) return s;
     attempt.seconds = watch.seconds();
     if (rules_.adaptor != nullptr) attempt.adapted = to_record(rules_.adaptor->last());
-    say_call("the checks after " + words_);
+    note_step(WorkPhase::kInChecks, step_name_, function);
     return {};
 }
 

@@ -34,11 +34,6 @@ class AttemptRunner {
     [[nodiscard]] Result<Attempt> another(const Step& step);
     /// Calls once more on the tensors of an attempt, which gets the new outcome and time.
     [[nodiscard]] Status repeat(Attempt& attempt);
-    /// The step has come to its end.
-    void finish();
-
-    /// The crash context of a step: "forward (diopiAdd)".
-    [[nodiscard]] static std::string words_of(const Step& step);
 
  private:
     [[nodiscard]] Result<Attempt> run(const Step& step, Poison poison, const Chain& chain);
@@ -48,7 +43,7 @@ class AttemptRunner {
     Placement& placement_;
     Context& context_;
     Chain first_chain_, chain_;
-    std::string words_;  ///< of the step under way
+    std::string step_name_;  ///< of the step under way
 };
 
 }  // namespace diopi

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/crash_context.hpp"
+
 namespace diopi {
 
 Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use) {
@@ -46,7 +48,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     StepUnderTest test{step, **computed, *expected};
     check(test, findings);
     if (findings.has_failed() && rules_.on_failure) rules_.on_failure({step, *expected, test.actual, result});
-    attempts_.finish();
+    note_idle();
 }
 
 Result<const Step*> StepRun::computed_for(const Step& step) {

@@ -5,7 +5,7 @@
 #include "step/checks/list.hpp"
 #include "step/compare_value.hpp"
 #include "step/stream_check.hpp"
-#include "worker/guard_fault.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -30,7 +30,7 @@ class StreamOrderCheck final : public StepCheck {
     void judge(StepUnderTest& test, Findings& findings) override {
         if (findings.has_failed() || !is_looked_at(test)) return;
         const std::string function(test.step.call.row->function);
-        say_call(AttemptRunner::words_of(test.step) + " with its stream held");
+        note_step(WorkPhase::kInHeldCall, test.step.name, function);
         for (const double hold_s : kHolds_s) {
             setup_.context().release();
             auto held = held_runs_.run(test.step, hold_s);
