@@ -210,20 +210,19 @@ class CompareCommand {
         return compare_captures((*one)->capture, (*one)->values, (*other)->capture, (*other)->values, options(0));
     }
 
-    /// What a worker tells: nothing where all went well.
+    /// What a worker tells: an error where not all went well.
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
         const bool sick = !s.ok() && (is_sick(target_.backend().device()) || is_sick(against_.device()));
-        return {(s.ok() ? "" : s.message()) + (sick ? kStayedInError : "") + recording_.end_item(item), sick};
+        const std::string trouble = s.message() + (sick ? kStayedInError : "") + recording_.end_item(item);
+        return {"", sick, trouble.empty() ? Status() : failed(trouble)};
     }
 
     /// A crash, a hang, or a call that failed, in words; empty for none of these.
     std::string take(const std::string& what, const WorkOutcome& outcome) {
-        const bool finished = outcome.end == WorkOutcome::End::kFinished;
-        const std::string& why = finished ? outcome.payload : outcome.reason;
-        if (why.empty()) return "";
+        if (outcome.status.ok()) return "";
         ++troubles_;
-        return fmt::format("diopi: {}: {}", what, why);
+        return fmt::format("diopi: {}: {}", what, outcome.status.message());
     }
 
     int report() {

@@ -99,8 +99,8 @@ Result<Subject> subject_of(const FallbackSimOptions& options) {
     return Subject{std::move(*target), std::move(*other), std::move(*loaded), std::move(*lists)};
 }
 
-/// In the worker: the answer as JSON, or "!" and a message.
-std::string simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
+/// In the worker: the answer as JSON.
+WorkAnswer simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
     FallbackRunOptions run;
     run.backend = &subject.target.backend();
     run.sim = subject.target.sim();
@@ -111,24 +111,25 @@ std::string simulate(Subject& subject, const FallbackSimOptions& options, Record
     run.first_iteration = recording.tool();
     run.lines = options.format == "seed";
     auto record = simulate_fallback(*subject.loaded->replay, subject.loaded->capture, subject.lists, run);
-    if (!record.ok()) return "!" + record.error().message;
-    if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty()) return "!" + unrecorded;
-    return to_json(*record);
+    if (!record.ok()) return {.status = record.status()};
+    if (const std::string unrecorded = recording.end_item(0); !unrecorded.empty())
+        return {.status = failed(unrecorded)};
+    return {to_json(*record)};
 }
 
-int print_answer(Subject& subject, const FallbackSimOptions& options, const std::string& payload) {
-    if (payload.starts_with('!')) {
-        fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, payload.substr(1));
+int print_answer(Subject& subject, const FallbackSimOptions& options, const WorkOutcome& outcome) {
+    if (!outcome.status.ok()) {
+        fmt::print(stderr, "diopi: {}: {}\n", subject.loaded->path, outcome.status.message());
         return static_cast<int>(Exit::kFailures);
     }
-    const FallbackRecord record = fallback_from_json(payload);
+    const FallbackRecord record = fallback_from_json(outcome.payload);
     const Capture& capture = subject.loaded->capture;
     for (const std::string& item : record.unmatched) {
         fmt::print(stderr, "diopi: '{}' matches no call of {}{}\n", item, capture.name,
                    did_you_mean(item, call_names(capture)));
     }
     if (options.common.json) {
-        fmt::print("{}\n", payload);
+        fmt::print("{}\n", outcome.payload);
     } else if (options.format == "seed") {
         for (const std::string& overload : kept_on_device(capture, subject.lists)) {
             fmt::print("skip OpFallbackHook on {}\n", overload);
@@ -153,14 +154,13 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     int code = static_cast<int>(Exit::kInterrupted);
     const auto work = [&](size_t) {
         try {
-            return WorkAnswer{simulate(subject, options, *recording)};
+            return simulate(subject, options, *recording);
         } catch (const std::exception& e) {
-            return WorkAnswer{std::string("!") + e.what()};
+            return WorkAnswer{.status = failed(e.what())};
         }
     };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-        const bool finished = outcome.end == WorkOutcome::End::kFinished;
-        code = print_answer(subject, options, finished ? outcome.payload : "!" + outcome.reason);
+        code = print_answer(subject, options, outcome);
         return Status();
     };
     Status s = run_in_workers({0}, pool, work, done);

@@ -21,6 +21,7 @@
 #include "report/profile_report.hpp"
 #include "target_options.hpp"
 #include "validators.hpp"
+#include "worker/message.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi {
@@ -186,13 +187,12 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     return s;
 }
 
-/// In the worker: a line with the number of tensors that --acc-check found different, and the profile; or "!" and a
-/// message.
-std::string replay_in_worker(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
-                             LoadedCapture& loaded) {
+/// In the worker: the number of tensors that --acc-check found different, and the profile.
+WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
+                            LoadedCapture& loaded) {
     int different = 0;
     if (options.acc_check) {
-        if (Status s = check_accuracy(loaded, target, different); !s.ok()) return "!" + s.message();
+        if (Status s = check_accuracy(loaded, target, different); !s.ok()) return {.status = s};
     }
     CaptureProfileOptions profiling;
     profiling.backend = &target.backend();
@@ -205,12 +205,12 @@ std::string replay_in_worker(const ProfileCommand& options, Target& target, cons
     profiling.schedule = setup.schedule;
     profiling.first_iteration = setup.recording->tool();
     auto profile = profile_capture(*loaded.replay, loaded.capture, profiling);
-    if (!profile.ok()) return "!" + profile.error().message;
+    if (!profile.ok()) return {.status = profile.status()};
     profile->seed = options.common.seed;
     fmt::print(stderr, "{}", target.leaks("in the run"));
     const std::string unrecorded = setup.recording->end_item(0);
-    if (!unrecorded.empty()) return "!" + unrecorded;
-    return fmt::format("{}\n{}", different, pack_profile(*profile));
+    if (!unrecorded.empty()) return {.status = failed(unrecorded)};
+    return {pack_message(different, pack_profile(*profile))};
 }
 
 /// In one worker, so that an operator that crashes or hangs is a message. Without calls when interrupted, or when
@@ -224,18 +224,16 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
     pool.memory_limit = 0;
     pool.echo_errors = true;
     Result<Profile> profile = Profile();
-    const auto work = [&](size_t) { return WorkAnswer{replay_in_worker(options, target, setup, **loaded)}; };
+    const auto work = [&](size_t) { return replay_in_worker(options, target, setup, **loaded); };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
-        const bool finished = outcome.end == WorkOutcome::End::kFinished;
-        std::string_view answer = finished ? outcome.payload : outcome.reason;
-        if (!finished || answer.starts_with('!')) {
-            fmt::print(stderr, "diopi: {}: {}\n", (*loaded)->path, answer.substr(finished ? 1 : 0));
+        if (!outcome.status.ok()) {
+            fmt::print(stderr, "diopi: {}: {}\n", (*loaded)->path, outcome.status.message());
             ++failures;
             return {};
         }
-        const size_t line = answer.find('\n');
-        failures = std::stoi(std::string(answer.substr(0, line)));
-        profile = unpack_profile(answer.substr(line + 1));
+        std::string packed;
+        if (!unpack_message(outcome.payload, failures, packed)) return internal_error("a worker gave no answer");
+        profile = unpack_profile(packed);
         return profile.status();
     };
     if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return s.error();

@@ -47,10 +47,9 @@ FailureKind failure_kind(std::string_view name) {
     return found == kFailureKinds.end() ? FailureKind::kNone : static_cast<FailureKind>(found - kFailureKinds.begin());
 }
 
-bool tells_out_of_memory(std::string_view message) { return message.find("out of memory") != std::string_view::npos; }
-
 Failure failure_of(const Error& error) {
-    return {tells_out_of_memory(error.message) ? FailureKind::kOutOfMemory : FailureKind::kError, error.message};
+    const bool out_of_memory = error.message.find("out of memory") != std::string::npos;
+    return {out_of_memory ? FailureKind::kOutOfMemory : FailureKind::kError, error.message};
 }
 
 }  // namespace diopi

@@ -61,9 +61,8 @@ struct Failure {
     [[nodiscard]] bool ok() const { return kind == FailureKind::kNone; }
 };
 
-/// Whether memory ran out: a library has nothing but words to say so.
-[[nodiscard]] bool tells_out_of_memory(std::string_view message);
-/// kOutOfMemory or kError.
+/// kOutOfMemory or kError: the one place that reads it from the message, since a library has nothing but words to say
+/// that memory ran out.
 [[nodiscard]] Failure failure_of(const Error& error);
 
 /// How far one output is from what was expected. Figures of mismatching and matching elements alike.

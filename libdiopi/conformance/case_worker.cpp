@@ -30,11 +30,6 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     return result;
 }
 
-/// A line each behind the payload.
-void append_warnings(WorkAnswer& answer, const FailureSaver& saver) {
-    for (const std::string& warning : saver.warnings()) answer.payload += "\n" + warning;
-}
-
 }  // namespace
 
 void CaseWorker::prepare() {
@@ -55,7 +50,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);
     WorkAnswer answer = answer_of(std::move(result));
-    append_warnings(answer, saver);
+    answer.warnings = saver.warnings();
     return answer;
 }
 
@@ -64,7 +59,7 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
     FailureSaver saver(options_.save, c, options_.cases);
     saver.save(unsaved);
     WorkAnswer answer{saver.files()};
-    append_warnings(answer, saver);
+    answer.warnings = saver.warnings();
     return answer;
 }
 

@@ -32,7 +32,7 @@ class CaseWorker {
 
     /// In the worker.
     [[nodiscard]] WorkAnswer work(const Case& c);
-    /// In the worker: the bundles of a case that cost another one. Answers with their names, then warnings by line.
+    /// In the worker: the bundles of a case that cost another one. Answers with their names.
     [[nodiscard]] WorkAnswer save(const Case& c, const Unsaved& unsaved);
     /// In the parent: the case's result, whatever became of the worker.
     [[nodiscard]] CaseResult result_of(const Case& c, const WorkOutcome& outcome) const;

@@ -140,7 +140,7 @@ class Conformance {
         };
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
             if (item < cases_.size()) {
-                take(item, worker.result_of(cases_[item], outcome), outcome, more);
+                take(item, worker.result_of(cases_[item], outcome), outcome.warnings, more);
             } else {
                 take_saved(item - cases_.size(), outcome);
             }
@@ -155,21 +155,23 @@ class Conformance {
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
 
-    /// In a worker: the bundles of a case that cost another worker. Answers with their names, then warnings.
+    /// In a worker: the bundles of a case that cost another worker. Answers with their names.
     WorkAnswer save_unsaved(size_t place, CaseWorker& worker) const {
         const FollowUps::Note note = follow_ups_->read(place);
-        if (note.item >= cases_.size()) return {"\nthe note of a case whose worker died was overwritten"};
+        if (note.item >= cases_.size()) {
+            return {.warnings = {"the note of a case whose worker died was overwritten"}};
+        }
         return worker.save(cases_[note.item], note.unsaved);
     }
 
     /// Records the outcome of a case, or keeps it until a worker has saved what the case's own could not.
-    void take(size_t item, CaseResult result, const WorkOutcome& outcome, std::vector<size_t>& more) {
-        warn_of_lines_behind_first(outcome.payload);
+    void take(size_t item, CaseResult result, const std::vector<std::string>& warnings, std::vector<size_t>& more) {
+        for (const std::string& warning : warnings) warn(warning);
         const bool failed_in_step =
             std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
         std::optional<size_t> place;
         if (saves() && is_failure(result.verdict) && !failed_in_step) {
-            place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
+            place = follow_ups_->put(item, {result.step_under_way, result.verdict, result.reason});
         }
         if (!place) return record(std::move(result));
         followed_[*place] = std::move(result);
@@ -181,21 +183,13 @@ class Conformance {
         CaseResult result = std::move(*followed_[place]);
         followed_[place].reset();
         follow_ups_->release(place);
-        if (outcome.end == WorkOutcome::End::kFinished) {
-            result.bundle = outcome.payload.substr(0, outcome.payload.find('\n'));
-            warn_of_lines_behind_first(outcome.payload);
+        for (const std::string& warning : outcome.warnings) warn(warning);
+        if (outcome.finished()) {
+            result.bundle = outcome.payload;
         } else {
             warn("no bundle of " + result.case_id + ": the worker that was to write it ended, too: " + outcome.reason);
         }
         record(std::move(result));
-    }
-
-    void warn_of_lines_behind_first(const std::string& payload) const {
-        for (size_t end = payload.find('\n'); end != std::string::npos;) {
-            const size_t begin = end + 1;
-            end = payload.find('\n', begin);
-            warn(payload.substr(begin, end == std::string::npos ? end : end - begin));
-        }
     }
 
     void warn(const std::string& text) const {

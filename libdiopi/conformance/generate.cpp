@@ -7,11 +7,11 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "baseline/manifest.hpp"
 #include "file/checksum.hpp"
 #include "step/steps.hpp"
+#include "worker/message.hpp"
 
 namespace diopi {
 
@@ -129,18 +129,18 @@ class FileWriter {
     std::optional<BaselineWriter> writer_;
 };
 
-/// One line between worker and parent: the figures, then what went wrong.
-std::string made_text(const GeneratedFile& made) {
-    return fmt::format("{} {} {} {} {}", made.cases, made.former, made.left_out, made.bytes, made.trouble);
+WorkAnswer answer_with(const GeneratedFile& made) {
+    return {pack_message(made.cases, made.former, made.left_out, made.bytes, made.trouble)};
 }
 
-GeneratedFile made_from(const std::string& path, const std::string& text) {
+GeneratedFile made_from(const std::string& path, const WorkOutcome& outcome) {
     GeneratedFile made;
     made.path = path;
-    std::istringstream in(text);
-    in >> made.cases >> made.former >> made.left_out >> made.bytes;
-    in.get();
-    std::getline(in, made.trouble, '\0');
+    if (!outcome.finished()) {
+        made.trouble = "the worker died: " + outcome.reason;
+    } else if (!unpack_message(outcome.payload, made.cases, made.former, made.left_out, made.bytes, made.trouble)) {
+        made.trouble = "the worker gave no answer";
+    }
     return made;
 }
 
@@ -167,7 +167,7 @@ class Generation {
         for (size_t i = 0; i < files_.size(); ++i) {
             if (!is_kept(files_[i])) items.push_back(i);
         }
-        const auto work = [&](size_t i) { return WorkAnswer{made_text(FileWriter(files_[i], options_).write())}; };
+        const auto work = [&](size_t i) { return answer_with(FileWriter(files_[i], options_).write()); };
         const auto done = [&](size_t i, const WorkOutcome& outcome, std::vector<size_t>&) {
             return settle(i, outcome);
         };
@@ -201,8 +201,7 @@ class Generation {
     }
 
     Status settle(size_t i, const WorkOutcome& outcome) {
-        GeneratedFile made = made_from(files_[i].path, outcome.payload);
-        if (outcome.end != WorkOutcome::End::kFinished) made.trouble = "the worker died: " + outcome.reason;
+        GeneratedFile made = made_from(files_[i].path, outcome);
         if (made.trouble.empty() && made.cases > 0) {
             ManifestEntry entry;
             entry.file = relative(made.path);

@@ -1,5 +1,8 @@
 #include "conformance/outcome.hpp"
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <string_view>
 
 #include "journal/journal.hpp"
@@ -29,6 +32,21 @@ void add_printed(CaseResult& result, const WorkOutcome& outcome) {
     }
 }
 
+void add_memory_limit(CaseResult& result, int64_t limit) {
+    if (limit == 0) return;
+    add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
+}
+
+/// The case of a worker that died or hung.
+CaseResult interrupted_case(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit) {
+    CaseResult result = std::move(described);
+    result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
+    result.reason = outcome.reason;
+    result.step_under_way = step_under_way(outcome.context);
+    if (outcome.end == WorkOutcome::End::kOutOfMemory) add_memory_limit(result, memory_limit);
+    return result;
+}
+
 }  // namespace
 
 void add_to_reason(CaseResult& result, const std::string& text) {
@@ -39,20 +57,17 @@ void add_to_reason(CaseResult& result, const std::string& text) {
 }
 
 void name_memory_limit(CaseResult& result, int64_t limit) {
-    if (limit == 0 || !tells_out_of_memory(result.reason)) return;
-    add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
+    if (result.kind == FailureKind::kOutOfMemory) add_memory_limit(result, limit);
+}
+
+std::string step_under_way(const CrashContext& context) {
+    constexpr std::array<std::string_view, 3> kSteps = {"forward", "inplace", "backward"};
+    return std::ranges::find(kSteps, context.step) == kSteps.end() ? "" : context.step;
 }
 
 CaseResult settle(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit) {
-    CaseResult result = std::move(described);
-    auto answer = from_json_line(std::string_view(outcome.payload).substr(0, outcome.payload.find('\n')));
-    if (outcome.end == WorkOutcome::End::kFinished && answer) {
-        result = std::move(*answer);
-    } else {
-        result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;
-        result.reason = outcome.reason;
-        name_memory_limit(result, memory_limit);
-    }
+    auto answer = outcome.finished() ? from_json_line(outcome.payload) : std::nullopt;
+    CaseResult result = answer ? std::move(*answer) : interrupted_case(std::move(described), outcome, memory_limit);
     add_printed(result, outcome);
     return result;
 }

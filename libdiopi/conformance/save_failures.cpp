@@ -43,13 +43,6 @@ Status check_bundle_folder(const std::string& folder) {
     return file.ok() ? Status() : Status(bad_input("--save-failures: " + file.error().message));
 }
 
-std::string step_under_way(const std::string& last_words) {
-    constexpr std::string_view kAfter = "the checks after ";
-    const std::string words = last_words.starts_with(kAfter) ? last_words.substr(kAfter.size()) : last_words;
-    const std::string step = words.substr(0, words.find(" ("));
-    return step == "forward" || step == "inplace" || step == "backward" ? step : "";
-}
-
 void FailureSaver::save(const Evidence& evidence) {
     write(evidence.step, evidence.expected, evidence.actual, evidence.result.verdict, evidence.result.reason);
 }

@@ -28,10 +28,6 @@ struct Unsaved {
     std::string reason;
 };
 
-/// The word before the bracket of a worker's last words when it names a step: "the checks after forward (diopiAdd)"
-/// is "forward". Empty when it names none.
-[[nodiscard]] std::string step_under_way(const std::string& last_words);
-
 /// Saves the failures of one case, in a worker. A bundle that cannot be written is a warning.
 class FailureSaver {
  public:

@@ -19,14 +19,9 @@ Status open_in_workers(const std::vector<std::string>& paths) {
     if (paths.empty()) return {};
     std::vector<size_t> items(paths.size());
     std::iota(items.begin(), items.end(), size_t{0});
-    const auto work = [&](size_t item) {
-        const auto reader = BaselineReader::open(paths[item]);
-        return WorkAnswer{reader.ok() ? std::string() : reader.error().message};
-    };
+    const auto work = [&](size_t item) { return WorkAnswer{.status = BaselineReader::open(paths[item]).status()}; };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
-        if (outcome.end == WorkOutcome::End::kFinished) {
-            return outcome.payload.empty() ? Status() : bad_input(outcome.payload);
-        }
+        if (outcome.finished()) return outcome.status.ok() ? Status() : bad_input(outcome.status.message());
         const bool circles = outcome.end == WorkOutcome::End::kTimeout;
         const std::string how = circles ? fmt::format("no answer within {:g} s", kOpenSeconds) : outcome.reason;
         return bad_input(fmt::format("{} is damaged: the HDF5 library does not survive it ({}); generate it anew",

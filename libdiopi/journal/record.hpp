@@ -43,6 +43,7 @@ struct CaseResult {
     std::string notes = {};   ///< lines for standard error, such as a memory checker's
     std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
     FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed: that of the step which the reason is of
+    std::string step_under_way = {};        ///< of a crash or a timeout, where it is known; not in a journal
 };
 
 }  // namespace diopi

@@ -72,16 +72,10 @@ class DrawnCase {
     std::vector<ProfiledCall> calls_;
 };
 
-/// What a worker answers.
-std::string answer_of(const Status& status, const Profile& part) {
-    return status.ok() ? pack_profile(part) : "!" + status.message();
-}
-
 /// The roofs that a worker has measured.
 Result<Roofs> roofs_in(const WorkOutcome& outcome) {
-    const bool finished = outcome.end == WorkOutcome::End::kFinished;
-    if (!finished) return failed("measuring the roofs: " + outcome.reason);
-    if (outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
+    if (!outcome.finished()) return failed("measuring the roofs: " + outcome.reason);
+    if (!outcome.status.ok()) return failed(outcome.status.message());
     auto part = unpack_profile(outcome.payload);
     return part.ok() ? Result<Roofs>(std::move(part->roofs)) : Result<Roofs>(part.error());
 }
@@ -159,7 +153,7 @@ class CaseProfiling {
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
         const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
-        return {answer_of(s, part), is_last};
+        return {pack_profile(part), is_last, s};
     }
 
     /// With no other stream than its own: a device that must tell apart whose memory is free takes longer with two.
@@ -231,9 +225,8 @@ class CaseProfiling {
             return roofs.status();
         }
         const size_t index = item % cases_.size();
-        const bool finished = outcome.end == WorkOutcome::End::kFinished;
-        if (finished && outcome.payload.starts_with('!')) return failed(outcome.payload.substr(1));
-        if (finished) {
+        if (outcome.finished() && !outcome.status.ok()) return failed(outcome.status.message());
+        if (outcome.finished()) {
             auto part = unpack_profile(outcome.payload);
             if (!part.ok()) return part.status();
             profile_.has_device_time |= part->has_device_time;
@@ -308,7 +301,7 @@ Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
         Profile part;
         auto roofs = measure_roofs(backend, kDtypes);
         if (roofs.ok()) part.roofs = std::move(*roofs);
-        return WorkAnswer{answer_of(roofs.status(), part), true};
+        return WorkAnswer{pack_profile(part), true, roofs.status()};
     };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
         auto roofs = roofs_in(outcome);

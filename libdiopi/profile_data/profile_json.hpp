@@ -19,7 +19,7 @@ using SamplePlaces = std::vector<std::pair<size_t, size_t>>;
 /// Throws an exception that says what is missing or mistyped. The calls come without samples.
 [[nodiscard]] Profile profile_from_text(std::string_view text, SamplePlaces& places);
 
-/// The whole as bytes, for another process of this program. They begin with a letter, which "!" and a message do not.
+/// The whole as bytes, for another process of this program.
 [[nodiscard]] std::string pack_profile(const Profile& profile);
 [[nodiscard]] Result<Profile> unpack_profile(std::string_view bytes);
 

@@ -157,16 +157,15 @@ class Bisection {
         return in_worker([&] { return outcome_of(wanted, Results::kCompared); });
     }
 
-    /// "" for a pass, or why not.
-    Result<Trial> in_worker(const std::function<std::string()>& replay) {
+    /// `replay` runs in a worker: an error says why the trial does not pass.
+    Result<Trial> in_worker(const std::function<Status()>& replay) {
         PoolOptions pool;
         pool.timeout_s = options_.timeout_s;
         pool.memory_limit = 0;
         Trial trial;
-        const auto work = [&](size_t) { return WorkAnswer{replay()}; };
+        const auto work = [&](size_t) { return WorkAnswer{.status = replay()}; };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const bool finished = outcome.end == WorkOutcome::End::kFinished;
-            trial = {finished && outcome.payload.empty(), finished ? outcome.payload : outcome.reason};
+            trial = {outcome.status.ok(), outcome.status.message()};
             return Status();
         };
         if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return s.error();
@@ -176,11 +175,11 @@ class Bisection {
     enum class Results { kStored, kCompared };
 
     /// In the worker.
-    std::string outcome_of(const Wanted& wanted, Results results) {
+    Status outcome_of(const Wanted& wanted, Results results) {
         try {
             auto here = Side::create(*options_.backend);
             auto other = Side::create(*options_.other);
-            if (!here.ok() || !other.ok()) return (here.ok() ? other : here).error().message;
+            if (!here.ok() || !other.ok()) return (here.ok() ? other : here).status();
             FallbackLists lists;
             lists.wanted = [&](const Call& call) { return wanted(capture_.position(*call.origin)); };
             Fallback fallback(**other, lists, {});
@@ -190,23 +189,23 @@ class Bisection {
             if (options_.sim != nullptr) chain.add(*options_.sim);
             Status s = replay_.begin((*here)->context());
             if (s.ok()) s = replay_.run(chain, (*here)->context());
-            if (!s.ok()) return s.message();
+            if (!s.ok()) return s;
             auto values = results_of(replay_, (*here)->context());
-            if (!values.ok()) return values.error().message;
+            if (!values.ok()) return values.status();
             return results == Results::kStored ? store(*values) : judge(*values);
         } catch (const std::exception& e) {
-            return e.what();
+            return failed(e.what());
         }
     }
 
-    std::string store(const std::vector<TensorPtr>& values) {
+    Status store(const std::vector<TensorPtr>& values) {
         for (size_t i = 0; i < values.size(); ++i) {
             if (values[i]->nbytes() > 0) std::memcpy(slot(i), values[i]->data(), values[i]->nbytes());
         }
-        return "";
+        return {};
     }
 
-    std::string judge(const std::vector<TensorPtr>& values) {
+    Status judge(const std::vector<TensorPtr>& values) {
         int64_t wrong = 0;
         std::string first;
         for (size_t i = 0; i < values.size(); ++i) {
@@ -217,8 +216,8 @@ class Bisection {
             const CapturedTensor& tensor = capture_.tensors[replay_.results()[i]];
             first = fmt::format("{} by {:.3g}", title_of(tensor), distance.max_abs);
         }
-        if (wrong == 0) return "";
-        return fmt::format("{} of {} results differ, {}", wrong, values.size(), first);
+        if (wrong == 0) return {};
+        return failed(fmt::format("{} of {} results differ, {}", wrong, values.size(), first));
     }
 
     CaptureReplay& replay_;

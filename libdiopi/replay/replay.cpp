@@ -12,7 +12,7 @@
 #include "journal/journal.hpp"
 #include "step/step_run.hpp"
 #include "worker/guard_fault.hpp"
-#include "worker/memory_limit.hpp"
+#include "worker/message.hpp"
 #include "worker/printable.hpp"
 #include "worker/worker_setup.hpp"
 
@@ -22,10 +22,6 @@ namespace {
 
 /// What reading may take, where the call may take longer.
 constexpr double kReadSeconds = 60;
-
-/// In the order of the payload's lines.
-constexpr std::string BundleOrigin::*kOriginLines[] = {&BundleOrigin::backend, &BundleOrigin::file,
-                                                       &BundleOrigin::file_hash, &BundleOrigin::version};
 
 const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
     const auto found = std::ranges::find(bundle.layouts.tensors, place, &CapturedTensor::id);
@@ -121,14 +117,6 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     return result;
 }
 
-/// The next line of `text`, which is taken off.
-std::string next_line(std::string_view& text) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return line;
-}
-
 class Replaying {
  public:
     explicit Replaying(const ReplayOptions& options) : options_(options), pool_(options.pool) { pool_.jobs = 1; }
@@ -152,49 +140,49 @@ class Replaying {
         PoolOptions pool;
         pool.timeout_s = std::min(kReadSeconds, options_.pool.timeout_s);
         pool.memory_limit = 0;
-        const auto work = [&](size_t) { return WorkAnswer{summary()}; };
+        const auto work = [&](size_t) { return summary(); };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) { return take(outcome); };
         return run_in_workers({0}, pool, work, done);
     }
 
-    /// What the parent must know; "!" and a message when the file is no good.
-    [[nodiscard]] std::string summary() const {
+    /// What the parent must know, or why the file is no good.
+    [[nodiscard]] WorkAnswer summary() const {
         try {
             const auto bundle = read_bundle(options_.file);
-            if (!bundle.ok()) return "!" + bundle.error().message;
-            if (const auto step = step_of(*bundle); !step.ok()) return "!" + step.error().message;
-            if (const auto checks = checks_of(*bundle); !checks.ok()) return "!" + checks.error().message;
-            std::string text = to_json_line(result_of(*bundle));
-            text += is_wide(*bundle) ? "\nwide" : "\n";
-            text += fmt::format("\n{}\n{}", static_cast<int>(bundle->verdict), one_line(bundle->reason));
-            for (const auto member : kOriginLines) text += "\n" + one_line(bundle->origin.*member);
-            return text;
+            if (!bundle.ok()) return {.status = bundle.status()};
+            if (const auto step = step_of(*bundle); !step.ok()) return {.status = step.status()};
+            if (const auto checks = checks_of(*bundle); !checks.ok()) return {.status = checks.status()};
+            const BundleOrigin& origin = bundle->origin;
+            return {pack_message(to_json_line(result_of(*bundle)), is_wide(*bundle), bundle->verdict,
+                                 one_line(bundle->reason), one_line(origin.backend), one_line(origin.file),
+                                 one_line(origin.file_hash), one_line(origin.version))};
         } catch (const std::exception& e) {
-            return fmt::format("!{} cannot be read: {}", options_.file, e.what());
+            return {.status = failed(fmt::format("{} cannot be read: {}", options_.file, e.what()))};
         }
     }
 
     Status take(const WorkOutcome& outcome) {
-        if (outcome.end != WorkOutcome::End::kFinished) {
+        if (!outcome.finished()) {
             return bad_input(
                 fmt::format("{} is damaged: the HDF5 library does not survive it ({}); save or copy it "
                             "anew",
                             options_.file, outcome.reason));
         }
-        std::string_view rest = outcome.payload;
-        if (rest.starts_with('!')) return bad_input(std::string(rest.substr(1)));
-        const auto described = from_json_line(next_line(rest));
+        if (!outcome.status.ok()) return bad_input(outcome.status.message());
+        std::string line;
+        bool wide = false;
+        Verdict verdict = {};
+        BundleOrigin& origin = replay_.origin;
+        const bool sound = unpack_message(outcome.payload, line, wide, verdict, replay_.reason, origin.backend,
+                                          origin.file, origin.file_hash, origin.version);
+        const auto described = sound ? from_json_line(line) : std::nullopt;
         if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
         replay_.result = *described;
-        const bool wide = next_line(rest) == "wide";
         // A wide tensor reserves gigabytes and touches few of them.
         if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
-        const std::string verdict = next_line(rest);
         for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
-            if (verdict == std::to_string(static_cast<int>(known))) replay_.recorded = known;
+            if (verdict == known) replay_.recorded = known;
         }
-        replay_.reason = next_line(rest);
-        for (const auto member : kOriginLines) replay_.origin.*member = next_line(rest);
         return {};
     }
 

@@ -1,24 +1,18 @@
 #include "shrink/failure_signature.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace diopi {
 
 namespace {
 
-constexpr std::array kSteps = {"forward", "inplace", "backward"};
-
-/// The step in which a result went wrong: of a crash or a timeout the reason names it.
+/// The step in which a result went wrong.
 std::string step_of(const CaseResult& result) {
     for (const StepResult& step : result.steps) {
         if (step.verdict == result.verdict) return step.step;
     }
-    for (const char* step : kSteps) {
-        if (result.reason.find(std::string(step) + " (diopi") != std::string::npos) return step;
-    }
-    return "";
+    return result.step_under_way;
 }
 
 std::string letters_of(std::string_view reason) {

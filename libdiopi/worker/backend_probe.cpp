@@ -9,16 +9,16 @@ Status probe_backend(const Backend& backend, double timeout_s) {
     PoolOptions pool;
     pool.timeout_s = timeout_s;
     pool.memory_limit = 0;
-    std::string trouble;
-    const auto work = [&](size_t) { return WorkAnswer{backend.probe()().message()}; };
+    Status tried;
+    const auto work = [&](size_t) { return WorkAnswer{.status = backend.probe()()}; };
     const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
-        trouble = outcome.end == WorkOutcome::End::kFinished ? outcome.payload : outcome.reason;
+        tried = outcome.status;
         return {};
     };
     if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return s;
     if (interrupted()) return failed("interrupted while the device of " + std::string(backend.name()) + " was tried");
-    if (trouble.empty()) return {};
-    return bad_input(std::string(backend.name()) + " cannot run here: " + trouble);
+    if (tried.ok()) return {};
+    return bad_input(std::string(backend.name()) + " cannot run here: " + tried.message());
 }
 
 }  // namespace diopi

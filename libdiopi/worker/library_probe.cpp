@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 #include "worker/output_capture.hpp"
 #include "worker/worker_pool.hpp"
 
@@ -16,15 +16,13 @@ constexpr size_t kUse = 0, kFinish = 1;
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
-    say("the first use of its device");
+    note_stage("the first use of its device");
     return check_health(backend.device());
 }
 
 std::string trouble_of(const WorkOutcome& outcome) {
-    if (outcome.end == WorkOutcome::End::kFinished) return outcome.payload;
-    std::string text = outcome.reason;
-    const size_t option = text.find("(--timeout)");
-    if (option != std::string::npos) text.replace(option, 11, "(--impl-timeout)");
+    std::string text = outcome.status.message();
+    if (outcome.finished()) return text;
     if (const std::string said = last_line(outcome.errors); !said.empty()) text += "; it said: " + said;
     return text;
 }
@@ -36,12 +34,12 @@ Result<std::vector<std::string>> probe_library(LibraryBackend& library, double t
     std::vector<std::string> notes;
     PoolOptions pool;
     pool.timeout_s = timeout_s;
+    pool.timeout_option = "--impl-timeout";
     pool.memory_limit = 0;
-    library.on_stage = [](const std::string& stage) { say(stage); };
+    library.on_stage = [](const std::string& stage) { note_stage(stage); };
     library.hides_output = false;
     const auto work = [&](size_t item) {
-        const Status s = item == kUse ? try_library(library) : library.finish();
-        return WorkAnswer{s.message()};
+        return WorkAnswer{.status = item == kUse ? try_library(library) : library.finish()};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
         const std::string trouble = trouble_of(outcome);

@@ -5,25 +5,41 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "core/status.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
 /// What the work gives back.
 struct WorkAnswer {
-    std::string payload;
-    bool last = false;  ///< the worker is fit for no more work: it ends, and a new one takes its place
+    std::string payload = {};  ///< what the parent knows how to read: worker/message.hpp, a record's text
+    bool last = false;         ///< the worker is fit for no more work: it ends, and another takes its place
+    Status status = {};        ///< an error where the work failed
+    std::vector<std::string> warnings = {};  ///< a line each, for people
 };
 
 /// How one item ended.
 struct WorkOutcome {
-    enum class End { kFinished, kCrashed, kTimeout };
+    enum class End {
+        kFinished,
+        kCrashed,
+        kOutOfMemory,  ///< crashed for want of memory
+        kTimeout
+    };
     End end = End::kFinished;
-    std::string payload;  ///< what the work returned
-    std::string reason;   ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
-    int64_t worker = 0;   ///< serial number of the process that had the item, from 0 in the order of their starts
-    std::string doing;    ///< the last words of a worker that died or hung (worker/last_words.hpp)
-    std::string printed;  ///< `wrote 14 bytes to standard output: "hello..."`; empty when it wrote nothing there
-    std::string errors;   ///< the last 2 KiB that it wrote to standard error
+    std::string payload;                ///< what the work gave back
+    std::vector<std::string> warnings;  ///< those of the work
+    /// The error of the work itself; of an item that has another end, its reason.
+    Status status;
+    std::string reason;    ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
+    int64_t worker = 0;    ///< serial number of the process that had the item, from 0 in the order of their starts
+    CrashContext context;  ///< what a worker was doing that died or hung
+    std::string printed;   ///< `wrote 14 bytes to standard output: "hello..."`; empty when it wrote nothing there
+    std::string errors;    ///< the last 2 KiB that it wrote to standard error
+
+    [[nodiscard]] bool finished() const { return end == End::kFinished; }
 };
 
 struct PoolOptions {
@@ -31,10 +47,11 @@ struct PoolOptions {
     static constexpr int64_t kFairShare = -1;
 
     int jobs = 1;
-    double timeout_s = 300;                   ///< for one item
-    int64_t memory_limit = kFairShare;        ///< bytes of data of one worker; 0: no limit
-    int64_t output_limit = int64_t{1} << 20;  ///< bytes on standard output and error together, for one item
-    bool echo_errors = false;                 ///< what workers write to standard error appears on this one's, too
+    double timeout_s = 300;                    ///< for one item
+    const char* timeout_option = "--timeout";  ///< the option that sets it
+    int64_t memory_limit = kFairShare;         ///< bytes of data of one worker; 0: no limit
+    int64_t output_limit = int64_t{1} << 20;   ///< bytes on standard output and error together, for one item
+    bool echo_errors = false;                  ///< what workers write to standard error appears on this one's, too
 };
 
 /// Runs one item in a worker process.

@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "worker/answer.hpp"
 #include "worker/memory_limit.hpp"
 #include "worker/process_state.hpp"
 #include "worker/worker_life.hpp"
@@ -51,9 +52,9 @@ void close_all(std::initializer_list<int*> descriptors) {
 }  // namespace
 
 Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial) {
-    auto words = LastWords::create();
-    if (!words.ok()) return words.status();
-    words_ = std::move(*words);
+    auto page = CrashPage::create();
+    if (!page.ok()) return page.status();
+    page_ = std::move(*page);
     auto out = out_.open();
     if (!out.ok()) return out.status();
     const Descriptor out_end(*out);
@@ -71,7 +72,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     auto forked = fork_guarded([&](pid_t guardian) {
         for (const auto& other : others) other->close_descriptors();
         close_descriptors();
-        words_.adopt();
+        page_.adopt();
         live({child_end.fd(), out_end.fd(), err_end.fd(), guardian, options_->memory_limit}, work);
     });
     if (!forked.ok()) {
@@ -90,7 +91,7 @@ void Worker::assign(size_t item) {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
     inbox_.clear();
     mute_ = false;
-    words_.begin();
+    page_.begin();
     out_.begin();
     err_.begin();
     // A worker that died since its last answer is found by attend().
@@ -116,7 +117,10 @@ std::optional<WorkOutcome> Worker::attend() {
         return crashed(fmt::format("output flood: more than {} on standard output and standard error",
                                    memory_text(options_->output_limit)));
     }
-    if (inbox == Inbox::kAnswer && (!dead || says_last())) return finished();
+    if (inbox == Inbox::kAnswer && (!dead || says_last())) {
+        auto answer = unpack_answer(answer_bytes());
+        return answer ? finished(std::move(*answer)) : crashed(kGarbled);
+    }
     if (inbox == Inbox::kGarbled) return crashed(kGarbled);
     if (dead) return crashed({});
     if (inbox == Inbox::kClosed && !std::exchange(mute_, true)) deadline_ = std::min(deadline_, Clock::now() + kGrace);
@@ -184,9 +188,13 @@ bool Worker::says_last() const {
     return head.last != 0;
 }
 
-WorkOutcome Worker::finished() {
+std::string_view Worker::answer_bytes() const { return std::string_view(inbox_).substr(sizeof(AnswerHead)); }
+
+WorkOutcome Worker::finished(WorkAnswer answer) {
     WorkOutcome result = outcome(WorkOutcome::End::kFinished, {});
-    result.payload = inbox_.substr(sizeof(AnswerHead));
+    result.payload = std::move(answer.payload);
+    result.warnings = std::move(answer.warnings);
+    result.status = std::move(answer.status);
     item_.reset();
     if (says_last()) stop();
     return result;
@@ -197,15 +205,17 @@ WorkOutcome Worker::crashed(std::string what) {
     // The last that it wrote.
     out_.drain(options_->output_limit, -1);
     err_.drain(options_->output_limit, options_->echo_errors ? STDERR_FILENO : -1);
-    if (what.empty()) what = death_text(death);
-    return outcome(WorkOutcome::End::kCrashed, std::move(what));
+    if (!what.empty()) return outcome(WorkOutcome::End::kCrashed, std::move(what));
+    const auto end = ran_out_of_memory(death) ? WorkOutcome::End::kOutOfMemory : WorkOutcome::End::kCrashed;
+    return outcome(end, death_text(death));
 }
 
 WorkOutcome Worker::timed_out() {
     const std::string_view standstill = standstill_of(pids_.worker);
-    std::string what = fmt::format("no answer within {:.1f} s (--timeout)", options_->timeout_s);
+    std::string what = fmt::format("no answer within {:.1f} s ({})", options_->timeout_s, options_->timeout_option);
     WorkOutcome result = outcome(WorkOutcome::End::kTimeout, std::move(what));
     if (!standstill.empty()) result.reason += fmt::format("; {}", standstill);
+    result.status = failed(result.reason);
     stop();
     return result;
 }
@@ -218,23 +228,27 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
     result.printed = stray_output_text(out_);
     result.errors = err_.kept();
     if (end == WorkOutcome::End::kFinished) return result;
-    result.doing = words_.read();
-    if (!result.doing.empty()) result.reason += " in " + result.doing;
-    if (!words_.begun()) result.reason += " before this case began: what ran before it in this worker is to blame";
+    result.context = page_.read();
+    if (const std::string doing = result.context.text(); !doing.empty()) result.reason += " in " + doing;
+    if (!page_.begun()) result.reason += " before this case began: what ran before it in this worker is to blame";
+    result.status = failed(result.reason);
     return result;
 }
 
+bool Worker::ran_out_of_memory(const Death& death) const {
+    if (page_.lost_socket()) return false;
+    const int64_t limit = options_->memory_limit;
+    return page_.out_of_memory() || (limit > 0 && death.peak_bytes >= limit / 8 * 7);
+}
+
 std::string Worker::death_text(const Death& death) const {
-    if (words_.lost_socket()) return kClosedSocket;
+    if (page_.lost_socket()) return kClosedSocket;
     std::string text = WIFSIGNALED(death.status)
                            ? signal_text(WTERMSIG(death.status))
                            : fmt::format("the process ended by itself with exit code {}", WEXITSTATUS(death.status));
-    const int64_t limit = options_->memory_limit;
-    if (words_.out_of_memory()) return "out of memory: " + text;
-    if (limit > 0 && death.peak_bytes >= limit / 8 * 7) {
-        return fmt::format("out of memory: {} with {} in use", text, memory_text(death.peak_bytes));
-    }
-    return text;
+    if (!ran_out_of_memory(death)) return text;
+    if (page_.out_of_memory()) return "out of memory: " + text;
+    return fmt::format("out of memory: {} with {} in use", text, memory_text(death.peak_bytes));
 }
 
 void Worker::close_descriptors() {

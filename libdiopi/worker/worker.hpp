@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/crash_context.hpp"
 #include "worker/guardian.hpp"
-#include "worker/last_words.hpp"
 #include "worker/output_capture.hpp"
 #include "worker/work.hpp"
 
@@ -59,10 +59,14 @@ class Worker {
     [[nodiscard]] bool has_died() const;
     void wait_until(Clock::time_point end) const;
     [[nodiscard]] bool says_last() const;
-    WorkOutcome finished();
+    /// The bytes of the answer that has come.
+    [[nodiscard]] std::string_view answer_bytes() const;
+    WorkOutcome finished(WorkAnswer answer);
     WorkOutcome crashed(std::string what);
     WorkOutcome timed_out();
     WorkOutcome outcome(WorkOutcome::End end, std::string reason);
+    /// Whether a process died for want of memory, as far as one can tell.
+    [[nodiscard]] bool ran_out_of_memory(const Death& death) const;
     [[nodiscard]] std::string death_text(const Death& death) const;
     void close_descriptors();
     Death reap();
@@ -73,7 +77,7 @@ class Worker {
     int fd_ = -1;
     int pidfd_ = -1;
     int64_t serial_ = 0;
-    LastWords words_;
+    CrashPage page_;
     OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
     std::optional<size_t> item_;
     std::string inbox_;

@@ -15,7 +15,8 @@
 #include <system_error>
 #include <vector>
 
-#include "worker/last_words.hpp"
+#include "worker/answer.hpp"
+#include "worker/crash_context.hpp"
 #include "worker/memory_limit.hpp"
 
 namespace diopi {
@@ -61,7 +62,7 @@ void replace_standard_streams(const WorkerChannels& channels) {
 }
 
 [[noreturn]] void end_without_socket() {
-    LastWords::note_lost_socket();
+    CrashPage::note_lost_socket();
     _exit(1);
 }
 
@@ -86,7 +87,7 @@ void send_all(int fd, const void* data, size_t size) {
 }
 
 void throw_bad_alloc() {
-    LastWords::note_out_of_memory();
+    CrashPage::note_out_of_memory();
     throw std::bad_alloc();
 }
 
@@ -105,17 +106,18 @@ void live(const WorkerChannels& channels, const Work& work) noexcept {
     const pid_t self = getpid();
     AnswerHead head;
     for (size_t item = 0; read_item(channels.socket, item);) {
-        LastWords::note_begun();
+        CrashPage::note_begun();
         const WorkAnswer answer = work(item);
         // A fork of the library that came back here is no worker.
         if (getpid() != self) _exit(0);
         std::cout.flush();
         std::fflush(nullptr);
+        const std::string bytes = pack_answer(answer);
         head.item = item;
-        head.size = answer.payload.size();
+        head.size = bytes.size();
         head.last = answer.last ? 1 : 0;
         send_all(channels.socket, &head, sizeof head);
-        send_all(channels.socket, answer.payload.data(), answer.payload.size());
+        send_all(channels.socket, bytes.data(), bytes.size());
         if (answer.last) break;
     }
     _exit(0);

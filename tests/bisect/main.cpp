@@ -13,6 +13,7 @@
 #include "intercept/call_copy.hpp"
 #include "planted.hpp"
 #include "replay/bisect.hpp"
+#include "worker/message.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi::bisect_score {
@@ -128,12 +129,11 @@ class Score {
             if (!side.ok() || !replay_.begin((*side)->context()).ok()) return WorkAnswer{};
             const Chain chain(recording.backend());
             if (!replay_.run(chain, (*side)->context()).ok()) return WorkAnswer{};
-            return WorkAnswer{fmt::format("{}", fmt::join(recorded_inputs(), " "))};
+            return WorkAnswer{pack_message(recorded_inputs())};
         };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const char* next = outcome.payload.c_str();
-            for (char* end = nullptr; *next != '\0'; next = end) hashes.push_back(std::strtoull(next, &end, 10));
-            return hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
+            const bool sound = unpack_message(outcome.payload, hashes);
+            return !sound || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
         };
         if (Status s = run_in_workers({0}, PoolOptions{.memory_limit = 0}, work, done); !s.ok()) return s.error();
         return hashes;

@@ -1,0 +1,60 @@
+#include "step/attempt.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "call/invoke.hpp"
+#include "core/stopwatch.hpp"
+#include "worker/crash_context.hpp"
+
+namespace diopi {
+
+AttemptRunner::AttemptRunner(const StepRules& rules, Placement& placement)
+    : rules_(rules),
+      placement_(placement),
+      context_(placement.context()),
+      first_chain_(*rules.backend),
+      chain_(*rules.backend) {
+    if (rules.first_run != nullptr) first_chain_.add(*rules.first_run);
+    for (Chain* chain : {&first_chain_, &chain_}) {
+        if (rules.adaptor != nullptr) chain->add(*rules.adaptor);
+        for (Interceptor* tool : rules.interceptors) chain->add(*tool);
+    }
+}
+
+Result<Attempt> AttemptRunner::first(const Step& step) { return run(step, Poison::kFirst, first_chain_); }
+
+Result<Attempt> AttemptRunner::another(const Step& step) { return run(step, Poison::kSecond, chain_); }
+
+Status AttemptRunner::repeat(Attempt& attempt) { return call(attempt, chain_); }
+
+Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain& chain) {
+    step_name_ = step.name;
+    auto placed = PlacedCall::create(step, placement_, poison);
+    if (Status s = placed.ok() ? validate(placed->call()) : placed.status(); !s.ok()) {
+        // Inputs may still be on their way to memory that is freed now, and written without regard to the stream when
+        // it is used again.
+        (void)context_.device->synchronize(context_.stream);
+        return s.error();
+    }
+    Attempt attempt{std::move(*placed)};
+    std::optional<PoisonedWorkspace> workspace;
+    if (rules_.checks.poison) workspace.emplace(context_, poison);
+    if (Status s = call(attempt, chain); !s.ok()) return s.error();
+    return attempt;
+}
+
+Status AttemptRunner::call(Attempt& attempt, const Chain& chain) {
+    const std::string_view function = attempt.placed.call().row->function;
+    note_step(WorkPhase::kInCall, step_name_, function);
+    if (before_call) before_call();
+    const Stopwatch watch;
+    attempt.outcome = chain.run(attempt.placed.call(), context_);
+    if (Status s = context_.device->synchronize(context_.stream); !s.ok()) return s;
+    attempt.seconds = watch.seconds();
+    if (rules_.adaptor != nullptr) attempt.adapted = to_record(rules_.adaptor->last());
+    note_step(WorkPhase::kInChecks, step_name_, function);
+    return {};
+}
+
+}  // namespace diopi

@@ -1,0 +1,49 @@
+/// One call of a step: placed on the device, run and timed.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "call/chain.hpp"
+#include "journal/adapted.hpp"
+#include "step/placed_call.hpp"
+#include "step/step_rules.hpp"
+
+namespace diopi {
+
+/// A call that ran, and what became of it.
+struct Attempt {
+    PlacedCall placed;
+    Outcome outcome = {};
+    double seconds = 0;  ///< until the stream was empty
+    AdaptedCalls adapted = {};
+};
+
+/// Makes the attempts of one case's steps. What it does is the worker's crash context.
+class AttemptRunner {
+ public:
+    /// Keeps references.
+    AttemptRunner(const StepRules& rules, Placement& placement);
+
+    /// Called before every call, outside of its time.
+    std::function<void()> before_call;
+
+    /// The first attempt of a step: with the tool that sees no other, and the first poison.
+    [[nodiscard]] Result<Attempt> first(const Step& step);
+    /// One more, with the second poison.
+    [[nodiscard]] Result<Attempt> another(const Step& step);
+    /// Calls once more on the tensors of an attempt, which gets the new outcome and time.
+    [[nodiscard]] Status repeat(Attempt& attempt);
+
+ private:
+    [[nodiscard]] Result<Attempt> run(const Step& step, Poison poison, const Chain& chain);
+    [[nodiscard]] Status call(Attempt& attempt, const Chain& chain);
+
+    const StepRules& rules_;
+    Placement& placement_;
+    Context& context_;
+    Chain first_chain_, chain_;
+    std::string step_name_;  ///< of the step under way
+};
+
+}  // namespace diopi

@@ -1,0 +1,75 @@
+#include "step/bounds.hpp"
+
+#include <cmath>
+
+#include "check/judge.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Of each factor of a product in TF32.
+constexpr double kTf32Roundoff = 0x1p-11;
+
+/// Class B speaks of one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
+/// held to class D, as sums of so many products.
+void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
+    bool scaled = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
+        scaled |= factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
+    }
+    if (!scaled && !is_complex(spec.dtype)) return;
+    bound.accuracy = AccuracyClass::D;
+    bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
+}
+
+/// What a rounding to float32 in front of the one to a half type adds, in ulp of that. A number beside a tensor acts in
+/// float32, and what comes of both need not be as close to a half as the product or quotient of two halves is.
+double ulp_of_first_rounding(const Call& call, Dtype dtype) {
+    bool has_number = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        has_number |= std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor; 
+    }
+    if (!has_number || !is_half(dtype)) return 0;
+    return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
+}
+
+/// The rounding to the adaptor's dtype in front of the one to the output's own.
+void add_earlier_rounding(const StepRules& rules, const Step& step, const OutputSpec& output, Bound& bound) {
+    if (rules.adaptor == nullptr || bound.accuracy != AccuracyClass::B) return;
+    const double rounded_before = earlier_rounding(step, output, rules.adaptor->rules());
+    if (!(rounded_before > 0)) return;
+    bound.accuracy = AccuracyClass::C;
+    bound.tolerance.instead = Tolerance::Instead::kUlp;
+    bound.tolerance.max_ulp = bound.max_ulp + rounded_before;
+}
+
+}  // namespace
+
+Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& output) {
+    const TensorSpec& spec = output.spec;
+    Bound bound;
+    bound.accuracy = step.call.row->accuracy;
+    bound.max_ulp = step.call.row->max_ulp;
+    const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
+    if (whole || (rules.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
+    bound.tolerance = rules.tolerance;
+    if (!whole && rules.tolerance.instead != Tolerance::Instead::kNothing) {
+        const bool ulp = rules.tolerance.instead == Tolerance::Instead::kUlp;
+        bound.accuracy = ulp ? AccuracyClass::C : AccuracyClass::E;
+        return bound;
+    }
+    bound.accumulation_length = accumulation_length(step.call, output);
+    if (bound.accuracy == AccuracyClass::B) {
+        bound.max_ulp += ulp_of_first_rounding(step.call, spec.dtype);
+        split_composite(step.call, spec, bound);
+    }
+    add_earlier_rounding(rules, step, output, bound);
+    if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
+    const bool is_tf32 = rules.backend->is_tf32() && spec.dtype == Dtype::float32;
+    if (is_tf32 && is_product(step.call, output)) bound.extra_roundoff = 2 * kTf32Roundoff;
+    return bound;
+}
+
+}  // namespace diopi

@@ -1,0 +1,34 @@
+/// Nothing is written but the elements of the outputs: past no edge, not between elements, to no const input.
+#include "step/checks/list.hpp"
+
+namespace diopi {
+
+namespace {
+
+class IntegrityCheck final : public StepCheck {
+ public:
+    using StepCheck::StepCheck;
+
+    Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
+        look(attempt, findings);
+        // The second one is read at once.
+        return &attempt == test.first ? attempt.placed.give_up_gaps(setup_.context()) : Status();
+    }
+
+ private:
+    void look(Attempt& attempt, Findings& findings) {
+        auto damage = setup_.placement.damage();
+        if (!damage.ok()) return findings.fail(damage.error());
+        if (!damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});
+        if (setup_.rules.checks.guard != Guard::kNone) findings.fail(attempt.placed.check_gaps(setup_.context()));
+        findings.fail(attempt.placed.check_inputs(setup_.placement));
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::integrity(const CheckSetup& setup) {
+    return std::make_unique<IntegrityCheck>(setup);
+}
+
+}  // namespace diopi

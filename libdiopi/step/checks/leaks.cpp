@@ -1,0 +1,109 @@
+/// A call gives back the memory that it takes: further calls on the tensors of the second attempt keep nothing.
+#include <algorithm>
+
+#include "call/tensors.hpp"
+#include "step/checks/list.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Further calls that show a leak: the last ones must all have kept memory. The C allocator keeps up to seven freed
+/// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
+constexpr int kLeakCalls = 18;
+constexpr int kLastCalls = 8;
+/// Where a leak is seen beside a driver with threads of its own: calls until these have pieces enough, and rounds of
+/// calls each of which must keep memory again.
+constexpr int kSettlingCalls = 256, kRoundCalls = 16, kLeakRounds = 6;
+/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
+/// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
+constexpr int64_t kFewElements = 4096;
+constexpr int kTimedCalls = 3;
+constexpr double kPromptCall_s = 1e-3;
+constexpr double kQuickCall_s = 50e-6;
+constexpr double kSlowCall_s = 0.02;
+constexpr int64_t kMuch = 64 << 10;
+
+int64_t elements_of(const Call& call) {
+    int64_t elements = 0;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) { elements += tensor->numel(); });
+    return elements;
+}
+
+class LeakCheck final : public StepCheck {
+ public:
+    using StepCheck::StepCheck;
+
+    bool needs_second() const override { return true; }
+
+    void before_call() override { held_before_ = bytes_held(); }
+
+    Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings&) override {
+        if (&attempt == test.second) kept_by_second_ = bytes_kept();
+        return {};
+    }
+
+    void judge(StepUnderTest& test, Findings& findings) override {
+        if (test.second == nullptr || makes_tensors(*test.step.call.row)) return;
+        auto kept = kept_by_each_call(*test.second);
+        if (!kept.ok()) return findings.fail(kept.error());
+        if (*kept <= 0) return;
+        findings.fail({FailureKind::kKeepsMemory, "keeps " + std::to_string(*kept) + " bytes of memory at each call"});
+    }
+
+ private:
+    [[nodiscard]] int64_t bytes_held() const { return setup_.device().allocated_bytes().value_or(0); }
+
+    /// Bytes that the process holds more than before the call, once the context has given back its own.
+    [[nodiscard]] int64_t bytes_kept() {
+        // What the call required of the context is ours to give back.
+        setup_.context().release();
+        return bytes_held() - held_before_;
+    }
+
+    /// 0 where nothing is kept, or the calls are too slow to tell.
+    Result<int64_t> kept_by_each_call(Attempt& attempt) {
+        const bool worth_it = attempt.seconds < kQuickCall_s || kept_by_second_ > kMuch ||
+                              (kept_by_second_ > 0 && attempt.seconds < kSlowCall_s);
+        const bool is_small = elements_of(attempt.placed.call()) <= kFewElements;
+        if (!worth_it && !is_small) return 0;
+        int64_t least = INT64_MAX;
+        double fastest_s = attempt.seconds;
+        for (int i = 0; i < kLeakCalls && least > 0; ++i) {
+            if (!worth_it && i == kTimedCalls && fastest_s > kPromptCall_s) return 0;
+            if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
+            fastest_s = std::min(fastest_s, attempt.seconds);
+            const int64_t now = bytes_kept();
+            if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
+        }
+        if (setup_.device().is_host() || least <= 0) return least;
+        auto grows = goes_on_growing(attempt, least);
+        if (!grows.ok()) return grows.error();
+        return *grows ? least : 0;
+    }
+
+    /// A driver's threads free late, and each keeps freed pieces to itself: only what goes on growing is kept.
+    Result<bool> goes_on_growing(Attempt& attempt, int64_t least) {
+        int64_t held_before_round = 0;
+        for (int i = 1; i <= kSettlingCalls + kLeakRounds * kRoundCalls; ++i) {
+            if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
+            const bool ends_round = i >= kSettlingCalls && (i - kSettlingCalls) % kRoundCalls == 0;
+            if (!ends_round) continue;
+            const int64_t held = held_before_ + bytes_kept();
+            if (i > kSettlingCalls && 2 * (held - held_before_round) < least * kRoundCalls) return false;
+            held_before_round = held;
+        }
+        return true;
+    }
+
+    int64_t held_before_ = 0;  ///< bytes of the device's memory that the process held when the last call began
+    int64_t kept_by_second_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::leaks(const CheckSetup& setup) {
+    return setup.rules.checks.leaks ? std::make_unique<LeakCheck>(setup) : nullptr;
+}
+
+}  // namespace diopi

@@ -1,0 +1,41 @@
+/// What a random operator draws follows its law; a third run has another seed.
+#include "step/checks/list.hpp"
+#include "step/random_check.hpp"
+
+namespace diopi {
+
+namespace {
+
+class RandomCheck final : public StepCheck {
+ public:
+    using StepCheck::StepCheck;
+
+    bool needs_second() const override { return true; }
+
+    void judge(StepUnderTest& test, Findings& findings) override {
+        if (test.second == nullptr) return;
+        Step reseeded = test.step;
+        Generator other;
+        for (Value& value : reseeded.call.args) {
+            auto* handle = std::get_if<diopiGeneratorHandle_t>(&value);
+            if (handle == nullptr) continue;
+            other = {~(*handle)->seed, (*handle)->offset};
+            *handle = &other;
+        }
+        const std::string words = "the run with another seed failed: ";
+        auto third = setup_.attempts.another(reseeded);
+        if (!third.ok()) return findings.fail(behind(words, third.error()));
+        if (!third->outcome.ok()) return findings.fail(behind(words, third->outcome));
+        const RandomRuns runs{test.first->placed, test.second->placed, third->placed};
+        findings.fail(check_random(test.step, runs, setup_.context()));
+        setup_.context().release();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::random(const CheckSetup& setup) {
+    return setup.rules.random ? std::make_unique<RandomCheck>(setup) : nullptr;
+}
+
+}  // namespace diopi

@@ -1,0 +1,94 @@
+/// A call works in the order of the context's stream and does not wait for it.
+#include <algorithm>
+
+#include "check/repeat.hpp"
+#include "step/checks/list.hpp"
+#include "step/compare_value.hpp"
+#include "step/stream_check.hpp"
+#include "worker/crash_context.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// How long the stream is held, one run after the other while each call returns in the last part of it. Calls that are
+/// long by themselves are not looked at.
+constexpr double kHolds_s[] = {0.02, 0.06, 0.18};
+constexpr double kWaited = 0.7;
+constexpr double kLongCall_s = 0.05;
+constexpr const char* kBehind = " behind other work of its stream: ";
+constexpr const char* kElsewhere =
+    " worked on a stream that is not the context's, or on the host: behind other work of its stream, ";
+
+class StreamOrderCheck final : public StepCheck {
+ public:
+    explicit StreamOrderCheck(const CheckSetup& setup)
+        : StepCheck(setup), held_runs_(*setup.rules.backend, setup.placement) {}
+
+    /// A call that waits for its stream takes longer the longer the stream is held; any other delay does not grow with
+    /// it.
+    void judge(StepUnderTest& test, Findings& findings) override {
+        if (findings.has_failed() || !is_looked_at(test)) return;
+        const std::string function(test.step.call.row->function);
+        note_step(WorkPhase::kInHeldCall, test.step.name, function);
+        for (const double hold_s : kHolds_s) {
+            setup_.context().release();
+            auto held = held_runs_.run(test.step, hold_s);
+            if (!held.ok()) return findings.fail(behind(function + kBehind, held.error()));
+            if (!*held) return;
+            if (Failure wrong = differs_when_held(test, **held); !wrong.ok()) {
+                return findings.fail({FailureKind::kStream, function + kElsewhere + wrong.reason});
+            }
+            if ((*held)->held_s < hold_s / 2 || (*held)->call_s < kWaited * (*held)->held_s) return;
+        }
+        findings.fail({FailureKind::kStream, function + " waited for the stream inside the call"});
+    }
+
+ private:
+    /// What makes tensors must know their sizes, and tools around the call may wait for what they look at.
+    [[nodiscard]] bool is_looked_at(const StepUnderTest& test) const {
+        const bool has_tools = !setup_.rules.interceptors.empty() || setup_.rules.adaptor != nullptr;
+        return !makes_tensors(*test.step.call.row) && !has_tools && test.first->seconds <= kLongCall_s;
+    }
+
+    /// What is different in a run whose inputs were copied, and whose outputs were read, in the order of the stream
+    /// alone.
+    Failure differs_when_held(StepUnderTest& test, HeldRun& held) {
+        if (!held.outcome.ok()) return {FailureKind::kStream, held.outcome.message};
+        for (size_t arg = 0; arg < test.step.call.args.size(); ++arg) {
+            const auto output = test.step.result_at(arg);
+            if (!output || !output->has_meaning) continue;
+            auto one = test.first->placed.host_tensor(arg, setup_.context());
+            auto two = held.placed.host_tensor(arg, setup_.context());
+            if (!one.ok() || !two.ok()) return failure_of((one.ok() ? two : one).error());
+            const Failure wrong = test.step.call.row->repeat == Repeat::varying
+                                      ? differs_from_expected(test, **two, *output)
+                                      : differs_from_first(**one, **two, output->spec.dtype);
+            if (!wrong.ok()) return {wrong.kind, test.arg_name(arg) + ": " + wrong.reason};
+        }
+        return {};
+    }
+
+    Failure differs_from_expected(StepUnderTest& test, const Tensor& actual, const OutputSpec& output) {
+        const auto value = std::ranges::find(test.expected, output.arg, &ArgTensor::arg);
+        if (value == test.expected.end()) return {};
+        const Comparison comparison =
+            compare_value({setup_.rules, setup_.expectations, test.step}, actual, *value, output);
+        return comparison.passed ? Failure() : Failure{comparison.kind, comparison.reason};
+    }
+
+    static Failure differs_from_first(const Tensor& first, const Tensor& held, Dtype dtype) {
+        const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
+        return compare_runs(first, held, poison, false);
+    }
+
+    StreamCheck held_runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::stream(const CheckSetup& setup) {
+    return setup.rules.checks.stream ? std::make_unique<StreamOrderCheck>(setup) : nullptr;
+}
+
+}  // namespace diopi

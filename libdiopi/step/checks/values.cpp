@@ -1,0 +1,84 @@
+/// Shape, dtype and values of what the step leaves: of its first attempt, and of a second one that may differ.
+#include "core/convert.hpp"
+#include "intercept/call_copy.hpp"
+#include "step/checks/list.hpp"
+#include "step/compare_value.hpp"
+#include "step/zeros_warning.hpp"
+
+namespace diopi {
+
+namespace {
+
+class ValueCheck final : public StepCheck {
+ public:
+    using StepCheck::StepCheck;
+
+    /// The other checks may write to the second attempt's tensors.
+    Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings&) override {
+        wrong_in_second_ = &attempt == test.second ? wrong_in(test, attempt) : Failure();
+        return {};
+    }
+
+    void judge(StepUnderTest& test, Findings& findings) override {
+        for (const ArgTensor& value : test.expected) {
+            auto actual = test.first->placed.host_tensor(value.arg, setup_.context());
+            if (actual.ok()) test.actual.push_back({value.arg, *actual});
+            if (actual.ok()) actual = as_computed(test, *actual, value.arg);
+            if (!actual.ok()) return findings.fail(actual.error());
+            compare_one(test, **actual, value, findings);
+        }
+        // The first run's own values are the better story.
+        findings.fail(wrong_in_second_);
+    }
+
+ private:
+    Comparison compare(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, const OutputSpec& output) {
+        return compare_value({setup_.rules, setup_.expectations, test.computed}, actual, value, output);
+    }
+
+    void compare_one(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, Findings& findings) {
+        const OutputSpec output = *test.computed.result_at(value.arg);
+        if (!output.has_meaning) return;
+        const std::string name = test.arg_name(value.arg);
+        Comparison comparison = compare(test, actual, value, output);
+        comparison.deviation.output = name;
+        findings.fail({comparison.kind, name + ": " + comparison.reason});
+        if (comparison.passed && !comparison.warning.empty()) findings.warn(name + ": " + comparison.warning);
+        findings.result().deviations.push_back(std::move(comparison.deviation));
+        const std::string zeros = zeros_warning(test.computed, value, output);
+        if (!zeros.empty()) findings.warn(name + ": " + zeros);
+    }
+
+    /// What is wrong with a second run that may differ from the first.
+    Failure wrong_in(StepUnderTest& test, Attempt& second) {
+        if (test.step.call.row->repeat != Repeat::varying) return {};
+        for (const ArgTensor& value : test.expected) {
+            const OutputSpec output = *test.computed.result_at(value.arg);
+            if (!output.has_meaning) continue;
+            auto actual = second.placed.host_tensor(value.arg, setup_.context());
+            if (actual.ok()) actual = as_computed(test, *actual, value.arg);
+            if (!actual.ok()) return failure_of(actual.error());
+            const Comparison comparison = compare(test, **actual, value, output);
+            if (comparison.passed) continue;
+            return {comparison.kind, "a second run is wrong: " + test.arg_name(value.arg) + ": " + comparison.reason};
+        }
+        return {};
+    }
+
+    /// What the call left at an argument, a host tensor, in the dtype that it is held to.
+    static Result<TensorPtr> as_computed(const StepUnderTest& test, const TensorPtr& actual, size_t arg) {
+        const auto own = test.step.result_at(arg), computed = test.computed.result_at(arg);
+        // What has another dtype than the output is none of the adaptor's doing.
+        if (!own || !computed || actual->dtype != own->spec.dtype || actual->dtype == computed->spec.dtype)
+            return actual;
+        return cast(*actual, computed->spec.dtype);
+    }
+
+    Failure wrong_in_second_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::values(const CheckSetup& setup) { return std::make_unique<ValueCheck>(setup); }
+
+}  // namespace diopi

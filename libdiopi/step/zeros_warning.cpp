@@ -1,0 +1,56 @@
+#include "step/zeros_warning.hpp"
+
+#include <algorithm>
+
+#include "core/convert.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
+constexpr double kZeroShare = 0.3;
+constexpr int64_t kZeroNumel = 20;
+
+/// Of a floating tensor with elements.
+double share_of_zeros(const Tensor& tensor) {
+    const Tensor* wide = &tensor;
+    TensorPtr widened;
+    if (tensor.dtype != Dtype::float64 || !tensor.is_contiguous()) {
+        auto made = make_tensor(cpu_device(), {tensor.shape, Dtype::float64, {}});
+        if (!made.ok()) return 0;
+        widened = *made;
+        widen(tensor, *widened);
+        wide = widened.get();
+    }
+    const auto* values = wide->data_as<double>();
+    const auto zeros = std::count(values, values + wide->numel(), 0.0);
+    return static_cast<double>(zeros) / static_cast<double>(wide->numel());
+}
+
+/// Of the step's floating input that has the most zeros.
+double share_of_zero_inputs(const Step& step) {
+    double most = 0;
+    for (size_t i = 0; i < step.call.args.size(); ++i) {
+        const auto* tensor = std::get_if<TensorPtr>(&step.call.args[i]);
+        if (tensor == nullptr || *tensor == nullptr || step.call.row->args()[i].is_output) continue;
+        if (!is_floating((*tensor)->dtype) || (*tensor)->numel() == 0 || (*tensor)->is_sparse()) continue;
+        most = std::max(most, share_of_zeros(**tensor));
+    }
+    return most;
+}
+
+std::string percent(double share) { return std::to_string(static_cast<int>(share * 100)) + "%"; }
+
+}  // namespace
+
+std::string zeros_warning(const Step& step, const ArgTensor& value, const OutputSpec& output) {
+    const bool searched = is_floating(output.spec.dtype) && !step.call.row->traits.zeros &&
+                          value.tensor->dtype == Dtype::float64 && value.tensor->numel() >= kZeroNumel;
+    if (!searched) return "";
+    const double zeros = share_of_zeros(*value.tensor);
+    if (zeros <= kZeroShare || share_of_zero_inputs(step) >= kZeroShare / 2) return "";
+    return percent(zeros) + " of the expected values are 0: a fault may hide among them";
+}
+
+}  // namespace diopi
