@@ -29,7 +29,7 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
 double ulp_of_first_rounding(const Call& call, Dtype dtype) {
     bool has_number = false;
     for (size_t i = 0; i < call.args.size(); ++i) {
-        has_number |= std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor; 
+        has_number |= std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor;
     }
     if (!has_number || !is_half(dtype)) return 0;
     return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
