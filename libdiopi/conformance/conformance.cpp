@@ -171,7 +171,7 @@ class Conformance {
                             result.verdict == Verdict::kTimeout;
         std::optional<size_t> place;
         if (saves() && failed && !failed_in_step) {
-            place = follow_ups_->put(item, {step_under_way(outcome.doing), result.verdict, result.reason});
+            place = follow_ups_->put(item, {step_in_progress(outcome.doing), result.verdict, result.reason});
         }
         if (!place) return record(std::move(result));
         followed_[*place] = std::move(result);

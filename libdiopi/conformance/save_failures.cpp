@@ -43,10 +43,10 @@ Status check_bundle_folder(const std::string& folder) {
     return file.ok() ? Status() : Status(bad_input("--save-failures: " + file.error().message));
 }
 
-std::string step_under_way(const std::string& last_words) {
+std::string step_in_progress(const std::string& crash_context) {
     constexpr std::string_view kAfter = "the checks after ";
-    const std::string words = last_words.starts_with(kAfter) ? last_words.substr(kAfter.size()) : last_words;
-    const std::string step = words.substr(0, words.find(" ("));
+    const std::string context = crash_context.starts_with(kAfter) ? crash_context.substr(kAfter.size()) : crash_context;
+    const std::string step = context.substr(0, context.find(" ("));
     return step == "forward" || step == "inplace" || step == "backward" ? step : "";
 }
 

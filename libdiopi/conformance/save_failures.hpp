@@ -28,9 +28,9 @@ struct Unsaved {
     std::string reason;
 };
 
-/// The word before the bracket of a worker's last words when it names a step: "the checks after forward (diopiAdd)"
-/// is "forward". Empty when it names none.
-[[nodiscard]] std::string step_under_way(const std::string& last_words);
+/// The step that a worker's crash context names before its bracket: "the checks after forward (diopiAdd)" gives
+/// "forward". Empty when it names no step.
+[[nodiscard]] std::string step_in_progress(const std::string& crash_context);
 
 /// Saves the failures of one case, in a worker. A bundle that cannot be written is a warning.
 class FailureSaver {

@@ -13,7 +13,7 @@
 #include "timing/activity_log.hpp"
 #include "timing/metered_device.hpp"
 #include "timing/roofs.hpp"
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -122,7 +122,7 @@ Status ProfileSampler::start(std::chrono::steady_clock::time_point begin) {
 }
 
 Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) {
-    say(fmt::format("{} ({})", step.name, step.call.row->function));
+    set_crash_context(fmt::format("{} ({})", step.name, step.call.row->function));
     if (call.function.empty()) {
         if (Status s = describe(step, call); !s.ok()) return s;
     }

@@ -7,7 +7,7 @@
 #include "call/tensors.hpp"
 #include "replay/recipe.hpp"
 #include "step/random_check.hpp"
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
@@ -173,7 +173,7 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
         return visit ? visit({index, captured, nullptr, none}) : Status();
     }
     Call& call = *calls_[index];
-    say(titles_[index]);
+    set_crash_context(titles_[index]);
     Outcome outcome = chain.run(call, context);
     if (!outcome.ok() && !outcome.is_declined()) return failed(outcome.message);
     if (outcome.is_declined()) {

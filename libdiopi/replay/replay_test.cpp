@@ -124,12 +124,12 @@ TEST_CASE("a step whose worker died is saved without what it gave", "[run][repla
     CHECK(replayed(saver.files(), **find_backend("cpu")).result.verdict == Verdict::kPassed);
 }
 
-TEST_CASE("the step under way is read from a worker's last words", "[run][replay]") {
-    CHECK(step_under_way("backward (diopiAddBackward)") == "backward");
-    CHECK(step_under_way("the checks after forward (diopiAdd)") == "forward");
-    CHECK(step_under_way("inplace (diopiAddInp), 4 bytes behind the end of input") == "inplace");
-    CHECK(step_under_way("").empty());
-    CHECK(step_under_way("sideways (diopiAdd)").empty());
+TEST_CASE("the step in progress is read from a worker's crash context", "[run][replay]") {
+    CHECK(step_in_progress("backward (diopiAddBackward)") == "backward");
+    CHECK(step_in_progress("the checks after forward (diopiAdd)") == "forward");
+    CHECK(step_in_progress("inplace (diopiAddInp), 4 bytes behind the end of input") == "inplace");
+    CHECK(step_in_progress("").empty());
+    CHECK(step_in_progress("sideways (diopiAdd)").empty());
 }
 
 TEST_CASE("a bundle whose parts contradict each other is bad input", "[run][replay]") {

@@ -194,12 +194,12 @@ void StepRun::run(const Step& step, StepResult& result) {
     }
     actual_.clear();
     wrong_in_second_ = {};
-    words_ = step.name + " (" + std::string(row.function) + ")";
+    call_context_ = step.name + " (" + std::string(row.function) + ")";
     judge(step, *expected, result);
     if (result.verdict == Verdict::kFailed && rules_.on_failure) {
         rules_.on_failure({step, *expected, actual_, result});
     }
-    say_call("");
+    set_call_context("");
 }
 
 Result<const Step*> StepRun::judged_for(const Step& step) {
@@ -218,14 +218,14 @@ Result<TensorPtr> StepRun::as_judged(const Step& step, const TensorPtr& actual, 
 }
 
 Status StepRun::call(Trial& trial, const Chain& chain) {
-    say_call(words_);
+    set_call_context(call_context_);
     trial.held_before = device().allocated_bytes().value_or(0);
     const Stopwatch watch;
     trial.outcome = chain.run(trial.placed.call(), *context_);
     if (Status s = device().synchronize(context_->stream); !s.ok()) return s;
     trial.seconds = watch.seconds();
     if (rules_.adaptor != nullptr) trial.adapted = to_record(rules_.adaptor->last());
-    say_call("the checks after " + words_);
+    set_call_context("the checks after " + call_context_);
     return {};
 }
 
@@ -365,7 +365,7 @@ void StepRun::judge_stream(const Step& step, const std::vector<ArgTensor>& expec
     const bool has_tools = !rules_.interceptors.empty() || rules_.adaptor != nullptr;
     if (makes_tensors(*step.call.row) || has_tools || first.seconds > kLongCall_s) return;
     const std::string function(step.call.row->function);
-    say_call(words_ + " with its stream held");
+    set_call_context(call_context_ + " with its stream held");
     for (const double hold_s : kHolds_s) {
         context_->release();
         auto held = stream_check_.run(step, hold_s);

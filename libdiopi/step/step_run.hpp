@@ -101,8 +101,8 @@ class StepRun {
     const Step* judged_ = nullptr;  ///< what the step under way is held to
     StreamCheck stream_check_;
     std::vector<ArgTensor> actual_;
-    Failure wrong_in_second_;  ///< alone
-    std::string words_;        ///< what the worker does, should it die
+    Failure wrong_in_second_;   ///< alone
+    std::string call_context_;  ///< the crash context during the call
 };
 
 }  // namespace diopi

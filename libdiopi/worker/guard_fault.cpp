@@ -6,37 +6,37 @@
 #include <cstring>
 
 #include "runtime/guarded_device.hpp"
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 
 namespace diopi {
 
 namespace {
 
-constexpr size_t kLongestWords = 120;
+constexpr size_t kMostCharacters = 120;
 constexpr size_t kStack = 64 << 10;
 
-/// What say_call noted, and room for the buffer behind it; the handler must not allocate.
-std::array<char, 2 * kLongestWords> g_words;
+/// The context of the call, with room for the buffer's name after it; the handler must not allocate.
+std::array<char, 2 * kMostCharacters> g_context;
 size_t g_length = 0;
 std::array<char, kStack> g_stack;
 
 void name_buffer(int signal, siginfo_t* info, void*) {
     constexpr std::string_view kComma = ", ";
-    char* behind = g_words.data() + g_length;
+    char* behind = g_context.data() + g_length;
     std::memcpy(behind, kComma.data(), kComma.size());
-    const std::span<char> room(behind + kComma.size(), kLongestWords - kComma.size());
-    if (describe_guard_fault(info->si_addr, room)) say(g_words.data());
+    const std::span<char> room(behind + kComma.size(), kMostCharacters - kComma.size());
+    if (describe_guard_fault(info->si_addr, room)) set_crash_context(g_context.data());
     // The instruction is tried again, and ends the process as it would have.
     std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
-void say_call(std::string_view words) noexcept {
-    g_length = std::min(words.size(), kLongestWords - 1);
-    std::memcpy(g_words.data(), words.data(), g_length);
-    g_words[g_length] = '\0';
-    say(words);
+void set_call_context(std::string_view context) noexcept {
+    g_length = std::min(context.size(), kMostCharacters - 1);
+    std::memcpy(g_context.data(), context.data(), g_length);
+    g_context[g_length] = '\0';
+    set_crash_context(context);
 }
 
 void install_guard_fault_handler() {

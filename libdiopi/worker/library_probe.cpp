@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 #include "worker/output_capture.hpp"
 #include "worker/worker_pool.hpp"
 
@@ -16,7 +16,7 @@ constexpr size_t kUse = 0, kFinish = 1;
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
-    say("the first use of its device");
+    set_crash_context("the first use of its device");
     return check_health(backend.device());
 }
 
@@ -37,7 +37,7 @@ Result<std::vector<std::string>> probe_library(LibraryBackend& library, double t
     PoolOptions pool;
     pool.timeout_s = timeout_s;
     pool.memory_limit = 0;
-    library.on_stage = [](const std::string& stage) { say(stage); };
+    library.on_stage = [](const std::string& stage) { set_crash_context(stage); };
     library.hides_output = false;
     const auto work = [&](size_t item) {
         const Status s = item == kUse ? try_library(library) : library.finish();

@@ -21,7 +21,7 @@ struct WorkOutcome {
     std::string payload;  ///< what the work returned
     std::string reason;   ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
     int64_t worker = 0;   ///< serial number of the process that had the item, from 0 in the order of their starts
-    std::string doing;    ///< the last words of a worker that died or hung (worker/last_words.hpp)
+    std::string doing;    ///< the crash context of a worker that died or hung (worker/crash_context.hpp)
     std::string printed;  ///< `wrote 14 bytes to standard output: "hello..."`; empty when it wrote nothing there
     std::string errors;   ///< the last 2 KiB that it wrote to standard error
 };

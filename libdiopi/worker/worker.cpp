@@ -51,9 +51,9 @@ void close_all(std::initializer_list<int*> descriptors) {
 }  // namespace
 
 Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial) {
-    auto words = LastWords::create();
-    if (!words.ok()) return words.status();
-    words_ = std::move(*words);
+    auto context = CrashContext::create();
+    if (!context.ok()) return context.status();
+    crash_context_ = std::move(*context);
     auto out = out_.open();
     if (!out.ok()) return out.status();
     const Descriptor out_end(*out);
@@ -71,7 +71,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     auto forked = fork_guarded([&](pid_t guardian) {
         for (const auto& other : others) other->close_descriptors();
         close_descriptors();
-        words_.adopt();
+        crash_context_.adopt();
         live({child_end.fd(), out_end.fd(), err_end.fd(), guardian, options_->memory_limit}, work);
     });
     if (!forked.ok()) {
@@ -90,7 +90,7 @@ void Worker::assign(size_t item) {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
     inbox_.clear();
     mute_ = false;
-    words_.begin();
+    crash_context_.begin();
     out_.begin();
     err_.begin();
     // A worker that died since its last answer is found by attend().
@@ -218,19 +218,20 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
     result.printed = stray_output_text(out_);
     result.errors = err_.kept();
     if (end == WorkOutcome::End::kFinished) return result;
-    result.doing = words_.read();
+    result.doing = crash_context_.read();
     if (!result.doing.empty()) result.reason += " in " + result.doing;
-    if (!words_.begun()) result.reason += " before this case began: what ran before it in this worker is to blame";
+    if (!crash_context_.begun())
+        result.reason += " before this case began: what ran before it in this worker is to blame";
     return result;
 }
 
 std::string Worker::death_text(const Death& death) const {
-    if (words_.lost_socket()) return kClosedSocket;
+    if (crash_context_.lost_socket()) return kClosedSocket;
     std::string text = WIFSIGNALED(death.status)
                            ? signal_text(WTERMSIG(death.status))
                            : fmt::format("the process ended by itself with exit code {}", WEXITSTATUS(death.status));
     const int64_t limit = options_->memory_limit;
-    if (words_.out_of_memory()) return "out of memory: " + text;
+    if (crash_context_.out_of_memory()) return "out of memory: " + text;
     if (limit > 0 && death.peak_bytes >= limit / 8 * 7) {
         return fmt::format("out of memory: {} with {} in use", text, memory_text(death.peak_bytes));
     }

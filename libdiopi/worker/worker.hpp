@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/crash_context.hpp"
 #include "worker/guardian.hpp"
-#include "worker/last_words.hpp"
 #include "worker/output_capture.hpp"
 #include "worker/work.hpp"
 
@@ -73,7 +73,7 @@ class Worker {
     int fd_ = -1;
     int pidfd_ = -1;
     int64_t serial_ = 0;
-    LastWords words_;
+    CrashContext crash_context_;
     OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
     std::optional<size_t> item_;
     std::string inbox_;

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 #include "worker/memory_limit.hpp"
 
 namespace diopi {
@@ -61,7 +61,7 @@ void replace_standard_streams(const WorkerChannels& channels) {
 }
 
 [[noreturn]] void end_without_socket() {
-    LastWords::note_lost_socket();
+    CrashContext::note_lost_socket();
     _exit(1);
 }
 
@@ -86,7 +86,7 @@ void send_all(int fd, const void* data, size_t size) {
 }
 
 void throw_bad_alloc() {
-    LastWords::note_out_of_memory();
+    CrashContext::note_out_of_memory();
     throw std::bad_alloc();
 }
 
@@ -105,7 +105,7 @@ void live(const WorkerChannels& channels, const Work& work) noexcept {
     const pid_t self = getpid();
     AnswerHead head;
     for (size_t item = 0; read_item(channels.socket, item);) {
-        LastWords::note_begun();
+        CrashContext::note_begun();
         const WorkAnswer answer = work(item);
         // A fork of the library that came back here is no worker.
         if (getpid() != self) _exit(0);

@@ -15,7 +15,7 @@
 
 #include "core/stopwatch.hpp"
 #include "runtime/device_decorator.hpp"
-#include "worker/last_words.hpp"
+#include "worker/crash_context.hpp"
 #include "worker/process_state.hpp"
 #include "worker/worker_life.hpp"
 
@@ -148,8 +148,8 @@ TEST_CASE("the serial number tells which items shared a process", "[run][pool]")
 
 TEST_CASE("a crash tells what was under way", "[run][pool]") {
     const WorkOutcome outcome = outcome_of_sick([] {
-        say("forward (diopiAdd)");
-        say("backward (diopiAddBackward)");
+        set_crash_context("forward (diopiAdd)");
+        set_crash_context("backward (diopiAddBackward)");
         std::raise(SIGTERM);
     });
     CHECK(outcome.end == End::kCrashed);
@@ -162,7 +162,7 @@ TEST_CASE("a timeout tells what was under way", "[run][pool]") {
     options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_sick(
         [] {
-            say("forward (diopiAdd)");
+            set_crash_context("forward (diopiAdd)");
             for (;;) pause();
         },
         options);
@@ -172,29 +172,29 @@ TEST_CASE("a timeout tells what was under way", "[run][pool]") {
           "no answer within 3.0 s (--timeout) in forward (diopiAdd); all its threads were asleep (a deadlock?)");
 }
 
-TEST_CASE("last words are cut, made printable, and those of an item only", "[run][pool]") {
-    const WorkOutcome long_words = outcome_of_sick([] {
-        say(std::string(1000, 'x'));
+TEST_CASE("a crash context is cut, made printable, and of its item only", "[run][pool]") {
+    const WorkOutcome long_context = outcome_of_sick([] {
+        set_crash_context(std::string(1000, 'x'));
         std::raise(SIGKILL);
     });
-    CHECK(long_words.doing == std::string(120, 'x'));
+    CHECK(long_context.doing == std::string(120, 'x'));
     CHECK(outcome_of_sick([] {
-              say("a\nb\x1b");
+              set_crash_context("a\nb\x1b");
               std::raise(SIGKILL);
           }).doing == "a\\nb\\x1b");
     const Ended ended = outcomes_of(2, [](size_t item) {
-        if (item == 0) say("the first");
+        if (item == 0) set_crash_context("the first");
         if (item == 1) std::raise(SIGKILL);
         return WorkAnswer{};
     });
     CHECK(ended[1].second.reason == "SIGKILL (Killed)");
-    say("outside a worker, nothing happens");
+    set_crash_context("outside a worker, nothing happens");
 }
 
-TEST_CASE("last words can be said from a signal handler", "[run][pool]") {
+TEST_CASE("a crash context can be set from a signal handler", "[run][pool]") {
     const WorkOutcome outcome = outcome_of_sick([] {
         std::signal(SIGSEGV, [](int signal) {
-            say("the guard behind output 0");
+            set_crash_context("the guard behind output 0");
             std::signal(signal, SIG_DFL);
             std::raise(signal);
         });
