@@ -24,7 +24,7 @@
 #include "report/console.hpp"
 #include "target.hpp"
 #include "validators.hpp"
-#include "worker/sick_device.hpp"
+#include "worker/unusable_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"
 
@@ -271,8 +271,8 @@ class CompareCommand {
     /// What a worker tells: nothing where all went well.
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
-        const bool sick = !s.ok() && (is_sick(target_.backend().device()) || is_sick(against_.device()));
-        return {(s.ok() ? "" : s.message()) + (sick ? kStayedInError : "") + recording_.end_item(item), sick};
+        const bool unusable = !s.ok() && (is_unusable(target_.backend().device()) || is_unusable(against_.device()));
+        return {(s.ok() ? "" : s.message()) + (unusable ? kStayedInError : "") + recording_.end_item(item), unusable};
     }
 
     /// A crash, a hang, or a call that failed, in words; empty for none of these.
