@@ -244,16 +244,16 @@ int run_bisection(Subject& subject, const FallbackSimOptions& options) {
         fmt::print("{}\n", to_json(*report, loaded.capture));
     else
         print_bisect(*report, loaded.capture, repeat_of(options, report->functions));
-    if (report->call_search.end == Culprits::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
+    if (report->call_search.end == DeltaDebugging::End::kInterrupted) return static_cast<int>(Exit::kInterrupted);
     switch (report->function_search.end) {
-        case Culprits::End::kNothingWrong:
+        case DeltaDebugging::End::kNothingWrong:
             return static_cast<int>(Exit::kPassed);
-        case Culprits::End::kInterrupted:
+        case DeltaDebugging::End::kInterrupted:
             return static_cast<int>(Exit::kInterrupted);
-        case Culprits::End::kFound:
-        case Culprits::End::kTooMany:
-        case Culprits::End::kElsewhere:
-        case Culprits::End::kNotMonotone:
+        case DeltaDebugging::End::kFound:
+        case DeltaDebugging::End::kTooMany:
+        case DeltaDebugging::End::kElsewhere:
+        case DeltaDebugging::End::kNotMonotone:
             break;
     }
     return static_cast<int>(Exit::kFailures);

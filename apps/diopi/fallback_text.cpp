@@ -97,31 +97,31 @@ void print_step(const FallbackReport& report, std::string_view backend, std::str
     }
 }
 
-const char* sentence(Culprits::End end) {
+const char* sentence(DeltaDebugging::End end) {
     switch (end) {
-        case Culprits::End::kFound:
+        case DeltaDebugging::End::kFound:
             return "found";
-        case Culprits::End::kNothingWrong:
+        case DeltaDebugging::End::kNothingWrong:
             return "nothing wrong";
-        case Culprits::End::kElsewhere:
+        case DeltaDebugging::End::kElsewhere:
             return "elsewhere";
-        case Culprits::End::kNotMonotone:
+        case DeltaDebugging::End::kNotMonotone:
             return "not monotone";
-        case Culprits::End::kTooMany:
+        case DeltaDebugging::End::kTooMany:
             return "too many";
-        case Culprits::End::kInterrupted:
+        case DeltaDebugging::End::kInterrupted:
             return "interrupted";
     }
     return "";
 }
 
 void print_calls(const BisectReport& report, const Capture& capture) {
-    const Culprits::End end = report.call_search.end;
-    if (end == Culprits::End::kInterrupted) fmt::print("Interrupted while the calls were searched.\n");
-    if (end == Culprits::End::kTooMany && report.calls.empty()) return;
-    if (end == Culprits::End::kTooMany)
+    const DeltaDebugging::End end = report.call_search.end;
+    if (end == DeltaDebugging::End::kInterrupted) fmt::print("Interrupted while the calls were searched.\n");
+    if (end == DeltaDebugging::End::kTooMany && report.calls.empty()) return;
+    if (end == DeltaDebugging::End::kTooMany)
         fmt::print("More calls are wrong than were looked for (--call-replays); the first:\n");
-    if (end == Culprits::End::kNotMonotone) fmt::print("Of its calls, perhaps not the fewest:\n");
+    if (end == DeltaDebugging::End::kNotMonotone) fmt::print("Of its calls, perhaps not the fewest:\n");
     for (const size_t number : report.calls) {
         const CapturedCall& call = capture.calls[number];
         fmt::print("  call {}: {}{}{}\n", number, call.overload, call.layer.empty() ? "" : " in " + call.layer,
@@ -229,22 +229,22 @@ void print_fallback(const FallbackAnswer& answer, std::string_view backend, std:
 }
 
 void print_bisect(const BisectReport& report, const Capture& capture, const std::string& repeat) {
-    const Culprits& search = report.function_search;
+    const DeltaDebugging& search = report.function_search;
     switch (search.end) {
-        case Culprits::End::kNothingWrong:
+        case DeltaDebugging::End::kNothingWrong:
             fmt::print("Nothing is wrong: the capture passes without any fallback ({} replays).\n", report.replays());
             return;
-        case Culprits::End::kElsewhere:
+        case DeltaDebugging::End::kElsewhere:
             fmt::print("No operator is to blame alone: it fails though every operator falls back: {}\n", search.reason);
             return;
-        case Culprits::End::kInterrupted:
+        case DeltaDebugging::End::kInterrupted:
             fmt::print("Interrupted after {} replays.\n", report.replays());
             return;
-        case Culprits::End::kNotMonotone:
+        case DeltaDebugging::End::kNotMonotone:
             fmt::print("Fallbacks get in each other's way; this set passes, but may not be the smallest.\n");
             break;
-        case Culprits::End::kTooMany:
-        case Culprits::End::kFound:
+        case DeltaDebugging::End::kTooMany:
+        case DeltaDebugging::End::kFound:
             break;
     }
     fmt::print("Without fallback: {}{}\n", search.reason, search.flaky ? " (not each time)" : "");

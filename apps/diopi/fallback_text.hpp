@@ -27,7 +27,7 @@ struct FallbackAnswer {
 /// The table and the lines below it.
 void print_fallback(const FallbackAnswer& answer, std::string_view backend, std::string_view other);
 
-/// The culprits and how to repeat the run with them falling back.
+/// The operators to blame and the command that repeats the run with them falling back.
 void print_bisect(const BisectReport& report, const Capture& capture, const std::string& repeat);
 [[nodiscard]] std::string to_json(const BisectReport& report, const Capture& capture);
 
