@@ -192,7 +192,7 @@ class CaseProfiling {
                     sample(drawn.step(i), calls[i], pass);
             }
         }
-        part = sampler_->told();
+        part = sampler_->take_events();
         part.pace = std::move(pace);
         part.has_device_time = sampler_->has_device_time();
         part.quietest = sampler_->quietest();

@@ -135,9 +135,9 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
     return options_.schedule ? iterate(step, call, pass) : sample(step, call, pass);
 }
 
-Profile ProfileSampler::told() {
-    told_.slowdowns = slowdowns_.told();
-    return std::exchange(told_, {});
+Profile ProfileSampler::take_events() {
+    events_.slowdowns = slowdowns_.take_reasons();
+    return std::exchange(events_, {});
 }
 
 /// One set of tensors for a hot call, several for a cold one.
@@ -209,7 +209,7 @@ Status ProfileSampler::record(const Step& step, std::string_view name) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
     if (!placed.ok()) return placed.status();
-    ActivityLog log(told_);
+    ActivityLog log(events_);
     log.begin(*context_.device, clock_);
     const Outcome outcome = chain_.run(placed->call(), context_);
     context_.release();

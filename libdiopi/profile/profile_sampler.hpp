@@ -25,8 +25,8 @@ class ProfileSampler {
 
     [[nodiscard]] double quietest() const { return crowding_.quietest(); }
 
-    /// What the device told of itself since the last question: activities, and slowdowns.
-    [[nodiscard]] Profile told();
+    /// The events of the device since the last call: activities, and slowdowns.
+    [[nodiscard]] Profile take_events();
 
     /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
@@ -57,7 +57,7 @@ class ProfileSampler {
     Crowding crowding_;
     SlowdownWatch slowdowns_;
     double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
-    Profile told_;
+    Profile events_;
 };
 
 /// Whether too many of the call's passes were crowded, and more of them are to be had.
