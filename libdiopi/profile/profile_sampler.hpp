@@ -45,7 +45,7 @@ class ProfileSampler {
     Status show(const Step& step);
     Status record(const Step& step, std::string_view name);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
-    [[nodiscard]] Asides asides(bool need_eviction);
+    [[nodiscard]] SampleHooks hooks(bool need_eviction);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 
     const ProfileOptions& options_;
