@@ -321,7 +321,7 @@ class CompareCommand {
             print_adapted(target_.adapted());
             if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, backend_);
         }
-        if (flags_.common.json || flags_.format != "table") tell_adapted(target_.adapted());
+        if (flags_.common.json || flags_.format != "table") print_adapted(target_.adapted());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
         return static_cast<int>(differ || troubles_ > 0 ? Exit::kFailures : Exit::kPassed);

@@ -175,7 +175,7 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const std:
         print_fallback(answer, subject.target.backend().name(), subject.other->name());
         print_adapted(subject.target.adapted());
     }
-    if (options.common.json || options.format != "table") tell_adapted(subject.target.adapted());
+    if (options.common.json || options.format != "table") print_adapted(subject.target.adapted());
     return static_cast<int>(Exit::kPassed);
 }
 

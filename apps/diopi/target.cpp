@@ -35,7 +35,7 @@ void print_adapted(const AdaptedFunctions& functions) {
     fmt::print("{}\n", adaptor_line(functions));
 }
 
-void tell_adapted(const AdaptedFunctions& functions) {
+void print_adapted(const AdaptedFunctions& functions) {
     if (!functions.empty()) fmt::print(stderr, "diopi: adaptor: {}\n", adaptor_line(functions));
 }
 

@@ -28,7 +28,7 @@ void add_target_options(CLI::App& command, TargetFlags& flags);
 /// The table of what an adaptor did, on stdout; nothing where it did nothing.
 void print_adapted(const AdaptedFunctions& functions);
 /// Its sum in one line on stderr, where stdout has another form than tables.
-void tell_adapted(const AdaptedFunctions& functions);
+void print_adapted(const AdaptedFunctions& functions);
 
 class Target {
  public:

@@ -45,8 +45,8 @@ ProfiledCall timed(const std::string& name, double seconds, int passes = 5) {
     call.name = name;
     for (int p = 0; p < passes; ++p) {
         for (int i = 0; i < 20; ++i) {
-            const double wobble = 1 + 0.002 * ((p * 7 + i * 3) % 5);
-            call.runs.push_back({0, seconds * wobble, 0, p, 0});
+            const double variation = 1 + 0.002 * ((p * 7 + i * 3) % 5);
+            call.runs.push_back({0, seconds * variation, 0, p, 0});
         }
     }
     return call;

@@ -15,14 +15,14 @@ constexpr int kFlakyControls = 12;
 /// Further replays of what was found.
 constexpr int kConfirmations = 3;
 /// How likely a set that fails now and then may be taken for one that passes, and the most replays spent on it.
-constexpr double kMistaken = 0.002;
+constexpr double kErrorRate = 0.002;
 constexpr int kMostRepeats = 50;
 
 /// Replays in a row that show that a set passes, where so many of the runs failed.
 int repeats_for(int failures, int runs) {
     // One standard deviation below what was seen: the true rate may well be lower.
     const double rate = std::max(failures - std::sqrt(failures), 0.5) / runs;
-    return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kMistaken) / std::log1p(-rate))));
+    return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kErrorRate) / std::log1p(-rate))));
 }
 
 /// Each member returns an error of a replay, or of an interruption, at once.

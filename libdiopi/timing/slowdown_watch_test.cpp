@@ -23,7 +23,7 @@ class HotDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("a device is asked each 50 ms why it is slow, and each reason is take_reasons once", "[run][timing]") {
+TEST_CASE("a device is asked every 50 ms why it is slow, and each reason is reported once", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
     CHECK(device.asked == 1);  // which takes long and counts for nothing

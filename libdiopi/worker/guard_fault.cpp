@@ -12,11 +12,11 @@ namespace diopi {
 
 namespace {
 
-constexpr size_t kMostCharacters = 120;
+constexpr size_t kMostContext = 120;
 constexpr size_t kStack = 64 << 10;
 
 /// The context of the call, with room for the buffer's name after it; the handler must not allocate.
-std::array<char, 2 * kMostCharacters> g_context;
+std::array<char, 2 * kMostContext> g_context;
 size_t g_length = 0;
 std::array<char, kStack> g_stack;
 
@@ -24,7 +24,7 @@ void name_buffer(int signal, siginfo_t* info, void*) {
     constexpr std::string_view kComma = ", ";
     char* behind = g_context.data() + g_length;
     std::memcpy(behind, kComma.data(), kComma.size());
-    const std::span<char> room(behind + kComma.size(), kMostCharacters - kComma.size());
+    const std::span<char> room(behind + kComma.size(), kMostContext - kComma.size());
     if (describe_guard_fault(info->si_addr, room)) set_crash_context(g_context.data());
     // The instruction is tried again, and ends the process as it would have.
     std::signal(signal, SIG_DFL);
@@ -33,7 +33,7 @@ void name_buffer(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 void set_call_context(std::string_view context) noexcept {
-    g_length = std::min(context.size(), kMostCharacters - 1);
+    g_length = std::min(context.size(), kMostContext - 1);
     std::memcpy(g_context.data(), context.data(), g_length);
     g_context[g_length] = '\0';
     set_crash_context(context);
