@@ -21,7 +21,7 @@
 #include "report/console.hpp"
 #include "target_options.hpp"
 #include "validators.hpp"
-#include "worker/sick_device.hpp"
+#include "worker/unusable_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"
 
@@ -213,9 +213,9 @@ class CompareCommand {
     /// What a worker tells: an error where not all went well.
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
-        const bool sick = !s.ok() && (is_sick(target_.backend().device()) || is_sick(against_.device()));
-        const std::string trouble = s.message() + (sick ? kStayedInError : "") + recording_.end_item(item);
-        return {"", sick, trouble.empty() ? Status() : failed(trouble)};
+        const bool unusable = !s.ok() && (is_unusable(target_.backend().device()) || is_unusable(against_.device()));
+        const std::string trouble = s.message() + (unusable ? kStayedInError : "") + recording_.end_item(item);
+        return {"", unusable, trouble.empty() ? Status() : failed(trouble)};
     }
 
     /// A crash, a hang, or a call that failed, in words; empty for none of these.
@@ -249,7 +249,7 @@ class CompareCommand {
                        adapted_text(target_.adapted(), screen));
             if (missing_ > 0) fmt::print("{} cases not implemented by {}\n", missing_, sides_.backend);
         }
-        if (flags_.common.json || flags_.format != "table") tell_adapted(target_.adapted());
+        if (flags_.common.json || flags_.format != "table") print_adapted(target_.adapted());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
         return static_cast<int>(differ || troubles_ > 0 ? Exit::kFailures : Exit::kPassed);

@@ -140,7 +140,7 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const Work
         fmt::print("{}{}", fallback_text(record, subject.target.backend().name(), subject.other->name(), screen),
                    adapted_text(subject.target.adapted(), screen));
     }
-    if (options.common.json || options.format != "table") tell_adapted(subject.target.adapted());
+    if (options.common.json || options.format != "table") print_adapted(subject.target.adapted());
     return static_cast<int>(Exit::kPassed);
 }
 

@@ -43,7 +43,7 @@ class Shrinking {
         options.progress = [&](const ShrinkProgress& progress) { tell(progress); };
         fmt::print(out_, "\nshrinking {}: {}\n", c.id(), forms_of(c));
         std::fflush(out_);
-        told_s_ = 0;
+        last_line_s_ = 0;
         const auto shrunk = shrink(c, options);
         if (!shrunk.ok()) {
             fmt::print(out_, "  not shrunk: {}\n", shrunk.error().message);
@@ -55,8 +55,8 @@ class Shrinking {
     }
 
     void tell(const ShrinkProgress& progress) {
-        if (command_.common.quiet || progress.seconds - told_s_ < kLineEvery_s) return;
-        told_s_ = progress.seconds;
+        if (command_.common.quiet || progress.seconds - last_line_s_ < kLineEvery_s) return;
+        last_line_s_ = progress.seconds;
         fmt::print(out_, "  {} tried, {} accepted, {:.0f} s: {}\n", progress.tried, progress.accepted, progress.seconds,
                    forms_of(progress.smallest));
         std::fflush(out_);
@@ -76,7 +76,7 @@ class Shrinking {
 
     const ShrinkCommand& command_;
     std::FILE* out_;
-    double told_s_ = 0;
+    double last_line_s_ = 0;
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ MemoryCheckOptions memory_check_options() {
     return {environment.memory_check, environment.memory_check_backtrace};
 }
 
-void tell_adapted(const AdaptedFunctions& functions) {
+void print_adapted(const AdaptedFunctions& functions) {
     if (!functions.empty()) fmt::print(stderr, "diopi: adaptor: {}\n", adaptor_line(functions));
 }
 

@@ -25,6 +25,6 @@ void add_target_options(CLI::App& command, TargetOptions& options);
 [[nodiscard]] MemoryCheckOptions memory_check_options();
 
 /// The sum of what an adaptor did in one line on stderr, where stdout has another form than tables.
-void tell_adapted(const AdaptedFunctions& functions);
+void print_adapted(const AdaptedFunctions& functions);
 
 }  // namespace diopi

@@ -17,9 +17,9 @@ bool Backend::implements(std::string_view op) const {
 std::string Backend::error_text(diopiError_t error) const {
     std::string text(diopi::name(error));
     if (const std::string& ours = last_error(); !ours.empty()) return text + ": " + ours;
-    const bool speaks = last_error_ != nullptr;
-    if (!speaks && plugin_ == nullptr) return text;
-    const char* theirs = speaks ? last_error_() : plugin_->last_error();
+    const bool has_last_error = last_error_ != nullptr;
+    if (!has_last_error && plugin_ == nullptr) return text;
+    const char* theirs = has_last_error ? last_error_() : plugin_->last_error();
     return theirs == nullptr || *theirs == '\0' ? text : text + ": " + theirs;
 }
 

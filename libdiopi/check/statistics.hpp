@@ -46,7 +46,7 @@ struct Interval {
     double value = 0, low = 0, high = 0;
 };
 
-/// The samples of one call by the passes in which they were taken. Samples of a pass share the machine's mood; only
+/// The samples of one call by the passes in which they were taken. Samples of a pass share the machine's noise; only
 /// passes are independent.
 using Passes = std::vector<std::vector<double>>;
 

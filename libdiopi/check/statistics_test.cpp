@@ -18,12 +18,12 @@ class BusyMachine {
     Passes measure(double seconds, int passes = kPasses, int samples = 20) {
         Passes made;
         for (int p = 0; p < passes; ++p) {
-            const double mood = std::exp(0.006 * normal_(random_));
+            const double noise = std::exp(0.006 * normal_(random_));
             std::vector<double>& pass = made.emplace_back();
             for (int i = 0; i < samples; ++i) {
                 const double jitter = std::exp(0.02 * std::abs(normal_(random_)));
                 const double interruption = uniform_(random_) < 1.0 / 30 ? 1 + uniform_(random_) : 1;
-                pass.push_back(seconds * mood * jitter * interruption);
+                pass.push_back(seconds * noise * jitter * interruption);
             }
         }
         return made;
@@ -174,8 +174,8 @@ TEST_CASE(
         for (size_t i = 12; i < pairs.size(); ++i) {
             for (Passes* side : {&pairs[i].base, &pairs[i].now}) {
                 for (auto& pass : *side) {
-                    const double mood = std::exp(memory(random));
-                    for (double& sample : pass) sample *= mood;
+                    const double noise = std::exp(memory(random));
+                    for (double& sample : pass) sample *= noise;
                 }
             }
         }

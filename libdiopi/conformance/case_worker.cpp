@@ -5,7 +5,7 @@
 #include "conformance/outcome.hpp"
 #include "journal/journal.hpp"
 #include "worker/guard_fault.hpp"
-#include "worker/sick_device.hpp"
+#include "worker/unusable_device.hpp"
 #include "worker/worker_setup.hpp"
 
 namespace diopi {
@@ -66,9 +66,9 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
 /// A device that stays in error is fit for no other case.
 WorkAnswer CaseWorker::answer_of(CaseResult result) const {
     name_memory_limit(result, options_.memory_limit);
-    const bool sick = result.verdict == Verdict::kFailed && is_sick(options_.cases.backend->device());
-    if (sick) add_to_reason(result, kStayedInError);
-    return {to_json_line(result), sick};
+    const bool unusable = result.verdict == Verdict::kFailed && is_unusable(options_.cases.backend->device());
+    if (unusable) add_to_reason(result, kStayedInError);
+    return {to_json_line(result), unusable};
 }
 
 CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) const {

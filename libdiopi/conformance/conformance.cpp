@@ -125,16 +125,16 @@ class Conformance {
     }
 
     Status run_items(const std::vector<size_t>& items) {
-        auto [pool, told] = workers_of(options_);
-        told.after_case = options_.after_case;
-        told.save = options_.save;
+        auto [pool, options] = workers_of(options_);
+        options.after_case = options_.after_case;
+        options.save = options_.save;
         if (saves()) {
             auto follow_ups = FollowUps::create(static_cast<size_t>(std::max(pool.jobs, 1)));
             if (!follow_ups.ok()) return follow_ups.status();
             follow_ups_.emplace(std::move(*follow_ups));
             followed_.resize(static_cast<size_t>(std::max(pool.jobs, 1)));
         }
-        CaseWorker worker(std::move(told));
+        CaseWorker worker(std::move(options));
         const auto work = [&](size_t item) {
             return item < cases_.size() ? worker.work(cases_[item]) : save_unsaved(item - cases_.size(), worker);
         };

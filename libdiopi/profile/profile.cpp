@@ -14,7 +14,7 @@
 #include "profile_data/profile_json.hpp"
 #include "step/steps.hpp"
 #include "timing/roofs.hpp"
-#include "worker/sick_device.hpp"
+#include "worker/unusable_device.hpp"
 #include "worker/worker_pool.hpp"
 #include "worker/worker_setup.hpp"
 
@@ -152,7 +152,7 @@ class CaseProfiling {
         Profile part;
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
         // The iterations of a schedule warm one process up.
-        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_sick_;
+        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_unusable_;
         return {pack_profile(part), is_last, s};
     }
 
@@ -180,13 +180,13 @@ class CaseProfiling {
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
-            // What a sick device leaves out of a case, another pass measures.
-            for (size_t i = 0; i < calls.size() && !is_sick_; ++i) {
+            // Another pass measures the calls of a case that an unusable device leaves out.
+            for (size_t i = 0; i < calls.size() && !is_unusable_; ++i) {
                 if (pass < passes() || wants_passes(calls[i], profile_, options_))
                     sample(drawn.step(i), calls[i], pass);
             }
         }
-        part = sampler_->told();
+        part = sampler_->take_events();
         part.pace = std::move(pace);
         part.has_device_time = sampler_->has_device_time();
         part.quietest = sampler_->quietest();
@@ -200,8 +200,8 @@ class CaseProfiling {
         if (s.ok()) return;
         call.trouble = s.message();
         call.runs.clear();
-        is_sick_ = is_sick(options_.backend->device());
-        if (is_sick_) call.trouble += kStayedInError;
+        is_unusable_ = is_unusable(options_.backend->device());
+        if (is_unusable_) call.trouble += kStayedInError;
     }
 
     Status set_up(int64_t pass) {
@@ -286,7 +286,7 @@ class CaseProfiling {
     std::vector<char> displacement_;  ///< of a worker's heap
     std::unique_ptr<Side> side_;      ///< of a worker
     std::optional<ProfileSampler> sampler_;
-    bool is_sick_ = false;  ///< the worker's device
+    bool is_unusable_ = false;  ///< the worker's device
 };
 
 }  // namespace

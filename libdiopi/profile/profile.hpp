@@ -1,5 +1,5 @@
-/// Profiles the calls of cases: pass after pass over all of them, so that each call is seen in several moods of the
-/// machine (docs/profile.md).
+/// Profiles the calls of cases: pass after pass over all of them, so that each call is measured under several states of
+/// the machine (docs/profile.md).
 #pragma once
 
 #include <vector>

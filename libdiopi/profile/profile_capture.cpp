@@ -128,7 +128,7 @@ class Profiling {
         if (Status s = replay_.run(chain, context, visit); !s.ok()) return s;
         whole.cpu = clock_.now() - whole.start;
         log.finish("");
-        std::ranges::move(slowdowns_.told(), std::back_inserter(profile_.slowdowns));
+        std::ranges::move(slowdowns_.take_reasons(), std::back_inserter(profile_.slowdowns));
         // The device's time of a step is that of its calls.
         if (recorded) profile_.calls.front().runs.push_back(whole);
         return note(timer, recorded);

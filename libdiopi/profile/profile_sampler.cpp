@@ -58,7 +58,7 @@ bool is_expensive(const ProfiledCall& call, double quietest, bool has_device_tim
     double counted = 0, all = 0;
     for (const TimedRun& run : call.runs) {
         const double seconds = seconds_of(run, has_device_time);
-        counted += run.crowding > kCrowded * quietest ? seconds / kPatience : seconds;
+        counted += run.crowding > kCrowded * quietest ? seconds / kMostWaiting : seconds;
         all += seconds;
     }
     const double mean = call.runs.empty() ? 0 : all / static_cast<double>(call.runs.size());
@@ -135,9 +135,9 @@ Status ProfileSampler::pass(const Step& step, ProfiledCall& call, int64_t pass) 
     return options_.schedule ? iterate(step, call, pass) : sample(step, call, pass);
 }
 
-Profile ProfileSampler::told() {
-    told_.slowdowns = slowdowns_.told();
-    return std::exchange(told_, {});
+Profile ProfileSampler::take_events() {
+    events_.slowdowns = slowdowns_.take_reasons();
+    return std::exchange(events_, {});
 }
 
 /// One set of tensors for a hot call, several for a cold one.
@@ -209,7 +209,7 @@ Status ProfileSampler::record(const Step& step, std::string_view name) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
     if (!placed.ok()) return placed.status();
-    ActivityLog log(told_);
+    ActivityLog log(events_);
     log.begin(*context_.device, clock_);
     const Outcome outcome = chain_.run(placed->call(), context_);
     context_.release();
@@ -230,7 +230,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     timing.min_short_samples = std::max((timing.min_short_samples + passes - 1) / passes, kLeastPerPass);
     timing.crowding = looks_at_cores() ? &crowding_ : nullptr;
     timing.cores = call.parallel ? Crowding::Of::kAll : Crowding::Of::kThread;
-    timing.asides = asides(sets->need_eviction);
+    timing.hooks = hooks(sets->need_eviction);
     timing.ramp_seconds = std::exchange(ramp_seconds_, 0);
     auto samples = time_call(chain_, sets->calls, context_, clock_, timing);
     if (!samples.ok()) return samples.status();
@@ -245,17 +245,17 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     return {};
 }
 
-Asides ProfileSampler::asides(bool need_eviction) {
-    Asides asides;
-    if (need_eviction) asides.evict = [this] { return eviction_(); };
-    asides.while_busy = [this] { slowdowns_.ask(); };
-    return asides;
+SampleHooks ProfileSampler::hooks(bool need_eviction) {
+    SampleHooks hooks;
+    if (need_eviction) hooks.evict = [this] { return eviction_(); };
+    hooks.while_busy = [this] { slowdowns_.ask(); };
+    return hooks;
 }
 
 Status ProfileSampler::iterate(const Step& step, ProfiledCall& call, int64_t iteration) {
     auto sets = place(step, call, iteration);
     if (!sets.ok()) return sets.status();
-    EventTimer watch(chain_, sets->calls, context_, clock_, asides(sets->need_eviction));
+    EventTimer watch(chain_, sets->calls, context_, clock_, hooks(sets->need_eviction));
     Status s = watch.create();
     if (s.ok()) s = watch.keep_busy(std::exchange(ramp_seconds_, 0));
     if (!s.ok()) return s;

@@ -25,8 +25,8 @@ class ProfileSampler {
 
     [[nodiscard]] double quietest() const { return crowding_.quietest(); }
 
-    /// What the device told of itself since the last question: activities, and slowdowns.
-    [[nodiscard]] Profile told();
+    /// The events of the device since the last call: activities, and slowdowns.
+    [[nodiscard]] Profile take_events();
 
     /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
@@ -45,7 +45,7 @@ class ProfileSampler {
     Status show(const Step& step);
     Status record(const Step& step, std::string_view name);
     Status sample(const Step& step, ProfiledCall& call, int64_t pass);
-    [[nodiscard]] Asides asides(bool need_eviction);
+    [[nodiscard]] SampleHooks hooks(bool need_eviction);
     Status iterate(const Step& step, ProfiledCall& call, int64_t iteration);
 
     const ProfileOptions& options_;
@@ -57,7 +57,7 @@ class ProfileSampler {
     Crowding crowding_;
     SlowdownWatch slowdowns_;
     double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
-    Profile told_;
+    Profile events_;
 };
 
 /// Whether too many of the call's passes were crowded, and more of them are to be had.

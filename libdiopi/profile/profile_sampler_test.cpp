@@ -85,8 +85,8 @@ TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][
     sampling.run();
     // Idle it has no reason.
     CHECK_FALSE(sampling.device.is_busy());
-    CHECK(sampling.sampler->told().slowdowns == std::vector<std::string>{"power limit"});
-    CHECK(sampling.sampler->told().slowdowns.empty());
+    CHECK(sampling.sampler->take_events().slowdowns == std::vector<std::string>{"power limit"});
+    CHECK(sampling.sampler->take_events().slowdowns.empty());
 }
 
 TEST_CASE("a process keeps its device busy before its first call, and not before others", "[run][profile]") {

@@ -45,8 +45,8 @@ ProfiledCall timed(const std::string& name, double seconds, int passes = 5) {
     call.name = name;
     for (int p = 0; p < passes; ++p) {
         for (int i = 0; i < 20; ++i) {
-            const double wobble = 1 + 0.002 * ((p * 7 + i * 3) % 5);
-            call.runs.push_back({0, seconds * wobble, 0, p, 0});
+            const double variation = 1 + 0.002 * ((p * 7 + i * 3) % 5);
+            call.runs.push_back({0, seconds * variation, 0, p, 0});
         }
     }
     return call;
@@ -58,20 +58,20 @@ diopiError_t crash(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHa
     return diopiSuccess;
 }
 
-/// A device that gives no memory once a call has made it sick.
-class SickDevice final : public DeviceDecorator {
+/// A device that gives no memory after a call has made it unusable.
+class UnusableDevice final : public DeviceDecorator {
  public:
-    SickDevice() : DeviceDecorator(cpu_device()) {}
+    UnusableDevice() : DeviceDecorator(cpu_device()) {}
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
-        if (is_sick) return failed("device error 700");
+        if (is_unusable) return failed("device error 700");
         return device_->allocate(nbytes);
     }
-    bool is_sick = false;
+    bool is_unusable = false;
 };
-SickDevice* g_sick = nullptr;
+UnusableDevice* g_unusable = nullptr;
 
-diopiError_t make_sick(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*) {
-    g_sick->is_sick = true;
+diopiError_t make_unusable(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, const diopiScalar_t*) {
+    g_unusable->is_unusable = true;
     return diopiErrorOccurred;
 }
 
@@ -120,7 +120,7 @@ class CrowdedMachine {
 
 }  // namespace
 
-TEST_CASE("each pass has a process of its own, whose mood is not the call's") {
+TEST_CASE("each pass has a process of its own, whose noise is not the call's") {
     const CrowdedMachine machine;
     ProfileOptions options = testing::quick_profile();
     options.backend = &machine.backend();
@@ -248,9 +248,9 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
 }
 
 TEST_CASE("a device that stays in error costs its call, and a new worker goes on") {
-    SickDevice device;
-    g_sick = &device;
-    const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(make_sick)}});
+    UnusableDevice device;
+    g_unusable = &device;
+    const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(make_unusable)}});
     const Backend backend = faulty.backend().on(device);
     ProfileOptions options = testing::quick_profile();
     options.backend = &backend;

@@ -17,7 +17,7 @@ struct TimedRun {
     double start = 0;   ///< since Profile's beginning, by the host's clock
     double cpu = 0;     ///< from the call to its return on the host
     double device = 0;  ///< between the device's events around it; 0 on a device without a clock of its own
-    /// Which pass over all calls it belongs to. Samples of one pass share the machine's mood: passes are independent,
+    /// Which pass over all calls it belongs to. Samples of one pass share the machine's noise: passes are independent,
     /// samples are not. In the replay of a capture each run is a pass.
     int64_t pass = 0;
     double device_start = 0;  ///< since Profile's beginning, by the device's clock; as device

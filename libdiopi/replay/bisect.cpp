@@ -32,13 +32,13 @@ class Bisection {
         if (Status s = expect(); !s.ok()) return s.error();
         list_functions();
         report_.function_units = functions_.size();
-        CulpritOptions options;
+        DeltaDebuggingOptions options;
         options.repeats = options_.repeats;
         Status s = search(
             functions_.size(), [&](size_t call) { return function_of_[call]; }, options, report_.function_search);
         if (!s.ok()) return s.error();
         for (const size_t unit : report_.function_search.set) report_.functions.push_back(functions_[unit]);
-        if (report_.function_search.end != Culprits::End::kFound) return report_;
+        if (report_.function_search.end != DeltaDebugging::End::kFound) return report_;
         list_calls();
         report_.call_units = calls_.size();
         // The first search was the control of this one.
@@ -89,7 +89,7 @@ class Bisection {
         return found == calls_.end() || *found != call ? SIZE_MAX : static_cast<size_t>(found - calls_.begin());
     }
 
-    Status search(size_t units, const UnitOf& unit_of, CulpritOptions& options, Culprits& culprits) {
+    Status search(size_t units, const UnitOf& unit_of, DeltaDebuggingOptions& options, DeltaDebugging& result) {
         options.units = units;
         options.interrupted = interrupted;
         options.replay = [&](const UnitSet& fallback) -> Result<Trial> {
@@ -97,8 +97,8 @@ class Bisection {
             if (trial.ok() && options_.on_replay) options_.on_replay(fallback.size(), units, *trial);
             return trial;
         };
-        auto found = find_culprits(options);
-        if (found.ok()) culprits = std::move(*found);
+        auto found = run_delta_debugging(options);
+        if (found.ok()) result = std::move(*found);
         return found.status();
     }
 

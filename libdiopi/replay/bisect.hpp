@@ -7,7 +7,7 @@
 
 #include "intercept/sim_backend.hpp"
 #include "replay/capture_replay.hpp"
-#include "replay/culprits.hpp"
+#include "replay/delta_debugging.hpp"
 
 namespace diopi {
 
@@ -35,7 +35,7 @@ struct BlamedFunction {
 
 struct BisectReport {
     /// Over the functions of the capture, then over the calls of those that were found.
-    Culprits function_search, call_search;
+    DeltaDebugging function_search, call_search;
     std::vector<BlamedFunction> functions;  ///< that were found
     std::vector<size_t> calls;              ///< that were found, as positions in Capture::calls
     size_t function_units = 0, call_units = 0;
@@ -48,8 +48,9 @@ struct BisectReport {
 [[nodiscard]] BisectRecord to_record(const BisectReport& report, const Capture& capture);
 
 /// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the
-/// values that were kept with the capture, or those of a replay wholly on `other`. With one culprit among the functions
-/// of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started threads.
+/// values that were kept with the capture, or those of a replay wholly on `other`. With one function to blame among
+/// those of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started
+/// threads.
 [[nodiscard]] Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const CaptureValues& values,
                                           const BisectOptions& options);
 

@@ -91,7 +91,7 @@ TEST_CASE("the operator and the one call that are wrong are found", "[run][bisec
     wrong_input = 27.375f;  // of call 20
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(40), faulty.backend());
-    CHECK(report.function_search.end == Culprits::End::kFound);
+    CHECK(report.function_search.end == DeltaDebugging::End::kFound);
     CHECK(functions_in(report) == "diopiMul");
     CHECK(report.calls == std::vector<size_t>{20});
     CHECK_THAT(report.function_search.reason, Catch::Matchers::Contains("1 of 1 results differ, t39 by"));
@@ -109,7 +109,7 @@ TEST_CASE("where too many calls are wrong the first ones are found, and more rep
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(32), faulty.backend());
-    CHECK(report.call_search.end == Culprits::End::kTooMany);
+    CHECK(report.call_search.end == DeltaDebugging::End::kTooMany);
     CHECK(report.call_search.replays == 2 * 3 + 8);
     CHECK(report.calls.front() == 0);
     CHECK(report.functions[0].calls == 8);
@@ -152,9 +152,9 @@ TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run]
     }
 }
 
-TEST_CASE("a backend that is right has no culprit", "[run][bisect]") {
+TEST_CASE("a correct backend has no function to blame", "[run][bisect]") {
     const BisectReport report = bisected(chain_of(8), **find_backend("cpu"));
-    CHECK(report.function_search.end == Culprits::End::kNothingWrong);
+    CHECK(report.function_search.end == DeltaDebugging::End::kNothingWrong);
     CHECK(report.functions.empty());
 }
 

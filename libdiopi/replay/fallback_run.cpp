@@ -33,7 +33,7 @@ class Simulation {
         timer_.emplace(*clock, capture_.calls.size());
         FallbackLists none;
         Kind without{&none}, with{&lists_};
-        // In turns, so that both see the same moods of the machine.
+        // In turns, so that the machine's noise is the same for both.
         for (int i = 0; i <= options_.run_times; ++i) {
             purpose_ = i == 0 ? Purpose::kWarmUp : Purpose::kStepTime;
             for (Kind* kind : {&without, &with}) {

@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-constexpr int kUntoldColumns = 80;
+constexpr int kDefaultColumns = 80;
 constexpr int kPipeColumns = 200;
 constexpr int kNarrowest = 80, kWidest = 200;
 
@@ -47,8 +47,8 @@ int terminal_width(std::FILE* stream) {
         return size.ws_col;
     }
     const char* columns = std::getenv("COLUMNS");
-    const int told = columns == nullptr ? 0 : std::atoi(columns);
-    return told > 0 ? told : kUntoldColumns;
+    const int from_environment = columns == nullptr ? 0 : std::atoi(columns);
+    return from_environment > 0 ? from_environment : kDefaultColumns;
 }
 
 bool use_colour(std::FILE* stream) {

@@ -23,7 +23,7 @@ constexpr double kPause_s = 5e-3;
 constexpr size_t kPausedBytes = 64;
 /// Copies of so long a time say something about it, in one of some rounds: the queue's own thread may take the
 /// processor from the caller.
-constexpr double kTelling_s = 4e-3;
+constexpr double kCertain_s = 4e-3;
 constexpr int kRounds = 4;
 
 }  // namespace
@@ -108,7 +108,7 @@ Result<CopyPace> HeldStream::measure_copies(Device& device) {
             if (enqueueing_s < kOwnShare * whole_s) beside_s = std::min(beside_s, whole_s);
         }
         const bool is_done_beside = beside_s < HUGE_VAL;
-        if (!is_done_beside && fastest_s > kTelling_s) return CopyPace();
+        if (!is_done_beside && fastest_s > kCertain_s) return CopyPace();
         if (is_done_beside) pace = {nbytes, beside_s / kMeasured};
         if (pace.seconds > kLongCopy_s) return pace;
     }

@@ -42,9 +42,10 @@ Status provoke(const RuntimeSubject& subject, int64_t size) {
                         "is '{}'",
                         size, text));
     }
-    const std::string told = subject.backend->error_text(error);
-    if (told.find(text) != std::string::npos && told.find(name(error)) != std::string::npos) return {};
-    return failed("the backend's error text '" + told + "' lacks the code's name or the last error '" + text + "'");
+    const std::string backend_text = subject.backend->error_text(error);
+    if (backend_text.find(text) != std::string::npos && backend_text.find(name(error)) != std::string::npos) return {};
+    return failed("the backend's error text '" + backend_text + "' lacks the code's name or the last error '" + text +
+                  "'");
 }
 
 /// What an operator works in: a device need know no other streams than those that it made.

@@ -35,9 +35,9 @@ constexpr int kStreamsPerThread = 4;
 constexpr double kUnitFactor = 500;
 
 constexpr int kSleepers = 4;
-constexpr auto kNap = std::chrono::milliseconds(60);
+constexpr auto kSleepTime = std::chrono::milliseconds(60);
 /// How long the first sleeper waits for the others: one after the other they never meet.
-constexpr auto kPatience = std::chrono::seconds(3);
+constexpr auto kMeetingTimeout = std::chrono::seconds(3);
 /// How long a stream is held while another one copies.
 constexpr double kHold_s = 0.1;
 
@@ -50,7 +50,7 @@ class Meeting {
         std::unique_lock lock(mutex_);
         ++present_;
         changed_.notify_all();
-        const bool over = changed_.wait_for(lock, kPatience, [this] { return given_up_ || present_ == wanted_; });
+        const bool over = changed_.wait_for(lock, kMeetingTimeout, [this] { return given_up_ || present_ == wanted_; });
         given_up_ = given_up_ || !over;
         changed_.notify_all();
     }
@@ -341,7 +341,7 @@ Findings overlap(const RuntimeSubject& subject) {
     for (diopiStreamHandle_t stream : streams) {
         Status s = device->enqueue(stream, [&] {
             meeting.attend();
-            std::this_thread::sleep_for(kNap);
+            std::this_thread::sleep_for(kSleepTime);
             ++awake;
         });
         if (!s.ok()) return s.error();
@@ -354,9 +354,9 @@ Findings overlap(const RuntimeSubject& subject) {
     for (diopiStreamHandle_t stream : streams) {
         if (Status s = device->destroy_stream(stream); !s.ok()) return s.error();
     }
-    const double sum = kSleepers * std::chrono::duration<double, std::milli>(kNap).count();
+    const double sum = kSleepers * std::chrono::duration<double, std::milli>(kSleepTime).count();
     const std::string figures = fmt::format("{} streams with {} ms of work each took {:.0f} ms, {:.2f} of their sum",
-                                            kSleepers, kNap.count(), took, took / sum);
+                                            kSleepers, kSleepTime.count(), took, took / sum);
     if (!meeting.took_place()) return failed(figures + "; one stream's work waited for another's to end");
     const auto passed = passing(subject.backend->device());
     if (!passed.ok()) return passed.error();

@@ -96,7 +96,7 @@ class OneAtATime : public AsyncDevice {
     std::mutex mutex_;
 };
 
-class Forgetful : public AsyncDevice {
+class EarlyReturning : public AsyncDevice {
  public:
     Status enqueue(diopiStreamHandle_t, std::function<void()>) override { return {}; }
 };
@@ -237,7 +237,7 @@ TEST_CASE("threads_and_streams passes on the error of a thread") {
 
 TEST_CASE("overlap sees a device that does one task at a time, none at all, or does not wait for them") {
     expect_failure("overlap", with_async_device<OneAtATime>(), "one stream's work waited for another's to end");
-    expect_failure("overlap", with_async_device<Forgetful>(), "before the stream's work had ended");
+    expect_failure("overlap", with_async_device<EarlyReturning>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<Impatient>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<NoStreams>(), "no stream is left");
 }

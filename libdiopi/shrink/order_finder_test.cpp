@@ -144,7 +144,7 @@ TEST_CASE("a case that changes alone is called unsteady") {
     CHECK(report.found[0].before.empty());
 }
 
-TEST_CASE("the search for a culprit ends in time") {
+TEST_CASE("the search for the predecessor to blame ends in time") {
     const Stopwatch watch;
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(slow_relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},

@@ -48,7 +48,7 @@ std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expe
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
         const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
         if (adapted == dtype || !may_overflow(dtype, adapted)) continue;
-        const std::string misfit = first_misfit(*value.tensor, adapted);
+        const std::string misfit = first_out_of_range(*value.tensor, adapted);
         if (misfit.empty()) continue;
         return fmt::format("{} is expected to hold {}, and the adaptor has it computed in {}",
                            step.call.row->args()[value.arg].name, misfit, name(adapted));

@@ -33,7 +33,7 @@ class TellingDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("what a device does is told on the profile's clock") {
+TEST_CASE("the activities of a device are on the profile's clock") {
     TellingDevice device;
     Context context(device);
     const auto clock = ProfileClock::start(context);

@@ -58,12 +58,12 @@ TEST_CASE("what drops the caches is in no sample's time", "[run][timing]") {
     Call* const calls[] = {&call, &call};
     Eviction evict(context, kCache);
     int evicted = 0;
-    Asides asides;
-    asides.evict = [&] {
+    SampleHooks hooks;
+    hooks.evict = [&] {
         ++evicted;
         return evict();
     };
-    EventTimer watch(chain, calls, context, *clock, asides);
+    EventTimer watch(chain, calls, context, *clock, hooks);
     REQUIRE(watch.create().ok());
     for (int i = 0; i < 4; ++i) {
         const auto run = watch.measure(2);

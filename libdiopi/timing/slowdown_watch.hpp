@@ -1,4 +1,4 @@
-/// Why a device is slower than it could be, asked while it works: an idle one has no reason to be.
+/// Collects the reasons why a device is slower than possible. It is asked while it works: an idle device has none.
 #pragma once
 
 #include <set>
@@ -12,18 +12,18 @@ namespace diopi {
 
 class SlowdownWatch {
  public:
-    /// Asks once for nothing: the first answer takes long, for the driver's library is opened.
+    /// Asks once and ignores the answer: the first one takes long, because the driver's library is opened.
     explicit SlowdownWatch(Device& device) : device_(&device) { static_cast<void>(device.slowdown()); }
 
-    /// To be called as often as one likes while the device works: it is asked at once, then each 50 ms.
+    /// Can be called at any rate while the device works: the device is asked at once, then every 50 ms.
     void ask() {
         if (questions_ == 0 || since_.seconds() >= kBetweenQuestions_s) ask_now();
     }
 
-    /// Each reason once that was given since the last time. Asks where nobody did meanwhile.
-    [[nodiscard]] std::vector<std::string> told() {
-        if (questions_ == told_questions_) ask_now();
-        told_questions_ = questions_;
+    /// Each reason that was given since the last call, once. Asks if ask() was not called meanwhile.
+    [[nodiscard]] std::vector<std::string> take_reasons() {
+        if (questions_ == reported_questions_) ask_now();
+        reported_questions_ = questions_;
         std::vector<std::string> reasons(reasons_.begin(), reasons_.end());
         reasons_.clear();
         return reasons;
@@ -40,7 +40,7 @@ class SlowdownWatch {
 
     Device* device_;
     Stopwatch since_;  ///< the last question
-    int64_t questions_ = 0, told_questions_ = 0;
+    int64_t questions_ = 0, reported_questions_ = 0;
     std::set<std::string> reasons_;
 };
 

@@ -23,7 +23,7 @@ class HotDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("a device is asked each 50 ms why it is slow, and each reason is told once", "[run][timing]") {
+TEST_CASE("a device is asked every 50 ms why it is slow, and each reason is reported once", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
     CHECK(device.asked == 1);  // which takes long and counts for nothing
@@ -35,17 +35,17 @@ TEST_CASE("a device is asked each 50 ms why it is slow, and each reason is told 
         watch.ask();
     }
     CHECK(device.asked >= 5);
-    CHECK(watch.told() == std::vector<std::string>{"too hot"});
+    CHECK(watch.take_reasons() == std::vector<std::string>{"too hot"});
     device.reason = "";
-    CHECK(watch.told().empty());
+    CHECK(watch.take_reasons().empty());
 }
 
 TEST_CASE("a device that nobody asked is asked in the end", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
     device.reason = "too hot";
-    CHECK(watch.told() == std::vector<std::string>{"too hot"});
-    CHECK(watch.told() == std::vector<std::string>{"too hot"});
+    CHECK(watch.take_reasons() == std::vector<std::string>{"too hot"});
+    CHECK(watch.take_reasons() == std::vector<std::string>{"too hot"});
 }
 
 }  // namespace diopi

@@ -177,8 +177,8 @@ Status EventTimer::keep_busy(double seconds) {
 
 Result<TimedRun> EventTimer::measure(int64_t batch) {
     if (sets_.size() > 1 && next_ + static_cast<size_t>(batch) > sets_.size()) next_ = 0;
-    if (asides_.evict && next_ == 0) {
-        if (Status s = asides_.evict(); !s.ok()) return s.error();
+    if (hooks_.evict && next_ == 0) {
+        if (Status s = hooks_.evict(); !s.ok()) return s.error();
     }
     const auto count = static_cast<double>(batch);
     TimedRun run;
@@ -192,7 +192,7 @@ Result<TimedRun> EventTimer::measure(int64_t batch) {
     run.cpu = (clock_.now() - called) / count;
     if (start_ == nullptr) return run;
     Status s = end_->record(context_.stream);
-    if (s.ok() && asides_.while_busy) asides_.while_busy();
+    if (s.ok() && hooks_.while_busy) hooks_.while_busy();
     if (s.ok()) s = end_->synchronize();
     if (!s.ok()) return s.error();
     const auto ms = end_->elapsed_ms_since(*start_);
@@ -207,7 +207,7 @@ Result<TimedRun> EventTimer::measure(int64_t batch) {
 Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
                           const ProfileClock& clock, const TimingOptions& options) {
     const bool own_clock = clock.has_device_time();
-    EventTimer watch(chain, argument_sets, context, clock, options.asides);
+    EventTimer watch(chain, argument_sets, context, clock, options.hooks);
     Status s = watch.create();
     if (s.ok()) s = watch.keep_busy(options.ramp_seconds);
     if (!s.ok()) return s.error();
@@ -236,7 +236,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
         if (!seen) continue;
         for (const TimedRun& quiet : seen->quiet) times.push_back(seconds_of(quiet, own_clock));
         (seen->quiet.empty() ? lost : spent) += seen->seconds;
-        const bool is_over = spent >= options.max_seconds || lost >= kPatience * options.max_seconds;
+        const bool is_over = spent >= options.max_seconds || lost >= kMostWaiting * options.max_seconds;
         const bool late = is_over && samples.runs.size() >= kFewestSamples;
         if (times.size() < next_look && !late) continue;
         const double width = summarize(times).half_width();

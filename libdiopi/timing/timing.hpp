@@ -17,8 +17,8 @@
 
 namespace diopi {
 
-/// What is done beside the samples, outside of their times.
-struct Asides {
+/// Work beside the samples, outside of their times.
+struct SampleHooks {
     /// Drops what caches hold; asked between samples when all argument sets have been used.
     std::function<Status()> evict;
     /// Called while a device with a clock of its own works on a sample.
@@ -34,7 +34,7 @@ struct TimingOptions {
     /// A device with a clock of its own does the call for so long before anything else: one that was idle takes its
     /// time to raise its frequency.
     double ramp_seconds = 0;
-    Asides asides;
+    SampleHooks hooks;
     /// Looks at the cores between samples, whose time counts only where nobody else works on them; null: they are not
     /// looked at. Must outlive the call.
     Crowding* crowding = nullptr;
@@ -44,8 +44,8 @@ struct TimingOptions {
 /// What the frequency of a device takes to rise at most.
 inline constexpr double kRampSeconds = 50e-3;
 
-/// A pass over a call waits so many times its own time for quiet moments.
-inline constexpr double kPatience = 3;
+/// A pass over a call waits for quiet moments at most this many times its own time.
+inline constexpr double kMostWaiting = 3;
 
 /// Below this a sample is a batch of calls.
 inline constexpr double kShortCall = 10e-6;
@@ -89,8 +89,8 @@ struct Samples {
 class EventTimer {
  public:
     EventTimer(const Chain& chain, std::span<Call* const> argument_sets, Context& context, const ProfileClock& clock,
-               Asides asides = {})
-        : chain_(chain), sets_(argument_sets), context_(context), clock_(clock), asides_(std::move(asides)) {}
+               SampleHooks hooks = {})
+        : chain_(chain), sets_(argument_sets), context_(context), clock_(clock), hooks_(std::move(hooks)) {}
     Status create();
     [[nodiscard]] Result<TimedRun> measure(int64_t batch);
     /// Makes calls for so long by the host's clock; nothing where that is the clock that counts.
@@ -109,7 +109,7 @@ class EventTimer {
     std::span<Call* const> sets_;
     Context& context_;
     const ProfileClock& clock_;
-    Asides asides_;
+    SampleHooks hooks_;
     std::unique_ptr<Event> start_, end_;
     size_t next_ = 0;  ///< argument set
     int64_t calls_ = 0;

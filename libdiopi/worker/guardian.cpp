@@ -92,10 +92,10 @@ int end_all(pid_t worker) {
         close(report);
         life(self);
     }
-    const int told = worker > 0 ? worker : -errno;
-    // Both sides do it: neither may go on before it is done.
+    const int pid_or_error = worker > 0 ? worker : -errno;
+    // Both processes do this: neither may continue before it is done.
     if (worker > 0) setpgid(worker, worker);
-    if (write(report, &told, sizeof told) != sizeof told || worker < 0) _exit(0);
+    if (write(report, &pid_or_error, sizeof pid_or_error) != sizeof pid_or_error || worker < 0) _exit(0);
     prctl(PR_SET_NAME, "diopi-guardian");
     for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP}) std::signal(signal, SIG_IGN);
     close_range(0, ~0U, 0);
@@ -105,12 +105,12 @@ int end_all(pid_t worker) {
     end_as(end_all(worker));
 }
 
-/// What the guardian says: the worker's process, or the error of fork with its sign turned.
-int hear(int fd) {
-    int told = 0;
-    while (read(fd, &told, sizeof told) < 0 && errno == EINTR) {
+/// Reads the guardian's report: the worker's process id, or the negated error of fork.
+int receive_pid(int fd) {
+    int pid_or_error = 0;
+    while (read(fd, &pid_or_error, sizeof pid_or_error) < 0 && errno == EINTR) {
     }
-    return told;
+    return pid_or_error;
 }
 
 }  // namespace
@@ -121,8 +121,8 @@ Result<Guarded> fork_guarded(const std::function<void(pid_t guardian)>& life) {
         return failed(std::string("cannot make a pipe for a worker: ") + std::strerror(errno) +
                       "; run fewer at a time (--jobs) or raise the limit of open files (ulimit -n)");
     }
-    const Descriptor hearing(ends[0]);
-    // What comes before the guardian waits for it must not be lost.
+    const Descriptor reader(ends[0]);
+    // Signals that arrive before the guardian waits for them must not be lost.
     const sigset_t awaited = awaited_signals();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &awaited, &before);
@@ -135,12 +135,12 @@ Result<Guarded> fork_guarded(const std::function<void(pid_t guardian)>& life) {
     const int code = errno;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     close(ends[1]);
-    const int told = guardian > 0 ? hear(ends[0]) : -code;
-    if (told > 0) return Guarded{guardian, told};
+    const int pid_or_error = guardian > 0 ? receive_pid(ends[0]) : -code;
+    if (pid_or_error > 0) return Guarded{guardian, pid_or_error};
     while (guardian > 0 && waitpid(guardian, nullptr, 0) < 0 && errno == EINTR) {
     }
     return failed(std::string("cannot start a worker process: ") +
-                  (told < 0 ? std::strerror(-told) : "its guardian was killed") +
+                  (pid_or_error < 0 ? std::strerror(-pid_or_error) : "its guardian was killed") +
                   "; run fewer at a time (--jobs) or raise the limit of processes (ulimit -u)");
 }
 

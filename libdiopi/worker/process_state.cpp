@@ -22,7 +22,7 @@ char state_in(const std::filesystem::path& stat) {
 
 }  // namespace
 
-std::string_view standstill_of(pid_t pid) {
+std::string_view activity_of(pid_t pid) {
     bool stopped = false, waiting = false, asleep = false;
     std::error_code error;
     const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", error), end;

@@ -8,9 +8,9 @@
 
 namespace diopi {
 
-/// Why a process does not get on: "it was computing", "all its threads were asleep (a deadlock?)", "it was stopped by
-/// a signal", "it waited for a disk or a device"; empty when the kernel does not say.
-[[nodiscard]] std::string_view standstill_of(pid_t pid);
+/// The activity of a process that gives no answer: "it was computing", "all its threads were asleep (a deadlock?)", "it
+/// was stopped by a signal", "it waited for a disk or a device"; empty when the kernel does not say.
+[[nodiscard]] std::string_view activity_of(pid_t pid);
 
 /// Direct children of this process's calling thread; none when the kernel does not say.
 [[nodiscard]] std::vector<pid_t> children_of_this_thread();

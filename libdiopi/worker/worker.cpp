@@ -27,7 +27,7 @@ namespace {
 /// For a worker whose socket has ended to die by itself.
 constexpr auto kGrace = std::chrono::seconds(3);
 /// Between two looks where the kernel has no pidfd.
-constexpr auto kLook = std::chrono::milliseconds(5);
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
 /// An answer is believed up to this size.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
@@ -90,7 +90,7 @@ void Worker::assign(size_t item) {
     const std::chrono::duration<double> limit(options_->timeout_s);
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
     inbox_.clear();
-    mute_ = false;
+    socket_closed_ = false;
     page_.begin();
     out_.begin();
     err_.begin();
@@ -99,16 +99,16 @@ void Worker::assign(size_t item) {
 }
 
 void Worker::add_to(std::vector<pollfd>& fds) const {
-    if (!mute_) fds.push_back({fd_, POLLIN, 0});
+    if (!socket_closed_) fds.push_back({fd_, POLLIN, 0});
     for (const int fd : {pidfd_, out_.fd(), err_.fd()}) {
         if (fd >= 0) fds.push_back({fd, POLLIN, 0});
     }
 }
 
 std::optional<WorkOutcome> Worker::attend() {
-    // Death first: who has died says nothing more, so that what is read next is all there is.
+    // The death is checked first: a dead worker writes nothing more, so the next reads get everything.
     const bool dead = has_died();
-    const Inbox inbox = mute_ ? Inbox::kClosed : receive();
+    const Inbox inbox = socket_closed_ ? Inbox::kClosed : receive();
     const int echo = options_->echo_errors ? STDERR_FILENO : -1;
     const int64_t room = options_->output_limit + 1;
     out_.drain(room - out_.bytes(), -1);
@@ -117,15 +117,16 @@ std::optional<WorkOutcome> Worker::attend() {
         return crashed(fmt::format("output flood: more than {} on standard output and standard error",
                                    memory_text(options_->output_limit)));
     }
-    if (inbox == Inbox::kAnswer && (!dead || says_last())) {
+    if (inbox == Inbox::kAnswer && (!dead || is_last_answer())) {
         auto answer = unpack_answer(answer_bytes());
         return answer ? finished(std::move(*answer)) : crashed(kGarbled);
     }
     if (inbox == Inbox::kGarbled) return crashed(kGarbled);
     if (dead) return crashed({});
-    if (inbox == Inbox::kClosed && !std::exchange(mute_, true)) deadline_ = std::min(deadline_, Clock::now() + kGrace);
+    if (inbox == Inbox::kClosed && !std::exchange(socket_closed_, true))
+        deadline_ = std::min(deadline_, Clock::now() + kGrace);
     if (Clock::now() < deadline_) return std::nullopt;
-    return mute_ ? crashed(kClosedSocket) : timed_out();
+    return socket_closed_ ? crashed(kClosedSocket) : timed_out();
 }
 
 void Worker::dismiss() {
@@ -146,7 +147,7 @@ void Worker::wait_until(Clock::time_point end) const {
     for (auto now = Clock::now(); now < end && !has_died(); now = Clock::now()) {
         pollfd death = {pidfd_, POLLIN, 0};
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
-        (void)poll(&death, 1, static_cast<int>((pidfd_ < 0 ? std::min(left, kLook) : left).count()));
+        (void)poll(&death, 1, static_cast<int>((pidfd_ < 0 ? std::min(left, kPollInterval) : left).count()));
     }
 }
 
@@ -182,7 +183,7 @@ bool Worker::has_died() const {
     return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-bool Worker::says_last() const {
+bool Worker::is_last_answer() const {
     AnswerHead head;
     std::memcpy(&head, inbox_.data(), sizeof head);
     return head.last != 0;
@@ -196,7 +197,7 @@ WorkOutcome Worker::finished(WorkAnswer answer) {
     result.warnings = std::move(answer.warnings);
     result.status = std::move(answer.status);
     item_.reset();
-    if (says_last()) stop();
+    if (is_last_answer()) stop();
     return result;
 }
 

@@ -58,7 +58,7 @@ class Worker {
     Inbox inspect() const;
     [[nodiscard]] bool has_died() const;
     void wait_until(Clock::time_point end) const;
-    [[nodiscard]] bool says_last() const;
+    [[nodiscard]] bool is_last_answer() const;
     /// The bytes of the answer that has come.
     [[nodiscard]] std::string_view answer_bytes() const;
     WorkOutcome finished(WorkAnswer answer);
@@ -81,8 +81,8 @@ class Worker {
     OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
     std::optional<size_t> item_;
     std::string inbox_;
-    /// The socket is at its end, but the process has not died yet.
-    bool mute_ = false;
+    /// The socket is closed, but the process has not died yet.
+    bool socket_closed_ = false;
     Clock::time_point deadline_;
     std::optional<Clock::time_point> leave_by_;  ///< of a worker that was dismissed
 };

@@ -27,22 +27,22 @@ volatile std::sig_atomic_t g_interrupted = 0;
 
 void note_interrupt(int) { g_interrupted = 1; }
 
-/// While it lives, processes whose parents have died become children of this one; what became one so, and is still
-/// there at its end, is killed: a library's process whose guardian was killed.
-class Orphanage {
+/// During its lifetime, processes whose parents have died become children of this process. Those that still run at its
+/// end are killed: for example a library's process whose guardian was killed.
+class OrphanReaper {
  public:
-    Orphanage() : before_(children_of_this_thread()) {
+    OrphanReaper() : before_(children_of_this_thread()) {
         prctl(PR_GET_CHILD_SUBREAPER, &was_on_);
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     }
-    ~Orphanage() {
-        // The children of those that are killed come next.
+    ~OrphanReaper() {
+        // Each generation has the children of the killed processes.
         for (int generation = 0; generation < 100 && kill_new_ones(); ++generation) {
         }
         prctl(PR_SET_CHILD_SUBREAPER, was_on_);
     }
-    Orphanage(const Orphanage&) = delete;
-    Orphanage& operator=(const Orphanage&) = delete;
+    OrphanReaper(const OrphanReaper&) = delete;
+    OrphanReaper& operator=(const OrphanReaper&) = delete;
 
  private:
     bool kill_new_ones() {
@@ -118,10 +118,10 @@ class Pool {
         auto begin = fds.begin();
         for (const auto& [worker, end_index] : waiting) {
             const auto end = fds.begin() + static_cast<std::ptrdiff_t>(end_index);
-            const bool stirs = std::any_of(begin, end, [](const pollfd& fd) { return fd.revents != 0; });
+            const bool has_event = std::any_of(begin, end, [](const pollfd& fd) { return fd.revents != 0; });
             begin = end;
-            // A kernel without pidfd leaves some deaths to this look once a second.
-            if (ready > 0 && !stirs && Clock::now() < worker->deadline()) continue;
+            // Without pidfd in the kernel, some deaths are only found here, once a second.
+            if (ready > 0 && !has_event && Clock::now() < worker->deadline()) continue;
             if (Status s = attend(*worker); !s.ok()) return s;
         }
         return {};
@@ -141,7 +141,7 @@ class Pool {
     PoolOptions options_;
     const Work& work_;
     const WorkDone& done_;
-    Orphanage orphanage_;
+    OrphanReaper orphan_reaper_;
     std::vector<std::unique_ptr<Worker>> workers_;
     int64_t started_ = 0;
 };

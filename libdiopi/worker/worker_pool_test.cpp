@@ -45,21 +45,21 @@ Ended outcomes_of(size_t count, const Work& work, PoolOptions options = {}) {
 }
 
 /// The outcome of item 1 of three; the others must pass.
-WorkOutcome outcome_of_sick(const std::function<void()>& fault, PoolOptions options = {}) {
+WorkOutcome outcome_of_faulty(const std::function<void()>& fault, PoolOptions options = {}) {
     const auto work = [&](size_t item) {
         if (item == 1) fault();
         return WorkAnswer{"fine"};
     };
-    WorkOutcome sick;
+    WorkOutcome faulty;
     for (auto& [item, outcome] : outcomes_of(3, work, options)) {
         if (item == 1) {
-            sick = outcome;
+            faulty = outcome;
         } else {
             CHECK(outcome.end == End::kFinished);
             CHECK(outcome.payload == "fine");
         }
     }
-    return sick;
+    return faulty;
 }
 
 /// The worker's own socket, as a stray write may hit it.
@@ -82,13 +82,13 @@ size_t open_descriptors() {
 }
 
 /// Memory on the host; after the first failure nothing works any more, as on a device in error.
-class SickDevice final : public DeviceDecorator {
+class UnusableDevice final : public DeviceDecorator {
  public:
     enum class Fault { kNone, kEverything, kLosesBytes };
     Fault fault = Fault::kNone;
 
-    SickDevice() : DeviceDecorator(cpu_device()) {}
-    std::string_view name() const override { return "sick"; }
+    UnusableDevice() : DeviceDecorator(cpu_device()) {}
+    std::string_view name() const override { return "unusable"; }
     bool is_host() const override { return false; }
     Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
         if (fault == Fault::kEverything) return failed("device error 700");
@@ -160,7 +160,7 @@ TEST_CASE("a crash tells what was under way", "[run][pool]") {
 TEST_CASE("a timeout tells what was under way", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
-    const WorkOutcome outcome = outcome_of_sick(
+    const WorkOutcome outcome = outcome_of_faulty(
         [] {
             note_step(WorkPhase::kInCall, "forward", "diopiAdd");
             for (;;) pause();
@@ -208,14 +208,14 @@ TEST_CASE("no answer is believed that is too large, for another item, or more th
                                           {AnswerHead().magic, 2, 0, 0},
                                           {AnswerHead().magic + 1, 1, 0, 0}};
     for (const AnswerHead& lie : lies) {
-        const WorkOutcome outcome = outcome_of_sick([&] {
+        const WorkOutcome outcome = outcome_of_faulty([&] {
             send_head(lie);
             for (;;) pause();
         });
         CHECK(outcome.end == End::kCrashed);
         CHECK_THAT(outcome.reason, Contains("garbage instead of an answer"));
     }
-    const WorkOutcome twice = outcome_of_sick([] {
+    const WorkOutcome twice = outcome_of_faulty([] {
         const AnswerHead two[] = {{AnswerHead().magic, 1, 0, 0}, {AnswerHead().magic, 1, 0, 0}};
         (void)::send(own_socket(), two, sizeof two, MSG_NOSIGNAL);
         for (;;) pause();
@@ -226,7 +226,7 @@ TEST_CASE("no answer is believed that is too large, for another item, or more th
 TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
-    const WorkOutcome outcome = outcome_of_sick(
+    const WorkOutcome outcome = outcome_of_faulty(
         [] {
             send_head({AnswerHead().magic, 1, 100, 0});
             for (;;) pause();
@@ -237,7 +237,7 @@ TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
 
 TEST_CASE("what a worker prints is kept: the beginning of its output, the end of its errors", "[run][pool]") {
     const std::string block(3000, '.');
-    const WorkOutcome outcome = outcome_of_sick([&] {
+    const WorkOutcome outcome = outcome_of_faulty([&] {
         std::printf("begin%s", block.c_str());
         std::fprintf(stderr, "%send\n", block.c_str());
     });
@@ -255,8 +255,8 @@ TEST_CASE("output up to the limit is no flood", "[run][pool]") {
             std::fputs(std::string(50'000, 'o').c_str(), stdout);
         };
     };
-    CHECK(outcome_of_sick(print(50'000), options).end == End::kFinished);
-    const WorkOutcome flood = outcome_of_sick(print(50'001), options);
+    CHECK(outcome_of_faulty(print(50'000), options).end == End::kFinished);
+    const WorkOutcome flood = outcome_of_faulty(print(50'001), options);
     CHECK(flood.end == End::kCrashed);
     CHECK(flood.reason == "output flood: more than 97.7 KiB on standard output and standard error");
 }
@@ -266,7 +266,7 @@ TEST_CASE("a pool leaves neither processes nor descriptors behind", "[run][pool]
     const size_t descriptors = open_descriptors();
     PoolOptions options;
     options.jobs = 4;
-    (void)outcome_of_sick(
+    (void)outcome_of_faulty(
         [] {
             if (fork() == 0) {
                 setsid();
@@ -342,18 +342,18 @@ TEST_CASE("an error of `done` ends the run", "[run][pool]") {
 
 TEST_CASE("health is what comes back from a device", "[run][pool][runtime]") {
     CHECK(check_health(cpu_device()).ok());
-    SickDevice device;
+    UnusableDevice device;
     CHECK(check_health(device).ok());
-    device.fault = SickDevice::Fault::kEverything;
+    device.fault = UnusableDevice::Fault::kEverything;
     CHECK(check_health(device).message() == "device error 700");
-    device.fault = SickDevice::Fault::kLosesBytes;
-    CHECK(check_health(device).message() == "sick gives back other bytes than were copied to it");
+    device.fault = UnusableDevice::Fault::kLosesBytes;
+    CHECK(check_health(device).message() == "unusable gives back other bytes than were copied to it");
 }
 
 TEST_CASE("a device that stays in error costs its case and its worker", "[run][pool][runtime]") {
-    SickDevice device;
+    UnusableDevice device;
     const auto work = [&](size_t item) {
-        if (item == 1) device.fault = SickDevice::Fault::kEverything;
+        if (item == 1) device.fault = UnusableDevice::Fault::kEverything;
         const bool ok = device.allocate(8).ok();
         return WorkAnswer{ok ? "passed" : "failed", !ok && !check_health(device).ok()};
     };

@@ -164,7 +164,7 @@ class Score {
         for (const BlamedFunction& function : report.functions) found.push_back(function.row);
         std::ranges::sort(wanted);
         std::ranges::sort(found);
-        if (wanted != found || report.function_search.end != Culprits::End::kFound || report.calls.empty())
+        if (wanted != found || report.function_search.end != DeltaDebugging::End::kFound || report.calls.empty())
             return false;
         return experiment.call == SIZE_MAX || report.calls == std::vector<size_t>{experiment.call};
     }

@@ -81,11 +81,11 @@ struct Faulty<kFunction> {
     static diopiError_t call(Args... args) {
         const uint64_t hash = plan.input != 0 || plan.fault == Fault::kRecords ? hash_of(args...) : 0;
         if (plan.fault == Fault::kRecords) recorded.push_back(hash);
-        const bool strikes = plan.fault != Fault::kRecords && (plan.input == 0 || plan.input == hash);
-        if (strikes && plan.fault == Fault::kCrash) std::abort();
-        while (strikes && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
+        const bool acts = plan.fault != Fault::kRecords && (plan.input == 0 || plan.input == hash);
+        if (acts && plan.fault == Fault::kCrash) std::abort();
+        while (acts && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
         const diopiError_t error = reinterpret_cast<diopiError_t (*)(Args...)>(plan.real)(args...);
-        if (error == diopiSuccess && strikes) (spoil(args, plan.fault), ...);
+        if (error == diopiSuccess && acts) (spoil(args, plan.fault), ...);
         return error;
     }
 };

@@ -58,10 +58,10 @@ class CompareTest(ProgramTest):
         return self.expect(code, "compare", *args, **how)
 
     def test_a_device_that_stays_in_error_costs_its_case(self):
-        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
-        run = self.compare("--cases", "sick.json", "--jobs", "1", code=1, faults=f"sick@{program.allocated(1000)}",
+        self.write("faulty.json", case_file(group("faulty", [[64], [1000], [32]])))
+        run = self.compare("--cases", "faulty.json", "--jobs", "1", code=1, faults=f"unusable@{program.allocated(1000)}",
                            err="stayed in error, its worker was replaced")
-        self.assertEqual(re.findall(r"diopi: (ops/sick\S+):", run.err), ["ops/sick.add.1"])
+        self.assertEqual(re.findall(r"diopi: (ops/faulty\S+):", run.err), ["ops/faulty.add.1"])
 
     def faulty(self, *args, code=1, fault="wrong", **how):
         with unittest.mock.patch.object(program, "BINARY", FAULTY):

@@ -49,7 +49,7 @@ void put(int fd, const char* text) {
 }
 
 /// The device gives errors from then on.
-bool g_sick = false;
+bool g_unusable = false;
 
 /// An allocation of one size spoils those of another in the same process.
 bool g_marked = false;
@@ -194,10 +194,10 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
     using Function = void* (*)(std::size_t, std::size_t);
     static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "aligned_alloc"));
     act_on(size);
-    g_sick = g_sick || wanted("sick", size);
+    g_unusable = g_unusable || wanted("unusable", size);
     g_marked = g_marked || wanted("mark", size);
     const bool spoiled = g_marked && wanted("spoiled", size);
-    if (!g_sick && !spoiled && !wanted("null", size)) return original(alignment, size);
+    if (!g_unusable && !spoiled && !wanted("null", size)) return original(alignment, size);
     errno = ENOMEM;
     return nullptr;
 }

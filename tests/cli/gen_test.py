@@ -7,7 +7,7 @@ import unittest
 
 from program import SOURCE, ProgramTest, allocated, case_file, group
 
-SICK = 4099
+FAULTY = 4099
 
 
 class DryRunTest(ProgramTest):
@@ -74,7 +74,7 @@ class GenTest(ProgramTest):
     def setUp(self):
         super().setUp()
         groups = [group("left", [[8], [3, 5]], ["add"], ["float32", "float16"]),
-                  group("middle", [[SICK], [7]], ["mul"]), group("right", [[9], [0], []], ["sub"])]
+                  group("middle", [[FAULTY], [7]], ["mul"]), group("right", [[9], [0], []], ["sub"])]
         self.write("mine.json", case_file(*groups))
 
     def gen(self, code=0, *args, data="data", **how):
@@ -178,7 +178,7 @@ class GenTest(ProgramTest):
         self.assertEqual(self.contents(), self.contents("fresh"))
 
     def start_and_hang(self, *args):
-        process = self.start("gen", "--cases", "mine.json", "--jobs", "1", *args, faults=f"hang@{allocated(SICK)}")
+        process = self.start("gen", "--cases", "mine.json", "--jobs", "1", *args, faults=f"hang@{allocated(FAULTY)}")
         manifest = self.folder / "data/baselines/manifest.json"
         self.wait_for(lambda: manifest.exists() and "add.h5" in manifest.read_text(), "the first file")
         return process
@@ -204,7 +204,7 @@ class GenTest(ProgramTest):
     def test_kill_while_files_are_made_again(self):
         self.gen()
         first = self.files()
-        process = self.start("gen", "--cases", "mine.json", "--jobs", "1", "--force", faults=f"hang@{allocated(SICK)}")
+        process = self.start("gen", "--cases", "mine.json", "--jobs", "1", "--force", faults=f"hang@{allocated(FAULTY)}")
         self.wait_for(lambda: self.files()["ops/add.h5"] != first["ops/add.h5"], "the first file")
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker dies with its parent", 5)
@@ -214,15 +214,15 @@ class GenTest(ProgramTest):
         self.expect(0, "test", "--cases", "mine.json", out="9 cases: 9 passed")
 
     def test_crash_costs_one_file(self):
-        run = self.gen(2, faults=f"segv@{allocated(SICK)}",
+        run = self.gen(2, faults=f"segv@{allocated(FAULTY)}",
                        err="diopi: data/baselines/ops/mul.h5: the worker died: SIGSEGV (Segmentation fault)")
         self.assertIn("data/baselines/ops/sub.h5: 3 cases", run.out)
         self.assertIn("7 cases stored", run.out)
         self.expect_recovery({name: self.files()[name] for name in ("ops/add.h5", "ops/sub.h5")})
 
     def test_failed_allocation_costs_one_file(self):
-        run = self.gen(2, faults=f"null@{allocated(SICK)}",
-                       err=["data/baselines/ops/mul.h5: ops/middle.mul.0: ", f"out of memory: {SICK * 8} bytes"])
+        run = self.gen(2, faults=f"null@{allocated(FAULTY)}",
+                       err=["data/baselines/ops/mul.h5: ops/middle.mul.0: ", f"out of memory: {FAULTY * 8} bytes"])
         self.assertIn("7 cases stored", run.out)
         self.expect_recovery({name: self.files()[name] for name in ("ops/add.h5", "ops/sub.h5")})
 

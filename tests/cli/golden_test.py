@@ -9,7 +9,7 @@ import unittest
 from program import SOURCE, ProgramTest, allocated, case_file, group
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-SICK = 4099
+FAULTY = 4099
 
 MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"), "<time>"),
@@ -93,9 +93,9 @@ class Commands:
 
     def failing(self):
         """Longest case first, one worker: the lines come in one order."""
-        self.test.write("mine.json", case_file(group("mine", [[4], [SICK]], dtypes=["float64", "int32"], inplace=True)))
+        self.test.write("mine.json", case_file(group("mine", [[4], [FAULTY]], dtypes=["float64", "int32"], inplace=True)))
         return show(self.test.diopi("test", "--cases", "mine.json", "--filter-dtype", "int32", "--jobs", "1",
-                                    faults=f"segv@{allocated(SICK)}"))
+                                    faults=f"segv@{allocated(FAULTY)}"))
 
     def error_report(self):
         """The rows one field per line: a row is too long to read."""

@@ -7,12 +7,12 @@ import unittest
 
 from program import ProgramTest, allocated, case_file, group
 
-SICK = 4099
-SIZES = [9000, 8000, 7000, 6000, SICK, 300, 200, 100]  # the order in which they run, the longest first
+FAULTY = 4099
+SIZES = [9000, 8000, 7000, 6000, FAULTY, 300, 200, 100]  # the order in which they run, the longest first
 IDS = [f"ops/journal.add.{i}" for i in range(len(SIZES))]
 ARGS = ["test", "--cases", "mine.json", "--jobs", "1", "--timeout", "60"]
-HANG = f"hang@{allocated(SICK)}"
-DONE = SIZES.index(SICK)  # cases that have a result before the one that hangs
+HANG = f"hang@{allocated(FAULTY)}"
+DONE = SIZES.index(FAULTY)  # cases that have a result before the one that hangs
 
 
 class JournalTest(ProgramTest):
@@ -161,13 +161,13 @@ class JournalTest(ProgramTest):
         self.assertEqual((self.folder / "diopi_run/journal.jsonl").read_bytes(), before)
 
     def test_crash_is_run_again_only_in_a_new_run(self):
-        self.expect(1, *ARGS, faults=f"segv@{allocated(SICK)}")
+        self.expect(1, *ARGS, faults=f"segv@{allocated(FAULTY)}")
         run = self.expect(1, *ARGS, "--resume", "--json")
         self.assertEqual(run.json["counts"]["crashed"], 1, "a resumed run keeps its results")
         self.expect(0, *ARGS)
 
     def test_report_repeats_the_run(self):
-        self.expect(1, *ARGS, "--json", faults=f"segv@{allocated(SICK)}")
+        self.expect(1, *ARGS, "--json", faults=f"segv@{allocated(FAULTY)}")
         first = (self.folder / "error_report.csv").read_bytes()
         run = self.expect(1, "report", "--json")
         self.assertEqual(run.json["counts"]["crashed"], 1)

@@ -74,19 +74,19 @@ class ProfileTest(ProgramTest):
             self.assertIn(call["stop"], ("converged", "noise plateau", "time limit"))
 
     def test_a_crash_and_a_hang_cost_their_case(self):
-        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
+        self.write("faulty.json", case_file(group("faulty", [[64], [1000], [32]])))
         for fault, reason in (("segv", "SIGSEGV (Segmentation fault) in forward (diopiAdd)"), ("hang", "no answer within 1.0 s")):
             with self.subTest(fault=fault):
-                run = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--timeout", "1", "--json",
+                run = self.expect(1, "profile", "--cases", "faulty.json", *QUICK, "--timeout", "1", "--json",
                                   faults=f"{fault}@{allocated(1000)}", err=reason)
                 self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
 
     def test_a_device_that_stays_in_error_costs_its_case(self):
-        self.write("sick.json", case_file(group("sick", [[64], [1000], [32]])))
-        run = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3", "--json",
-                          faults=f"sick@{allocated(1000)}", err="stayed in error, its worker was replaced")
+        self.write("faulty.json", case_file(group("faulty", [[64], [1000], [32]])))
+        run = self.expect(1, "profile", "--cases", "faulty.json", *QUICK, "--passes", "3", "--json",
+                          faults=f"unusable@{allocated(1000)}", err="stayed in error, its worker was replaced")
         self.assertEqual(["samples" in call for call in run.json["calls"]], [True, False, True])
-        sound = self.expect(1, "profile", "--cases", "sick.json", *QUICK, "--passes", "3",
+        sound = self.expect(1, "profile", "--cases", "faulty.json", *QUICK, "--passes", "3",
                             faults=f"null@{allocated(1000)}", err="out of memory")
         self.assertNotIn("stayed in error", sound.err)
 

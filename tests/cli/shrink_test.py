@@ -165,7 +165,7 @@ class OrderTest(ProgramTest):
     # Case 4 marks its process, and case 3 fails in a process with a mark.
     FAULTS = f"mark@{allocated(2000)} spoiled@{allocated(100)}"
 
-    def test_the_culprit_is_found_and_the_command_repeats_it(self):
+    def test_the_predecessor_is_found_and_the_command_repeats_it(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--find-order", faults=self.FAULTS,
                           out=["depends on", "1 of 6 cases depend on the order, 0 fail alone",

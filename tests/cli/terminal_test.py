@@ -11,7 +11,7 @@ import unittest
 from program import BINARY, FAULTS, SANITIZED, ProgramTest, allocated, case_file, group
 
 ESCAPE = "\x1b"
-SICK = 4099
+FAULTY = 4099
 
 
 class TerminalTest(ProgramTest):
@@ -128,8 +128,8 @@ class TerminalTest(ProgramTest):
     def test_failures_are_logged_above_the_bar(self):
         if SANITIZED:
             self.skipTest("a sanitizer's runtime does not bear a preloaded library")
-        self.write("mine.json", case_file(group("mine", [[SICK]] + [[n] for n in range(1, 30)])))
-        code, text = self.on_terminal("test", "--cases", "mine.json", "--jobs", "1", faults=f"abort@{allocated(SICK)}")
+        self.write("mine.json", case_file(group("mine", [[FAULTY]] + [[n] for n in range(1, 30)])))
+        code, text = self.on_terminal("test", "--cases", "mine.json", "--jobs", "1", faults=f"abort@{allocated(FAULTY)}")
         self.assertEqual(code, 1, text)
         lines = self.lines(text)
         [failed] = [line for line in lines if "DIOPI-Test - ERROR" in line]

@@ -10,9 +10,9 @@ import unittest
 import program
 from program import ProgramTest, allocated, case_file, group
 
-SICK = 4099  # elements of the case with the fault; no other case has a tensor of that size
-SHAPES = [[4], [60], [SICK], [100], [2000], [9000]]
-SICK_CASE = "ops/worker.add.2"
+FAULTY = 4099  # elements of the case with the fault; no other case has a tensor of that size
+SHAPES = [[4], [60], [FAULTY], [100], [2000], [9000]]
+FAULTY_CASE = "ops/worker.add.2"
 SIGNALS = {"segv": "SIGSEGV (Segmentation fault)", "bus": "SIGBUS (Bus error)", "abort": "SIGABRT (Aborted)",
            "fpe": "SIGFPE (Floating point exception)", "ill": "SIGILL (Illegal instruction)",
            "trap": "SIGTRAP (Trace/breakpoint trap)", "kill": "SIGKILL (Killed)", "term": "SIGTERM (Terminated)",
@@ -22,7 +22,7 @@ SIGNALS = {"segv": "SIGSEGV (Segmentation fault)", "bus": "SIGBUS (Bus error)", 
 
 
 class WorkerTest(ProgramTest):
-    def run_with(self, fault, *args, code=1, size=allocated(SICK), **how):
+    def run_with(self, fault, *args, code=1, size=allocated(FAULTY), **how):
         self.write("mine.json", case_file(group("worker", SHAPES)))
         run = self.expect(code, "test", "--cases", "mine.json", "--jobs", "2", "--json", *args,
                           faults=f"{fault}@{size}", **how)
@@ -30,15 +30,15 @@ class WorkerTest(ProgramTest):
         self.assertEqual(sorted(r["case"] for r in results), [f"ops/worker.add.{i}" for i in range(len(SHAPES))])
         return run
 
-    def expect_only_sick(self, run, verdict, reason, whole=False, repeat=""):
+    def expect_only_faulty(self, run, verdict, reason, whole=False, repeat=""):
         counts = dict.fromkeys(program.COUNT_KEYS, 0)
         counts["passed"] = len(SHAPES) - 1
         counts[verdict] = 1
         self.assertEqual(run.json["counts"], counts, str(run))
         [fault] = run.json["not_passed"]
-        self.assertEqual((fault["case"], fault["verdict"]), (SICK_CASE, verdict))
+        self.assertEqual((fault["case"], fault["verdict"]), (FAULTY_CASE, verdict))
         (self.assertEqual if whole else self.assertIn)(reason, fault["reason"])
-        self.assertEqual(fault["repeat"], f"diopi test --case {SICK_CASE} --cases mine.json{repeat}")
+        self.assertEqual(fault["repeat"], f"diopi test --case {FAULTY_CASE} --cases mine.json{repeat}")
 
     def test_without_a_fault_every_case_passes(self):
         run = self.run_with("segv", code=0, size=1)
@@ -47,7 +47,7 @@ class WorkerTest(ProgramTest):
     def test_every_signal(self):
         for fault, name in SIGNALS.items():
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault), "crashed", name, whole=True)
+                self.expect_only_faulty(self.run_with(fault), "crashed", name, whole=True)
 
     def test_signals_that_the_caller_ignores_or_blocks(self):
         def disguise():
@@ -55,39 +55,39 @@ class WorkerTest(ProgramTest):
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         for fault in ("pipe", "term"):
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault, preexec=disguise), "crashed", SIGNALS[fault])
+                self.expect_only_faulty(self.run_with(fault, preexec=disguise), "crashed", SIGNALS[fault])
 
     def test_exit(self):
         for fault, code in (("exit", 7), ("quit", 0)):
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault), "crashed", f"ended by itself with exit code {code}")
+                self.expect_only_faulty(self.run_with(fault), "crashed", f"ended by itself with exit code {code}")
 
     def test_endless_loop(self):
         for fault in ("hang", "deaf"):
             with self.subTest(fault=fault):
                 run = self.run_with(fault, "--timeout", "1")
-                self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); it was computing", whole=True)
+                self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); it was computing", whole=True)
 
     def test_deadlock(self):
         run = self.run_with("deadlock", "--timeout", "1")
-        self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); all its threads were asleep (a "
+        self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); all its threads were asleep (a "
                               "deadlock?)", whole=True)
 
     def test_stop(self):
         run = self.run_with("stop", "--timeout", "1")
-        self.expect_only_sick(run, "timeout", "no answer within 1.0 s (--timeout); it was stopped by a signal",
+        self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); it was stopped by a signal",
                               whole=True)
 
     def test_stray_output(self):
         run = self.run_with("print")
-        self.expect_only_sick(run, "failed", 'wrote 15 bytes to standard output: "hello, \\x1bworker\\n"', whole=True)
+        self.expect_only_faulty(run, "failed", 'wrote 15 bytes to standard output: "hello, \\x1bworker\\n"', whole=True)
         self.assertEqual(run.json["not_passed"][0]["kind"], "printed")
         run = self.run_with("printf")
-        self.expect_only_sick(run, "failed", 'wrote 16 bytes to standard output: "kept in a buffer"', whole=True)
+        self.expect_only_faulty(run, "failed", 'wrote 16 bytes to standard output: "kept in a buffer"', whole=True)
 
     def test_stray_output_of_a_failure_is_told_too(self):
-        run = self.run_with(f"print@{allocated(SICK)} segv")
-        self.expect_only_sick(run, "crashed", 'SIGSEGV (Segmentation fault); wrote 15 bytes to standard output: "hello')
+        run = self.run_with(f"print@{allocated(FAULTY)} segv")
+        self.expect_only_faulty(run, "crashed", 'SIGSEGV (Segmentation fault); wrote 15 bytes to standard output: "hello')
 
     def test_standard_error_is_no_failure(self):
         run = self.run_with("mutter", code=0)
@@ -99,39 +99,39 @@ class WorkerTest(ProgramTest):
         self.assertIn("only a warning\n", run.err)
 
     def test_last_line_of_standard_error_explains_a_crash(self):
-        self.expect_only_sick(self.run_with("assert"), "crashed",
+        self.expect_only_faulty(self.run_with("assert"), "crashed",
                               "SIGABRT (Aborted); stderr: kernel.cpp:7: assertion `n > 0' failed", whole=True)
 
     def test_output_flood(self):
         for fault in ("flood", "floodout"):
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
                                       "output flood: more than 1.0 MiB on standard output and standard error")
 
     def test_garbage_on_the_socket(self):
-        for fault in ("garbage", "bit", f"garbage@{allocated(SICK)} hang"):
+        for fault in ("garbage", "bit", f"garbage@{allocated(FAULTY)} hang"):
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
                                       "garbage instead of an answer: something wrote to the socket of its worker")
 
     def test_closed_socket(self):
-        for fault in ("close", "replace", "reroute", f"close@{allocated(SICK)} hang"):
+        for fault in ("close", "replace", "reroute", f"close@{allocated(FAULTY)} hang"):
             with self.subTest(fault=fault):
-                self.expect_only_sick(self.run_with(fault, "--timeout", "60"), "crashed",
+                self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
                                       "the socket of its worker was closed or replaced", whole=True)
 
     def test_writes_to_every_descriptor_spare_the_journal(self):
         # run_with reads the journal, which must be whole.
-        self.expect_only_sick(self.run_with("everywhere"), "crashed", "garbage instead of an answer")
+        self.expect_only_faulty(self.run_with("everywhere"), "crashed", "garbage instead of an answer")
 
     def test_forked_processes_end_with_their_worker(self):
         # ProgramTest.diopi fails when a process is left.
         for fault in ("sleeper", "daemon"):
             with self.subTest(fault=fault):
                 self.assertEqual(self.run_with(fault, code=0).json["counts"]["passed"], len(SHAPES))
-        self.expect_only_sick(self.run_with(f"sleeper@{allocated(SICK)} segv", "--timeout", "60"), "crashed",
+        self.expect_only_faulty(self.run_with(f"sleeper@{allocated(FAULTY)} segv", "--timeout", "60"), "crashed",
                               "SIGSEGV (Segmentation fault)")
-        self.expect_only_sick(self.run_with(f"sleeper@{allocated(SICK)} hang", "--timeout", "1"), "timeout",
+        self.expect_only_faulty(self.run_with(f"sleeper@{allocated(FAULTY)} hang", "--timeout", "1"), "timeout",
                               "no answer within 1.0 s")
 
     def test_a_fork_that_comes_back_gives_no_second_answer(self):
@@ -141,7 +141,7 @@ class WorkerTest(ProgramTest):
         for fault in ("hog", "hognew"):
             with self.subTest(fault=fault):
                 run = self.run_with(fault, "--memory-limit", "512M")
-                self.expect_only_sick(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 512M")
+                self.expect_only_faulty(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 512M")
                 self.assertIn("(limit 512.0 MiB per worker, --memory-limit)", run.json["not_passed"][0]["reason"])
 
     def test_memory_limit_by_option(self):
@@ -182,18 +182,18 @@ class WorkerTest(ProgramTest):
 
     def start_with_sleepers(self, fault="sleeper"):
         """A long run; each second case forks a process that continues alone until it is killed."""
-        self.write("mine.json", case_file(group("worker", [[SICK], [8]] * 3000)))
+        self.write("mine.json", case_file(group("worker", [[FAULTY], [8]] * 3000)))
         (self.folder / "diopi_run/journal.jsonl").unlink(missing_ok=True)
-        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"{fault}@{allocated(SICK)}")
+        process = self.start("test", "--cases", "mine.json", "--jobs", "2", faults=f"{fault}@{allocated(FAULTY)}")
         self.wait_for_results(10)
         return process
 
     def test_failed_allocation(self):
-        self.expect_only_sick(self.run_with("null"), "failed", f"out of memory: {SICK * 8} bytes for a tensor")
+        self.expect_only_faulty(self.run_with("null"), "failed", f"out of memory: {FAULTY * 8} bytes for a tensor")
 
     def test_a_device_that_stays_in_error_costs_one_case(self):
-        run = self.run_with("sick")
-        self.expect_only_sick(run, "failed", f"out of memory: {SICK * 8} bytes for a tensor")
+        run = self.run_with("unusable")
+        self.expect_only_faulty(run, "failed", f"out of memory: {FAULTY * 8} bytes for a tensor")
         self.assertTrue(run.json["not_passed"][0]["reason"].endswith(
             "; the device stayed in error, its worker was replaced"), str(run))
 
@@ -238,19 +238,19 @@ class WorkerTest(ProgramTest):
 
     def test_many_crashes(self):
         count = 40
-        self.write("mine.json", case_file(group("worker", [[SICK], [8]] * (count // 2))))
-        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "4", "--json", faults=f"abort@{allocated(SICK)}")
+        self.write("mine.json", case_file(group("worker", [[FAULTY], [8]] * (count // 2))))
+        run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "4", "--json", faults=f"abort@{allocated(FAULTY)}")
         self.assertEqual(run.json["counts"]["crashed"], count // 2, str(run))
         self.assertEqual(run.json["counts"]["passed"], count // 2, str(run))
 
     def test_log_and_report_name_the_crash(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))
-        run = self.expect(1, "test", "--cases", "mine.json", faults=f"segv@{allocated(SICK)}")
-        line = f"Run diopi_functions.add failed (crashed). TestTag: [float64]  TensorInfo : [(input, float64, ({SICK},))"
+        run = self.expect(1, "test", "--cases", "mine.json", faults=f"segv@{allocated(FAULTY)}")
+        line = f"Run diopi_functions.add failed (crashed). TestTag: [float64]  TensorInfo : [(input, float64, ({FAULTY},))"
         self.assertRegex(run.out, r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - DIOPI-Test - ERROR - ")
         self.assertIn(line, run.out)
         self.assertIn("\n    SIGSEGV (Segmentation fault)\n", run.out)
-        self.assertIn(f"\n    repeat: diopi test --case {SICK_CASE} --cases mine.json\n", run.out)
+        self.assertIn(f"\n    repeat: diopi test --case {FAULTY_CASE} --cases mine.json\n", run.out)
         self.assertIn("1 Tests failed:\n1--Run diopi_functions.add failed (crashed).   TestTag: [float64]", run.out)
         self.assertIn("6 cases: 5 passed, 1 crashed", run.out)
 
@@ -258,9 +258,9 @@ class WorkerTest(ProgramTest):
         run = self.run_with("null")
         self.assertEqual(len(run.json["not_passed"]), 1)
         words = run.json["not_passed"][0]["repeat"].split()
-        again = self.expect(1, *words[1:], "--json", faults=f"null@{allocated(SICK)}")
+        again = self.expect(1, *words[1:], "--json", faults=f"null@{allocated(FAULTY)}")
         self.assertEqual(sum(again.json["counts"].values()), 1, str(again))
-        self.assertEqual(again.json["not_passed"][0]["case"], SICK_CASE)
+        self.assertEqual(again.json["not_passed"][0]["case"], FAULTY_CASE)
 
 
 if __name__ == "__main__":

@@ -264,9 +264,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     if (handle == nullptr || preference == nullptr || wanted < 1) return invalid(kName, "an argument is missing");
     const Problem problem = check(of(desc), of(a), of(b), of(c), of(result));
     if (problem.error != nullptr) return invalid(kName, problem.error);
-    const auto& wishes = *reinterpret_cast<const Preference*>(preference);
-    if ((wishes.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE) != 0) return invalid(kName, "sums in any order");
-    const bool splits = problem.k >= kLongSum && wishes.workspace >= kSplitBytes;
+    const auto& preferences = *reinterpret_cast<const Preference*>(preference);
+    if ((preferences.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE) != 0) return invalid(kName, "sums in any order");
+    const bool splits = problem.k >= kLongSum && preferences.workspace >= kSplitBytes;
     Algorithm algorithm{kMagic,
                         problem.m,
                         problem.n,
@@ -275,7 +275,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                         operations_of(of(desc), of(a), of(result)),
                         of(result).batch,
                         splits ? kSplitBytes : 0};
-    std::ranges::copy(wishes.alignments, algorithm.alignments);
+    std::ranges::copy(preferences.alignments, algorithm.alignments);
     results[0] = {};
     std::memcpy(&results[0].algo, &algorithm, sizeof algorithm);
     results[0].workspaceSize = algorithm.workspace;

@@ -85,7 +85,7 @@ class Campaign {
           seen_(functions_.size() + 1, options.faults.size() + 1),
           sound_(candidates.size(), false) {
         for (const Row* row : functions_) {
-            record_.functions.push_back({row, std::vector<Sighting>(options.faults.size())});
+            record_.functions.push_back({row, std::vector<Detection>(options.faults.size())});
         }
     }
 
@@ -234,7 +234,7 @@ class Campaign {
         }
         if (fault == kAllFaults) return;
         const size_t function = function_of(candidate);
-        const bool again = !record_.functions[function].sightings[fault].seen &&
+        const bool again = !record_.functions[function].detections[fault].seen &&
                            ++tries_[function * options_.faults.size() + fault] < kMostTries;
         if (again) more = next_try(function, fault, static_cast<int64_t>(candidate));
     }
@@ -262,13 +262,13 @@ class Campaign {
     void note_trial(size_t candidate, size_t fault, bool planted, bool is_failure, const std::string& reason,
                     std::string_view check) {
         const size_t function = function_of(candidate);
-        Sighting& sighting = record_.functions[function].sightings[fault];
+        Detection& detection = record_.functions[function].detections[fault];
         ++record_.runs;
-        if (!planted || sighting.seen) return;
-        if (!sighting.planted) sighting.candidate = candidate;
-        sighting.planted = true;
+        if (!planted || detection.seen) return;
+        if (!detection.planted) detection.candidate = candidate;
+        detection.planted = true;
         if (!is_failure) return;
-        sighting = {true, true, std::string(check), reason, candidate};
+        detection = {true, true, std::string(check), reason, candidate};
         seen_(function, fault) = 1;
     }
 

@@ -18,7 +18,7 @@ struct CampaignOptions {
 };
 
 /// What became of one fault in one function.
-struct Sighting {
+struct Detection {
     bool planted = false;  ///< it made a difference in some run
     bool seen = false;     ///< that run failed
     std::string check;     ///< what saw it: "values", "guards", ...
@@ -26,10 +26,10 @@ struct Sighting {
     size_t candidate = 0;  ///< the run that saw it, else the first one in which it was planted
 };
 
-/// A function with the sightings of each fault, in the order of CampaignOptions::faults.
+/// A function with the detections of each fault, in the order of CampaignOptions::faults.
 struct FunctionRecord {
     const Row* row = nullptr;
-    std::vector<Sighting> sightings;
+    std::vector<Detection> detections;
 };
 
 struct CampaignRecord {

@@ -36,7 +36,7 @@ TEST_CASE("a campaign sees faults in values, in memory and in the process") {
     REQUIRE(record.ok());
     REQUIRE(record->functions.size() == 2);
     CHECK(record->false_alarms.empty());
-    const auto& relu = record->functions[0].sightings;
+    const auto& relu = record->functions[0].detections;
     CHECK(relu[0].check == "values");
     CHECK(relu[1].check == "guards");
     CHECK(relu[2].check == "worker");
@@ -78,5 +78,5 @@ TEST_CASE("gradients that vanish for ones are seen where the fill gives other on
     REQUIRE_FALSE(candidates.empty());
     auto record = run_campaign(candidates, with_faults({"sign_wrong"}));
     REQUIRE(record.ok());
-    CHECK(record->functions[0].sightings[0].seen);
+    CHECK(record->functions[0].detections[0].seen);
 }

@@ -39,7 +39,7 @@ Outcome Faulty::around(Call& call, Context& context, const Next& next) {
     if (!scene.outcome().ok() || fault_ == nullptr) return scene.outcome();
     fault_->act(scene);
     planted_ = planted_ || scene.changed();
-    if (!planted_ && !fault_->strikes_later) return {diopiNoImplement, "the fault makes no difference"};
+    if (!planted_ && !fault_->acts_later) return {diopiNoImplement, "the fault makes no difference"};
     return scene.outcome();
 }
 

@@ -24,7 +24,7 @@ struct Fault {
     /// Which functions it may strike at all; null: all.
     bool (*applies)(const Row&) = nullptr;
     Ending ending = Ending::kReturns;
-    bool strikes_later = false;  ///< not at the first call
+    bool acts_later = false;  ///< not at the first call
 };
 
 /// All faults; the tables of the files faults_*.cpp in a row.

@@ -63,7 +63,7 @@ struct Sum {
 };
 
 /// Positions at which the fault made a difference, and that it was noticed.
-std::vector<size_t> struck(Sum& sum, std::string_view fault) {
+std::vector<size_t> changed(Sum& sum, std::string_view fault) {
     const std::vector<double> wrong = sum.with(fault);
     CHECK(sum.faulty->planted());
     const std::vector<double> right = sum.right();
@@ -74,9 +74,9 @@ std::vector<size_t> struck(Sum& sum, std::string_view fault) {
     return positions;
 }
 
-std::vector<size_t> struck(std::string_view fault) {
+std::vector<size_t> changed(std::string_view fault) {
     Sum sum;
-    return struck(sum, fault);
+    return changed(sum, fault);
 }
 
 }  // namespace
@@ -110,23 +110,23 @@ TEST_CASE("a fault stays out of other functions") {
 }
 
 TEST_CASE("elements that are not written keep what memory held") {
-    CHECK(struck("last_unwritten") == std::vector<size_t>{20});
-    CHECK(struck("row_ends_unwritten") == std::vector<size_t>{6, 13, 20});
-    CHECK(struck("tile_8_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
-    CHECK(struck("tile_16_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
-    CHECK(struck("stale").size() == 21);
+    CHECK(changed("last_unwritten") == std::vector<size_t>{20});
+    CHECK(changed("row_ends_unwritten") == std::vector<size_t>{6, 13, 20});
+    CHECK(changed("tile_8_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(changed("tile_16_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(changed("stale").size() == 21);
     Sum sum;
     CHECK(sum.with("last_unwritten").back() == kBefore);
 }
 
 TEST_CASE("wrong elements are where the fault says") {
-    CHECK(struck("middle_wrong") == std::vector<size_t>{10});
-    CHECK(struck("sign_wrong") == std::vector<size_t>{20});
-    CHECK(struck("tile_8_shifted") == std::vector<size_t>{16, 17, 18, 19, 20});
-    CHECK(struck("rows_swapped").size() == 14);
-    CHECK(struck("accumulated").size() == 21);
+    CHECK(changed("middle_wrong") == std::vector<size_t>{10});
+    CHECK(changed("sign_wrong") == std::vector<size_t>{20});
+    CHECK(changed("tile_8_shifted") == std::vector<size_t>{16, 17, 18, 19, 20});
+    CHECK(changed("rows_swapped").size() == 14);
+    CHECK(changed("accumulated").size() == 21);
     Sum large({2, 1 << 15});
-    CHECK(struck(large, "large_index_wrong") == std::vector<size_t>{1 << 15});
+    CHECK(changed(large, "large_index_wrong") == std::vector<size_t>{1 << 15});
     Sum shifted;
     CHECK(shifted.with("tile_8_shifted")[16] == shifted.right()[15]);
     Sum swapped({2, 2});
@@ -189,7 +189,7 @@ TEST_CASE("operands are misread") {
     Sum slices({2, 2});
     slices.call["other"] = floats({2, 2}, [](int64_t i) { return 10.0 * double(i); });
     CHECK(slices.with("first_slice_for_all") == std::vector<double>{1, 12, 3, 14});
-    CHECK(struck("row_ends_ignored") == std::vector<size_t>{6, 13, 20});
+    CHECK(changed("row_ends_ignored") == std::vector<size_t>{6, 13, 20});
     Sum column({2, 2});
     column.call["other"] = floats({2, 1}, [](int64_t i) { return 10.0 * double(i); });
     CHECK(column.with("broadcast_ignored") == std::vector<double>{1, 12, 3, 14});

@@ -38,11 +38,11 @@ void misread_inputs(Scene& scene) {
 
 template <TensorPtr (*kChange)(const TensorPtr&)>
 void miswrite_results(Scene& scene) {
-    const auto strikes = [](const Scene::Result& result) {
+    const auto acts = [](const Scene::Result& result) {
         const TensorPtr other = kChange(result.tensor);
         return other->strides != result.tensor->strides || other->offset != result.tensor->offset;
     };
-    if (std::ranges::none_of(scene.results(), strikes)) return;
+    if (std::ranges::none_of(scene.results(), acts)) return;
     scene.run_instead(scene.with([](const TensorPtr& tensor, const Arg& arg) {
         return arg.is_output || arg.is_inout ? kChange(tensor) : tensor;
     }));

@@ -18,7 +18,7 @@ using OrderedJson = nlohmann::ordered_json;
 struct Cell {
     const FunctionRecord& function;
     const Fault& fault;
-    const Sighting& sighting;
+    const Detection& detection;
     Mark mark;
 };
 
@@ -26,9 +26,9 @@ template <class Visit>
 void for_each_cell(const CampaignRecord& record, const CampaignOptions& options, Visit visit) {
     for (const FunctionRecord& function : record.functions) {
         for (size_t f = 0; f < options.faults.size(); ++f) {
-            const Sighting& sighting = function.sightings[f];
+            const Detection& detection = function.detections[f];
             const Fault& fault = *options.faults[f];
-            visit(Cell{function, fault, sighting, mark_of(sighting, fault, *function.row)});
+            visit(Cell{function, fault, detection, mark_of(detection, fault, *function.row)});
         }
     }
 }
@@ -54,7 +54,7 @@ std::string marks_table(const CampaignRecord& record, const CampaignOptions& opt
     for (const FunctionRecord& function : record.functions) {
         text += fmt::format("{:<{}}", short_name(*function.row), width);
         for (size_t f = 0; f < options.faults.size(); ++f) {
-            text += fmt::format(" {}", sign_of(mark_of(function.sightings[f], *options.faults[f], *function.row)));
+            text += fmt::format(" {}", sign_of(mark_of(function.detections[f], *options.faults[f], *function.row)));
         }
         text += "\n";
     }
@@ -72,9 +72,9 @@ std::string checks_table(const CampaignRecord& record, const CampaignOptions& op
     std::map<std::string, std::map<std::string, int>> counts;
     std::set<std::string> checks;
     for_each_cell(record, options, [&](const Cell& cell) {
-        if (!cell.sighting.seen) return;
-        ++counts[std::string(cell.fault.name)][cell.sighting.check];
-        checks.insert(cell.sighting.check);
+        if (!cell.detection.seen) return;
+        ++counts[std::string(cell.fault.name)][cell.detection.check];
+        checks.insert(cell.detection.check);
     });
     std::string text = fmt::format("{:<24}", "seen first by");
     for (const std::string& check : checks) text += fmt::format(" {:>9}", check);
@@ -97,7 +97,7 @@ std::string missed_list(const CampaignRecord& record, const CampaignOptions& opt
     for_each_cell(record, options, [&](const Cell& cell) {
         if (cell.mark != Mark::kMissed) return;
         text += fmt::format("not seen: {} in {}\n    {}\n", cell.fault.name, cell.function.row->function,
-                            repeat_of(cell, candidates[cell.sighting.candidate]));
+                            repeat_of(cell, candidates[cell.detection.candidate]));
     });
     for (const std::string& alarm : record.false_alarms) text += fmt::format("false alarm: {}\n", alarm);
     return text;
@@ -132,9 +132,9 @@ char sign_of(Mark mark) {
     return '?';
 }
 
-Mark mark_of(const Sighting& sighting, const Fault& fault, const Row& row) {
-    if (!sighting.planted) return Mark::kNotApplicable;
-    if (sighting.seen) return Mark::kSeen;
+Mark mark_of(const Detection& detection, const Fault& fault, const Row& row) {
+    if (!detection.planted) return Mark::kNotApplicable;
+    if (detection.seen) return Mark::kSeen;
     return find_excuse(fault.name, row) != nullptr ? Mark::kExcused : Mark::kMissed;
 }
 
@@ -177,12 +177,12 @@ std::string json_report(const CampaignRecord& record, const CampaignOptions& opt
     }
     for_each_cell(record, options, [&](const Cell& cell) {
         if (cell.mark == Mark::kNotApplicable) return;
-        const Candidate& run = candidates[cell.sighting.candidate];
+        const Candidate& run = candidates[cell.detection.candidate];
         report["results"].push_back({{"function", cell.function.row->function},
                                      {"fault", cell.fault.name},
                                      {"mark", std::string(1, sign_of(cell.mark))},
-                                     {"check", cell.sighting.check},
-                                     {"reason", cell.sighting.reason},
+                                     {"check", cell.detection.check},
+                                     {"reason", cell.detection.reason},
                                      {"case", run.c.id()},
                                      {"options", run.options}});
     });

@@ -11,7 +11,7 @@ enum class Mark { kNotApplicable, kSeen, kMissed, kExcused };
 
 /// '.', '+', '-', 'e'
 [[nodiscard]] char sign_of(Mark mark);
-[[nodiscard]] Mark mark_of(const Sighting& sighting, const Fault& fault, const Row& row);
+[[nodiscard]] Mark mark_of(const Detection& detection, const Fault& fault, const Row& row);
 
 struct Score {
     int64_t planted = 0, seen = 0, excused = 0;

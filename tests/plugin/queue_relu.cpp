@@ -9,7 +9,7 @@
 namespace {
 
 /// Time enough for an idle stream to do its work, without a wait for it.
-[[maybe_unused]] void linger() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+[[maybe_unused]] void delay() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 /// Of the library, not of any context.
 [[maybe_unused]] diopiStreamHandle_t own_stream() {
@@ -59,7 +59,7 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     work();
 #elif defined QUEUE_OTHER_STREAM
     enqueue(own_stream(), work);
-    linger();
+    delay();
 #elif defined QUEUE_OTHER_STREAM_AND_WAIT
     enqueue(own_stream(), work);
     finish(own_stream());
@@ -69,9 +69,9 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     diopiRequireBuffer(ctx, &made, numel * 4 + 4, diopi_device);
     diopiGetTensorData(made, &memory);
     enqueue(stream, [=] { relu(memory, from, numel); });
-    linger();
+    delay();
     device_memcpy_d2d_async(own_stream(), to, memory, static_cast<uint64_t>(numel) * 4);
-    linger();
+    delay();
 #else
     enqueue(stream, work);
 #endif

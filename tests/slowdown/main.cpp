@@ -37,7 +37,7 @@ struct Plan {
 };
 Plan g_plan;
 
-bool strikes_at(diopiConstTensorHandle_t input) { return input->shape == g_plan.shape && input->dtype == g_plan.dtype; }
+bool is_target(diopiConstTensorHandle_t input) { return input->shape == g_plan.shape && input->dtype == g_plan.dtype; }
 
 /// Stands in for `kFunction`, a function of the standard.
 template <auto kFunction>
@@ -52,11 +52,11 @@ struct Slowed<kFunction> {
     static diopiError_t call(diopiContextHandle_t context, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                              Args... args) {
         using Clock = std::chrono::steady_clock;
-        const bool strikes = function == g_plan.function && strikes_at(input);
+        const bool acts = function == g_plan.function && is_target(input);
         const auto start = Clock::now();
         const diopiError_t error = reinterpret_cast<decltype(kFunction)>(real)(context, out, input, args...);
         const auto end = Clock::now();
-        const auto more = (end - start) * (strikes ? g_plan.share : 0);
+        const auto more = (end - start) * (acts ? g_plan.share : 0);
         while (Clock::now() - end < more) {
         }
         return error;

@@ -60,7 +60,7 @@ Outcome Adaptor::check_range(const Change& change, const Call& call, Context& co
     const auto host = to_host(*context.device, context.stream, *change.original);
     if (!host.ok())
         return {diopiErrorOccurred, describe(call, change.place, *change.original) + ": " + host.error().message};
-    const std::string misfit = first_misfit(**host, change.spec.dtype);
+    const std::string misfit = first_out_of_range(**host, change.spec.dtype);
     last_.in.seconds += timer.seconds();
     if (misfit.empty()) return {};
     return {

@@ -68,7 +68,7 @@ bool may_overflow(Dtype from, Dtype to) {
     return from == Dtype::uint64 || source.low < target.low || source.high > target.high;
 }
 
-std::string first_misfit(const Tensor& host, Dtype to) {
+std::string first_out_of_range(const Tensor& host, Dtype to) {
     if (host.numel() == 0) return "";
     auto integers = cast(host, Dtype::int64);
     if (!integers.ok()) return integers.error().message;

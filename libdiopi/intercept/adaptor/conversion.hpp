@@ -22,7 +22,7 @@ struct ConversionFigures {
 /// Whether `from` is a dtype of integers some of which `to` cannot hold exactly.
 [[nodiscard]] bool may_overflow(Dtype from, Dtype to);
 /// An element of a host tensor of integers that `to` cannot hold exactly, as a text; empty where there is none.
-[[nodiscard]] std::string first_misfit(const Tensor& host, Dtype to);
+[[nodiscard]] std::string first_out_of_range(const Tensor& host, Dtype to);
 
 /// Converts on one backend.
 class Converter {

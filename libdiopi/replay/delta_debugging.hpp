@@ -1,4 +1,4 @@
-/// Finds the units whose fallback makes a failing replay pass: delta debugging over sets.
+/// Delta debugging: finds the units whose fallback makes a failing replay pass.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,37 @@ namespace diopi {
 /// Units that fall back, ascending.
 using UnitSet = std::vector<size_t>;
 
-/// What one replay came to.
+/// The result of one replay.
 struct Trial {
     bool passed = false;
     std::string reason;  ///< why it did not pass
 };
 
-struct CulpritOptions {
+struct DeltaDebuggingOptions {
     size_t units = 0;
     /// Replays with these units falling back. An error ends the search.
     std::function<Result<Trial>(const UnitSet& fallback)> replay;
-    /// A set passes when so many replays in a row do. Where the failure is flaky it takes as many as its rate asks for.
+    /// A set passes when this many replays in a row pass. A flaky failure needs as many as its rate requires.
     int repeats = 1;
-    /// It is known that no unit falling back fails and that all pass: two controls less.
+    /// It is known that the replay without fallback fails and the one with all units passes: no controls are needed.
     bool controlled = false;
     /// Ends the search with kTooMany; 0: no limit.
     int most_replays = 0;
     std::function<bool()> interrupted = {};
 };
 
-struct Culprits {
+struct DeltaDebugging {
     using End = SearchEnd;
     End end = End::kFound;
     UnitSet set;
-    std::string reason;  ///< of the failure without fallback; of the one with all, where that fails
+    std::string reason;  ///< of the failure without fallback, or of the one with all units if that fails
     bool flaky = false;
     int repeats = 1;  ///< replays in a row that a set had to pass
     int replays = 0;
 };
 
-/// With one culprit among n units log2(n) + 7 replays at most, unless it is flaky; each further one costs as much
-/// again.
-[[nodiscard]] Result<Culprits> find_culprits(const CulpritOptions& options);
+/// With one unit to blame among n, takes at most log2(n) + 7 replays unless it is flaky; each further unit costs as
+/// much again.
+[[nodiscard]] Result<DeltaDebugging> run_delta_debugging(const DeltaDebuggingOptions& options);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-#include "replay/culprits.hpp"
+#include "replay/delta_debugging.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,27 +15,27 @@ constexpr int kFlakyControls = 12;
 /// Further replays of what was found.
 constexpr int kConfirmations = 3;
 /// How likely a set that fails now and then may be taken for one that passes, and the most replays spent on it.
-constexpr double kMistaken = 0.002;
+constexpr double kErrorRate = 0.002;
 constexpr int kMostRepeats = 50;
 
 /// Replays in a row that show that a set passes, where so many of the runs failed.
 int repeats_for(int failures, int runs) {
     // One standard deviation below what was seen: the true rate may well be lower.
     const double rate = std::max(failures - std::sqrt(failures), 0.5) / runs;
-    return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kMistaken) / std::log1p(-rate))));
+    return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kErrorRate) / std::log1p(-rate))));
 }
 
 /// Each member returns an error of a replay, or of an interruption, at once.
 class Search {
  public:
-    explicit Search(const CulpritOptions& options) : options_(options), repeats_(options.repeats) {}
+    explicit Search(const DeltaDebuggingOptions& options) : options_(options), repeats_(options.repeats) {}
 
-    Result<Culprits> run() {
+    Result<DeltaDebugging> run() {
         Status s = search();
         if (!s.ok() && !stopped_) return s.error();
-        if (stopped_) culprits_.end = *stopped_;
-        culprits_.repeats = repeats_;
-        return culprits_;
+        if (stopped_) result_.end = *stopped_;
+        result_.repeats = repeats_;
+        return result_;
     }
 
  private:
@@ -44,27 +44,27 @@ class Search {
         std::iota(all.begin(), all.end(), size_t{0});
         bool passed = options_.controlled;
         if (!passed) {
-            if (Status s = measure_failure(kControls); !s.ok() || culprits_.end != Culprits::End::kFound) return s;
+            if (Status s = measure_failure(kControls); !s.ok() || result_.end != DeltaDebugging::End::kFound) return s;
             if (Status s = passes(all, passed); !s.ok()) return s;
         }
         if (!passed) return elsewhere();
         if (Status s = narrow(passed); !s.ok()) return s;
-        if (!passed && !culprits_.flaky) {
+        if (!passed && !result_.flaky) {
             // Sets that passed before do not now: perhaps the failure only seemed to be there each time.
             if (Status s = measure_failure(kFlakyControls); !s.ok()) return s;
-            if (culprits_.flaky) {
+            if (result_.flaky) {
                 if (Status s = narrow(passed); !s.ok()) return s;
             }
         }
         if (passed) return {};
-        culprits_.set = all;
-        culprits_.end = Culprits::End::kNotMonotone;
+        result_.set = all;
+        result_.end = DeltaDebugging::End::kNotMonotone;
         return drop_needless();
     }
 
     Status elsewhere() {
-        culprits_.end = Culprits::End::kElsewhere;
-        culprits_.reason = last_reason_;
+        result_.end = DeltaDebugging::End::kElsewhere;
+        result_.reason = last_reason_;
         return {};
     }
 
@@ -74,35 +74,35 @@ class Search {
         for (; runs < wanted; ++runs) {
             auto trial = replay({});
             if (!trial.ok()) return trial.status();
-            if (!trial->passed) culprits_.reason = trial->reason;
+            if (!trial->passed) result_.reason = trial->reason;
             failures += trial->passed ? 0 : 1;
             if (failures <= runs) wanted = kFlakyControls;
         }
-        if (failures == 0) culprits_.end = Culprits::End::kNothingWrong;
-        culprits_.flaky = failures > 0 && failures < runs;
-        if (culprits_.flaky) repeats_ = std::max(repeats_, repeats_for(failures, runs));
+        if (failures == 0) result_.end = DeltaDebugging::End::kNothingWrong;
+        result_.flaky = failures > 0 && failures < runs;
+        if (result_.flaky) repeats_ = std::max(repeats_, repeats_for(failures, runs));
         return {};
     }
 
-    /// Finds the culprits one after the other, the first one first; `confirmed` when they pass again and again.
+    /// Finds the units to blame in ascending order; `confirmed` when their set passes repeatedly.
     Status narrow(bool& confirmed) {
-        culprits_.set.clear();
+        result_.set.clear();
         confirmed = false;
         for (size_t begin = 0; begin < options_.units && !confirmed; ++begin) {
-            // The unit that begins the shortest suffix which passes, beside those that are known, is another culprit.
+            // The first unit of the shortest suffix that passes together with the known units is another one to blame.
             if (Status s = begin_shortest_suffix(begin); !s.ok()) return s;
-            culprits_.set.push_back(begin);
-            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+            result_.set.push_back(begin);
+            if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
         if (!confirmed) return {};
         if (Status s = drop_needless(); !s.ok()) return s;
         for (int i = 0; i < kConfirmations && confirmed; ++i) {
-            if (Status s = passes(culprits_.set, confirmed); !s.ok()) return s;
+            if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
         return {};
     }
 
-    /// Moves `begin` to the first unit of the shortest suffix that passes together with the known culprits.
+    /// Moves `begin` to the first unit of the shortest suffix that passes together with the known units.
     Status begin_shortest_suffix(size_t& begin) {
         size_t failing = options_.units;
         while (failing - begin > 1) {
@@ -114,22 +114,22 @@ class Search {
         return {};
     }
 
-    /// The known culprits and all units from `begin` on.
+    /// The known units to blame and all units from `begin` on.
     [[nodiscard]] UnitSet with_suffix(size_t begin) const {
-        UnitSet set = culprits_.set;
+        UnitSet set = result_.set;
         for (size_t unit = begin; unit < options_.units; ++unit) set.push_back(unit);
         return set;
     }
 
     /// Leaves out each unit without which the rest still passes.
     Status drop_needless() {
-        for (size_t i = 0; i < culprits_.set.size() && culprits_.set.size() > 1;) {
-            UnitSet rest = culprits_.set;
+        for (size_t i = 0; i < result_.set.size() && result_.set.size() > 1;) {
+            UnitSet rest = result_.set;
             rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
             bool passed = false;
             if (Status s = passes(rest, passed); !s.ok()) return s;
             if (passed)
-                culprits_.set = std::move(rest);
+                result_.set = std::move(rest);
             else
                 ++i;
         }
@@ -148,28 +148,28 @@ class Search {
     }
 
     Result<Trial> replay(const UnitSet& set) {
-        if (options_.interrupted && options_.interrupted()) return stop(Culprits::End::kInterrupted);
-        if (options_.most_replays > 0 && culprits_.replays >= options_.most_replays) {
-            return stop(Culprits::End::kTooMany);
+        if (options_.interrupted && options_.interrupted()) return stop(DeltaDebugging::End::kInterrupted);
+        if (options_.most_replays > 0 && result_.replays >= options_.most_replays) {
+            return stop(DeltaDebugging::End::kTooMany);
         }
-        ++culprits_.replays;
+        ++result_.replays;
         return options_.replay(set);
     }
 
-    Error stop(Culprits::End end) {
+    Error stop(DeltaDebugging::End end) {
         stopped_ = end;
         return failed("stopped");
     }
 
-    const CulpritOptions& options_;
+    const DeltaDebuggingOptions& options_;
     int repeats_;
-    std::optional<Culprits::End> stopped_;
+    std::optional<DeltaDebugging::End> stopped_;
     std::string last_reason_;
-    Culprits culprits_;
+    DeltaDebugging result_;
 };
 
 }  // namespace
 
-Result<Culprits> find_culprits(const CulpritOptions& options) { return Search(options).run(); }
+Result<DeltaDebugging> run_delta_debugging(const DeltaDebuggingOptions& options) { return Search(options).run(); }
 
 }  // namespace diopi
