@@ -77,7 +77,7 @@ Result<TensorPtr> draw_recipe(const Recipe& recipe, const Shape& shape, uint64_t
     if (!tensor.ok() || (*tensor)->numel() == 0) return tensor;
 
     const FillTarget target{spec, component_of(recipe.dtype), (*tensor)->numel(),
-                        static_cast<std::byte*>((*tensor)->data())};
+                            static_cast<std::byte*>((*tensor)->data())};
     if (Status s = fill(recipe, target, key); !s.ok()) return s.error();
     return tensor;
 }
