@@ -27,6 +27,7 @@
 #define DIOPI_WORD_NUMBER(name) const diopiScalar_t*, name, name
 #define DIOPI_WORD_INT(name) int64_t, name, name
 #define DIOPI_WORD_INTS(name) diopiSize_t, name, name
+#define DIOPI_WORD_SIZES(name) diopiSize_t*, name, name
 #define DIOPI_WORD_REAL(name) double, name, name
 #define DIOPI_WORD_FLOAT(name) float, name, name
 #define DIOPI_WORD_BOOL(name) bool, name, name
@@ -56,6 +57,12 @@
 #define ENTRY(name, implementation, ...)                                                          \
     diopiError_t diopi##name(diopiContextHandle_t ctx DIOPI_EACH(DIOPI_PARAMETER, __VA_ARGS__)) { \
         return implementation(ctx, __func__ DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));             \
+    }
+
+/// The same of an implementation for images of several numbers of sides.
+#define SIDED_ENTRY(name, implementation, sides, ...)                                             \
+    diopiError_t diopi##name(diopiContextHandle_t ctx DIOPI_EACH(DIOPI_PARAMETER, __VA_ARGS__)) { \
+        return implementation(ctx, __func__, sides DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));      \
     }
 
 /// diopi<name><suffix>(ctx, out, input, parameters...) and diopi<name>Inp<suffix>(ctx, input, parameters...). The

@@ -1,11 +1,17 @@
 /// Convolution by im2col and matrix products; with few channels in a group by plain loops over rows, where a product
-/// would be all overhead.
+/// would be all overhead. Images have a depth, a height and a width; where the function's images have fewer sides, the
+/// first ones have one element and a kernel of one.
+#include "kernels/reference/conv.hpp"
+
 #include <algorithm>
+#include <array>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/blas.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
+#include "kernels/reference/sides.hpp"
 #include "kernels/reference/sum.hpp"
 
 namespace diopi::reference {
@@ -17,19 +23,24 @@ constexpr int64_t kColumnBytes = int64_t{32} << 20;
 /// Up to this many (input, output) channel pairs in a group the plain loops run.
 constexpr int64_t kDirectPairs = 4;
 
-/// One number for both sides, or two.
-std::array<int64_t, 2> pair_of(diopiSize_t list, std::string_view argument, int64_t least) {
-    const ShapeView values = list_of(list);
-    if (values.size() != 1 && values.size() != 2) {
-        refuse(std::string(argument) + " is " + to_string(values) + ", wanted one number or two");
-    }
+constexpr std::string_view kKernelSides[] = {"kL", "kH, kW", "kD, kH, kW"};
+constexpr std::string_view kKernelSide[3][3] = {{"", "", "kL"}, {"", "kH", "kW"}, {"kD", "kH", "kW"}};
+
+/// Depth, height and width.
+using Numbers = std::array<int64_t, 3>;
+
+/// The numbers of the sides that the images have, the last ones.
+Numbers read_numbers(size_t sides, diopiSize_t list, std::string_view argument, int64_t least) {
+    const Shape values = numbers_of(sides, list, argument);
     for (const int64_t value : values) {
         if (value < least) {
-            refuse(std::string(argument) + " is " + to_string(values) + ", wanted " + std::to_string(least) +
+            refuse(std::string(argument) + " is " + to_string(list_of(list)) + ", wanted " + std::to_string(least) +
                    " or more");
         }
     }
-    return {values.front(), values.back()};
+    Numbers numbers{};
+    std::ranges::copy(values, numbers.end() - static_cast<std::ptrdiff_t>(sides));
+    return numbers;
 }
 
 /// Output positions [low, high) along one side.
@@ -39,7 +50,7 @@ struct Range {
 
 /// One side of the window: position `out` reads input position out * stride - padding + tap * dilation.
 struct Side {
-    int64_t in, kernel, stride, padding, dilation, out = 0;
+    int64_t in = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, out = 1;
 
     void set_output(std::string_view name) {
         const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
@@ -54,14 +65,15 @@ struct Side {
     [[nodiscard]] int64_t source(int64_t position, int64_t tap) const {
         return position * stride - padding + tap * dilation;
     }
+    [[nodiscard]] bool holds(int64_t position) const { return position >= 0 && position < in; }
 
-    /// The positions in `wanted` whose tap falls on the input and not on the padding.
-    [[nodiscard]] Range inside(int64_t tap, Range wanted) const {
+    /// The positions whose tap falls on the input and not on the padding.
+    [[nodiscard]] Range inside(int64_t tap) const {
         const int64_t shift = padding - tap * dilation;
         const int64_t low = shift <= 0 ? 0 : (shift + stride - 1) / stride;
         const int64_t last = in - 1 + shift;
         const int64_t high = last < 0 ? 0 : last / stride + 1;
-        return {std::max(low, wanted.low), std::min(high, wanted.high)};
+        return {low, std::min(high, out)};
     }
 };
 
@@ -69,97 +81,105 @@ struct Geometry {
     int64_t images, groups;
     /// Channels of a group.
     int64_t in_channels, out_channels;
-    Side y, x;
+    Side z, y, x;
     Shape output_shape;
 
-    [[nodiscard]] int64_t in_plane() const { return y.in * x.in; }
-    [[nodiscard]] int64_t out_plane() const { return y.out * x.out; }
+    [[nodiscard]] int64_t in_area() const { return z.in * y.in * x.in; }
+    [[nodiscard]] int64_t out_area() const { return out_rows() * x.out; }
+    [[nodiscard]] int64_t out_rows() const { return z.out * y.out; }
+    [[nodiscard]] int64_t taps() const { return z.kernel * y.kernel * x.kernel; }
     /// Terms of an output element: the rows of the unfolded columns.
-    [[nodiscard]] int64_t depth() const { return in_channels * y.kernel * x.kernel; }
+    [[nodiscard]] int64_t depth() const { return in_channels * taps(); }
     [[nodiscard]] bool is_direct() const { return in_channels * out_channels <= kDirectPairs; }
     /// A window of one element that does not move over padding: the input is its own unfolded form.
     [[nodiscard]] bool is_pointwise() const {
-        return y.kernel * x.kernel == 1 && y.stride == 1 && x.stride == 1 && y.padding == 0 && x.padding == 0;
+        const auto stands_still = [](const Side& s) { return s.kernel == 1 && s.stride == 1 && s.padding == 0; };
+        return stands_still(z) && stands_still(y) && stands_still(x);
     }
     [[nodiscard]] int64_t rows_per_tile() const {
         const int64_t row_bytes = std::max<int64_t>(depth() * x.out * static_cast<int64_t>(sizeof(double)), 1);
-        return std::clamp<int64_t>(kColumnBytes / row_bytes, 1, std::max<int64_t>(y.out, 1));
+        return std::clamp<int64_t>(kColumnBytes / row_bytes, 1, std::max<int64_t>(out_rows(), 1));
     }
 };
 
-struct Window {
+/// The arguments that are no tensors.
+struct ConvArguments {
     diopiSize_t stride, padding, dilation;
     int64_t groups;
 };
 
-Geometry geometry_of(ShapeView input, ShapeView weight, const Window& window) {
-    if (input.size() != 3 && input.size() != 4) {
-        refuse("input has shape " + to_string(input) + ", wanted (N, Cin, H, W) or (Cin, H, W)");
+Geometry geometry_of(size_t sides, ShapeView input, ShapeView weight, const ConvArguments& arguments) {
+    if (input.size() != sides + 1 && input.size() != sides + 2) {
+        const std::string image(side_names(sides));
+        refuse("input has shape " + to_string(input) + ", wanted (N, Cin, " + image + ") or (Cin, " + image + ")");
     }
-    const ShapeView image = input.last(3);
-    const int64_t groups = window.groups;
+    const ShapeView image = input.last(sides + 1);
+    const int64_t groups = arguments.groups;
     if (groups < 1 || image[0] % groups != 0) {
         refuse("groups is " + std::to_string(groups) + ", wanted a divisor of the " + std::to_string(image[0]) +
                " input channels");
     }
-    if (weight.size() != 4 || weight[0] % groups != 0 || weight[1] != image[0] / groups) {
-        refuse("weight has shape " + to_string(weight) + ", wanted (Cout, " + std::to_string(image[0] / groups) +
-               ", kH, kW) with Cout a multiple of " + std::to_string(groups));
+    if (weight.size() != sides + 2 || weight[0] % groups != 0 || weight[1] != image[0] / groups) {
+        refuse("weight has shape " + to_string(weight) + ", wanted (Cout, " + std::to_string(image[0] / groups) + ", " +
+               std::string(kKernelSides[sides - 1]) + ") with Cout a multiple of " + std::to_string(groups));
     }
-    const auto stride = pair_of(window.stride, "stride", 1);
-    const auto padding = pair_of(window.padding, "padding", 0);
-    const auto dilation = pair_of(window.dilation, "dilation", 1);
-    Geometry g{input.size() == 4 ? input[0] : 1,
-               groups,
-               weight[1],
-               weight[0] / groups,
-               {image[1], weight[2], stride[0], padding[0], dilation[0]},
-               {image[2], weight[3], stride[1], padding[1], dilation[1]},
-               {}};
-    g.y.set_output("kH");
-    g.x.set_output("kW");
+    const Numbers stride = read_numbers(sides, arguments.stride, "stride", 1);
+    const Numbers padding = read_numbers(sides, arguments.padding, "padding", 0);
+    const Numbers dilation = read_numbers(sides, arguments.dilation, "dilation", 1);
+    Geometry g{input.size() == sides + 2 ? input[0] : 1, groups, weight[1], weight[0] / groups, {}, {}, {}, {}};
     g.output_shape.assign(input.begin(), input.end());
-    std::ranges::copy(std::array{weight[0], g.y.out, g.x.out}, g.output_shape.end() - 3);
+    g.output_shape[input.size() - sides - 1] = weight[0];
+    Side* const all[] = {&g.z, &g.y, &g.x};
+    for (size_t d = 3 - sides; d < 3; ++d) {
+        const size_t from_end = 3 - d;
+        Side& side = *all[d];
+        side = {input[input.size() - from_end], weight[weight.size() - from_end], stride[d], padding[d], dilation[d]};
+        side.set_output(kKernelSide[sides - 1][d]);
+        g.output_shape[input.size() - from_end] = side.out;
+    }
     return g;
 }
 
-/// columns[(c, i, j)][(oy, ox)] = image[c][source of oy][source of ox], 0 outside, for the output rows in `rows`.
-void unfold(const Geometry& g, const double* image, Range rows, double* columns) {
-    for (int64_t c = 0; c < g.in_channels; ++c) {
-        for (int64_t i = 0; i < g.y.kernel; ++i) {
-            for (int64_t j = 0; j < g.x.kernel; ++j) {
-                const Range x = g.x.inside(j, {0, g.x.out});
-                for (int64_t oy = rows.low; oy < rows.high; ++oy, columns += g.x.out) {
-                    const int64_t iy = g.y.source(oy, i);
-                    if (iy < 0 || iy >= g.y.in || x.low >= x.high) {
-                        std::fill_n(columns, g.x.out, 0.0);
-                        continue;
-                    }
-                    const double* from = image + c * g.in_plane() + iy * g.x.in + g.x.source(x.low, j);
-                    std::fill_n(columns, x.low, 0.0);
-                    for (int64_t k = 0; k < x.high - x.low; ++k) columns[x.low + k] = from[k * g.x.stride];
-                    std::fill_n(columns + x.high, g.x.out - x.high, 0.0);
-                }
-            }
+/// Calls visit(first, positions) for each row of the unfolded columns: for each
+/// channel and tap the output rows in `rows`, x.out columns each. Positions are those along x that lie inside, `first`
+/// the offset in the image of the first one of them, -1 where there is none.
+template <class Visit>
+void for_each_column_row(const Geometry& g, Range rows, Visit&& visit) {
+    for (int64_t k = 0; k < g.depth(); ++k) {
+        const int64_t j = k % g.x.kernel;
+        const int64_t i = k / g.x.kernel % g.y.kernel;
+        const int64_t h = k / (g.x.kernel * g.y.kernel) % g.z.kernel;
+        const int64_t c = k / g.taps();
+        const Range x = g.x.inside(j);
+        for (int64_t row = rows.low; row < rows.high; ++row) {
+            const int64_t iz = g.z.source(row / g.y.out, h);
+            const int64_t iy = g.y.source(row % g.y.out, i);
+            const bool is_inside = g.z.holds(iz) && g.y.holds(iy) && x.low < x.high;
+            const int64_t first = c * g.in_area() + (iz * g.y.in + iy) * g.x.in + g.x.source(x.low, j);
+            visit(is_inside ? first : -1, x);
         }
     }
+}
+
+/// columns[(channel, tap)][output position] = the image's element under that tap, 0 outside, for the output rows in
+/// `rows`.
+void unfold(const Geometry& g, const double* image, Range rows, double* columns) {
+    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+        std::fill_n(columns, first < 0 ? g.x.out : x.low, 0.0);
+        if (first >= 0) {
+            for (int64_t k = 0; k < x.high - x.low; ++k) columns[x.low + k] = image[first + k * g.x.stride];
+            std::fill_n(columns + x.high, g.x.out - x.high, 0.0);
+        }
+        columns += g.x.out;
+    });
 }
 
 /// The adjoint of unfold: adds each column element to the image element that it came from.
 void fold(const Geometry& g, const double* columns, Range rows, double* image) {
-    for (int64_t c = 0; c < g.in_channels; ++c) {
-        for (int64_t i = 0; i < g.y.kernel; ++i) {
-            for (int64_t j = 0; j < g.x.kernel; ++j) {
-                const Range x = g.x.inside(j, {0, g.x.out});
-                for (int64_t oy = rows.low; oy < rows.high; ++oy, columns += g.x.out) {
-                    const int64_t iy = g.y.source(oy, i);
-                    if (iy < 0 || iy >= g.y.in || x.low >= x.high) continue;
-                    double* to = image + c * g.in_plane() + iy * g.x.in + g.x.source(x.low, j);
-                    for (int64_t k = 0; k < x.high - x.low; ++k) to[k * g.x.stride] += columns[x.low + k];
-                }
-            }
-        }
-    }
+    for_each_column_row(g, rows, [&](int64_t first, Range x) {
+        for (int64_t k = 0; first >= 0 && k < x.high - x.low; ++k) image[first + k * g.x.stride] += columns[x.low + k];
+        columns += g.x.out;
+    });
 }
 
 /// Calls visit(weight index, output offset, input offset, length) for each run of an output row that one weight
@@ -170,13 +190,16 @@ void for_each_run(const Geometry& g, Visit&& visit) {
         for (int64_t tap = 0; tap < g.depth(); ++tap) {
             const int64_t j = tap % g.x.kernel;
             const int64_t i = tap / g.x.kernel % g.y.kernel;
-            const int64_t c = tap / g.x.kernel / g.y.kernel;
-            const Range x = g.x.inside(j, {0, g.x.out});
-            const Range y = g.y.inside(i, {0, g.y.out});
+            const int64_t h = tap / (g.x.kernel * g.y.kernel) % g.z.kernel;
+            const int64_t c = tap / g.taps();
+            const Range x = g.x.inside(j), y = g.y.inside(i), z = g.z.inside(h);
             if (x.low >= x.high) continue;
-            for (int64_t oy = y.low; oy < y.high; ++oy) {
-                visit(o * g.depth() + tap, o * g.out_plane() + oy * g.x.out + x.low,
-                      c * g.in_plane() + g.y.source(oy, i) * g.x.in + g.x.source(x.low, j), x.high - x.low);
+            for (int64_t oz = z.low; oz < z.high; ++oz) {
+                for (int64_t oy = y.low; oy < y.high; ++oy) {
+                    const int64_t in_row = g.z.source(oz, h) * g.y.in + g.y.source(oy, i);
+                    visit(o * g.depth() + tap, o * g.out_area() + (oz * g.y.out + oy) * g.x.out + x.low,
+                          c * g.in_area() + in_row * g.x.in + g.x.source(x.low, j), x.high - x.low);
+                }
             }
         }
     }
@@ -185,11 +208,11 @@ void for_each_run(const Geometry& g, Visit&& visit) {
 /// Calls visit(rows, columns, pitch) tile by tile with the unfolded columns of one image's group.
 template <class Visit>
 void for_each_tile(const Geometry& g, const double* image, std::vector<double>& buffer, Visit&& visit) {
-    if (g.is_pointwise()) return visit(Range{0, g.y.out}, image, g.out_plane());
+    if (g.is_pointwise()) return visit(Range{0, g.out_rows()}, image, g.out_area());
     const int64_t step = g.rows_per_tile();
     buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
-    for (int64_t low = 0; low < g.y.out; low += step) {
-        const Range rows{low, std::min(low + step, g.y.out)};
+    for (int64_t low = 0; low < g.out_rows(); low += step) {
+        const Range rows{low, std::min(low + step, g.out_rows())};
         unfold(g, image, rows, buffer.data());
         visit(rows, buffer.data(), (rows.high - rows.low) * g.x.out);
     }
@@ -198,7 +221,7 @@ void for_each_tile(const Geometry& g, const double* image, std::vector<double>& 
 void forward_group(const Geometry& g, const double* image, const double* weight, std::vector<double>& buffer,
                    double* out) {
     if (g.is_direct()) {
-        std::fill_n(out, g.out_channels * g.out_plane(), 0.0);
+        std::fill_n(out, g.out_channels * g.out_area(), 0.0);
         for_each_run(g, [&](int64_t at_weight, int64_t at_out, int64_t at_in, int64_t n) {
             const double factor = weight[at_weight];
             double* __restrict to = out + at_out;
@@ -213,7 +236,7 @@ void forward_group(const Geometry& g, const double* image, const double* weight,
     }
     for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
         multiply(g.out_channels, pitch, g.depth(), {weight, g.depth()}, {columns, pitch}, out + rows.low * g.x.out,
-                 g.out_plane(), false);
+                 g.out_area(), false);
     });
 }
 
@@ -230,7 +253,7 @@ void weight_group(const Geometry& g, const double* image, const double* grad, st
         return;
     }
     for_each_tile(g, image, buffer, [&](Range rows, const double* columns, int64_t pitch) {
-        multiply(g.out_channels, g.depth(), pitch, {grad + rows.low * g.x.out, g.out_plane()}, {columns, pitch, true},
+        multiply(g.out_channels, g.depth(), pitch, {grad + rows.low * g.x.out, g.out_area()}, {columns, pitch, true},
                  grad_weight, g.depth(), true);
     });
 }
@@ -252,16 +275,16 @@ void input_group(const Geometry& g, const double* weight, const double* grad, st
         return;
     }
     if (g.is_pointwise()) {
-        multiply(g.depth(), g.out_plane(), g.out_channels, {weight, g.depth(), true}, {grad, g.out_plane()}, grad_image,
-                 g.in_plane(), false);
+        multiply(g.depth(), g.out_area(), g.out_channels, {weight, g.depth(), true}, {grad, g.out_area()}, grad_image,
+                 g.in_area(), false);
         return;
     }
     const int64_t step = g.rows_per_tile();
     buffer.resize(static_cast<size_t>(g.depth() * step * g.x.out));
-    for (int64_t low = 0; low < g.y.out; low += step) {
-        const Range rows{low, std::min(low + step, g.y.out)};
+    for (int64_t low = 0; low < g.out_rows(); low += step) {
+        const Range rows{low, std::min(low + step, g.out_rows())};
         const int64_t pitch = (rows.high - rows.low) * g.x.out;
-        multiply(g.depth(), pitch, g.out_channels, {weight, g.depth(), true}, {grad + low * g.x.out, g.out_plane()},
+        multiply(g.depth(), pitch, g.out_channels, {weight, g.depth(), true}, {grad + low * g.x.out, g.out_area()},
                  buffer.data(), pitch, false);
         fold(g, buffer.data(), rows, grad_image);
     }
@@ -273,36 +296,34 @@ void for_each_group(const Geometry& g, Visit&& visit) {
     for (int64_t n = 0; n < g.images; ++n) {
         for (int64_t k = 0; k < g.groups; ++k) {
             const int64_t plane = n * g.groups + k;
-            visit(plane * g.in_channels * g.in_plane(), k * g.out_channels * g.depth(),
-                  plane * g.out_channels * g.out_plane());
+            visit(plane * g.in_channels * g.in_area(), k * g.out_channels * g.depth(),
+                  plane * g.out_channels * g.out_area());
         }
     }
 }
 
 }  // namespace
 
-/// out[n,co,y,x] = bias[co] + sum of weight[co,ci,i,j] * input[n, ci, y*stride - padding + i*dilation, ...] over the
-/// group's input channels, 0 outside. No images: out is empty. No input channels: out is bias.
-diopiError_t diopiConvolution2d(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, diopiSize_t stride,
-                                diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
+diopiError_t convolution(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                         diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         const Operand<double> w(weight, "weight");
         const Operand<double> b(bias, "bias?");
         Output<double> y(out, "out");
-        const Geometry g = geometry_of(x.shape(), w.shape(), {stride, padding, dilation, groups});
+        const Geometry g = geometry_of(sides, x.shape(), w.shape(), {stride, padding, dilation, groups});
         require_shape("out", y.shape(), g.output_shape);
         if (b) require_shape("bias", b.shape(), w.shape().first(1));
         std::vector<double> buffer;
         for_each_group(g, [&](int64_t at_input, int64_t at_weight, int64_t at_output) {
             forward_group(g, x.data() + at_input, w.data() + at_weight, buffer, y.data() + at_output);
         });
-        if (b && g.out_plane() > 0) {
-            for (int64_t plane = 0; plane < y.numel() / g.out_plane(); ++plane) {
-                double* to = y.data() + plane * g.out_plane();
+        if (b && g.out_area() > 0) {
+            for (int64_t plane = 0; plane < y.numel() / g.out_area(); ++plane) {
+                double* to = y.data() + plane * g.out_area();
                 const double value = b[plane % b.numel()];
-                for (int64_t i = 0; i < g.out_plane(); ++i) to[i] += value;
+                for (int64_t i = 0; i < g.out_area(); ++i) to[i] += value;
             }
         }
         y.store();
@@ -310,12 +331,12 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t, diopiTensorHandle_t out, d
 }
 
 /// With columns the unfolded input: grad_input = fold(weight^T * g), grad_weight = sum over images of g * columns^T,
-/// grad_bias = g summed over all but the channels. No images: zeros.
-diopiError_t diopiConvolution2dBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                        diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                        diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                        diopiConstTensorHandle_t weight, diopiSize_t*, diopiSize_t stride,
-                                        diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
+/// grad_bias = g summed over all but the channels.
+diopiError_t convolution_backward(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t grad_input,
+                                  diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                  diopiConstTensorHandle_t weight, diopiSize_t*, diopiSize_t stride,
+                                  diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     return kernel([&] {
         using Gradient = Output<double>;
         const Operand<double> grad(grad_output, "grad_output");
@@ -324,7 +345,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t, diopiTensorHandle_
         Gradient gx(grad_input, "grad_input?", Gradient::Start::kZero);
         Gradient gw(grad_weight, "grad_weight?", Gradient::Start::kZero);
         Gradient gb(grad_bias, "grad_bias?", Gradient::Start::kZero);
-        const Geometry g = geometry_of(x.shape(), w.shape(), {stride, padding, dilation, groups});
+        const Geometry g = geometry_of(sides, x.shape(), w.shape(), {stride, padding, dilation, groups});
         require_shape("grad_output", grad.shape(), g.output_shape);
         if (gx) require_shape("grad_input", gx.shape(), x.shape());
         if (gw) require_shape("grad_weight", gw.shape(), w.shape());
@@ -335,10 +356,10 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t, diopiTensorHandle_
             if (gw) weight_group(g, x.data() + at_input, from, buffer, gw.data() + at_weight);
             if (gx) input_group(g, w.data() + at_weight, from, buffer, gx.data() + at_input);
         });
-        if (gb && g.out_plane() > 0) {
-            for (int64_t plane = 0; plane < grad.numel() / g.out_plane(); ++plane) {
-                const double* from = grad.data() + plane * g.out_plane();
-                gb[plane % gb.numel()] += pairwise_sum<double>(g.out_plane(), [=](int64_t i) { return from[i]; });
+        if (gb && g.out_area() > 0) {
+            for (int64_t plane = 0; plane < grad.numel() / g.out_area(); ++plane) {
+                const double* from = grad.data() + plane * g.out_area();
+                gb[plane % gb.numel()] += pairwise_sum<double>(g.out_area(), [=](int64_t i) { return from[i]; });
             }
         }
         gx.store();
@@ -346,5 +367,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t, diopiTensorHandle_
         gb.store();
     });
 }
+
+#include "kernels/entries/conv.inc"
 
 }  // namespace diopi::reference

@@ -1,0 +1,207 @@
+/// Maxima over windows; all dimensions before the sides count planes. A plane has a depth, a height and a width; where
+/// the function's images have fewer sides, the first ones have one element and a window of one.
+#include "kernels/reference/pool.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/entries/entries.hpp"
+#include "kernels/reference/operand.hpp"
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/sides.hpp"
+
+namespace diopi::reference {
+
+namespace {
+
+/// One side of a sliding window.
+struct Side {
+    int64_t in = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, out = 1;
+
+    void set_output(bool ceil_mode) {
+        const int64_t reach = dilation * (kernel - 1) + 1;
+        if (kernel < 1 || stride < 1 || dilation < 1 || padding < 0 || 2 * padding > reach) {
+            refuse("the window has kernel_size " + std::to_string(kernel) + ", stride " + std::to_string(stride) +
+                   ", padding " + std::to_string(padding) + ", dilation " + std::to_string(dilation) +
+                   "; wanted positive numbers and padding of at most half of the dilated kernel");
+        }
+        // With ceil_mode a window may reach beyond the padded input by less than a stride, even the only one.
+        const int64_t room = in + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
+        if (room < 0) {
+            refuse("input has " + std::to_string(in) + " elements along a side, wanted a window of " +
+                   std::to_string(reach) + " to fit in");
+        }
+        out = room / stride + 1;
+        // The last window has to begin inside the input or its left padding.
+        if (ceil_mode && (out - 1) * stride >= in + padding) --out;
+    }
+
+    [[nodiscard]] int64_t source(int64_t position, int64_t tap) const {
+        return position * stride - padding + tap * dilation;
+    }
+    /// First position whose tap is not before the input, and the one after the last whose tap is not behind it.
+    [[nodiscard]] int64_t low(int64_t tap) const {
+        const int64_t before = padding - tap * dilation;
+        return before <= 0 ? 0 : std::min((before + stride - 1) / stride, out);
+    }
+    [[nodiscard]] int64_t high(int64_t tap) const {
+        const int64_t last = in - 1 + padding - tap * dilation;
+        return last < 0 ? 0 : std::min(last / stride + 1, out);
+    }
+    /// First tap of a window that is not before the input.
+    [[nodiscard]] int64_t first_inside(int64_t position) const {
+        const int64_t start = source(position, 0);
+        return start >= 0 ? start : start + (-start + dilation - 1) / dilation * dilation;
+    }
+};
+
+/// The arguments that are no tensors.
+struct PoolArguments {
+    diopiSize_t kernel_size, stride, padding, dilation;
+    bool ceil_mode;
+};
+
+struct Geometry {
+    int64_t planes;
+    Side z, y, x;
+    Shape output_shape;
+
+    Geometry(size_t sides, ShapeView input, const PoolArguments& arguments) {
+        require_image(sides, input);
+        const Shape kernel = numbers_of(sides, arguments.kernel_size, "kernel_size");
+        const Shape stride = arguments.stride.len == 0 ? kernel : numbers_of(sides, arguments.stride, "stride");
+        const Shape padding = numbers_of(sides, arguments.padding, "padding");
+        const Shape dilation = numbers_of(sides, arguments.dilation, "dilation");
+        const size_t outer = input.size() - sides;
+        planes = numel(input.first(outer));
+        output_shape.assign(input.begin(), input.end());
+        Side* const all[] = {&z, &y, &x};
+        for (size_t d = 0; d < sides; ++d) {
+            Side& side = *all[3 - sides + d];
+            side = {input[outer + d], kernel[d], stride[d], padding[d], dilation[d]};
+            side.set_output(arguments.ceil_mode);
+            output_shape[outer + d] = side.out;
+        }
+    }
+    [[nodiscard]] int64_t in_area() const { return z.in * y.in * x.in; }
+    [[nodiscard]] int64_t out_area() const { return z.out * y.out * x.out; }
+};
+
+/// best = value where value is greater or NaN; then the place too, if places are wanted. Taps come in row-major order,
+/// so that the first of equal maxima wins, and the last NaN.
+template <int64_t Stride>
+void take_greater(const double* __restrict from, int64_t stride, int64_t n, int64_t place, double* __restrict best,
+                  int64_t* __restrict places) {
+    const int64_t step = Stride > 0 ? Stride : stride;
+    if (places == nullptr) {
+        for (int64_t k = 0; k < n; ++k) {
+            const double value = from[k * step];
+            best[k] = (value > best[k]) | (value != value) ? value : best[k];
+        }
+        return;
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        const double value = from[k * step];
+        const bool taken = (value > best[k]) | (value != value);
+        best[k] = taken ? value : best[k];
+        places[k] = taken ? place + k * step : places[k];
+    }
+}
+
+/// One tap of one output row of one plane; `row` is the input row that it reads.
+void max_tap(const Geometry& g, const double* plane, int64_t row, int64_t tap, double* best, int64_t* places) {
+    const int64_t low = g.x.low(tap);
+    const int64_t n = g.x.high(tap) - low;
+    const int64_t place = row * g.x.in + g.x.source(low, tap);
+    const auto take = g.x.stride == 1 ? take_greater<1> : g.x.stride == 2 ? take_greater<2> : take_greater<0>;
+    if (n > 0) take(plane + place, g.x.stride, n, place, best + low, places == nullptr ? nullptr : places + low);
+}
+
+/// One output row of one plane, tap by tap.
+void max_row(const Geometry& g, const double* plane, int64_t oz, int64_t oy, double* best, int64_t* places) {
+    std::fill_n(best, g.x.out, -std::numeric_limits<double>::infinity());
+    const int64_t first_row = g.z.first_inside(oz) * g.y.in + g.y.first_inside(oy);
+    for (int64_t ox = 0; places != nullptr && ox < g.x.out; ++ox) {
+        places[ox] = first_row * g.x.in + g.x.first_inside(ox);
+    }
+    for (int64_t h = 0; h < g.z.kernel; ++h) {
+        const int64_t iz = g.z.source(oz, h);
+        if (iz < 0 || iz >= g.z.in) continue;
+        for (int64_t i = 0; i < g.y.kernel; ++i) {
+            const int64_t iy = g.y.source(oy, i);
+            if (iy < 0 || iy >= g.y.in) continue;
+            for (int64_t j = 0; j < g.x.kernel; ++j) max_tap(g, plane, iz * g.y.in + iy, j, best, places);
+        }
+    }
+}
+
+diopiError_t find_maxima(size_t sides, diopiTensorHandle_t out, diopiTensorHandle_t indices,
+                         diopiConstTensorHandle_t input, const PoolArguments& arguments) {
+    return kernel([&] {
+        const Operand<double> x(input, "input");
+        Output<double> y(out, "out");
+        Output<int64_t> places(indices, "indices?");
+        const Geometry g(sides, x.shape(), arguments);
+        require_shape("out", y.shape(), g.output_shape);
+        if (places) require_shape("indices", places.shape(), g.output_shape);
+        int64_t at = 0;
+        for (int64_t p = 0; p < g.planes; ++p) {
+            for (int64_t oz = 0; oz < g.z.out; ++oz) {
+                for (int64_t oy = 0; oy < g.y.out; ++oy, at += g.x.out) {
+                    max_row(g, x.data() + p * g.in_area(), oz, oy, y.data() + at,
+                            places ? places.data() + at : nullptr);
+                }
+            }
+        }
+        y.store();
+        places.store();
+    });
+}
+
+}  // namespace
+
+diopiError_t max_pool(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                      diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
+}
+
+diopiError_t max_pool_with_indices(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
+                                   diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
+}
+
+diopiError_t max_pool_backward(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
+                               bool ceil_mode, diopiConstTensorHandle_t indices) {
+    return kernel([&] {
+        const Operand<double> grad(grad_output, "grad_output");
+        const Operand<int64_t> places(indices, "indices");
+        if (const Dtype dtype = view_of(indices).dtype; !is_integer(dtype)) {
+            refuse_dtype("indices", dtype, "an integer dtype");
+        }
+        const View x = view_of(input);
+        Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
+        const Geometry g(sides, x.shape, {kernel_size, stride, padding, dilation, ceil_mode});
+        require_shape("grad_output", grad.shape(), g.output_shape);
+        require_shape("indices", places.shape(), g.output_shape);
+        require_shape("grad_input", gx.shape(), x.shape);
+        for (int64_t p = 0; p < g.planes; ++p) {
+            double* plane = gx.data() + p * g.in_area();
+            for (int64_t o = p * g.out_area(); o < (p + 1) * g.out_area(); ++o) {
+                if (places[o] < 0 || places[o] >= g.in_area()) {
+                    refuse("indices holds " + std::to_string(places[o]) + ", wanted a place in a plane of " +
+                           std::to_string(g.in_area()) + " elements");
+                }
+                plane[places[o]] += grad[o];
+            }
+        }
+        gx.store();
+    });
+}
+
+#include "kernels/entries/pool_max.inc"
+
+}  // namespace diopi::reference

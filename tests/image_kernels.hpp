@@ -1,0 +1,26 @@
+/// A backend's kernels of images of one, two or three sides, below the functions of the standard.
+#pragma once
+
+#include "kernels/reference/conv.hpp"
+#include "kernels/reference/pool.hpp"
+
+namespace diopi::testing {
+
+struct ImageKernels {
+    decltype(&reference::convolution) convolution;
+    decltype(&reference::convolution_backward) convolution_backward;
+    decltype(&reference::max_pool) max_pool;
+    decltype(&reference::max_pool_with_indices) max_pool_with_indices;
+    decltype(&reference::max_pool_backward) max_pool_backward;
+    decltype(&reference::adaptive_avg_pool) adaptive_avg_pool;
+    decltype(&reference::adaptive_avg_pool_backward) adaptive_avg_pool_backward;
+};
+
+}  // namespace diopi::testing
+
+/// Those of `backend`, a namespace.
+#define IMAGE_KERNELS_OF(backend)                                                                                   \
+    {                                                                                                               \
+        &backend::convolution, &backend::convolution_backward, &backend::max_pool, &backend::max_pool_with_indices, \
+            &backend::max_pool_backward, &backend::adaptive_avg_pool, &backend::adaptive_avg_pool_backward          \
+    }
