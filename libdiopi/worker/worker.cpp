@@ -212,10 +212,10 @@ WorkOutcome Worker::crashed(std::string what) {
 }
 
 WorkOutcome Worker::timed_out() {
-    const std::string_view standstill = standstill_of(pids_.worker);
+    const std::string_view activity = activity_of(pids_.worker);
     std::string what = fmt::format("no answer within {:.1f} s ({})", options_->timeout_s, options_->timeout_option);
     WorkOutcome result = outcome(WorkOutcome::End::kTimeout, std::move(what));
-    if (!standstill.empty()) result.reason += fmt::format("; {}", standstill);
+    if (!activity.empty()) result.reason += fmt::format("; {}", activity);
     result.status = failed(result.reason);
     stop();
     return result;

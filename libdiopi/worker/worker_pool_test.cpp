@@ -147,7 +147,7 @@ TEST_CASE("the serial number tells which items shared a process", "[run][pool]")
 }
 
 TEST_CASE("a crash tells what was under way", "[run][pool]") {
-    const WorkOutcome outcome = outcome_of_sick([] {
+    const WorkOutcome outcome = outcome_of_faulty([] {
         note_step(WorkPhase::kInCall, "forward", "diopiAdd");
         note_step(WorkPhase::kInCall, "backward", "diopiAddBackward");
         std::raise(SIGTERM);
@@ -173,12 +173,12 @@ TEST_CASE("a timeout tells what was under way", "[run][pool]") {
 }
 
 TEST_CASE("the crash context is cut, made printable, and that of one item only", "[run][pool]") {
-    const WorkOutcome long_words = outcome_of_sick([] {
+    const WorkOutcome long_words = outcome_of_faulty([] {
         note_stage(std::string(1000, 'x'));
         std::raise(SIGKILL);
     });
     CHECK(long_words.context.text() == std::string(120, 'x'));
-    CHECK(outcome_of_sick([] {
+    CHECK(outcome_of_faulty([] {
               note_stage("a\nb\x1b");
               std::raise(SIGKILL);
           }).context.text() == "a\\nb\\x1b");
@@ -192,7 +192,7 @@ TEST_CASE("the crash context is cut, made printable, and that of one item only",
 }
 
 TEST_CASE("the crash context can be noted in a signal handler", "[run][pool]") {
-    const WorkOutcome outcome = outcome_of_sick([] {
+    const WorkOutcome outcome = outcome_of_faulty([] {
         std::signal(SIGSEGV, [](int signal) {
             note_stage("the guard behind output 0");
             std::signal(signal, SIG_DFL);
