@@ -56,7 +56,7 @@ diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, const Ope
 diopiError_t add(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Other& other, const diopiScalar_t* alpha) {
     const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor;
+    diopiScalar_t factor{};
     if (const diopiError_t error = read_sum(op, x, alpha, factor); error != diopiSuccess) return error;
     return add_scaled(ctx, op, x, factor);
 }
@@ -64,7 +64,7 @@ diopiError_t add(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
 diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Other& other, const diopiScalar_t* alpha) {
     const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor;
+    diopiScalar_t factor{};
     if (const diopiError_t error = read_difference(op, x, alpha, factor); error != diopiSuccess) return error;
     return add_scaled(ctx, op, x, factor);
 }

@@ -115,7 +115,7 @@ diopiError_t div(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
         if (mode == RoundModeNone) return divide_reals<Divide>(ctx, op, operands);
         return (is_floor ? divide_reals<DivideFloor> : divide_reals<DivideTrunc>)(ctx, op, operands);
     }
-    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+    return in_result_dtype(ctx, op, operands, [&](const Operands& x) {
         return is_floor ? divide_integers<true>(ctx, op, x) : divide_integers<false>(ctx, op, x);
     });
 }

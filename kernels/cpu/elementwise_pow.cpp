@@ -84,7 +84,7 @@ diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands
     if (is_floating(operands.result)) {
         return (reversed ? run_real<PowerOfNumber> : run_real<Power>)(ctx, op, operands);
     }
-    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+    return in_result_dtype(ctx, op, operands, [&](const Operands& x) {
         return with_integers(x, [&]<class T>(Dtype compute) {
             IntegerPower<T> f{reversed};
             return run<T>(ctx, op, x, compute, f);

@@ -21,7 +21,7 @@ diopiError_t negate(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
                     diopiConstTensorHandle_t input) {
     const View y = view(out), x = view(input);
     if (const diopiError_t error = check_negation(op, y, x); error != diopiSuccess) return error;
-    return in_result_dtype(ctx, y, x.dtype, [&](const View& to) {
+    return in_result_dtype(ctx, op, y, x.dtype, [&](const View& to) {
         const Dtype compute = compute_dtype(x.dtype, {&to, 1}, {&x, 1});
         return with_wrapping_type(compute, [&]<class T>() {
             if constexpr (std::is_same_v<T, Bool>) {

@@ -40,7 +40,7 @@ diopiError_t addcmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
         return for_each_tile(ctx, op, {&to, 1}, ins, ternary<T>(compute, f));
     };
     if (is_integer(result)) {
-        return in_result_dtype(ctx, y, result,
+        return in_result_dtype(ctx, op, y, result,
                                [&](const View& to) { return in_type.template operator()<uint64_t>(Dtype::int64, to); });
     }
     if (wide(result) == Dtype::float64) return in_type.template operator()<double>(Dtype::float64, y);

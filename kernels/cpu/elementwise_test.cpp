@@ -286,6 +286,48 @@ TEST_CASE("integers wrap around", "[cpu][elementwise]") {
     CHECK(values(u) == Values{1});
 }
 
+TEST_CASE("integers wrap in the dtype of the operands, before a wider out takes them", "[cpu][elementwise]") {
+    const auto a = tensor(Dtype::uint8, {3}, {255, 200, 1}), b = tensor(Dtype::uint8, {3}, {255, 100, 2});
+    const auto low = tensor(Dtype::int8, {1}, {-128}), minus = tensor(Dtype::int8, {1}, {-1});
+    const diopiScalar_t two = scalar(int64_t{2}), many = scalar(int64_t{300});
+    for (const Dtype dtype :
+         {Dtype::int16, Dtype::uint16, Dtype::int32, Dtype::int64, Dtype::float16, Dtype::float32, Dtype::float64}) {
+        INFO(name(dtype));
+        const auto out = blank(dtype, {3}), one = blank(dtype, {1});
+        REQUIRE(cpu::diopiMul(&context, out.get(), a.get(), b.get()) == diopiSuccess);
+        CHECK(values(out) == Values{1, 32, 2});
+        REQUIRE(cpu::diopiAdd(&context, out.get(), a.get(), b.get(), nullptr) == diopiSuccess);
+        CHECK(values(out) == Values{254, 44, 3});
+        REQUIRE(cpu::diopiAdd(&context, out.get(), a.get(), b.get(), &many) == diopiSuccess);
+        CHECK(values(out) == Values{211, 248, 89});
+        REQUIRE(cpu::diopiSub(&context, out.get(), a.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{1, 0, 253});
+        REQUIRE(cpu::diopiMulScalar(&context, out.get(), a.get(), &many) == diopiSuccess);
+        CHECK(values(out) == Values{212, 96, 44});
+        REQUIRE(cpu::diopiAddScalar(&context, out.get(), a.get(), &many, nullptr) == diopiSuccess);
+        CHECK(values(out) == Values{43, 244, 45});
+        REQUIRE(cpu::diopiSubScalar(&context, out.get(), a.get(), &two, nullptr) == diopiSuccess);
+        CHECK(values(out) == Values{253, 198, 255});
+        REQUIRE(cpu::diopiPow(&context, out.get(), a.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{1, 64, 1});
+        REQUIRE(cpu::diopiAddcmul(&context, out.get(), a.get(), a.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{1, 8, 5});
+        REQUIRE(cpu::diopiDiv(&context, one.get(), low.get(), minus.get(), RoundModeTrunc) == diopiSuccess);
+        CHECK(values(one)[0] == rounded(dtype, dtype == Dtype::uint16 ? 65408 : -128));
+        if (dtype == Dtype::uint16) continue;
+        REQUIRE(cpu::diopiNeg(&context, one.get(), low.get()) == diopiSuccess);
+        CHECK(values(one) == Values{-128});
+    }
+    // A number of a higher category promotes, and one beside int64 does not wrap sooner.
+    const diopiScalar_t half = scalar(0.5);
+    const auto real = blank(Dtype::float64, {3});
+    REQUIRE(cpu::diopiMulScalar(&context, real.get(), a.get(), &half) == diopiSuccess);
+    CHECK(values(real) == Values{127.5, 100, 0.5});
+    const auto wide = tensor(Dtype::int64, {3}, {1 << 20, 2, 3});
+    REQUIRE(cpu::diopiMul(&context, real.get(), wide.get(), wide.get()) == diopiSuccess);
+    CHECK(values(real) == Values{0x1p40, 4, 9});
+}
+
 TEST_CASE("true division", "[cpu][elementwise]") {
     const auto a = tensor(Dtype::int32, {4}, {7, -7, 1, 0});
     const auto b = tensor(Dtype::int32, {4}, {2, 2, 0, 0});

@@ -40,8 +40,10 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& 
 /// Calls compute(to) with an out of dtype `result` where out's would show values that do not wrap as the result's do,
 /// and converts what it holds.
 template <class F>
-diopiError_t in_result_dtype(diopiContextHandle_t ctx, const View& out, Dtype result, F&& compute) {
+diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const View& out, Dtype result,
+                             F&& compute) {
     if (!shows_wrapping(result, out.dtype)) return compute(out);
+    if (const diopiError_t error = check_views(op, out, {}); error != diopiSuccess) return error;
     View to;
     if (const diopiError_t error = require(ctx, out.shape, result, to); error != diopiSuccess) return error;
     const diopiError_t error = compute(std::as_const(to));
@@ -50,8 +52,8 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, const View& out, Dtype re
 }
 /// The same with the operands, whose out it may be.
 template <class F>
-diopiError_t in_result_dtype(diopiContextHandle_t ctx, const Operands& x, F&& compute) {
-    return in_result_dtype(ctx, x.out, x.result, [&](const View& to) {
+diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const Operands& x, F&& compute) {
+    return in_result_dtype(ctx, op, x.out, x.result, [&](const View& to) {
         Operands y = x;
         y.out = to;
         return compute(std::as_const(y));
@@ -61,7 +63,7 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, const Operands& x, F&& co
 /// Runs make<T>() in the compute type of the operands that promotion and out's dtype ask for.
 template <class Make>
 diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, const Operands& operands, Make&& make) {
-    return in_result_dtype(ctx, operands, [&](const Operands& x) {
+    return in_result_dtype(ctx, op, operands, [&](const Operands& x) {
         const std::array ins = {x.input, x.other};
         const Dtype compute = compute_dtype(x.result, {&x.out, 1}, ins);
         return with_wrapping_type(compute, [&]<class T>() {

@@ -54,6 +54,30 @@ TEST_CASE("integer addition wraps and bool addition is or", "[reference][add]") 
     CHECK(reference::diopiSub(context(), y.get(), p.get(), q.get(), &kOne) == diopiDtypeNotSupported);
 }
 
+TEST_CASE("integers wrap in the dtype of the operands, before a wider out takes them", "[reference][elementwise]") {
+    const TensorPtr a = tensor({2}, {255, 1}, Dtype::uint8);
+    const TensorPtr b = tensor({2}, {255, 2}, Dtype::uint8);
+    const diopiScalar_t two = number(2);
+    for (const Dtype dtype : {Dtype::int32, Dtype::int64, Dtype::float32, Dtype::float64}) {
+        const TensorPtr y = make({2}, dtype);
+        REQUIRE(reference::diopiMul(context(), y.get(), a.get(), b.get()) == diopiSuccess);
+        CHECK(values_of(y) == Values{1, 2});
+        REQUIRE(reference::diopiAdd(context(), y.get(), a.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values_of(y) == Values{253, 5});
+        REQUIRE(reference::diopiSubScalar(context(), y.get(), a.get(), &two, nullptr) == diopiSuccess);
+        CHECK(values_of(y) == Values{253, 255});
+        REQUIRE(reference::diopiPow(context(), y.get(), a.get(), &two) == diopiSuccess);
+        CHECK(values_of(y) == Values{1, 1});
+        REQUIRE(reference::diopiNeg(context(), y.get(), b.get()) == diopiSuccess);
+        CHECK(values_of(y) == Values{1, 254});
+        REQUIRE(reference::diopiAddcmul(context(), y.get(), a.get(), b.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values_of(y) == Values{1, 9});
+        // A 0-dim tensor does not promote within its category.
+        REQUIRE(reference::diopiMul(context(), y.get(), a.get(), tensor({}, {3}, Dtype::int32).get()) == diopiSuccess);
+        CHECK(values_of(y) == Values{253, 3});
+    }
+}
+
 TEST_CASE("scalar forms and in-place forms agree with the formula", "[reference][elementwise]") {
     const TensorPtr x = tensor({3}, {1, 2, 3});
     const TensorPtr y = make({3});

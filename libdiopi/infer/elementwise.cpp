@@ -117,9 +117,11 @@ Specs stored(const Call& call, TensorSpec spec) {
 
 }  // namespace
 
-Specs broadcast(Call& call, const ResultHints&) {
+/// The result has the promoted dtype, or that of an out of another dtype, into which it is converted.
+Specs broadcast(Call& call, const ResultHints& hints) {
     auto spec = combined(call);
     if (!spec.ok()) return spec.error();
+    if (hints.dtype) spec->dtype = *hints.dtype;
     return stored(call, std::move(*spec));
 }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "call/chain.hpp"
 #include "core/convert.hpp"
@@ -40,6 +42,32 @@ bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& output
         if (tensor != nullptr && *tensor != nullptr && !look((*tensor)->dtype)) return false;
     }
     return any;
+}
+
+/// The integer dtype that an element-wise call computes in, where its output has another one: results wrap in it before
+/// they are converted. Source: torch.result_type, and PyTorch's conversion of results to the dtype of out=.
+std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) {
+    const ShapeRule rule = call.row->rule;
+    if (rule != ShapeRule::same && rule != ShapeRule::broadcast && rule != ShapeRule::broadcast_div) return {};
+    Call plain = call;
+    const auto promoted = infer(plain, {});
+    if (!promoted.ok()) return {};
+    for (const OutputSpec& result : *promoted) {
+        const bool wraps = is_integer(result.spec.dtype) && result.spec.dtype != output.spec.dtype;
+        if (result.arg == output.arg && wraps) return result.spec.dtype;
+    }
+    return {};
+}
+
+/// `wide`, results in a wide dtype, as elements of `computed` and then of the output.
+Result<TensorPtr> wrapped(const TensorPtr& wide, Dtype computed, const OutputSpec& output) {
+    auto elements = make_tensor(cpu_device(), {output.spec.shape, computed, {}});
+    if (!elements.ok()) return elements;
+    auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(output.spec.dtype), {}});
+    if (!made.ok()) return made;
+    narrow(*wide, **elements);
+    widen(**elements, **made);
+    return made;
 }
 
 void drop_signs(const Tensor& tensor) {
@@ -142,8 +170,11 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
             wide.args[i] = &generator;
         }
     }
+    std::vector<std::optional<Dtype>> computed;  // of each output, where it is not the output's
     for (const OutputSpec& output : outputs) {
-        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(output.spec.dtype), {}});
+        computed.push_back(wrapping_dtype(call, output));
+        const Dtype dtype = computed.back().value_or(output.spec.dtype);
+        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(dtype), {}});
         if (!made.ok()) return made.error();
         wide.args[output.arg] = *made;
         expected.push_back({output.arg, *made});
@@ -152,6 +183,13 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
     const Outcome outcome = Chain(reference_backend()).run(wide, context);
     if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
     if (!outcome.ok()) return failed("reference: " + outcome.message);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!computed[i]) continue;
+        TensorPtr& result = expected[expected.size() - outputs.size() + i].tensor;
+        auto made = wrapped(result, *computed[i], outputs[i]);
+        if (!made.ok()) return made.error();
+        result = std::move(*made);
+    }
     return expected;
 }
 

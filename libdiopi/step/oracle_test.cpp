@@ -53,6 +53,24 @@ TEST_CASE("the oracle computes in float64 and keeps the inputs as they are") {
     CHECK(difference.call.tensor("input")->data_as<float>()[1] == -2.0f);
 }
 
+TEST_CASE("the oracle's integers wrap in the dtype of the operands, whatever the dtype of the output") {
+    Call product(*find_row("diopiMul"));
+    product["input"] = product["other"] = rounded_tensor({255, 16, 3}, Dtype::uint8);
+    const auto dtype = GENERATE(Dtype::uint8, Dtype::int32, Dtype::float32);
+    const auto result = Oracle().run(product, {{0, {{3}, dtype, {}}}});
+    REQUIRE(result.ok());
+    const Tensor& tensor = *result->front().tensor;
+    CHECK(tensor.dtype == wide_dtype(dtype));
+    auto narrow_result = make_tensor(cpu_device(), {{3}, dtype, {}});
+    REQUIRE(narrow_result.ok());
+    narrow(tensor, **narrow_result);
+    auto numbers = make_tensor(cpu_device(), {{3}, Dtype::float64, {}});
+    REQUIRE(numbers.ok());
+    widen(**narrow_result, **numbers);
+    const auto* x = (*numbers)->data_as<double>();
+    CHECK(std::vector<double>(x, x + 3) == std::vector<double>{1, 0, 9});
+}
+
 TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
     Difference difference(0.1);
     const double alpha = 0.1f;

@@ -55,6 +55,13 @@ class SelectionTest(ProgramTest):
         self.assertEqual(sum(run.json["counts"].values()), len(run.json["not_passed"]))
         self.assertEqual(run.json["not_passed"][0]["reason"], f"cpu does not implement {op}")
 
+    def test_integers_wrap_in_their_own_dtype_before_a_wider_output_takes_them(self):
+        for dtype in ("int16", "int64", "float32"):
+            self.write("mine.json", case_file(group("mine", [[1000]], ops=("mul", "add", "sub"), dtypes=["uint8", "int8"],
+                                                    params={"dtype": dtype})))
+            run = self.expect(0, "test", "--cases", "mine.json", "--json")
+            self.assertEqual((run.json["counts"]["passed"], run.json["not_passed"]), (6, []))
+
     def test_a_number_beside_half_types_is_no_fault(self):
         # The quotient is rounded to float32 and then to float16.
         run = self.expect(0, "test", "--model", "llama", "--fname", "div", "--filter-dtype", "float32", "--json")

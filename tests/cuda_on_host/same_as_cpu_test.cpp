@@ -91,6 +91,33 @@ TEST_CASE("cuda on host: numbers that a dtype does not hold become what the cpu 
     }
 }
 
+TEST_CASE("cuda on host: integers wrap in the dtype of the operands, before a wider out takes them") {
+    const auto a = tensor(Dtype::uint8, {3}, {255, 200, 1}), b = tensor(Dtype::uint8, {3}, {255, 100, 2});
+    const diopiScalar_t two = scalar(int64_t{2});
+    const auto add = ON_HOST(diopiAdd);
+    const auto mul = ON_HOST(diopiMul);
+    const auto mul_scalar = ON_HOST(diopiMulScalar);
+    const auto pow = ON_HOST(diopiPow);
+    const auto neg = ON_HOST(diopiNeg);
+    const auto addcmul = ON_HOST(diopiAddcmul);
+    for (const Dtype dtype : {Dtype::int16, Dtype::int32, Dtype::int64, Dtype::float16, Dtype::float64}) {
+        INFO(name(dtype));
+        const auto out = blank(dtype, {3});
+        REQUIRE(mul(&context, out.get(), a.get(), b.get()) == diopiSuccess);
+        CHECK(values(out) == Values{1, 32, 2});
+        REQUIRE(add(&context, out.get(), a.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{253, 144, 5});
+        REQUIRE(mul_scalar(&context, out.get(), a.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{254, 144, 2});
+        REQUIRE(pow(&context, out.get(), a.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{1, 64, 1});
+        REQUIRE(neg(&context, out.get(), a.get()) == diopiSuccess);
+        CHECK(values(out) == Values{1, 56, 255});
+        REQUIRE(addcmul(&context, out.get(), a.get(), a.get(), b.get(), &two) == diopiSuccess);
+        CHECK(values(out) == Values{1, 8, 5});
+    }
+}
+
 TEST_CASE("cuda on host: arange writes into a strided output") {
     const auto function = ON_HOST(diopiArange);
     diopiScalar_t start{}, end{}, step{};
