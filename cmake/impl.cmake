@@ -1,10 +1,11 @@
 # libdiopi_impl.so: a linked backend as a library for any host of the standard. It exports only the standard's
 # functions, takes those of diopirt.h from the host, and needs nothing of this program.
 #
-# diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...)
+# diopi_impl_library(target BACKEND name OBJECTS targets... SOURCES the device functions LIBRARIES ...
+#                    VISIBLE pattern of more symbols, for tests)
 # Kernels use kernels/operands and core besides their own objects, and core uses nothing.
 function(diopi_impl_library target)
-    cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(IMPL "" "BACKEND" "OBJECTS;SOURCES;LIBRARIES;VISIBLE" ${ARGN})
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${folder})
     list(PREPEND IMPL_OBJECTS diopi_operands)
@@ -13,7 +14,7 @@ function(diopi_impl_library target)
     add_custom_command(
         OUTPUT ${folder}/options.txt ${folder}/visible.map
         COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DBACKEND=${IMPL_BACKEND} -DOBJECTS=${folder}/objects.txt
-                -DOPTIONS=${folder}/options.txt -DSCRIPT=${folder}/visible.map
+                -DOPTIONS=${folder}/options.txt -DSCRIPT=${folder}/visible.map -DVISIBLE=${IMPL_VISIBLE}
                 -P ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake
         DEPENDS ${objects} ${PROJECT_SOURCE_DIR}/cmake/export_symbols.cmake ${folder}/objects.txt
         COMMAND_EXPAND_LISTS VERBATIM)

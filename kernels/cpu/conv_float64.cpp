@@ -7,6 +7,8 @@
 
 namespace diopi::cpu {
 
+using namespace operands;
+
 namespace {
 
 /// Groups with fewer output channels than this go by rows: a matrix of so few rows leaves the tiles of gemm empty.
@@ -14,25 +16,24 @@ constexpr int64_t kNarrowGroup = 4;
 
 bool by_rows(const ConvShape& shape) { return shape.group_out() < kNarrowGroup; }
 
-/// The windows are the pixels: the matrix of columns is the image itself.
-bool is_pointwise(const ConvShape& shape) {
-    const Window& w = shape.window;
-    return w.kernel == Pair{1, 1} && w.stride == Pair{1, 1} && w.padding == Pair{0, 0};
-}
-
 /// Visits each kernel element with the rows that it joins: visit(kernel index, output row, input row, places along the
-/// row that are inside, input column of place 0).
+/// row that are inside, input column of place 0). Rows count through the depth.
 template <class Visit>
 void for_each_row(const ConvShape& shape, Visit&& visit) {
     const Window& w = shape.window;
-    for (int64_t i = 0; i < w.kernel[0]; ++i) {
-        const int64_t row_offset = i * w.dilation[0] - w.padding[0];
-        const Span rows = inside(shape.out_height, w.stride[0], row_offset, shape.height);
-        for (int64_t j = 0; j < w.kernel[1]; ++j) {
-            const int64_t column = j * w.dilation[1] - w.padding[1];
-            const Span places = inside(shape.out_width, w.stride[1], column, shape.width);
+    const auto offset = [&](size_t side, int64_t tap) { return tap * w.dilation[side] - w.padding[side]; };
+    const auto places = [&](size_t side, int64_t tap) {
+        return inside(shape.out[side], w.stride[side], offset(side, tap), shape.in[side]);
+    };
+    for (int64_t k = 0; k < w.taps(); ++k) {
+        const int64_t deep = k / (w.kernel[1] * w.kernel[2]), down = k / w.kernel[2] % w.kernel[1];
+        const int64_t right = k % w.kernel[2];
+        const Span layers = places(0, deep), rows = places(1, down), columns = places(2, right);
+        for (int64_t z = layers.first; z < layers.last; ++z) {
+            const int64_t layer = z * w.stride[0] + offset(0, deep);
             for (int64_t y = rows.first; y < rows.last; ++y) {
-                visit(i * w.kernel[1] + j, y, y * w.stride[0] + row_offset, places, column);
+                visit(k, z * shape.out[1] + y, layer * shape.in[1] + y * w.stride[1] + offset(1, down), columns,
+                      offset(2, right));
             }
         }
     }
@@ -40,15 +41,15 @@ void for_each_row(const ConvShape& shape, Visit&& visit) {
 
 /// columns[(channel, kernel element)][output pixel] of one group of one image.
 void image_to_columns(const ConvShape& shape, const double* image, double* columns) {
-    parallel_for(shape.group_in(), shape.kernel_area() * shape.out_area(), [&](int64_t first, int64_t last) {
+    parallel_for(shape.group_in(), shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
             const double* plane = image + channel * shape.area();
-            double* to = columns + channel * shape.kernel_area() * shape.out_area();
-            std::fill_n(to, shape.kernel_area() * shape.out_area(), 0.0);
-            const int64_t stride = shape.window.stride[1];
+            double* to = columns + channel * shape.window.taps() * shape.out_area();
+            std::fill_n(to, shape.window.taps() * shape.out_area(), 0.0);
+            const int64_t stride = shape.window.stride[2];
             for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                double* line = to + k * shape.out_area() + y * shape.out_width;
-                const double* source = plane + row * shape.width + column;
+                double* line = to + k * shape.out_area() + y * shape.out[2];
+                const double* source = plane + row * shape.in[2] + column;
                 for (int64_t x = places.first; x < places.last; ++x) line[x] = source[x * stride];
             });
         }
@@ -57,15 +58,15 @@ void image_to_columns(const ConvShape& shape, const double* image, double* colum
 
 /// The adjoint of image_to_columns.
 void columns_to_image(const ConvShape& shape, const double* columns, double* image) {
-    parallel_for(shape.group_in(), shape.kernel_area() * shape.out_area(), [&](int64_t first, int64_t last) {
+    parallel_for(shape.group_in(), shape.window.taps() * shape.out_area(), [&](int64_t first, int64_t last) {
         for (int64_t channel = first; channel < last; ++channel) {
             double* plane = image + channel * shape.area();
-            const double* from = columns + channel * shape.kernel_area() * shape.out_area();
+            const double* from = columns + channel * shape.window.taps() * shape.out_area();
             std::fill_n(plane, shape.area(), 0.0);
-            const int64_t stride = shape.window.stride[1];
+            const int64_t stride = shape.window.stride[2];
             for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                const double* line = from + k * shape.out_area() + y * shape.out_width;
-                double* target = plane + row * shape.width + column;
+                const double* line = from + k * shape.out_area() + y * shape.out[2];
+                double* target = plane + row * shape.in[2] + column;
                 for (int64_t x = places.first; x < places.last; ++x) target[x * stride] += line[x];
             });
         }
@@ -85,7 +86,7 @@ void for_each_pair(const ConvShape& shape, int64_t image, int64_t group, Body&& 
             const int64_t out_channel = group * shape.group_out() + o;
             body(Planes{(image * shape.channels + group * shape.group_in() + i) * shape.area(),
                         (image * shape.out_channels + out_channel) * shape.out_area(),
-                        (out_channel * shape.group_in() + i) * shape.kernel_area()});
+                        (out_channel * shape.group_in() + i) * shape.window.taps()});
         }
     }
 }
@@ -93,14 +94,14 @@ void for_each_pair(const ConvShape& shape, int64_t image, int64_t group, Body&& 
 int64_t group_work(const ConvShape& shape) { return shape.group_out() * shape.depth() * shape.out_area(); }
 
 void forward_by_rows(const ConvShape& shape, const double* input, const double* weight, double* out) {
-    const int64_t stride = shape.window.stride[1];
+    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         for (int64_t at = first; at < last; ++at) {
             for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
                 for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
                     const double factor = weight[planes.kernel + k];
-                    double* line = out + planes.output + y * shape.out_width;
-                    const double* source = input + planes.input + row * shape.width + column;
+                    double* line = out + planes.output + y * shape.out[2];
+                    const double* source = input + planes.input + row * shape.in[2] + column;
                     for (int64_t x = places.first; x < places.last; ++x) line[x] += factor * source[x * stride];
                 });
             });
@@ -109,7 +110,7 @@ void forward_by_rows(const ConvShape& shape, const double* input, const double* 
 }
 
 void input_by_rows(const ConvShape& shape, const double* grad_out, const double* weight, double* grad_input) {
-    const int64_t stride = shape.window.stride[1];
+    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.count * shape.groups, group_work(shape), [&](int64_t first, int64_t last) {
         const int64_t group_size = shape.group_in() * shape.area();
         for (int64_t at = first; at < last; ++at) {
@@ -117,8 +118,8 @@ void input_by_rows(const ConvShape& shape, const double* grad_out, const double*
             for_each_pair(shape, at / shape.groups, at % shape.groups, [&](Planes planes) {
                 for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
                     const double factor = weight[planes.kernel + k];
-                    const double* line = grad_out + planes.output + y * shape.out_width;
-                    double* target = grad_input + planes.input + row * shape.width + column;
+                    const double* line = grad_out + planes.output + y * shape.out[2];
+                    double* target = grad_input + planes.input + row * shape.in[2] + column;
                     for (int64_t x = places.first; x < places.last; ++x) target[x * stride] += factor * line[x];
                 });
             });
@@ -127,13 +128,13 @@ void input_by_rows(const ConvShape& shape, const double* grad_out, const double*
 }
 
 void weight_by_rows(const ConvShape& shape, const double* grad_out, const double* input, double* grad_weight) {
-    const int64_t stride = shape.window.stride[1];
+    const int64_t stride = shape.window.stride[2];
     parallel_for(shape.groups, group_work(shape) * shape.count, [&](int64_t first, int64_t last) {
         for (int64_t at = first * shape.count; at < last * shape.count; ++at) {
             for_each_pair(shape, at % shape.count, at / shape.count, [&](Planes planes) {
                 for_each_row(shape, [&](int64_t k, int64_t y, int64_t row, Span places, int64_t column) {
-                    const double* line = grad_out + planes.output + y * shape.out_width;
-                    const double* source = input + planes.input + row * shape.width + column;
+                    const double* line = grad_out + planes.output + y * shape.out[2];
+                    const double* source = input + planes.input + row * shape.in[2] + column;
                     double sum[4] = {};
                     int64_t x = places.first;
                     for (; x + 4 <= places.last; x += 4) {
@@ -162,7 +163,7 @@ void for_each_group(const ConvShape& shape, Body&& body) {
 }  // namespace
 
 int64_t conv_workspace(const ConvShape& shape) {
-    return by_rows(shape) || is_pointwise(shape) ? 0 : shape.depth() * shape.out_area();
+    return by_rows(shape) || shape.is_pointwise() ? 0 : shape.depth() * shape.out_area();
 }
 
 void conv_forward(const ConvShape& shape, const double* input, const double* weight, const double* bias, double* out,
@@ -174,7 +175,7 @@ void conv_forward(const ConvShape& shape, const double* input, const double* wei
     if (by_rows(shape)) return forward_by_rows(shape, input, weight, out);
     for_each_group(shape, [&](Planes planes) {
         const double* columns = input + planes.input;
-        if (!is_pointwise(shape)) {
+        if (!shape.is_pointwise()) {
             image_to_columns(shape, columns, workspace);
             columns = workspace;
         }
@@ -188,10 +189,10 @@ void conv_backward_input(const ConvShape& shape, const double* grad_out, const d
     if (by_rows(shape)) return input_by_rows(shape, grad_out, weight, grad_input);
     const int64_t area = shape.out_area();
     for_each_group(shape, [&](Planes planes) {
-        double* columns = is_pointwise(shape) ? grad_input + planes.input : workspace;
+        double* columns = shape.is_pointwise() ? grad_input + planes.input : workspace;
         gemm(shape.depth(), area, shape.group_out(), {weight + planes.kernel, 1, shape.depth()},
              {grad_out + planes.output, area, 1}, columns, area, false);
-        if (!is_pointwise(shape)) columns_to_image(shape, columns, grad_input + planes.input);
+        if (!shape.is_pointwise()) columns_to_image(shape, columns, grad_input + planes.input);
     });
 }
 
@@ -202,7 +203,7 @@ void conv_backward_weight(const ConvShape& shape, const double* grad_out, const 
     if (by_rows(shape)) return weight_by_rows(shape, grad_out, input, grad_weight);
     for_each_group(shape, [&](Planes planes) {
         const double* columns = input + planes.input;
-        if (!is_pointwise(shape)) {
+        if (!shape.is_pointwise()) {
             image_to_columns(shape, columns, workspace);
             columns = workspace;
         }

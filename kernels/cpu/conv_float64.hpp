@@ -2,25 +2,11 @@
 /// groups are too narrow for that. Plain layouts.
 #pragma once
 
-#include "kernels/cpu/conv_window.hpp"
+#include "kernels/operands/conv.hpp"
 
 namespace diopi::cpu {
 
-/// Sizes of a convolution. Weight: (out_channels, channels / groups, kernel).
-struct ConvShape {
-    int64_t count = 0, channels = 0, height = 0, width = 0;
-    int64_t out_channels = 0, out_height = 0, out_width = 0;
-    Window window;
-    int64_t groups = 1;
-
-    [[nodiscard]] int64_t group_in() const { return channels / groups; }
-    [[nodiscard]] int64_t group_out() const { return out_channels / groups; }
-    [[nodiscard]] int64_t area() const { return height * width; }
-    [[nodiscard]] int64_t out_area() const { return out_height * out_width; }
-    [[nodiscard]] int64_t kernel_area() const { return window.kernel[0] * window.kernel[1]; }
-    /// Terms of each sum of the forward.
-    [[nodiscard]] int64_t depth() const { return group_in() * kernel_area(); }
-};
+using operands::ConvShape;
 
 /// Doubles of workspace that the functions below need.
 [[nodiscard]] int64_t conv_workspace(const ConvShape& shape);

@@ -55,7 +55,13 @@ inline TensorPtr unwritten(const Shape& shape, Dtype dtype, const Shape& strides
 }
 
 /// Strides of an image tensor whose channels lie last in memory.
-inline Shape channels_last(const Shape& s) { return {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}; }
+inline Shape channels_last(const Shape& s) {
+    Shape strides(s.size(), 1);
+    int64_t next = s[1];
+    for (size_t d = s.size(); d-- > 2; next *= s[d]) strides[d] = next;
+    strides[0] = next;
+    return strides;
+}
 /// Strides of the transpose of dense memory, every element two apart.
 inline Shape scattered(const Shape& shape) {
     Shape strides(shape.size());

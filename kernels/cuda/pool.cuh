@@ -14,15 +14,14 @@ using IndexOf = std::conditional_t<std::is_same_v<T, Any>, int64_t, int32_t>;
 /// Calls f<T, kPack>(): T is the dtype of output and input where `is_narrow`, else Any; kPack the channels that a
 /// thread takes at once.
 template <class F>
-diopiError_t with_channel_packs(std::string_view op, const View& out, const View& in, bool is_narrow, F&& f) {
+diopiError_t with_channel_packs(std::string_view op, const Images& out, const Images& in, bool is_narrow, F&& f) {
     for (const Dtype dtype : {out.dtype, in.dtype}) {
         if (is_complex(dtype)) return unsupported(op, "an image", dtype, "a floating dtype");
     }
-    const Planes to(out), from(in);
-    const bool is_one = is_narrow && out.dtype == in.dtype && to.fits_32_bits() && from.fits_32_bits();
+    const bool is_one = is_narrow && out.dtype == in.dtype && fits_32_bits(out) && fits_32_bits(in);
     return with_elements(is_one ? out.dtype : Dtype::unsupported, [&]<class T>() {
         constexpr int kPack = kPackOf<T>;
-        if (to.has_channel_packs(out.data, kPack) && from.has_channel_packs(in.data, kPack)) {
+        if (has_channel_packs(out, kPack) && has_channel_packs(in, kPack)) {
             return f.template operator()<T, kPack>();
         }
         return f.template operator()<T, 1>();

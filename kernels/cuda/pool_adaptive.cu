@@ -1,6 +1,10 @@
-/// adaptive_avg_pool2d: several threads share the sum of a large window.
+/// Adaptive means: several threads share the sum of a large window.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/pool.cuh"
+#include "kernels/cuda/pool.hpp"
+#include "kernels/cuda/product_copies.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/pool.hpp"
 
 namespace diopi::cuda {
 
@@ -12,43 +16,58 @@ struct MeanPlan {
     PlaneWalk<Index> walk;
     Index items;
     PlaneStrides<Index> in, out;
-    PartSide<Index> rows, columns;
+    PartSide<Index> layers, rows, columns;
     int slice_bits;         ///< of the number of threads that share a window
     bool is_slice_fastest;  ///< neighbouring threads take elements of one window, else the same one of several
 };
 
 template <class Index>
-MeanPlan<Index> mean_plan(const View& in, const View& out, bool walks_in, int pack) {
-    const Planes from(in), to(out);
-    const Planes& walked = walks_in ? from : to;
-    const bool channels_last = from.has_channels_last();
-    const auto window = [&](size_t d) { return (from.sizes[d] + to.sizes[d] - 1) / to.sizes[d]; };
+MeanPlan<Index> mean_plan(const Images& in, const Images& out, bool walks_in, int pack) {
+    const Images& walked = walks_in ? in : out;
+    const bool channels_last = has_channels_last(in);
+    const Sides from = in.sides(), to = out.sides();
+    int64_t window = 1;
+    for (size_t d = 0; d < from.size(); ++d) window *= (from[d] + to[d] - 1) / to[d];
+    const auto side = [&](size_t d) { return PartSide<Index>::of(from[d], to[d]); };
     return {PlaneWalk<Index>::of(walked, channels_last, pack),
             static_cast<Index>(walked.numel() / pack),
-            PlaneStrides<Index>::of(from),
-            PlaneStrides<Index>::of(to),
-            PartSide<Index>::of(from.sizes[2], to.sizes[2]),
-            PartSide<Index>::of(from.sizes[3], to.sizes[3]),
-            slice_bits(window(2) * window(3), walked.numel(), channels_last),
+            PlaneStrides<Index>::of(in),
+            PlaneStrides<Index>::of(out),
+            side(0),
+            side(1),
+            side(2),
+            slice_bits(window, walked.numel(), channels_last),
             !channels_last};
 }
+
+/// Elements of a window.
+template <class Index>
+struct Box {
+    Range<Index> layers, rows, columns;
+
+    [[nodiscard]] __device__ Index count() const {
+        return (layers.last - layers.first) * (rows.last - rows.first) * (columns.last - columns.first);
+    }
+};
 
 /// The elements slice, slice + slices, ... of a window, row by row.
 template <class T, class Index>
 __device__ ComputeOf<T> sum_of_slice(const Elements<T>& in, Index plane, const PlaneStrides<Index>& strides,
-                                     Range<Index> rows, Range<Index> columns, int slice, int slices) {
-    const Index width = columns.last - columns.first;
+                                     const Box<Index>& box, int slice, int slices) {
+    const Index width = box.columns.last - box.columns.first, height = box.rows.last - box.rows.first;
     const Index row_step = slices / width, column_step = slices % width;
-    Index y = rows.first + slice / width, x = columns.first + slice % width;
+    Index y = box.rows.first + slice / width, x = box.columns.first + slice % width;
     ComputeOf<T> sum = 0;
+    for (Index z = box.layers.first; z < box.layers.last; ++z, y -= height) {
 #pragma unroll 4
-    while (y < rows.last) {
-        sum += in.get(plane + y * strides.y + x * strides.x);
-        y += row_step;
-        x += column_step;
-        if (x >= columns.last) {
-            x -= width;
-            ++y;
+        while (y < box.rows.last) {
+            sum += in.get(strides.row(plane, z, y) + x * strides.x);
+            y += row_step;
+            x += column_step;
+            if (x >= box.columns.last) {
+                x -= width;
+                ++y;
+            }
         }
     }
     return sum;
@@ -69,9 +88,9 @@ __global__ void mean_kernel(Elements<T> out, Elements<T> in, MeanPlan<IndexOf<T>
         const int64_t item = base + lane;
         const bool is_there = item < p.items;
         const PlanePlace<Index> at = p.walk.find(is_there ? static_cast<Index>(item) : Index{0});
-        const Range<Index> rows = p.rows.elements(at.y), columns = p.columns.elements(at.x);
+        const Box<Index> box{p.layers.elements(at.z), p.rows.elements(at.y), p.columns.elements(at.x)};
         C sum = 0;
-        if (is_there) sum = sum_of_slice<T, Index>(in, p.in.plane(at), p.in, rows, columns, slice, slices);
+        if (is_there) sum = sum_of_slice<T, Index>(in, p.in.plane(at), p.in, box, slice, slices);
         if (slices > 1) {
             sums[thread] = sum;
             for (int half = slices / 2; half > 0; half /= 2) {
@@ -82,8 +101,7 @@ __global__ void mean_kernel(Elements<T> out, Elements<T> in, MeanPlan<IndexOf<T>
             __syncthreads();
         }
         if (!is_there || slice != 0) continue;
-        const Index count = (rows.last - rows.first) * (columns.last - columns.first);
-        out.put(p.out.place(at), sum / static_cast<C>(count));
+        out.put(p.out.place(at), sum / static_cast<C>(box.count()));
     }
 }
 
@@ -95,74 +113,66 @@ __global__ void mean_backward_kernel(Elements<T> grad_in, Elements<T> grad_out, 
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t item = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; item < p.items; item += step) {
         const PlanePlace<Index> at = p.walk.find(static_cast<Index>(item));
-        const Range<Index> rows = p.rows.holders(at.y), columns = p.columns.holders(at.x);
+        const Range<Index> layers = p.layers.holders(at.z), rows = p.rows.holders(at.y);
+        const Range<Index> columns = p.columns.holders(at.x);
         const Index plane = p.out.plane(at);
         C sum[kPack] = {};
-        for (Index y = rows.first; y < rows.last; ++y) {
-            const Range<Index> height = p.rows.elements(y);
-            C row[kPack] = {};
-            for (Index x = columns.first; x < columns.last; ++x) {
-                const Range<Index> width = p.columns.elements(x);
-                const auto count = static_cast<C>((height.last - height.first) * (width.last - width.first));
-                C values[kPack];
-                grad_out.get(plane + y * p.out.y + x * p.out.x, values);
-                for (int k = 0; k < kPack; ++k) row[k] += values[k] / count;
+        for (Index z = layers.first; z < layers.last; ++z) {
+            for (Index y = rows.first; y < rows.last; ++y) {
+                const Index row = p.out.row(plane, z, y);
+                Box<Index> box{p.layers.elements(z), p.rows.elements(y), {}};
+                C row_sum[kPack] = {};
+                for (Index x = columns.first; x < columns.last; ++x) {
+                    box.columns = p.columns.elements(x);
+                    const auto count = static_cast<C>(box.count());
+                    C values[kPack];
+                    grad_out.get(row + x * p.out.x, values);
+                    for (int k = 0; k < kPack; ++k) row_sum[k] += values[k] / count;
+                }
+                for (int k = 0; k < kPack; ++k) sum[k] += row_sum[k];
             }
-            for (int k = 0; k < kPack; ++k) sum[k] += row[k];
         }
         grad_in.put(p.in.place(at), sum);
     }
 }
 
-bool are_narrow(const View& in, const View& out) {
-    const Planes from(in), to(out);
-    return parts_fit_32_bits(from.sizes[2], to.sizes[2]) && parts_fit_32_bits(from.sizes[3], to.sizes[3]);
+bool are_narrow(const Images& in, const Images& out) {
+    for (size_t d = 0; d < in.sides().size(); ++d) {
+        if (!parts_fit_32_bits(in.sides()[d], out.sides()[d])) return false;
+    }
+    return true;
 }
 
 }  // namespace
 
-diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                    diopiSize_t output_size) {
-    constexpr std::string_view kOp = "diopiAdaptiveAvgPool2d";
+diopiError_t adaptive_avg_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     const View x = view(input), y = view(out);
-    if (!is_pooled(x.dtype)) return unsupported(kOp, "input", x.dtype, "a floating dtype");
-    if (!Planes::fits(x)) return wrong_shape(kOp, "input", x.shape, "(N, C, H, W) or (C, H, W)");
-    const Planes planes(x);
-    Shape wanted(x.shape.begin(), x.shape.end());
-    std::ranges::copy(sides_of(output_size, {planes.sizes[2], planes.sizes[3]}), wanted.end() - 2);
-    if (!std::ranges::equal(y.shape, wanted)) return wrong_shape(kOp, "out", y.shape, to_string(wanted));
-    if (y.numel == 0) return diopiSuccess;
-    if (planes.area() == 0) return wrong_shape(kOp, "input", x.shape, "sides of at least 1");
-    return with_channel_packs(kOp, y, x, are_narrow(x, y), [&]<class T, int>() {
-        const auto plan = mean_plan<IndexOf<T>>(x, y, false, 1);
+    const diopiError_t error = check_adaptive_pool(op, sides, y, x, output_size);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    const Images from(sides, x), to(sides, y);
+    return with_channel_packs(op, to, from, are_narrow(from, to), [&]<class T, int>() {
+        const auto plan = mean_plan<IndexOf<T>>(from, to, false, 1);
         const Launch grid = launch_for(int64_t{plan.items} << plan.slice_bits, 1);
-        return launch(ctx, kOp, grid, mean_kernel<T>, Elements<T>::of(y), Elements<T>::of(x), plan);
+        return launch(ctx, op, grid, mean_kernel<T>, Elements<T>::of(y), Elements<T>::of(x), plan);
     });
 }
 
-diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
-    constexpr std::string_view kOp = "diopiAdaptiveAvgPool2dBackward";
+diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
+                                        diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                                        diopiConstTensorHandle_t input) {
     const View grad = view(grad_input), g = view(grad_output);
-    if (!is_pooled(g.dtype)) return unsupported(kOp, "grad_output", g.dtype, "a floating dtype");
-    if (!Planes::fits(grad) || !std::ranges::equal(grad.shape, view(input).shape)) {
-        return wrong_shape(kOp, "grad_input", grad.shape, "that of input");
-    }
-    const size_t outer = grad.shape.size() - 2;
-    if (g.shape.size() != grad.shape.size() || !std::ranges::equal(g.shape.first(outer), grad.shape.first(outer))) {
-        return wrong_shape(kOp, "grad_output", g.shape, "the outer dimensions of input");
-    }
-    if (grad.numel == 0) return diopiSuccess;
-    if (g.numel == 0) {
-        diopiScalar_t zero{};
-        zero.stype = diopi_dtype_float64;
-        return diopiFill(ctx, grad_input, &zero);
-    }
-    return with_channel_packs(kOp, grad, g, are_narrow(grad, g), [&]<class T, int kPack>() {
-        const auto plan = mean_plan<IndexOf<T>>(grad, g, true, kPack);
-        return launch(ctx, kOp, launch_for(plan.items, 1), mean_backward_kernel<T, kPack>, Elements<T>::of(grad),
+    const diopiError_t error = check_adaptive_pool_backward(op, sides, grad, g, view(input));
+    if (error != diopiSuccess || grad.numel == 0) return error;
+    if (g.numel == 0) return assign_zero(ctx, op, grad);
+    const Images to(sides, grad), from(sides, g);
+    return with_channel_packs(op, to, from, are_narrow(to, from), [&]<class T, int kPack>() {
+        const auto plan = mean_plan<IndexOf<T>>(to, from, true, kPack);
+        return launch(ctx, op, launch_for(plan.items, 1), mean_backward_kernel<T, kPack>, Elements<T>::of(grad),
                       Elements<T>::of(g), plan);
     });
 }
+
+#include "kernels/entries/pool_adaptive.inc"
 
 }  // namespace diopi::cuda

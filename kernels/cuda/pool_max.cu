@@ -1,8 +1,9 @@
-/// max_pool2d: a thread for each element, or for a pack of channels where they are the last dimension in memory.
-#include <limits>
-
+/// Maxima: a thread for each element, or for a pack of channels where they are the last dimension in memory.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/pool.cuh"
+#include "kernels/cuda/pool.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/pool.hpp"
 
 namespace diopi::cuda {
 
@@ -31,21 +32,26 @@ struct MaxPlan {
     PlaneWalk<Index> walk;
     Index items;
     PlaneStrides<Index> in, out, indices;
-    WindowSide<Index> rows, columns;
+    WindowSide<Index> layers, rows, columns;
+
+    [[nodiscard]] DIOPI_HOST_DEVICE Index number(Index z, Index y, Index x) const {
+        return (z * rows.size + y) * columns.size + x;
+    }
 };
 
 template <class Index>
-MaxPlan<Index> max_plan(const Window& w, const View& in, const View& out, const View* indices, bool walks_in,
+MaxPlan<Index> max_plan(const Window& w, const Images& in, const Images& out, const Images& indices, bool walks_in,
                         int pack) {
-    const Planes from(in), to(out), places(indices == nullptr ? out : *indices);
-    const Planes& walked = walks_in ? from : to;
-    return {PlaneWalk<Index>::of(walked, from.has_channels_last(), pack),
+    const Images& walked = walks_in ? in : out;
+    const auto side = [&](size_t d) { return WindowSide<Index>::of(w, d, in.sides()[d], out.sides()[d]); };
+    return {PlaneWalk<Index>::of(walked, has_channels_last(in), pack),
             static_cast<Index>(walked.numel() / pack),
-            PlaneStrides<Index>::of(from),
-            PlaneStrides<Index>::of(to),
-            PlaneStrides<Index>::of(places),
-            WindowSide<Index>::of(w, 0, from.sizes[2], to.sizes[2]),
-            WindowSide<Index>::of(w, 1, from.sizes[3], to.sizes[3])};
+            PlaneStrides<Index>::of(in),
+            PlaneStrides<Index>::of(out),
+            PlaneStrides<Index>::of(indices),
+            side(0),
+            side(1),
+            side(2)};
 }
 
 /// The first of equal maxima, and the last NaN.
@@ -56,23 +62,27 @@ __global__ void max_pool_kernel(Elements<T> out, Indices indices, Elements<T> in
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t item = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; item < p.items; item += step) {
         const PlanePlace<Index> at = p.walk.find(static_cast<Index>(item));
-        const Range<Index> rows = p.rows.elements(at.y), columns = p.columns.elements(at.x);
+        const Range<Index> layers = p.layers.elements(at.z), rows = p.rows.elements(at.y);
+        const Range<Index> columns = p.columns.elements(at.x);
         C best[kPack];
         Index where[kPack];
         for (int k = 0; k < kPack; ++k) {
             best[k] = -kInfinity<C>;
-            where[k] = rows.first * p.columns.size + columns.first;
+            where[k] = p.number(layers.first, rows.first, columns.first);
         }
         const Index plane = p.in.plane(at);
-        for (Index y = rows.first; y < rows.last; y += p.rows.dilation) {
+        for (Index z = layers.first; z < layers.last; z += p.layers.dilation) {
+            for (Index y = rows.first; y < rows.last; y += p.rows.dilation) {
+                const Index row = p.in.row(plane, z, y);
 #pragma unroll 4
-            for (Index x = columns.first; x < columns.last; x += p.columns.dilation) {
-                C values[kPack];
-                in.get(plane + y * p.in.y + x * p.in.x, values);
-                for (int k = 0; k < kPack; ++k) {
-                    const bool wins = values[k] > best[k] || values[k] != values[k];
-                    if (wins) best[k] = values[k];
-                    if (wins) where[k] = y * p.columns.size + x;
+                for (Index x = columns.first; x < columns.last; x += p.columns.dilation) {
+                    C values[kPack];
+                    in.get(row + x * p.in.x, values);
+                    for (int k = 0; k < kPack; ++k) {
+                        const bool wins = values[k] > best[k] || values[k] != values[k];
+                        if (wins) best[k] = values[k];
+                        if (wins) where[k] = p.number(z, y, x);
+                    }
                 }
             }
         }
@@ -93,16 +103,19 @@ __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_o
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t item = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; item < p.items; item += step) {
         const PlanePlace<Index> at = p.walk.find(static_cast<Index>(item));
-        const Range<Index> rows = p.rows.holders(at.y), columns = p.columns.holders(at.x);
-        const int64_t own = at.y * p.columns.size + at.x;
+        const Range<Index> layers = p.layers.holders(at.z), rows = p.rows.holders(at.y);
+        const Range<Index> columns = p.columns.holders(at.x);
+        const int64_t own = p.number(at.z, at.y, at.x);
         const Index plane = p.out.plane(at), index_plane = p.indices.plane(at);
         C sum[kPack] = {};
-        for (Index y = rows.first; y < rows.last; ++y) {
-            for (Index x = columns.first; x < columns.last; ++x) {
-                const Index place = plane + y * p.out.y + x * p.out.x;
-                const Index index = index_plane + y * p.indices.y + x * p.indices.x;
-                for (int k = 0; k < kPack; ++k) {
-                    if (indices.get(index + k * p.indices.c) == own) sum[k] += grad_out.get(place + k);
+        for (Index z = layers.first; z < layers.last; ++z) {
+            for (Index y = rows.first; y < rows.last; ++y) {
+                const Index row = p.out.row(plane, z, y), index_row = p.indices.row(index_plane, z, y);
+                for (Index x = columns.first; x < columns.last; ++x) {
+                    const Index place = row + x * p.out.x, index = index_row + x * p.indices.x;
+                    for (int k = 0; k < kPack; ++k) {
+                        if (indices.get(index + k * p.indices.c) == own) sum[k] += grad_out.get(place + k);
+                    }
                 }
             }
         }
@@ -110,40 +123,18 @@ __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_o
     }
 }
 
-bool is_index(Dtype dtype) { return dtype == Dtype::int64 || dtype == Dtype::int32; }
-
-diopiError_t check_indices(std::string_view op, const View& indices, const View& out) {
-    if (!is_index(indices.dtype)) return unsupported(op, "indices", indices.dtype, "int64 or int32");
-    if (!std::ranges::equal(indices.shape, out.shape)) {
-        return wrong_shape(op, "indices", indices.shape, to_string(out.shape));
-    }
-    return diopiSuccess;
-}
-
-/// Whether 32 bits serve the windows and the indices. That they serve the images is not known.
-bool is_narrow(const Window& window, const View& in, const View* indices) {
-    const Planes planes(in);
-    if (indices != nullptr && !Planes(*indices).fits_32_bits()) return false;
-    return window.fits_32_bits(0, planes.sizes[2]) && window.fits_32_bits(1, planes.sizes[3]);
-}
-
-diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                      diopiTensorHandle_t indices, diopiConstTensorHandle_t input, const WindowArguments& arguments) {
-    const View x = view(input), y = view(out);
+/// `indices`: null where they are not wanted.
+diopiError_t find_maxima(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                         diopiTensorHandle_t indices, diopiConstTensorHandle_t input, const PoolArguments& arguments) {
+    const View x = view(input), y = view(out), places = indices == nullptr ? View{} : view(indices);
     Window window;
-    if (const diopiError_t error = read_window(op, x, y, arguments, window); error != diopiSuccess) return error;
-    View places;
-    if (indices != nullptr) {
-        places = view(indices);
-        if (const diopiError_t error = check_indices(op, places, y); error != diopiSuccess) return error;
-        if (places.dtype == Dtype::int32 && Planes(x).area() > std::numeric_limits<int32_t>::max()) {
-            return unsupported(op, "indices", places.dtype, "int64 for planes of so many elements");
-        }
-    }
-    if (y.numel == 0) return diopiSuccess;
-    const View* wanted = indices == nullptr ? nullptr : &places;
-    return with_channel_packs(op, y, x, is_narrow(window, x, wanted), [&]<class T, int kPack>() {
-        const auto plan = max_plan<IndexOf<T>>(window, x, y, wanted, false, kPack);
+    const diopiError_t error =
+        read_max_pool(op, sides, y, indices == nullptr ? nullptr : &places, x, arguments, window);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    const Images from(sides, x), to(sides, y), where(sides, indices == nullptr ? y : places);
+    const bool is_narrow = fits_32_bits(where) && fits_32_bits(window, from.sides());
+    return with_channel_packs(op, to, from, is_narrow, [&]<class T, int kPack>() {
+        const auto plan = max_plan<IndexOf<T>>(window, from, to, where, false, kPack);
         return launch(ctx, op, launch_for(plan.items, 1), max_pool_kernel<T, kPack>, Elements<T>::of(y),
                       Indices::of(places), Elements<T>::of(x), plan);
     });
@@ -151,39 +142,38 @@ diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, diopiTensor
 
 }  // namespace
 
-diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                            bool ceil_mode) {
-    return max_pool(ctx, "diopiMaxPool2d", out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
+diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                      diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(ctx, op, sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
 }
 
-diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t indices,
-                                       diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                       diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return max_pool(ctx, "diopiMaxPool2dWithIndices", out, indices, input,
-                    {kernel_size, stride, padding, dilation, ceil_mode});
+diopiError_t max_pool_with_indices(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                                   diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(ctx, op, sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
 }
 
-diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                    diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    constexpr std::string_view kOp = "diopiMaxPool2dBackward";
+diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
+                               diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                               diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
+                               diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
+                               diopiConstTensorHandle_t indices) {
     if (grad_input == nullptr) return diopiSuccess;
-    const View grad = view(grad_input), g = view(grad_output), places = view(indices), x = view(input);
+    const View grad = view(grad_input), g = view(grad_output), places = view(indices);
     Window window;
-    const diopiError_t error = read_window(kOp, x, g, {kernel_size, stride, padding, dilation, ceil_mode}, window);
-    if (error != diopiSuccess) return error;
-    if (!std::ranges::equal(grad.shape, x.shape)) {
-        return wrong_shape(kOp, "grad_input", grad.shape, "that of input");
-    }
-    if (const diopiError_t wrong = check_indices(kOp, places, g); wrong != diopiSuccess) return wrong;
-    if (grad.numel == 0) return diopiSuccess;
-    return with_channel_packs(kOp, grad, g, is_narrow(window, grad, &places), [&]<class T, int kPack>() {
-        const auto plan = max_plan<IndexOf<T>>(window, grad, g, &places, true, kPack);
-        return launch(ctx, kOp, launch_for(plan.items, 1), max_pool_backward_kernel<T, kPack>, Elements<T>::of(grad),
+    const diopiError_t error = read_max_pool_backward(op, sides, grad, g, view(input), places,
+                                                      {kernel_size, stride, padding, dilation, ceil_mode}, window);
+    if (error != diopiSuccess || grad.numel == 0) return error;
+    const Images to(sides, grad), from(sides, g), where(sides, places);
+    const bool is_narrow = fits_32_bits(where) && fits_32_bits(window, to.sides());
+    return with_channel_packs(op, to, from, is_narrow, [&]<class T, int kPack>() {
+        const auto plan = max_plan<IndexOf<T>>(window, to, from, where, true, kPack);
+        return launch(ctx, op, launch_for(plan.items, 1), max_pool_backward_kernel<T, kPack>, Elements<T>::of(grad),
                       Elements<T>::of(g), Indices::of(places), plan);
     });
 }
+
+#include "kernels/entries/pool_max.inc"
 
 }  // namespace diopi::cuda

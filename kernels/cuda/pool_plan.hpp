@@ -1,82 +1,48 @@
-/// Pooling, planned on the host: its windows, and which thread takes which element.
+/// Pooling, planned on the host: which thread takes which element, and which elements a window holds.
 #pragma once
-
-#include <array>
 
 #include "kernels/cuda/index.hpp"
 #include "kernels/cuda/view.hpp"
+#include "kernels/operands/window.hpp"
 
 namespace diopi::cuda {
 
-/// A tensor (N,C,H,W), or (C,H,W) with N = 1. Strides count elements.
-struct Planes {
-    std::array<int64_t, 4> sizes{1, 1, 1, 1}, strides{};
+using operands::Images;
+using operands::Sides;
+using operands::Window;
 
-    explicit Planes(const View& v);
-    [[nodiscard]] static bool fits(const View& v) { return v.shape.size() == 3 || v.shape.size() == 4; }
-    [[nodiscard]] int64_t numel() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
-    [[nodiscard]] int64_t area() const { return sizes[2] * sizes[3]; }
-    /// Whether channels lie closer together in memory than the places of a plane.
-    [[nodiscard]] bool has_channels_last() const;
-    /// Whether element numbers and places fit 32 bits.
-    [[nodiscard]] bool fits_32_bits() const;
-    /// Whether `count` neighbouring channels can be loaded at once, 16 bytes, everywhere.
-    [[nodiscard]] bool has_channel_packs(const void* data, int count) const;
-};
-
-/// Height and width.
-using Sides = std::array<int64_t, 2>;
-
-/// One number serves both sides, an empty list gives `missing`.
-[[nodiscard]] Sides sides_of(diopiSize_t list, Sides missing);
-
-struct Window {
-    Sides kernel{1, 1}, stride{1, 1}, padding{0, 0}, dilation{1, 1};
-
-    /// Elements from the first to the last one under it.
-    [[nodiscard]] int64_t extent(size_t side) const { return dilation[side] * (kernel[side] - 1) + 1; }
-    /// How many of them stand along a side of `size` elements; 0 or less where none fits. With ceil_mode the last one
-    /// may reach beyond the padding, but begins before it.
-    [[nodiscard]] int64_t count(size_t side, int64_t size, bool ceil_mode) const;
-    /// Whether the arithmetic along a side of `size` elements fits 32 bits.
-    [[nodiscard]] bool fits_32_bits(size_t side, int64_t size) const;
-};
-
-/// The arguments of a max_pool2d that are not tensors.
-struct WindowArguments {
-    diopiSize_t kernel, stride, padding, dilation;
-    bool ceil_mode;
-};
-
-/// Refuses what is no image, a window that makes no sense, and an `out` of another shape than it gives.
-[[nodiscard]] diopiError_t read_window(std::string_view op, const View& in, const View& out,
-                                       const WindowArguments& arguments, Window& window);
-
-/// float16, bfloat16, float32 or float64.
-[[nodiscard]] bool is_pooled(Dtype dtype);
+/// Whether channels lie closer together in memory than the places of a plane.
+[[nodiscard]] bool has_channels_last(const Images& images);
+/// Whether element numbers and places fit 32 bits.
+[[nodiscard]] bool fits_32_bits(const Images& images);
+/// Whether `count` neighbouring channels can be loaded at once, 16 bytes, everywhere.
+[[nodiscard]] bool has_channel_packs(const Images& images, int count);
+/// Whether the arithmetic along the sides of a plane of windows fits 32 bits.
+[[nodiscard]] bool fits_32_bits(const Window& window, const Sides& sides);
 
 template <class Index>
 struct PlanePlace {
-    Index n, c, y, x;
+    Index n, c, z, y, x;
 };
 
 /// From the number of an element, counted in about the order of memory, to its place. Counts packs of channels.
 template <class Index>
 struct PlaneWalk {
     using Size = std::conditional_t<std::is_same_v<Index, int32_t>, FastSize, WideSize>;
-    Size channels, height, width;  ///< channels: packs of them
+    Size channels, depth, height, width;  ///< channels: packs of them
     Index pack;
     bool channels_last;
 
-    [[nodiscard]] static PlaneWalk of(const Planes& p, bool channels_last, int pack) {
-        return {Size::of(p.sizes[1] / pack), Size::of(p.sizes[2]), Size::of(p.sizes[3]), static_cast<Index>(pack),
-                channels_last};
+    [[nodiscard]] static PlaneWalk of(const Images& x, bool channels_last, int pack) {
+        return {Size::of(x.sizes[1] / pack), Size::of(x.sizes[2]),     Size::of(x.sizes[3]),
+                Size::of(x.sizes[4]),        static_cast<Index>(pack), channels_last};
     }
     DIOPI_HOST_DEVICE PlanePlace<Index> find(Index number) const {
         PlanePlace<Index> at{};
         if (channels_last) at.c = split(number, channels);
         at.x = split(number, width);
         at.y = split(number, height);
+        at.z = split(number, depth);
         if (!channels_last) at.c = split(number, channels);
         at.n = number;
         at.c *= pack;
@@ -94,14 +60,16 @@ struct PlaneWalk {
 
 template <class Index>
 struct PlaneStrides {
-    Index n, c, y, x;
+    Index n, c, z, y, x;
 
-    [[nodiscard]] static PlaneStrides of(const Planes& p) {
-        return {static_cast<Index>(p.strides[0]), static_cast<Index>(p.strides[1]), static_cast<Index>(p.strides[2]),
-                static_cast<Index>(p.strides[3])};
+    [[nodiscard]] static PlaneStrides of(const Images& images) {
+        const auto stride = [&](size_t d) { return static_cast<Index>(images.strides[d]); };
+        return {stride(0), stride(1), stride(2), stride(3), stride(4)};
     }
     DIOPI_HOST_DEVICE Index plane(const PlanePlace<Index>& at) const { return at.n * n + at.c * c; }
-    DIOPI_HOST_DEVICE Index place(const PlanePlace<Index>& at) const { return plane(at) + at.y * y + at.x * x; }
+    /// Of the row that holds the element, whose plane begins at `plane`.
+    DIOPI_HOST_DEVICE Index row(Index plane, Index layer, Index row) const { return plane + layer * z + row * y; }
+    DIOPI_HOST_DEVICE Index place(const PlanePlace<Index>& at) const { return row(plane(at), at.z, at.y) + at.x * x; }
 };
 
 template <class Index>
@@ -109,7 +77,7 @@ struct Range {
     Index first, last;  ///< last is not in it
 };
 
-/// The windows of max_pool2d along one side.
+/// The windows of max pooling along one side.
 template <class Index>
 struct WindowSide {
     using Size = typename PlaneWalk<Index>::Size;
@@ -140,7 +108,7 @@ struct WindowSide {
     }
 };
 
-/// The windows of adaptive_avg_pool2d along one side: `parts` of them over `size` elements, which may overlap.
+/// The windows of adaptive means along one side: `parts` of them over `size` elements, which may overlap.
 template <class Index>
 struct PartSide {
     using Size = typename PlaneWalk<Index>::Size;

@@ -1,4 +1,5 @@
-/// cuDNN on the host, as far as it is used: its older interface for two-dimensional convolutions.
+/// cuDNN on the host, as far as it is used: its older interface for convolutions of two and three sides. Descriptors
+/// have five sizes: with two sides the third size, a depth, is 1.
 #include "tests/cuda_on_host/library.hpp"
 
 #if __has_include(<cudnn.h>)
@@ -14,15 +15,15 @@
 
 struct cudnnTensorStruct {
     cudnnDataType_t type;
-    int sizes[4], steps[4];
+    int sizes[5], steps[5];
 };
 struct cudnnFilterStruct {
     cudnnDataType_t type;
     cudnnTensorFormat_t format;
-    int sizes[4];
+    int sizes[5];
 };
 struct cudnnConvolutionStruct {
-    int padding[2], stride[2], dilation[2];
+    int padding[3], stride[3], dilation[3];
     cudnnDataType_t compute;
     int groups = 1;
     cudnnMathType_t math = CUDNN_DEFAULT_MATH;
@@ -59,16 +60,16 @@ bool refuses_last(std::string_view step) {
 }
 
 /// Strides of a packed tensor of those sizes.
-void packed_steps(const int (&sizes)[4], bool channels_last, int (&steps)[4]) {
-    const int plain[] = {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
-    const int last[] = {sizes[1] * sizes[2] * sizes[3], 1, sizes[3] * sizes[1], sizes[1]};
-    std::copy_n(channels_last ? last : plain, 4, steps);
+void packed_steps(const int (&sizes)[5], bool channels_last, int (&steps)[5]) {
+    const int lane = channels_last ? sizes[1] : 1, plane = sizes[3] * sizes[4], area = sizes[2] * plane;
+    const int packed[] = {sizes[1] * area, channels_last ? 1 : area, plane * lane, sizes[4] * lane, lane};
+    std::copy_n(packed, 5, steps);
 }
 
 bool is_packed(const cudnnTensorStruct& x, bool channels_last) {
-    int steps[4];
+    int steps[5];
     packed_steps(x.sizes, channels_last, steps);
-    for (int d = 0; d < 4; ++d) {
+    for (int d = 0; d < 5; ++d) {
         if (x.sizes[d] != 1 && x.steps[d] != steps[d]) return false;
     }
     return true;
@@ -81,7 +82,7 @@ const char* check(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const 
     if (v.compute != (x.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT)) return "the compute type";
     if (x.sizes[1] != w.sizes[1] * v.groups || w.sizes[0] % v.groups != 0) return "channels and groups do not fit";
     if (y.sizes[0] != x.sizes[0] || y.sizes[1] != w.sizes[0]) return "the output's images or channels do not fit";
-    for (int side = 0; side < 2; ++side) {
+    for (int side = 0; side < 3; ++side) {
         const int room = x.sizes[2 + side] + 2 * v.padding[side] - v.dilation[side] * (w.sizes[2 + side] - 1) - 1;
         if (room < 0 || y.sizes[2 + side] != room / v.stride[side] + 1) return "the output's sides do not fit";
     }
@@ -95,31 +96,31 @@ bool is_supported(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const 
     return is_packed(x, last) && is_packed(y, last) && !(last && x.type == CUDNN_DATA_DOUBLE);
 }
 
-/// A tensor in the type that is computed in, row by row of its four sizes.
+/// A tensor in the type that is computed in, row by row of its five sizes.
 template <class C>
 struct Values {
-    int sizes[4], steps[4];
+    int sizes[5], steps[5];
     cudaDataType_t type;
     std::vector<C> at;
 
-    Values(const int (&of_sizes)[4], const int (&of_steps)[4], cudnnDataType_t of_type) : type(type_of(of_type)) {
-        std::copy_n(of_sizes, 4, sizes);
-        std::copy_n(of_steps, 4, steps);
-        at.resize(static_cast<size_t>(sizes[0]) * static_cast<size_t>(sizes[1]) * static_cast<size_t>(sizes[2]) *
-                  static_cast<size_t>(sizes[3]));
+    Values(const int (&of_sizes)[5], const int (&of_steps)[5], cudnnDataType_t of_type) : type(type_of(of_type)) {
+        std::copy_n(of_sizes, 5, sizes);
+        std::copy_n(of_steps, 5, steps);
+        at.resize(static_cast<size_t>(sizes[0]) * static_cast<size_t>(sizes[1]) * area());
+    }
+    [[nodiscard]] size_t area() const {
+        return static_cast<size_t>(sizes[2]) * static_cast<size_t>(sizes[3]) * static_cast<size_t>(sizes[4]);
     }
     template <class F>
     void for_each(F&& f) {
-        size_t i = 0;
-        for (int n = 0; n < sizes[0]; ++n) {
-            for (int c = 0; c < sizes[1]; ++c) {
-                for (int h = 0; h < sizes[2]; ++h) {
-                    for (int w = 0; w < sizes[3]; ++w, ++i) {
-                        f(at[i], int64_t{n} * steps[0] + int64_t{c} * steps[1] + int64_t{h} * steps[2] +
-                                     int64_t{w} * steps[3]);
-                    }
-                }
+        for (size_t i = 0; i < at.size(); ++i) {
+            int64_t place = 0;
+            auto rest = static_cast<int64_t>(i);
+            for (int d = 4; d >= 0; --d) {
+                place += rest % sizes[d] * steps[d];
+                rest /= sizes[d];
             }
+            f(at[i], place);
         }
     }
     void load(const void* data, bool is_tf32) {
@@ -136,8 +137,7 @@ struct Values {
         });
     }
     C* plane(int n, int c) {
-        return at.data() + (static_cast<size_t>(n) * static_cast<size_t>(sizes[1]) + static_cast<size_t>(c)) *
-                               static_cast<size_t>(sizes[2]) * static_cast<size_t>(sizes[3]);
+        return at.data() + (static_cast<size_t>(n) * static_cast<size_t>(sizes[1]) + static_cast<size_t>(c)) * area();
     }
 };
 
@@ -152,17 +152,19 @@ void for_each_row(const cudnnConvolutionStruct& v, Values<C>& x, Values<C>& w, V
                 C* input = x.plane(n, k / group_out * w.sizes[1] + c);
                 C* output = y.plane(n, k);
                 C* weight = w.plane(k, c);
-                for (int tap = 0; tap < w.sizes[2] * w.sizes[3]; ++tap) {
-                    const int down = tap / w.sizes[3] * v.dilation[0] - v.padding[0];
-                    const int right = tap % w.sizes[3] * v.dilation[1] - v.padding[1];
-                    int first = 0, last = y.sizes[3];
-                    while (first < last && first * v.stride[1] + right < 0) ++first;
-                    while (last > first && (last - 1) * v.stride[1] + right >= x.sizes[3]) --last;
-                    for (int row = 0; row < y.sizes[2]; ++row) {
-                        const int from = row * v.stride[0] + down;
-                        if (from < 0 || from >= x.sizes[2]) continue;
-                        along(input + int64_t{from} * x.sizes[3] + first * v.stride[1] + right,
-                              output + int64_t{row} * y.sizes[3] + first, weight[tap], last - first);
+                for (int tap = 0; tap < static_cast<int>(w.area()); ++tap) {
+                    const int deep = tap / (w.sizes[4] * w.sizes[3]) * v.dilation[0] - v.padding[0];
+                    const int down = tap / w.sizes[4] % w.sizes[3] * v.dilation[1] - v.padding[1];
+                    const int right = tap % w.sizes[4] * v.dilation[2] - v.padding[2];
+                    int first = 0, last = y.sizes[4];
+                    while (first < last && first * v.stride[2] + right < 0) ++first;
+                    while (last > first && (last - 1) * v.stride[2] + right >= x.sizes[4]) --last;
+                    for (int row = 0; row < y.sizes[2] * y.sizes[3]; ++row) {
+                        const int layer = row / y.sizes[3] * v.stride[0] + deep;
+                        const int from = row % y.sizes[3] * v.stride[1] + down;
+                        if (layer < 0 || layer >= x.sizes[2] || from < 0 || from >= x.sizes[3]) continue;
+                        along(input + (int64_t{layer} * x.sizes[3] + from) * x.sizes[4] + first * v.stride[2] + right,
+                              output + int64_t{row} * y.sizes[4] + first, weight[tap], last - first);
                     }
                 }
             }
@@ -176,7 +178,7 @@ template <class C>
 void convolve(Pass pass, const cudnnConvolutionStruct& v, const cudnnTensorStruct& of_x, const void* x_data,
               const cudnnFilterStruct& of_w, const void* w_data, const cudnnTensorStruct& of_y, const void* y_data,
               const void* alpha, const void* beta) {
-    int w_steps[4];
+    int w_steps[5];
     packed_steps(of_w.sizes, of_w.format == CUDNN_TENSOR_NHWC, w_steps);
     Values<C> x(of_x.sizes, of_x.steps, of_x.type), w(of_w.sizes, w_steps, of_w.type),
         y(of_y.sizes, of_y.steps, of_y.type);
@@ -184,7 +186,7 @@ void convolve(Pass pass, const cudnnConvolutionStruct& v, const cudnnTensorStruc
     if (pass != Pass::kData) x.load(x_data, is_tf32);
     if (pass != Pass::kFilter) w.load(w_data, is_tf32);
     if (pass != Pass::kForward) y.load(y_data, is_tf32);
-    const int stride = v.stride[1];
+    const int stride = v.stride[2];
     for_each_row(v, x, w, y, [&](C* from, C* to, C& weight, int count) {
         if (pass == Pass::kForward) {
             for (int i = 0; i < count; ++i) to[i] += from[i * stride] * weight;
@@ -271,6 +273,15 @@ cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int 
     return CUDNN_STATUS_SUCCESS;
 }
 
+/// Whether a descriptor may have so many sizes: images and channels, and two or three sides.
+bool takes(int count) { return count == 4 || count == 5; }
+/// `count` numbers as five: with two sides, between the channels and them, a 1.
+void spread(int count, const int* numbers, int (&to)[5]) {
+    to[2] = 1;
+    std::copy_n(numbers, 2, to);
+    std::copy_n(numbers + 2, count - 2, to + 7 - count);
+}
+
 template <class T>
 cudnnStatus_t make(T** made) {
     *made = new T{};
@@ -298,38 +309,51 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* desc) { return make(desc); }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t desc, cudnnDataType_t type, int n, int c, int h,
-                                           int w, int n_step, int c_step, int h_step, int w_step) {
-    *desc = {type, {n, c, h, w}, {n_step, c_step, h_step, w_step}};
-    for (int d = 0; d < 4; ++d) {
-        if (desc->sizes[d] < 1 || desc->steps[d] < 1) return bad("cudnnSetTensor4dDescriptorEx", "a size below 1");
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t desc, cudnnDataType_t type, int count,
+                                         const int sizes[], const int steps[]) {
+    if (!takes(count)) return bad("cudnnSetTensorNdDescriptor", "neither two nor three sides");
+    desc->type = type;
+    spread(count, sizes, desc->sizes);
+    spread(count, steps, desc->steps);
+    for (int d = 0; d < 5; ++d) {
+        if (desc->sizes[d] < 1 || desc->steps[d] < 1) return bad("cudnnSetTensorNdDescriptor", "a size below 1");
     }
     return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* desc) { return make(desc); }
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t desc, cudnnDataType_t type, cudnnTensorFormat_t format,
-                                         int k, int c, int h, int w) {
-    *desc = {type, format, {k, c, h, w}};
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t desc, cudnnDataType_t type, cudnnTensorFormat_t format,
+                                         int count, const int sizes[]) {
+    if (!takes(count)) return bad("cudnnSetFilterNdDescriptor", "neither two nor three sides");
+    desc->type = type;
+    desc->format = format;
+    spread(count, sizes, desc->sizes);
     for (const int size : desc->sizes) {
-        if (size < 1) return bad("cudnnSetFilter4dDescriptor", "a size below 1");
+        if (size < 1) return bad("cudnnSetFilterNdDescriptor", "a size below 1");
     }
     if (format == CUDNN_TENSOR_NHWC && refuses_last("describe")) {
-        return refuse(kNotThisLayout, "cudnnSetFilter4dDescriptor", "told to refuse channels that come last");
+        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "told to refuse channels that come last");
     }
     return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* desc) { return make(desc); }
 cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t desc) { return drop(desc); }
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t desc, int pad_h, int pad_w, int stride_h,
-                                              int stride_w, int dilation_h, int dilation_w, cudnnConvolutionMode_t mode,
+cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t desc, int count, const int padding[],
+                                              const int stride[], const int dilation[], cudnnConvolutionMode_t mode,
                                               cudnnDataType_t compute) {
-    *desc = {{pad_h, pad_w}, {stride_h, stride_w}, {dilation_h, dilation_w}, compute};
-    const bool is_sound = std::min({pad_h, pad_w}) >= 0 && std::min({stride_h, stride_w, dilation_h, dilation_w}) >= 1;
-    if (is_sound && mode == CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_SUCCESS;
-    return bad("cudnnSetConvolution2dDescriptor", "a padding, a stride, a dilation, or the mode");
+    if (!takes(2 + count)) return bad("cudnnSetConvolutionNdDescriptor", "neither two nor three sides");
+    *desc = {{0, 0, 0}, {1, 1, 1}, {1, 1, 1}, compute};
+    std::copy_n(padding, count, desc->padding + 3 - count);
+    std::copy_n(stride, count, desc->stride + 3 - count);
+    std::copy_n(dilation, count, desc->dilation + 3 - count);
+    bool is_sound = mode == CUDNN_CROSS_CORRELATION;
+    for (int d = 0; d < 3; ++d) {
+        is_sound = is_sound && desc->padding[d] >= 0 && std::min(desc->stride[d], desc->dilation[d]) >= 1;
+    }
+    if (is_sound) return CUDNN_STATUS_SUCCESS;
+    return bad("cudnnSetConvolutionNdDescriptor", "a padding, a stride, a dilation, or the mode");
 }
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t desc, int groups) {
     desc->groups = groups;
@@ -423,13 +447,13 @@ const Library& cudnn_library() {
         ENTRY(cudnnGetErrorString),
         ENTRY(cudnnCreateTensorDescriptor),
         ENTRY(cudnnDestroyTensorDescriptor),
-        ENTRY(cudnnSetTensor4dDescriptorEx),
+        ENTRY(cudnnSetTensorNdDescriptor),
         ENTRY(cudnnCreateFilterDescriptor),
         ENTRY(cudnnDestroyFilterDescriptor),
-        ENTRY(cudnnSetFilter4dDescriptor),
+        ENTRY(cudnnSetFilterNdDescriptor),
         ENTRY(cudnnCreateConvolutionDescriptor),
         ENTRY(cudnnDestroyConvolutionDescriptor),
-        ENTRY(cudnnSetConvolution2dDescriptor),
+        ENTRY(cudnnSetConvolutionNdDescriptor),
         ENTRY(cudnnSetConvolutionGroupCount),
         ENTRY(cudnnSetConvolutionMathType),
         ENTRY(cudnnGetConvolutionForwardAlgorithm_v7),

@@ -9,13 +9,13 @@ void Cudnn::find_all(FunctionFinder& finder) {
     finder.find(status_text, "cudnnGetErrorString");
     finder.find(tensor_create, "cudnnCreateTensorDescriptor");
     finder.find(tensor_destroy, "cudnnDestroyTensorDescriptor");
-    finder.find(tensor_set, "cudnnSetTensor4dDescriptorEx");
+    finder.find(tensor_set, "cudnnSetTensorNdDescriptor");
     finder.find(filter_create, "cudnnCreateFilterDescriptor");
     finder.find(filter_destroy, "cudnnDestroyFilterDescriptor");
-    finder.find(filter_set, "cudnnSetFilter4dDescriptor");
+    finder.find(filter_set, "cudnnSetFilterNdDescriptor");
     finder.find(convolution_create, "cudnnCreateConvolutionDescriptor");
     finder.find(convolution_destroy, "cudnnDestroyConvolutionDescriptor");
-    finder.find(convolution_set, "cudnnSetConvolution2dDescriptor");
+    finder.find(convolution_set, "cudnnSetConvolutionNdDescriptor");
     finder.find(convolution_set_groups, "cudnnSetConvolutionGroupCount");
     finder.find(convolution_set_math, "cudnnSetConvolutionMathType");
     finder.find(forward_algorithms, "cudnnGetConvolutionForwardAlgorithm_v7");

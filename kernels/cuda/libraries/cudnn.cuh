@@ -19,13 +19,13 @@ struct Cudnn {
     decltype(&cudnnGetErrorString) status_text;
     decltype(&cudnnCreateTensorDescriptor) tensor_create;
     decltype(&cudnnDestroyTensorDescriptor) tensor_destroy;
-    decltype(&cudnnSetTensor4dDescriptorEx) tensor_set;
+    decltype(&cudnnSetTensorNdDescriptor) tensor_set;
     decltype(&cudnnCreateFilterDescriptor) filter_create;
     decltype(&cudnnDestroyFilterDescriptor) filter_destroy;
-    decltype(&cudnnSetFilter4dDescriptor) filter_set;
+    decltype(&cudnnSetFilterNdDescriptor) filter_set;
     decltype(&cudnnCreateConvolutionDescriptor) convolution_create;
     decltype(&cudnnDestroyConvolutionDescriptor) convolution_destroy;
-    decltype(&cudnnSetConvolution2dDescriptor) convolution_set;
+    decltype(&cudnnSetConvolutionNdDescriptor) convolution_set;
     decltype(&cudnnSetConvolutionGroupCount) convolution_set_groups;
     decltype(&cudnnSetConvolutionMathType) convolution_set_math;
     decltype(&cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms;

@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "kernels/cuda/convolution.hpp"
+#include "kernels/cuda/conv_library.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/libraries/cudnn.cuh"
 #include "kernels/cuda/libraries/device.cuh"
@@ -12,6 +13,9 @@
 #include "kernels/cuda/tf32.hpp"
 
 namespace diopi::cuda {
+
+using operands::kMostSides;
+using operands::Sides;
 
 namespace {
 
@@ -91,19 +95,41 @@ cudnnMathType_t math_of(Dtype dtype) {
     return dtype == Dtype::float64 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
 }
 
-int narrow(int64_t x) { return static_cast<int>(x); }
+/// The numbers of a convolution's sides, as the library takes them: of one side as of two, of which the first has one
+/// element.
+class LibrarySides {
+ public:
+    explicit LibrarySides(const Convolution& c) : count_(c.shape.sides < 2 ? 2 : static_cast<int>(c.shape.sides)) {}
 
-TensorDesc tensor_desc(Calls& calls, const Cudnn& dnn, const Convolution& c, int64_t channels, int64_t height,
-                       int64_t width) {
+    [[nodiscard]] int count() const { return count_; }
+    /// The numbers behind those of `first`.
+    template <size_t kFirst>
+    [[nodiscard]] std::array<int, kFirst + kMostSides> join(const std::array<int64_t, kFirst>& first,
+                                                            const Sides& sides) const {
+        std::array<int, kFirst + kMostSides> all{};
+        std::ranges::transform(first, all.begin(), narrow);
+        std::ranges::transform(sides.end() - count_, sides.end(), all.begin() + kFirst, narrow);
+        return all;
+    }
+    [[nodiscard]] std::array<int, kMostSides> of(const Sides& sides) const { return join<0>({}, sides); }
+
+ private:
+    static int narrow(int64_t x) { return static_cast<int>(x); }
+
+    int count_;
+};
+
+TensorDesc tensor_desc(Calls& calls, const Cudnn& dnn, const Convolution& c, int64_t channels, const Sides& sides) {
     cudnnTensorDescriptor_t made = nullptr;
     calls.call("cudnnCreateTensorDescriptor", dnn.tensor_create, &made);
     TensorDesc desc(made, {&dnn});
-    const int64_t steps_plain[] = {channels * height * width, height * width, width, 1};
-    const int64_t steps_last[] = {channels * height * width, 1, width * channels, channels};
-    const auto& steps = c.channels_last ? steps_last : steps_plain;
-    calls.call("cudnnSetTensor4dDescriptorEx", dnn.tensor_set, made, type_of(c.dtype), narrow(c.count),
-               narrow(channels), narrow(height), narrow(width), narrow(steps[0]), narrow(steps[1]), narrow(steps[2]),
-               narrow(steps[3]));
+    const LibrarySides numbers(c);
+    const int64_t lane = c.channels_last ? channels : 1, area = sides[0] * sides[1] * sides[2];
+    const Sides steps{sides[1] * sides[2] * lane, sides[2] * lane, lane};
+    const auto sizes = numbers.join<2>({c.shape.count, channels}, sides);
+    const auto strides = numbers.join<2>({channels * area, c.channels_last ? 1 : area}, steps);
+    calls.call("cudnnSetTensorNdDescriptor", dnn.tensor_set, made, type_of(c.dtype), 2 + numbers.count(), sizes.data(),
+               strides.data());
     return desc;
 }
 
@@ -111,9 +137,10 @@ FilterDesc filter_desc(Calls& calls, const Cudnn& dnn, const Convolution& c) {
     cudnnFilterDescriptor_t made = nullptr;
     calls.call("cudnnCreateFilterDescriptor", dnn.filter_create, &made);
     FilterDesc desc(made, {&dnn});
-    calls.call("cudnnSetFilter4dDescriptor", dnn.filter_set, made, type_of(c.dtype),
-               c.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW, narrow(c.out_channels),
-               narrow(c.channels / c.groups), narrow(c.kernel[0]), narrow(c.kernel[1]));
+    const LibrarySides numbers(c);
+    const auto sizes = numbers.join<2>({c.shape.out_channels, c.shape.group_in()}, c.shape.window.kernel);
+    calls.call("cudnnSetFilterNdDescriptor", dnn.filter_set, made, type_of(c.dtype),
+               c.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW, 2 + numbers.count(), sizes.data());
     return desc;
 }
 
@@ -121,10 +148,13 @@ ConvolutionDesc convolution_desc(Calls& calls, const Cudnn& dnn, const Convoluti
     cudnnConvolutionDescriptor_t made = nullptr;
     calls.call("cudnnCreateConvolutionDescriptor", dnn.convolution_create, &made);
     ConvolutionDesc desc(made, {&dnn});
-    calls.call("cudnnSetConvolution2dDescriptor", dnn.convolution_set, made, narrow(c.padding[0]), narrow(c.padding[1]),
-               narrow(c.stride[0]), narrow(c.stride[1]), narrow(c.dilation[0]), narrow(c.dilation[1]),
-               CUDNN_CROSS_CORRELATION, c.dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
-    calls.call("cudnnSetConvolutionGroupCount", dnn.convolution_set_groups, made, narrow(c.groups));
+    const LibrarySides numbers(c);
+    const operands::Window& w = c.shape.window;
+    const auto padding = numbers.of(w.padding), stride = numbers.of(w.stride), dilation = numbers.of(w.dilation);
+    calls.call("cudnnSetConvolutionNdDescriptor", dnn.convolution_set, made, numbers.count(), padding.data(),
+               stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
+               c.dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+    calls.call("cudnnSetConvolutionGroupCount", dnn.convolution_set_groups, made, static_cast<int>(c.shape.groups));
     calls.call("cudnnSetConvolutionMathType", dnn.convolution_set_math, made, math_of(c.dtype));
     return desc;
 }
@@ -175,27 +205,22 @@ void choose(Calls& calls, const Cudnn& dnn, cudnnHandle_t handle, const Convolut
 }
 
 PlanKey key_of(const Convolution& c) {
-    return {current_device(),
-            static_cast<int64_t>(c.pass),
-            static_cast<int64_t>(c.dtype),
-            is_in_tf32(c.dtype) ? 1 : 0,
-            c.channels_last ? 1 : 0,
-            c.count,
-            c.channels,
-            c.height,
-            c.width,
-            c.out_channels,
-            c.out_height,
-            c.out_width,
-            c.groups,
-            c.kernel[0],
-            c.kernel[1],
-            c.stride[0],
-            c.stride[1],
-            c.padding[0],
-            c.padding[1],
-            c.dilation[0],
-            c.dilation[1]};
+    const operands::ConvShape& s = c.shape;
+    PlanKey key{current_device(),
+                static_cast<int64_t>(c.pass),
+                static_cast<int64_t>(c.dtype),
+                is_in_tf32(c.dtype) ? 1 : 0,
+                c.channels_last ? 1 : 0,
+                static_cast<int64_t>(s.sides),
+                s.count,
+                s.channels,
+                s.out_channels,
+                s.groups};
+    for (const Sides* sides :
+         {&s.in, &s.out, &s.window.kernel, &s.window.stride, &s.window.padding, &s.window.dilation}) {
+        key.insert(key.end(), sides->begin(), sides->end());
+    }
+    return key;
 }
 
 diopiError_t no_algorithm(std::string_view op, const Convolution& c, const ConvPlan& plan) {
@@ -213,8 +238,8 @@ diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t hand
     if (plan == nullptr) {
         Calls calls(dnn);
         ConvPlan made;
-        made.input = tensor_desc(calls, dnn, c, c.channels, c.height, c.width);
-        made.out = tensor_desc(calls, dnn, c, c.out_channels, c.out_height, c.out_width);
+        made.input = tensor_desc(calls, dnn, c, c.shape.channels, c.shape.in);
+        made.out = tensor_desc(calls, dnn, c, c.shape.out_channels, c.shape.out);
         made.weight = filter_desc(calls, dnn, c);
         made.convolution = convolution_desc(calls, dnn, c);
         choose(calls, dnn, handle, c, made);

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "kernels/cuda/convolution.hpp"
+#include "kernels/cuda/conv_library.hpp"
 #include "kernels/cuda/gemm.hpp"
 #include "runtime/context.hpp"
 

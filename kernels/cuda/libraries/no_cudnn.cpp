@@ -1,5 +1,5 @@
 /// A build that did not find cuDNN's header.
-#include "kernels/cuda/convolution.hpp"
+#include "kernels/cuda/conv_library.hpp"
 
 namespace diopi::cuda {
 

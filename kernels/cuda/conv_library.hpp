@@ -1,27 +1,20 @@
-/// Two-dimensional convolutions by the library that CUDA has for them, cuDNN.
+/// Convolutions by the library that CUDA has for them, cuDNN.
 #pragma once
 
-#include <array>
-
 #include "kernels/cuda/view.hpp"
+#include "kernels/operands/conv.hpp"
 
 namespace diopi::cuda {
 
-using Pair = std::array<int64_t, 2>;
-
 enum class ConvPass : int64_t { kForward, kInputGradient, kWeightGradient };
 
-/// A convolution of dense tensors, all of one floating dtype: input (count, channels, height, width), weight
-/// (out_channels, channels / groups, kernel), out (count, out_channels, out_height, out_width); each in that order, or
-/// with the channels last. Sums are float32, or float64 for float64; float32 factors may be in
-/// TF32 (tf32.hpp). No size is 0.
+/// A convolution of dense tensors, all of one floating dtype, each in the order of its shape or with the channels last.
+/// Sums are float32, or float64 for float64; float32 factors may be in TF32 (tf32.hpp). No size is 0.
 struct Convolution {
     ConvPass pass = ConvPass::kForward;
     Dtype dtype = Dtype::float32;
     bool channels_last = false;
-    int64_t count = 1, channels = 1, height = 1, width = 1;
-    int64_t out_channels = 1, out_height = 1, out_width = 1, groups = 1;
-    Pair kernel{1, 1}, stride{1, 1}, padding{0, 0}, dilation{1, 1};
+    operands::ConvShape shape;
 };
 
 /// diopiNoImplement where the library is missing, or has no algorithm that sums each element's own terms, in one order,

@@ -1,0 +1,235 @@
+/// Maxima over windows, of planes or, with the channels last, of rows of channels.
+#include "kernels/cpu/pool.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/pool_planes.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/pool.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+template <class T>
+using IndexOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+/// Joins one tap into the running maxima of `n` places that lie `step` elements apart in the input. A NaN wins over
+/// what came before it, the first of equals stays.
+template <class T, bool kIndexed, int64_t kStep>
+void join_tap(const T* tap, int64_t step, IndexOf<T> index, int64_t n, T* best, IndexOf<T>* where) {
+    const int64_t s = kStep == 0 ? step : kStep;
+    for (int64_t x = 0; x < n; ++x) {
+        const T value = tap[x * s];
+        const bool wins = (value > best[x]) | (value != value);
+        best[x] = wins ? value : best[x];
+        if constexpr (kIndexed) {
+            const auto place = static_cast<IndexOf<T>>(index + static_cast<IndexOf<T>>(x * s));
+            where[x] = wins ? place : where[x];
+        }
+    }
+}
+
+/// With the channels last: one tap for `n` channels at once.
+template <class T, bool kIndexed>
+void join_channels(const T* tap, IndexOf<T> index, int64_t n, T* best, IndexOf<T>* where) {
+    for (int64_t c = 0; c < n; ++c) {
+        const bool wins = (tap[c] > best[c]) | (tap[c] != tap[c]);
+        best[c] = wins ? tap[c] : best[c];
+        if constexpr (kIndexed) where[c] = wins ? index : where[c];
+    }
+}
+
+/// Where the windows of one output row stand: the input row and layer of their first tap, which may lie outside, and
+/// the taps that lie inside.
+struct RowWindow {
+    int64_t layer, row;
+    Span layers, rows;
+
+    RowWindow(const PoolShape& s, const Window& w, int64_t z, int64_t y)
+        : layer(z * w.stride[0] - w.padding[0]),
+          row(y * w.stride[1] - w.padding[1]),
+          layers(inside(w.kernel[0], w.dilation[0], layer, s.in[0])),
+          rows(inside(w.kernel[1], w.dilation[1], row, s.in[1])) {}
+
+    /// The place in the plane where the row begins that taps `deep` and `down` read.
+    [[nodiscard]] int64_t place(const PoolShape& s, const Window& w, int64_t deep, int64_t down) const {
+        return ((layer + deep * w.dilation[0]) * s.in[1] + row + down * w.dilation[1]) * s.in[2];
+    }
+};
+
+/// Joins tap `right` of the input row that begins at `row` into one row of maxima.
+template <class T, bool kIndexed>
+void join_row(const PoolShape& s, const Window& w, const T* plane, int64_t row, int64_t right, T* best,
+              IndexOf<T>* where) {
+    using Index = IndexOf<T>;
+    const int64_t stride = w.stride[2], offset = right * w.dilation[2] - w.padding[2];
+    const Span places = inside(s.out[2], stride, offset, s.in[2]);
+    if (places.first >= places.last) return;
+    const int64_t first = row + places.first * stride + offset, n = places.last - places.first;
+    if (s.lanes > 1) {
+        for (int64_t x = 0; x < n; ++x) {
+            const int64_t at = first + x * stride, to = (places.first + x) * s.lanes;
+            join_channels<T, kIndexed>(plane + at * s.lanes, static_cast<Index>(at), s.lanes, best + to, where + to);
+        }
+        return;
+    }
+    const auto join = stride == 1   ? join_tap<T, kIndexed, 1>
+                      : stride == 2 ? join_tap<T, kIndexed, 2>
+                                    : join_tap<T, kIndexed, 0>;
+    join(plane + first, stride, static_cast<Index>(first), n, best + places.first, where + places.first);
+}
+
+/// One row of windows. `where` gets the place in the plane.
+template <class T, bool kIndexed>
+void max_row(const PoolShape& s, const Window& w, const T* plane, int64_t z, int64_t y, T* best, IndexOf<T>* where) {
+    const RowWindow at(s, w, z, y);
+    std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
+    if constexpr (kIndexed) {
+        // Where every element is -inf, the first one of the window counts.
+        const int64_t row = at.place(s, w, at.layers.first, at.rows.first);
+        for (int64_t x = 0; x < s.out[2]; ++x) {
+            const int64_t left = x * w.stride[2] - w.padding[2];
+            const int64_t column = left + inside(w.kernel[2], w.dilation[2], left, s.in[2]).first * w.dilation[2];
+            std::fill_n(where + x * s.lanes, s.lanes, static_cast<IndexOf<T>>(row + column));
+        }
+    }
+    for (int64_t deep = at.layers.first; deep < at.layers.last; ++deep) {
+        for (int64_t down = at.rows.first; down < at.rows.last; ++down) {
+            const int64_t row = at.place(s, w, deep, down);
+            for (int64_t right = 0; right < w.kernel[2]; ++right) {
+                join_row<T, kIndexed>(s, w, plane, row, right, best, where);
+            }
+        }
+    }
+}
+
+template <class T, bool kIndexed>
+void max_rows(const PoolShape& s, const Window& w, const T* in, T* out, IndexOf<T>* indices) {
+    const int64_t row = s.out_row(), rows = s.out[0] * s.out[1];
+    parallel_for(s.count * rows, row * w.taps(), [&](int64_t first, int64_t last) {
+        for (int64_t at = first; at < last; ++at) {
+            max_row<T, kIndexed>(s, w, in + at / rows * s.in_size(), at % rows / s.out[1], at % s.out[1],
+                                 out + at * row, kIndexed ? indices + at * row : indices);
+        }
+    });
+}
+
+/// `indices`: null where nobody wants them.
+template <class T>
+diopiError_t run_max_pool(diopiContextHandle_t ctx, std::string_view op, const Window& window, const Images& result,
+                          const Images* indices, const Images& in) {
+    const Layout layout = common_layout(in, result);
+    const PoolShape s = pool_shape(in, result, layout);
+    Staging staging(ctx);
+    const auto* x = staging.in<T>(in.view(), layout);
+    auto* y = staging.out<T>(result.view(), layout);
+    if (indices == nullptr) {
+        if (staging.error() != diopiSuccess) return staging.error();
+        max_rows<T, false>(s, window, x, y, nullptr);
+        return staging.finish();
+    }
+    if constexpr (sizeof(T) == 4) {
+        if (in.area() > std::numeric_limits<int32_t>::max()) {
+            return fail(diopiErrorOccurred, std::string(op) + ": planes of 2^31 elements or more");
+        }
+    }
+    auto* where = staging.out<int64_t>(indices->view(), layout);
+    auto* narrow = sizeof(T) == 4 ? staging.buffer<IndexOf<T>>(result.numel()) : reinterpret_cast<IndexOf<T>*>(where);
+    if (staging.error() != diopiSuccess) return staging.error();
+    max_rows<T, true>(s, window, x, y, narrow);
+    if constexpr (sizeof(T) == 4) std::copy_n(narrow, result.numel(), where);
+    return staging.finish();
+}
+
+/// Adds every element of grad_out where its index points; false when an index lies outside of its plane.
+template <class T>
+bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indices, T* grad_in) {
+    const int64_t area = area_of(s.in), out_area = area_of(s.out);
+    bool sound = true;
+    parallel_for(s.count, (area + out_area) * s.lanes, [&](int64_t first, int64_t last) {
+        std::fill_n(grad_in + first * area * s.lanes, (last - first) * area * s.lanes, T{0});
+        for (int64_t n = first; n < last; ++n) {
+            T* plane = grad_in + n * area * s.lanes;
+            const int64_t from = n * out_area * s.lanes;
+            for (int64_t i = 0; i < out_area; ++i) {
+                for (int64_t c = 0; c < s.lanes; ++c) {
+                    const int64_t at = from + i * s.lanes + c, place = indices[at];
+                    if (place < 0 || place >= area) {
+                        __atomic_store_n(&sound, false, __ATOMIC_RELAXED);
+                        return;
+                    }
+                    plane[place * s.lanes + c] += grad_out[at];
+                }
+            }
+        }
+    });
+    return sound;
+}
+
+template <class T>
+diopiError_t run_max_backward(diopiContextHandle_t ctx, std::string_view op, const Images& to, const Images& from,
+                              const Images& places) {
+    const Layout layout = common_layout(to, from);
+    Staging staging(ctx);
+    const auto* g = staging.in<T>(from.view(), layout);
+    const auto* where = staging.in<int64_t>(places.view(), layout);
+    auto* grad = staging.out<T>(to.view(), layout);
+    if (staging.error() != diopiSuccess) return staging.error();
+    if (!scatter_maxima(pool_shape(to, from, layout), g, where, grad)) {
+        return fail(diopiErrorOccurred, std::string(op) + ": indices holds a place outside of the plane of input");
+    }
+    return staging.finish();
+}
+
+/// `indices`: null where they are not wanted.
+diopiError_t find_maxima(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                         diopiTensorHandle_t indices, diopiConstTensorHandle_t input, const PoolArguments& arguments) {
+    const View x = view(input), y = view(out), places = indices == nullptr ? View{} : view(indices);
+    Window window;
+    const diopiError_t error =
+        read_max_pool(op, sides, y, indices == nullptr ? nullptr : &places, x, arguments, window);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    const auto run = x.dtype == Dtype::float64 ? run_max_pool<double> : run_max_pool<float>;
+    const Images result(sides, y), in(sides, x);
+    if (indices == nullptr) return run(ctx, op, window, result, nullptr, in);
+    const Images wanted(sides, places);
+    return run(ctx, op, window, result, &wanted, in);
+}
+
+}  // namespace
+
+diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                      diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(ctx, op, sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
+}
+
+diopiError_t max_pool_with_indices(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
+                                   diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
+    return find_maxima(ctx, op, sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
+}
+
+diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
+                               diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
+                               diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
+                               diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
+                               diopiConstTensorHandle_t indices) {
+    if (grad_input == nullptr) return diopiSuccess;
+    const View grad = view(grad_input), g = view(grad_output), places = view(indices);
+    Window window;
+    const diopiError_t error = read_max_pool_backward(op, sides, grad, g, view(input), places,
+                                                      {kernel_size, stride, padding, dilation, ceil_mode}, window);
+    if (error != diopiSuccess || grad.numel == 0) return error;
+    return (grad.dtype == Dtype::float64
+                ? run_max_backward<double>
+                : run_max_backward<float>)(ctx, op, Images(sides, grad), Images(sides, g), Images(sides, places));
+}
+
+#include "kernels/entries/pool_max.inc"
+
+}  // namespace diopi::cpu

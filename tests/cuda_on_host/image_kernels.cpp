@@ -1,0 +1,10 @@
+/// What the tests call below the functions of the standard, by a C name of the library.
+#include "kernels/cpu/image_kernels_testing.hpp"
+
+#include "kernels/cuda/conv.hpp"
+#include "kernels/cuda/pool.hpp"
+
+extern "C" const diopi::testing::ImageKernels* cuda_on_host_image_kernels() {
+    static constexpr diopi::testing::ImageKernels kKernels = IMAGE_KERNELS_OF(diopi::cuda);
+    return &kKernels;
+}
