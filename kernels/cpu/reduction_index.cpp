@@ -6,6 +6,7 @@
 #include "kernels/cpu/index.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/tile.hpp"
 #include "kernels/cpu/reduced.hpp"
 
 namespace diopi::cpu {
