@@ -1,11 +1,12 @@
 /// The table of conversions between the storage types and the compute types of tiles.
 #include <immintrin.h>
 
+#include <complex>
 #include <limits>
 #include <type_traits>
 
 #include "core/half.hpp"
-#include "kernels/cpu/tile.hpp"
+#include "kernels/cpu/convert.hpp"
 
 namespace diopi::cpu {
 

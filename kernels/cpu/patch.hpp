@@ -1,7 +1,9 @@
 /// The ends of the tile engine: a patch of one operand to a contiguous array of the compute type, and back.
 #pragma once
 
-#include "kernels/cpu/tile.hpp"
+#include <cstddef>
+
+#include "kernels/cpu/convert.hpp"
 
 namespace diopi::cpu {
 

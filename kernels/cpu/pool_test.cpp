@@ -1,7 +1,7 @@
 #include "kernels/cpu/pool.hpp"
 
 #include "kernels/cpu/conv.hpp"
-#include "tests/images_testing.hpp"
+#include "kernels/cpu/images_testing.hpp"
 
 using namespace diopi;
 using namespace diopi::testing;

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/tile.hpp"
 #include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {

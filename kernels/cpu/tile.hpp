@@ -6,12 +6,10 @@
 #include <complex>
 #include <span>
 
+#include "kernels/cpu/convert.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
-
-/// Elements of a tile.
-constexpr int64_t kTile = 1024;
 
 /// out[k][0..n) from in[k][0..n), all of the compute type. An out may be the same array as an in.
 using TileFunction = void (*)(void* const* out, const void* const* in, int64_t n, void* state);
@@ -33,9 +31,6 @@ struct TileOp {
 [[nodiscard]] Dtype wide(Dtype dtype);
 /// What to compute in so that results have dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
-
-/// A bool operand in a tile: one byte, 0 or 1.
-enum class Bool : uint8_t { kFalse = 0, kTrue = 1 };
 
 /// The tile function that applies f(a) or f(a, b), F's copy kept in registers and its state written back.
 template <class T, class F>
@@ -64,11 +59,6 @@ template <class T, class F>
     };
     return {compute, run, &f};
 }
-
-/// Converts n contiguous elements.
-using Convert = void (*)(const void* from, void* to, int64_t n);
-/// Null when there is no single step: one of the dtypes must be float32, float64, int64 or complex128.
-[[nodiscard]] Convert converter(Dtype from, Dtype to);
 
 /// Calls f.template operator()<T>() with the C++ type of a compute dtype. Signed integers compute as unsigned ones,
 /// which wrap around.

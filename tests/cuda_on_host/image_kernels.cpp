@@ -1,5 +1,5 @@
 /// What the tests call below the functions of the standard, by a C name of the library.
-#include "tests/image_kernels.hpp"
+#include "kernels/cpu/image_kernels_testing.hpp"
 
 #include "kernels/cuda/conv.hpp"
 #include "kernels/cuda/pool.hpp"

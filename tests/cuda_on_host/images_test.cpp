@@ -1,6 +1,6 @@
 #include <dlfcn.h>
 
-#include "tests/images_testing.hpp"
+#include "kernels/cpu/images_testing.hpp"
 
 using namespace diopi::testing;
 

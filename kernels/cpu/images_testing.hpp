@@ -1,8 +1,8 @@
 /// A backend's convolutions and pools against the reference: with one, two and three sides, every dtype and layout.
 #pragma once
 
+#include "kernels/cpu/image_kernels_testing.hpp"
 #include "kernels/cpu/onednn_testing.hpp"
-#include "tests/image_kernels.hpp"
 
 namespace diopi::testing {
 

@@ -1,8 +1,16 @@
 /// A backend's kernels of images of one, two or three sides, below the functions of the standard.
 #pragma once
 
-#include "kernels/reference/conv.hpp"
-#include "kernels/reference/pool.hpp"
+#include <diopi/diopirt.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace diopi::reference {
+#include "kernels/entries/sides/conv.inc"
+#include "kernels/entries/sides/pool.inc"
+}  // namespace diopi::reference
 
 namespace diopi::testing {
 
