@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/conv_float64.hpp"
-#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/onednn.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"

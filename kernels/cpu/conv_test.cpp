@@ -1,7 +1,7 @@
 #include "kernels/cpu/conv.hpp"
 
-#include "kernels/cpu/pool.hpp"
 #include "kernels/cpu/images_testing.hpp"
+#include "kernels/cpu/pool.hpp"
 
 using namespace diopi;
 using namespace diopi::testing;

@@ -1,7 +1,7 @@
 /// The linear layer: oneDNN's matrix product in float32, half types widened to it, our own product in float64.
 #include <algorithm>
 
-#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/operands/linear.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/cpu/tile.hpp"

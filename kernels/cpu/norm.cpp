@@ -1,6 +1,6 @@
 /// Batch normalisation. Sums in parts of the compute type, joined in double; every element is read twice for the
 /// statistics, so that the variance does not cancel.
-#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 
 #include <cmath>
 

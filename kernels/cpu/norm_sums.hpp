@@ -5,7 +5,7 @@
 #include <array>
 
 #include "kernels/cpu/gemm_vector.hpp"
-#include "kernels/cpu/norm.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 
 namespace diopi::cpu {

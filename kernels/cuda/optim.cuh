@@ -11,7 +11,7 @@
 #pragma once
 
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/map.cuh"
 
 namespace diopi::cuda {
 

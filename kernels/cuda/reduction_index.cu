@@ -1,5 +1,5 @@
 /// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce.cuh"
 

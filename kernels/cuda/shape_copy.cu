@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/units.hpp"
 #include "kernels/operands/promotion.hpp"
