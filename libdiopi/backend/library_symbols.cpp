@@ -127,9 +127,6 @@ LibrarySymbols symbols_of(const ElfFile& file) {
     return found;
 }
 
-std::span<const std::string_view> device_function_names() { return kDevice; }
-std::span<const std::string_view> runtime_function_names() { return kRuntime; }
-
 std::string missing_device_text(const LibrarySymbols& symbols) {
     if (symbols.missing_device.empty()) return {};
     return fmt::format(

@@ -1,7 +1,6 @@
 /// What a library defines of the standard, from its symbols alone.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +30,6 @@ struct LibrarySymbols {
 };
 
 [[nodiscard]] LibrarySymbols symbols_of(const ElfFile& file);
-
-/// What the standard calls the functions that a library may also have: of the device, with those first that nothing
-/// goes without.
-[[nodiscard]] std::span<const std::string_view> device_function_names();
-/// And those of diopirt.h, which a host provides.
-[[nodiscard]] std::span<const std::string_view> runtime_function_names();
 
 /// "device_malloc and device_free are missing; ..." with the advice that goes with it; empty when none is missing.
 [[nodiscard]] std::string missing_device_text(const LibrarySymbols& symbols);

@@ -226,14 +226,6 @@ std::vector<std::string> Catalogue::suites() const {
     return names;
 }
 
-CaseCounts Catalogue::count_suite(std::string_view suite) const {
-    CaseCounts counts;
-    for (const CaseGroup& group : groups_) {
-        if (group.suite == suite) counts += count(group);
-    }
-    return counts;
-}
-
 Result<std::vector<Case>> Catalogue::cases_of(std::string_view op) const {
     std::vector<Case> cases;
     for (const CaseGroup& group : groups_) {

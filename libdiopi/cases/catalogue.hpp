@@ -52,8 +52,6 @@ class Catalogue {
     [[nodiscard]] std::vector<std::string> list_ops() const;
     /// "ops" when operator files were read, then the models, in the order of the files.
     [[nodiscard]] std::vector<std::string> suites() const;
-    /// Counts of one suite: "ops" or a model.
-    [[nodiscard]] CaseCounts count_suite(std::string_view suite) const;
 
     /// All cases of an operator; refused with suggestions when no case has it. "" stands for every operator.
     [[nodiscard]] Result<std::vector<Case>> cases_of(std::string_view op = "") const;

@@ -340,10 +340,4 @@ Result<Journal> read_journal(const std::string& path) {
     return journal;
 }
 
-std::set<std::string> finished_cases(const Journal& journal) {
-    std::set<std::string> ids;
-    for (const CaseResult& result : journal.results) ids.insert(result.case_id);
-    return ids;
-}
-
 }  // namespace diopi

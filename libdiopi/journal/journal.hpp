@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,9 +64,6 @@ class JournalWriter {
 
 /// Reads a journal, of a run that is finished, interrupted or still going on.
 [[nodiscard]] Result<Journal> read_journal(const std::string& path);
-
-/// Ids of the cases that have a result: what --resume need not run again.
-[[nodiscard]] std::set<std::string> finished_cases(const Journal& journal);
 
 /// A line of the journal, without the newline; NaN and infinities as "nan", "inf", "-inf".
 [[nodiscard]] std::string to_json_line(const CaseResult& result);
