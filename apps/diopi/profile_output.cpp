@@ -11,6 +11,7 @@
 #include "report/terminal.hpp"
 #include "target.hpp"
 #include "timing/roofs.hpp"
+#include "timing/timing.hpp"
 
 namespace diopi {
 
@@ -98,6 +99,17 @@ Json layers_json(const Profile& profile) {
     return layers;
 }
 
+/// What the time was too short for, and how to give more. Empty where nothing was cut.
+std::string cut_text(const Profile& profile, const ProfileOutput& output) {
+    const auto limited = std::ranges::count_if(
+        profile.calls, [](const ProfiledCall& call) { return call.stop == name(Stop::kTimeLimit); });
+    if (output.budget_seconds <= 0 || (limited == 0 && profile.left_out == 0)) return "";
+    std::string text = fmt::format("Cut to {:.0f} s: ", output.budget_seconds);
+    if (profile.left_out > 0) text += fmt::format("{} of {} passes, ", profile.pace.size(), output.passes);
+    return text + fmt::format("time limit for {} call{}; --passes {} measures in full, --max-time S longer per call\n",
+                              limited, limited == 1 ? "" : "s", output.passes);
+}
+
 std::string comparison_text(const ProfileComparison& comparison) {
     std::string text =
         fmt::format("Against the baseline: {} calls: {} SLOWER, {} FASTER, {} SAME, {} AMBIGUOUS", comparison.compared,
@@ -124,6 +136,7 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     table.row_limit = output.row_limit;
     table.shapes = output.grouping == ProfileGrouping::kShape || output.grouping == ProfileGrouping::kCall;
     table.cases = output.grouping == ProfileGrouping::kCall;
+    table.stops = output.budget_seconds > 0;
     const int width = std::clamp(terminal_width(stdout), kNarrowest, kWidest);
     if (!output.quiet) fmt::print("{}\n", profile_table(profile, rows, table, width, use_colour(stdout)));
     fmt::print("{}", profile_footer(profile, rows));
@@ -132,6 +145,7 @@ Status print_profile(const Profile& profile, const std::optional<ProfileComparis
     const size_t passes = profile.pace.size();
     fmt::print("{} call{} on {}, {}, {} pass{}\n", measured, measured == 1 ? "" : "s", profile.backend, profile.mode,
                passes, passes == 1 ? "" : "es");
+    fmt::print("{}", cut_text(profile, output));
     if (output.not_implemented > 0) {
         fmt::print("{} cases not implemented by {}\n", output.not_implemented, profile.backend);
     }
@@ -175,6 +189,10 @@ void print_profile_json(const Profile& profile, const std::optional<ProfileCompa
     Json json = {
         {"backend", profile.backend},      {"mode", profile.mode}, {"seed", profile.seed},
         {"roofs", json_of(profile.roofs)}, {"calls", calls},       {"not_implemented", output.not_implemented}};
+    if (output.passes > 0) {
+        json["passes"] = profile.pace.size();
+        json["passes_wanted"] = output.passes;
+    }
     if (!output.adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(output.adapted));
     if (output.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {

@@ -91,6 +91,7 @@ std::string Case::fingerprint() const {
     for (const auto& [name, output] : saved) out += fmt::format(" {}<-{}", name, output);
     if (four_bytes) out += " four_bytes";
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
+    if (layout.host) out += " host";
     if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);
     return out;
 }
