@@ -32,6 +32,16 @@ CLI::Validator not_empty() {
             ""};
 }
 
+/// A folder, or a name that nothing has yet.
+CLI::Validator no_file() {
+    return {[](const std::string& path) {
+                std::error_code error;
+                if (!fs::exists(path, error) || fs::is_directory(path, error)) return std::string();
+                return path + " is a file; name the folder in which baselines/ lies";
+            },
+            ""};
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -55,7 +65,10 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         ->group(group);
     command.add_option("--cases", options.case_files, "more case files (docs/cases.md)")->group(group);
     command.add_option("--cases-dir", options.cases_folder, "folder of the case files")->group(group);
-    command.add_option("--data", options.data, "folder of baselines")->group(group)->capture_default_str();
+    command.add_option("--data", options.data, "folder of baselines")
+        ->group(group)
+        ->check(no_file())
+        ->capture_default_str();
     command.add_option("--run", options.run_folder, "folder of the run's journal")->group(group)->capture_default_str();
     command.add_option("--seed", options.seed, "seed of every random number")->group(group)->capture_default_str();
     command.add_option("--jobs", options.jobs, "worker processes; 0: one per processor")

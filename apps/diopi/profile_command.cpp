@@ -32,6 +32,8 @@ struct ProfileCommand {
     CommonOptions common;
     /// For the samples of one call; 0: kMaxSeconds, or the call's share of kTotalSeconds.
     double max_seconds = 0;
+    /// Nothing says how long to measure, and no other run is compared with this one: a first table soon.
+    bool is_brief = false;
     ShapedCase shaped;
     std::string mode = "hot";
     int passes = ProfileOptions().passes;
@@ -58,8 +60,14 @@ struct ProfileCommand {
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
 constexpr double kMaxSeconds = 15;
-/// Without --max-time the calls of a command share this time, so that a whole operator is a matter of half a minute.
+/// Without --max-time the calls of a command share this time.
 constexpr double kTotalSeconds = 24;
+/// A brief run has its table after half a minute: no pass begins that would end later than this, and the calls share
+/// kBriefTotal, so that twenty passes with their warm-ups and the roofs fit where no call is long.
+constexpr double kBriefSeconds = 25, kBriefTotal = 12;
+
+/// With one of these a run is not brief. A folder of its own (--run) is for a run that is kept, to be a baseline.
+constexpr const char* kAsksForTime[] = {"--max-time", "--passes", "--schedule", "--baseline", "--run"};
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -71,7 +79,8 @@ constexpr const char* kExamples =
 
 TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     TimingOptions timing;
-    const double share = kTotalSeconds / static_cast<double>(std::max<size_t>(calls, 1));
+    const double total = options.is_brief ? kBriefTotal : kTotalSeconds;
+    const double share = total / static_cast<double>(std::max<size_t>(calls, 1));
     timing.max_seconds = options.max_seconds > 0 ? options.max_seconds : std::min(kMaxSeconds, share);
     timing.max_warmup_seconds = std::min(1.0, timing.max_seconds / 2);
     return timing;
@@ -149,6 +158,8 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
     profiling.passes = options.passes;
+    profiling.budget_seconds = output.budget_seconds = options.is_brief ? kBriefSeconds : 0;
+    output.passes = options.schedule.empty() ? options.passes : 0;
     profiling.memory = options.memory;
     // A simulated device has none.
     profiling.activities = !options.trace.empty();
@@ -250,6 +261,13 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         auto compared = compare_profiles(*baseline, profile);
         if (!compared.ok()) return report_error(compared.error());
         comparison = std::move(*compared);
+        const bool has_passes = !replays(options) && options.schedule.empty();
+        if (has_passes && static_cast<int>(baseline->pace.size()) < std::min(options.passes, ProfileOptions().passes)) {
+            fmt::print(stderr,
+                       "diopi: warning: the baseline has {} passes, and few passes know only large changes; measure it "
+                       "in full: diopi profile ... --run {}\n",
+                       baseline->pace.size(), options.baseline);
+        }
     }
     if (Status s = write_files(options, profile); !s.ok()) return report_error(s.error());
     for (const std::string& line : device_warnings(profile)) fmt::print(stderr, "diopi: warning: {}\n", line);
@@ -338,7 +356,7 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
     const char* group = "What is measured, and how";
     command
         .add_option("--max-time", options.max_seconds,
-                    "seconds of samples per call at most; 15, or a share of 24, when left out")
+                    "seconds of samples per call at most; 15, or a share of 24, when left out (docs/profile.md)")
         ->check(seconds_above_zero())
         ->group(group);
     auto* shape =
@@ -446,7 +464,11 @@ void add_profile_command(CLI::App& app, int& code) {
     add_common_options(*command, options->common);
     add_record_options(*command, options->record);
     command->footer(kExamples);
-    command->callback([options, &code] { code = run_profile(*options); });
+    command->callback([options, command, &code] {
+        const auto is_given = [&](const char* option) { return command->count(option) > 0; };
+        options->is_brief = std::ranges::none_of(kAsksForTime, is_given);
+        code = run_profile(*options);
+    });
 }
 
 }  // namespace diopi

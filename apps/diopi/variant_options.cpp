@@ -71,6 +71,9 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     command.add_flag("--four-bytes", flags.four_bytes, "indices of 4 bytes instead of 8")->group(group);
     command.add_flag("--strided", flags.layout.strided, "tensors as non-contiguous views")->group(group);
     command.add_flag("--wide", flags.layout.wide, "tensors over more than 2^31 elements of memory")->group(group);
+    command
+        .add_flag("--host-strides", flags.layout.host, "strides and outputs as other hosts of the standard give them")
+        ->group(group);
     auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels innermost")->group(group);
     command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "of tensors that have so many dims")
         ->group(group)
@@ -95,6 +98,7 @@ std::string repeat_variants(const VariantFlags& flags) {
     if (flags.four_bytes) append("--four-bytes");
     if (flags.layout.strided) append("--strided");
     if (flags.layout.wide) append("--wide");
+    if (flags.layout.host) append("--host-strides");
     if (flags.layout.nhwc) append("--nhwc");
     if (flags.layout.nhwc_min_dim != LayoutOptions().nhwc_min_dim) {
         append(fmt::format("--nhwc-min-dim {}", flags.layout.nhwc_min_dim));

@@ -102,7 +102,7 @@ using namespace vendor;
 
 extern "C" {
 
-const char* diopiGetVendorName() { return "OpenCL example"; }
+const char* diopiGetVendorName() { return "OpenClExampleDevice"; }
 const char* diopiGetImplVersion() { return "0.1"; }
 const char* diopiGetLastErrorString() { return t_last_error.c_str(); }
 

@@ -18,7 +18,7 @@ diopiError_t copy(void* dst, const void* src, uint64_t bytes) {
 
 extern "C" {
 
-const char* diopiGetVendorName() { return "vendor example"; }
+const char* diopiGetVendorName() { return "VendorExampleDevice"; }
 const char* diopiGetImplVersion() { return "0.1"; }
 const char* diopiGetLastErrorString() { return ""; }
 

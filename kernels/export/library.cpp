@@ -21,7 +21,8 @@ const std::string& last_error() { return t_last_error; }
 
 extern "C" {
 
-const char* diopiGetVendorName() { return "diopi " DIOPI_IMPL_BACKEND; }
+// Hosts of the standard look for "Device" in it.
+const char* diopiGetVendorName() { return DIOPI_IMPL_VENDOR; }
 const char* diopiGetImplVersion() { return DIOPI_IMPL_VERSION; }
 const char* diopiGetLastErrorString() { return diopi::last_error().c_str(); }
 

@@ -95,6 +95,7 @@ std::string Case::fingerprint() const {
     }
     if (four_bytes) out += " four_bytes";
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
+    if (layout.host) out += " host";
     if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);
     return out;
 }

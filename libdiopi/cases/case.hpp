@@ -81,6 +81,7 @@ struct StepSkip {
 struct LayoutOptions {
     bool strided = false;  ///< as non-contiguous views
     bool wide = false;     ///< over more than 2^31 elements
+    bool host = false;     ///< as other hosts of the standard give them
     bool nhwc = false;     ///< with the channels innermost
     int nhwc_min_dim = 3;  ///< of tensors that have so many dims
     bool operator==(const LayoutOptions&) const = default;

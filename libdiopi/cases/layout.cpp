@@ -94,6 +94,24 @@ void widen(const Shape& shape, const Order& order, Shape& strides) {
     strides[*outermost] = std::max(strides[*outermost], (kWideExtent + steps - 1) / steps);
 }
 
+/// Numbers for the strides that reach no second element.
+void give_odd_strides(const Shape& shape, uint64_t salt, int64_t extent, Shape& strides) {
+    const int64_t outside = extent + 7;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] != 1) continue;
+        const int64_t odd[] = {outside, 0, 1};
+        const int64_t chosen = odd[(salt + d) % std::size(odd)];
+        strides[d] = chosen == strides[d] ? outside : chosen;
+    }
+}
+
+/// Row-major, with sizes of 0 multiplied as they are.
+Shape empty_strides(const Shape& shape) {
+    Shape strides(shape.size(), 1);
+    for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+    return strides;
+}
+
 Layout own_layout(const TensorSpec& tensor) {
     const Shape strides = tensor.strides.empty() ? contiguous_strides(tensor.shape) : tensor.strides;
     return {strides, 0, storage_extent(tensor.shape, strides)};
@@ -103,7 +121,10 @@ Layout own_layout(const TensorSpec& tensor) {
 
 Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const LayoutOptions& options) {
     Layout own = own_layout(tensor);
-    if (own.extent == 0) return own;
+    if (own.extent == 0) {
+        if (options.host) own.strides = empty_strides(tensor.shape);
+        return own;
+    }
     Order order = memory_order(arg, tensor.shape, options);
     const bool is_reordered = !std::ranges::is_sorted(order);
     const View view = options.strided ? view_of(tensor.shape, order, salt) : View();
@@ -112,11 +133,18 @@ Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const 
     if (options.wide) widen(tensor.shape, order, layout.strides);
     layout.extent = layout.offset + storage_extent(tensor.shape, layout.strides);
     const bool is_wide = options.wide && layout.extent > kWideExtent;
-    return options.strided || is_reordered || is_wide ? layout : own;
+    Layout& chosen = options.strided || is_reordered || is_wide ? layout : own;
+    if (options.host) give_odd_strides(tensor.shape, salt, chosen.extent, chosen.strides);
+    return chosen;
 }
 
 Layout layout_of(const Arg& arg, const Tensor& tensor, uint64_t salt, const LayoutOptions& options) {
     return layout_of(arg, TensorSpec{tensor.shape, tensor.dtype, tensor.strides}, salt, options);
+}
+
+bool takes_vector(const Row& row) {
+    return row.rule == ShapeRule::reduce_mean || row.rule == ShapeRule::reduce_sum ||
+           row.rule == ShapeRule::reduce_index;
 }
 
 uint64_t layout_salt(const Case& c, std::string_view arg, int64_t position) {
@@ -124,6 +152,7 @@ uint64_t layout_salt(const Case& c, std::string_view arg, int64_t position) {
 }
 
 bool applies(const Row& row, const Case& c, const LayoutOptions& options) {
+    if (options.host && takes_vector(row)) return true;
     return std::ranges::any_of(c.tensors, [&](const CaseTensor& tensor) {
         const Arg* arg = arg_of(row, tensor);
         if (arg == nullptr || tensor.absent || tensor.sparse_csr) return false;

@@ -15,6 +15,9 @@ struct Layout {
     Shape strides;
     int64_t offset = 0;
     int64_t extent = 0;
+    bool is_vector = false;  ///< an output of shape (1) in the place of a 0-dim one
+
+    [[nodiscard]] Shape shape(const Shape& own) const { return is_vector ? Shape{1} : own; }
     bool operator==(const Layout&) const = default;
 };
 
@@ -26,14 +29,21 @@ struct Layout {
 /// others. nhwc: the channels of an argument that the schema marks so (`@`) are innermost, if the tensor has
 /// nhwc_min_dim dims; they stand in front of the spatial dims that the mark counts, else at dim 1. Options add up, save
 /// that channels-last tensors are not transposed. Where no option changes anything, strides are the tensor's own; so
-/// they are of an empty tensor.
+/// they are of an empty tensor without `host`.
+/// host: strides that reach no second element may be any number. An empty tensor has those of a row-major one with its
+/// sizes multiplied as they are, such as (0, 1) for (16, 0); a dim of size 1 has by `salt` 0, 1, or a stride that leads
+/// out of the storage, and never what it has otherwise.
 [[nodiscard]] Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const LayoutOptions& options);
 [[nodiscard]] Layout layout_of(const Arg& arg, const Tensor& tensor, uint64_t salt, const LayoutOptions& options);
+
+/// Whether the function may be given an output of shape (1) for a 0-dim result, as PyTorch takes it: a reduction.
+[[nodiscard]] bool takes_vector(const Row& row);
 
 /// The salt of a tensor: of the case, the argument's C name, and the position in a list (0 for a single tensor).
 [[nodiscard]] uint64_t layout_salt(const Case& c, std::string_view arg, int64_t position);
 
-/// Whether some input of the case lies elsewhere under these options when `row` is called.
+/// Whether some input of the case lies elsewhere under these options when `row` is called, or with `host` an output
+/// may.
 [[nodiscard]] bool applies(const Row& row, const Case& c, const LayoutOptions& options);
 
 }  // namespace diopi

@@ -108,6 +108,27 @@ TEST_CASE("nhwc: tensors with fewer dims than asked for stay", "[layout]") {
     CHECK(layout_of(kImages, spec({4, 5}), 0, {.nhwc = true, .nhwc_min_dim = 1}).strides == Shape{5, 1});
 }
 
+TEST_CASE("host: strides that reach no second element are any number, others stay", "[layout]") {
+    const LayoutOptions host = {.host = true};
+    const auto at = [&](const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, host); };
+    CHECK(at({16, 0}, 0) == Layout{{0, 1}, 0, 0});
+    CHECK(at({0, 3, 4}, 1) == Layout{{12, 4, 1}, 0, 0});
+    CHECK(at({4, 3}, 0) == layout_of(kPlain, spec({4, 3}), 0, {}));
+    std::set<int64_t> strides;
+    for (uint64_t salt = 0; salt < 3; ++salt) {
+        const Layout layout = at({4, 1, 3}, salt);
+        CHECK(layout.strides[0] == 3);
+        CHECK(layout.strides[2] == 1);
+        CHECK(layout.strides[1] != 3);
+        CHECK(layout.extent == 12);
+        strides.insert(layout.strides[1]);
+        check_sound({4, 1, 3}, layout);
+    }
+    CHECK(strides == std::set<int64_t>{0, 1, 19});
+    for (uint64_t salt = 0; salt < 3; ++salt) CHECK(at({3, 1}, salt).strides[1] != 1);
+    check_sound({4, 1, 3}, layout_of(kPlain, spec({4, 1, 3}), 2, {.strided = true, .host = true}));
+}
+
 TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[layout]") {
     Case c;
     c.suite = "ops";
@@ -128,6 +149,9 @@ TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[
     CHECK(applies(add, c, {.wide = true}));
     CHECK_FALSE(applies(add, c, {.nhwc = true}));
     CHECK_FALSE(applies(add, c, {}));
-    for (CaseTensor& tensor : c.tensors) tensor.specs.front().shape = {0, 3};
+    CHECK_FALSE(applies(add, c, {.host = true}));
+    CHECK(applies(*find_row("diopiSum"), c, {.host = true}));
+    for (CaseTensor& tensor : c.tensors) tensor.specs.front().shape = {3, 0};
     CHECK_FALSE(applies(add, c, {.strided = true}));
+    CHECK(applies(add, c, {.host = true}));
 }

@@ -254,13 +254,16 @@ void Variation::lay_out() {
                   : "the schema names no channels-last argument");
     }
     if (asked.wide && !applies_to_any({.wide = true})) return skip("no tensor has a dim of size 2 or more");
+    if (asked.host && !applies_to_any({.host = true})) {
+        return skip("no tensor is empty or has a dim of size 1, and it is no reduction");
+    }
     if (asked.strided && !applies_to_any({.strided = true})) return skip("no tensor has elements to lay out");
 }
 
 }  // namespace
 
 bool VariantOptions::any() const {
-    return fill || empty || zero_dim || four_bytes || layout.strided || layout.wide || layout.nhwc;
+    return fill || empty || zero_dim || four_bytes || layout.strided || layout.wide || layout.host || layout.nhwc;
 }
 
 Result<VariedCase> vary(const Case& c, const VariantOptions& options) {

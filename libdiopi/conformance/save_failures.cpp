@@ -16,8 +16,8 @@ void add_layout(Capture& layouts, const Place& place, const TensorSpec& spec, co
     const Layout layout = rule(place, spec);
     const int64_t nbytes = layout.extent * static_cast<int64_t>(size_of(spec.dtype));
     layouts.storages.push_back({place.name(), nbytes, {}});
-    layouts.add_tensor(place.name(), layouts.storages.size() - 1, {spec.shape, spec.dtype, layout.strides},
-                       layout.offset);
+    layouts.add_tensor(place.name(), layouts.storages.size() - 1,
+                       {layout.shape(spec.shape), spec.dtype, layout.strides}, layout.offset);
 }
 
 /// Where the step's tensors lie under the rule.

@@ -101,7 +101,8 @@ class CaseProfiling {
         profile_.mode = options_.cold ? "cold" : "hot";
         profile_.seed = options_.seed;
         draw();
-        std::vector<size_t> items(static_cast<size_t>(passes()) * cases_.size());
+        pass_begin_ = seconds();
+        std::vector<size_t> items(static_cast<size_t>(has_budget() ? 1 : passes()) * cases_.size());
         for (size_t i = 0; i < items.size(); ++i) items[i] = i;
         if (options_.roofs) {
             items.insert(items.begin(), kRoofs);
@@ -120,6 +121,8 @@ class CaseProfiling {
         if (!s.ok()) return s.error();
         for (std::vector<ProfiledCall>& calls : calls_) {
             for (ProfiledCall& call : calls) {
+                // Its passes have met no limit of their own, but there would have been more of them.
+                if (profile_.left_out > 0 && call.stop == name(Stop::kPlateau)) call.stop = name(Stop::kTimeLimit);
                 for (TimedRun& run : call.runs) run.crowding /= profile_.quietest > 0 ? profile_.quietest : 1;
             }
             std::ranges::move(calls, std::back_inserter(profile_.calls));
@@ -130,6 +133,11 @@ class CaseProfiling {
  private:
     [[nodiscard]] int64_t passes() const {
         return options_.schedule ? options_.schedule->iterations() : options_.passes;
+    }
+    [[nodiscard]] bool has_budget() const { return options_.budget_seconds > 0 && !options_.schedule; }
+    /// Since the beginning.
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
     static bool is_roofs(size_t item) { return item == kRoofs; }
     [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % cases_.size() == 0; }
@@ -222,6 +230,8 @@ class CaseProfiling {
         if (is_roofs(item)) {
             auto roofs = roofs_in(outcome);
             if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+            roofs_seconds_ = seconds() - pass_begin_;
+            pass_begin_ = seconds();
             return roofs.status();
         }
         const size_t index = item % cases_.size();
@@ -245,14 +255,32 @@ class CaseProfiling {
         return {};
     }
 
-    /// One pass more behind the last one, where crowded passes have left too little.
+    /// One pass more behind the last one: where it is not planned yet, or where crowded passes have left too little.
     void add_pass(size_t last, std::vector<size_t>& more) {
         const auto next = static_cast<int64_t>((last + 1) / cases_.size());
-        if (options_.schedule || next < passes() || next >= kMostPasses * passes()) return;
+        const bool fits = !has_budget() || next_pass_fits();
+        pass_begin_ = seconds();
+        if (next < passes()) {
+            if (!has_budget()) return;
+            if (!fits) profile_.left_out = passes() - next;
+        } else if (!wants_another(next)) {
+            return;
+        } else if (fits) {
+            planned_ += static_cast<int64_t>(cases_.size());
+        }
+        for (size_t i = 0; fits && i < cases_.size(); ++i) more.push_back(last + 1 + i);
+    }
+
+    [[nodiscard]] bool wants_another(int64_t next) const {
+        if (options_.schedule || next >= kMostPasses * passes()) return false;
         const auto wants = [this](const ProfiledCall& call) { return wants_passes(call, profile_, options_); };
-        if (std::ranges::none_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); })) return;
-        for (size_t i = 0; i < cases_.size(); ++i) more.push_back(last + 1 + i);
-        planned_ += static_cast<int64_t>(cases_.size());
+        return std::ranges::any_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); });
+    }
+
+    /// If it takes as long as the last one, and the roofs behind it as long as the first time.
+    [[nodiscard]] bool next_pass_fits() const {
+        const double now = seconds();
+        return now + (now - pass_begin_) + roofs_seconds_ <= options_.budget_seconds;
     }
 
     /// The case has cost a worker: with trouble at every call it gets no other one.
@@ -281,6 +309,8 @@ class CaseProfiling {
     std::vector<DrawnCase> drawn_;
     std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
     Profile profile_;
+    double pass_begin_ = 0;     ///< of the pass under way, in seconds since the beginning
+    double roofs_seconds_ = 0;  ///< that measuring them took
     int64_t done_ = 0;
     int64_t planned_ = passes() * static_cast<int64_t>(cases_.size());
     std::vector<char> displacement_;  ///< of a worker's heap

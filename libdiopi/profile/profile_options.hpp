@@ -27,6 +27,9 @@ struct ProfileOptions {
     TimingOptions timing;
     /// Where many were crowded, up to as many more.
     int passes = 20;
+    /// A pass that would end later than this after the beginning is left out, and so are those behind it; the first one
+    /// is made in any case. 0: none is left out. Has no meaning for a schedule.
+    double budget_seconds = 0;
     double timeout_s = 600;  ///< for one case in one pass
     Crowding::Probe probe = Crowding::probe;
     /// Instead of samples until they suffice: each iteration runs every call once.

@@ -224,6 +224,38 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
     CHECK(again->ambiguous == 1);
 }
 
+TEST_CASE("passes that the time does not suffice for are left out, the first one never") {
+    ProfileOptions options = testing::quick_profile();
+    options.timing.max_seconds = 0.02;
+    Case other = add_case({8});
+    other.index = 1;
+    const std::vector<Case> cases = {add_case({4}), other};
+    options.budget_seconds = 1e-9;
+    const auto brief = profile_cases(cases, options);
+    REQUIRE(brief.ok());
+    CHECK(brief->pace.size() == 1);
+    CHECK(brief->left_out == 19);
+    REQUIRE(brief->calls.size() == 2);
+    for (const ProfiledCall& call : brief->calls) {
+        CHECK(summary_of(call, false).samples >= 10);
+        // Nothing that was left out counts as known: a plateau is one of all passes.
+        CHECK((call.stop == "time limit" || call.stop == "converged"));
+    }
+    options.budget_seconds = 600;
+    const auto whole = profile_cases(cases, options);
+    REQUIRE(whole.ok());
+    CHECK(whole->left_out == 0);
+    CHECK(whole->pace.size() == 20);
+    for (const ProfiledCall& call : whole->calls) CHECK(passes_of(call, false).passes.size() == 20);
+    // It has no say in a schedule, whose iterations are counted.
+    options.budget_seconds = 1e-9;
+    options.schedule = *Schedule::parse("active=3");
+    const auto counted = profile_cases(cases, options);
+    REQUIRE(counted.ok());
+    CHECK(counted->left_out == 0);
+    CHECK(counted->calls[0].runs.size() == 3);
+}
+
 TEST_CASE("a call that crashes costs its case, and the others are measured") {
     const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(crash)}});
     ProfileOptions options = testing::quick_profile();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/dtype.hpp"
@@ -26,6 +27,9 @@ struct TimedRun {
     double crowding = 0;
     bool operator==(const TimedRun&) const = default;
 };
+
+/// ProfiledCall::stop of a call whose samples ended because its time was over.
+inline constexpr std::string_view kTimeLimit = "time limit";
 
 struct ProfiledCall {
     std::string name;      ///< what tables call it: "conv2d", "conv2d_backward", a layer
@@ -84,7 +88,8 @@ struct Profile {
     Roofs roofs;
     /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
     std::vector<double> pace;
-    double quietest = 0;  ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
+    int64_t left_out = 0;  ///< passes, for want of time (ProfileOptions::budget_seconds)
+    double quietest = 0;   ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
     std::vector<std::string> slowdowns;      ///< why the device was slower than it could be, once per time it was
     std::vector<TracedActivity> activities;  ///< what the device was recorded to do; only for traces
     std::string unrecorded;                  ///< why that could not be recorded

@@ -44,7 +44,8 @@ ResultDistance distance_of(const Tensor& actual, const Tensor& expected, double 
         const double gap = std::fabs(a - e);
         const double most = tolerance * (scale + std::fabs(e));
         if (!(gap <= most)) distance.within = false;
-        distance.max_abs = std::isnan(gap) ? gap : std::fmax(distance.max_abs, gap);
+        // A NaN stays: std::fmax would drop it for the next number.
+        if (!std::isnan(distance.max_abs)) distance.max_abs = std::isnan(gap) ? gap : std::max(distance.max_abs, gap);
         if (e != 0 && !std::isnan(gap)) distance.max_rel = std::max(distance.max_rel, gap / std::fabs(e));
     }
     return distance;

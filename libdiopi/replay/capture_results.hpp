@@ -13,8 +13,9 @@ namespace diopi {
 
 /// How far a result is from what it should be.
 struct ResultDistance {
-    double max_abs = 0, max_rel = 0;
-    bool same = true;  ///< bit by bit
+    double max_abs = 0;  ///< NaN where one of the two is NaN anywhere
+    double max_rel = 0;  ///< of the other elements
+    bool same = true;    ///< bit by bit
     /// Every element, within tolerance * (root mean square + |expected|); NaN where NaN is wanted. The two parts of a
     /// complex number count as two.
     bool within = true;

@@ -26,8 +26,9 @@ constexpr double kReadSeconds = 60;
 const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
     const auto found = std::ranges::find(bundle.layouts.tensors, place, &CapturedTensor::id);
     if (found == bundle.layouts.tensors.end()) return nullptr;
-    const bool fits = found->tensor->shape == spec.shape && found->tensor->dtype == spec.dtype;
-    return fits ? found->tensor.get() : nullptr;
+    const Shape& shape = found->tensor->shape;
+    const bool fits = shape == spec.shape || (shape == Shape{1} && spec.shape.empty());
+    return fits && found->tensor->dtype == spec.dtype ? found->tensor.get() : nullptr;
 }
 
 /// Elements that its storage has room for.
@@ -38,10 +39,10 @@ LayoutRule layout_rule(const Bundle& bundle) {
     if (bundle.layouts.tensors.empty()) return {};
     return [&bundle](const Place& place, const TensorSpec& spec) -> Layout {
         if (const Tensor* stored = layout_at(bundle, place.name(), spec)) {
-            return {stored->strides, stored->offset, extent_of(*stored)};
+            return {stored->strides, stored->offset, extent_of(*stored), stored->shape != spec.shape};
         }
         const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
-        return {strides, 0, storage_extent(spec.shape, strides)};
+        return {strides, 0, storage_extent(spec.shape, strides), false};
     };
 }
 

@@ -94,6 +94,17 @@ Json layers_json(const Profile& profile) {
     return layers;
 }
 
+/// What the time was too short for, and how to give more. Empty where nothing was cut.
+std::string cut_text(const Profile& profile, const ProfileView& view) {
+    const auto limited = std::ranges::count_if(
+        profile.calls, [](const ProfiledCall& call) { return call.stop == kTimeLimit; });
+    if (view.budget_seconds <= 0 || (limited == 0 && profile.left_out == 0)) return "";
+    std::string text = fmt::format("Cut to {:.0f} s: ", view.budget_seconds);
+    if (profile.left_out > 0) text += fmt::format("{} of {} passes, ", profile.pace.size(), view.passes);
+    return text + fmt::format("time limit for {} call{}; --passes {} measures in full, --max-time S longer per call\n",
+                              limited, limited == 1 ? "" : "s", view.passes);
+}
+
 std::string comparison_text(const ProfileComparison& comparison) {
     std::string text =
         fmt::format("Against the baseline: {} calls: {} SLOWER, {} FASTER, {} SAME, {} AMBIGUOUS", comparison.compared,
@@ -133,6 +144,7 @@ Result<std::string> profile_report(const Profile& profile, const std::optional<P
     table.row_limit = view.row_limit;
     table.shapes = view.grouping == ProfileGrouping::kShape || view.grouping == ProfileGrouping::kCall;
     table.cases = view.grouping == ProfileGrouping::kCall;
+    table.stops = view.budget_seconds > 0;
     std::string text;
     if (!view.quiet) text += profile_table(profile, rows, table, screen.width, screen.colour) + "\n";
     text += profile_footer(profile, rows);
@@ -141,6 +153,7 @@ Result<std::string> profile_report(const Profile& profile, const std::optional<P
     const size_t passes = profile.pace.size();
     text += fmt::format("{} call{} on {}, {}, {} pass{}\n", measured, measured == 1 ? "" : "s", profile.backend,
                         profile.mode, passes, passes == 1 ? "" : "es");
+    text += cut_text(profile, view);
     if (view.not_implemented > 0) {
         text += fmt::format("{} cases not implemented by {}\n", view.not_implemented, profile.backend);
     }
@@ -176,6 +189,10 @@ std::string profile_report_json(const Profile& profile, const std::optional<Prof
     }
     Json json = {{"backend", profile.backend},      {"mode", profile.mode}, {"seed", profile.seed},
                  {"roofs", json_of(profile.roofs)}, {"calls", calls},       {"not_implemented", view.not_implemented}};
+    if (view.passes > 0) {
+        json["passes"] = profile.pace.size();
+        json["passes_wanted"] = view.passes;
+    }
     if (!view.adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(view.adapted));
     if (view.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {

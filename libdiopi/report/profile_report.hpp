@@ -20,6 +20,8 @@ struct ProfileView {
     bool memory = false;
     bool quiet = false;
     int64_t not_implemented = 0;  ///< cases that did not run
+    double budget_seconds = 0;    ///< after which no pass began; 0: there was no such limit
+    int64_t passes = 0;           ///< that were wanted
     AdaptedFunctions adapted = {};
 };
 

@@ -26,6 +26,7 @@ struct ProfileRow {
     double median = 0;       ///< of one call: the median over calls
     double uncertainty = 0;  ///< half the 95% interval, relative
     bool launch_bound = false, invalid = false;
+    std::string stop;  ///< why the samples ended, of all calls or of the one that was ended first
     /// Against a baseline, of the row's only call or of its worst one; null without one.
     const SpeedComparison* comparison = nullptr;
 

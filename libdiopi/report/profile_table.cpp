@@ -114,6 +114,7 @@ std::vector<TableColumn> columns_for(const Profile& profile, const std::vector<P
     columns.push_back({"# of Calls", 9, [](const ProfileRow& r) { return std::to_string(r.calls); }});
     columns.push_back({"Median", 8, [](const ProfileRow& r) { return time_text(r.median); }});
     columns.push_back({"95%", 8, [](const ProfileRow& r) { return fmt::format("±{:.1f}%", 100 * r.uncertainty); }});
+    if (options.stops) columns.push_back({"Stop", 8, [](const ProfileRow& r) { return r.stop; }});
     if (any([](const ProfileRow& r) { return r.flops > 0; })) {
         columns.push_back({"GFLOP/s", 10, [](const ProfileRow& r) { return rate_text(r.flops, r.time); }});
     }

@@ -12,6 +12,7 @@ struct ProfileTableOptions {
     bool memory = false;    ///< columns of memory
     bool shapes = false;    ///< column of input shapes
     bool cases = false;     ///< column of case names
+    bool stops = false;     ///< column of why the samples ended
     int64_t row_limit = 0;  ///< rows at most; 0: all
 };
 

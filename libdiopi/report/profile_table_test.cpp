@@ -200,6 +200,21 @@ TEST_CASE("the worst verdict of a row's calls is the row's") {
     CHECK(text.find("new") != std::string::npos);
 }
 
+TEST_CASE("a row's samples ended as those of the call that was ended first") {
+    Profile profile = nested();
+    profile.calls[1].stop = "converged";
+    profile.calls[2].stop = "noise plateau";
+    profile.calls[3].stop = "time limit";
+    const auto rows = profile_rows(profile, ProfileGrouping::kName);
+    CHECK(row_of(rows, "layer").stop.empty());
+    CHECK(row_of(rows, "conv2d").stop == "converged");
+    CHECK(row_of(rows, "add").stop == "time limit");
+    ProfileTableOptions options;
+    CHECK(profile_table(profile, rows, options, 200, false).find("time limit") == std::string::npos);
+    options.stops = true;
+    CHECK(profile_table(profile, rows, options, 200, false).find(" time limit ") != std::string::npos);
+}
+
 TEST_CASE("layers are a tree of rows whose own times add up to the whole") {
     const auto rows = profile_rows(layered(), ProfileGrouping::kLayer);
     CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 c, 2 c.b, 1 (no layer)");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace diopi {
@@ -24,6 +25,15 @@ bool is_worse(const SpeedComparison& a, const SpeedComparison& b) {
     };
     if (a.verdict != b.verdict) return rank(a.verdict) > rank(b.verdict);
     return std::abs(std::log(a.ratio.value)) > std::abs(std::log(b.ratio.value));
+}
+
+/// "time limit" before "noise plateau" before "converged".
+const std::string& stopped_first(const std::string& a, const std::string& b) {
+    const auto rank = [](const std::string& stop) {
+        constexpr std::string_view kOrder[] = {"", "converged", "noise plateau", kTimeLimit};
+        return std::ranges::find(kOrder, stop) - std::begin(kOrder);
+    };
+    return rank(a) < rank(b) ? b : a;
 }
 
 }  // namespace
@@ -71,6 +81,7 @@ void RowSum::add_call(const ProfiledCall& call, const CallFigures& own, const Ro
     row.flops += call.flops;
     row.bytes += call.bytes;
     row.invalid = row.invalid || roof > kMostOfRoof * own.counted.median;
+    row.stop = stopped_first(row.stop, call.stop);
     medians_.push_back(own.counted.median);
     if (comparison == nullptr) return;
     if (row.comparison == nullptr || is_worse(*comparison, *row.comparison)) row.comparison = comparison;

@@ -1,10 +1,12 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/block_pool.hpp"
 #include "runtime/cpu_info.hpp"
 #include "runtime/device.hpp"
 
@@ -15,6 +17,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 /// Blocks from this size on come from the kernel by themselves, and go back to it: kept in the heap they would tear it.
 constexpr size_t kLazyBytes = size_t{1} << 28;
+/// Blocks from this size on are the pool's, where blocks are kept.
+constexpr size_t kPooledBytes = size_t{1} << 20;
 
 Error out_of_memory(size_t nbytes) {
     return failed("out of memory: " + std::to_string(nbytes) +
@@ -48,9 +52,18 @@ class CpuDevice final : public Device {
         if (nbytes == 0) return std::shared_ptr<void>();
         if (nbytes > SIZE_MAX - kAlignment) return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
         if (nbytes >= kLazyBytes) return map(nbytes);
+        if (nbytes >= kPooledBytes && keeps_blocks_) return pooled(nbytes);
         void* memory = std::aligned_alloc(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
         if (memory == nullptr) return out_of_memory(nbytes);
         return std::shared_ptr<void>(memory, std::free);
+    }
+
+    void keep_blocks() { keeps_blocks_ = true; }
+
+    Result<std::shared_ptr<void>> pooled(size_t nbytes) {
+        void* memory = pool_.allocate(nbytes);
+        if (memory == nullptr) return out_of_memory(nbytes);
+        return std::shared_ptr<void>(memory, [this, nbytes](void* p) { pool_.free(p, nbytes); });
     }
 
     /// Memory that is only taken where it is touched.
@@ -64,7 +77,7 @@ class CpuDevice final : public Device {
     /// What the C allocator has given out, to us and to the library alike.
     std::optional<int64_t> allocated_bytes() const override {
         const struct mallinfo2 info = mallinfo2();
-        return static_cast<int64_t>(info.uordblks + info.hblkhd);
+        return static_cast<int64_t>(info.uordblks + info.hblkhd + pool_.used_bytes());
     }
     Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
         if (nbytes > 0) std::memcpy(dst, src, nbytes);
@@ -83,13 +96,22 @@ class CpuDevice final : public Device {
     }
     Status synchronize(diopiStreamHandle_t) override { return {}; }
     Result<std::unique_ptr<Event>> create_event() override { return std::unique_ptr<Event>(new CpuEvent); }
+
+ private:
+    std::atomic<bool> keeps_blocks_ = false;
+    BlockPool pool_;
 };
+
+CpuDevice& the_cpu() {
+    // Never destroyed: tensors of other static objects may be freed later.
+    static CpuDevice& device = *new CpuDevice;
+    return device;
+}
 
 }  // namespace
 
-Device& cpu_device() {
-    static CpuDevice device;
-    return device;
-}
+Device& cpu_device() { return the_cpu(); }
+
+void keep_freed_blocks() { the_cpu().keep_blocks(); }
 
 }  // namespace diopi

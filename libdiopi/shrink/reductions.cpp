@@ -51,6 +51,7 @@ std::vector<Edit> layout_edits(const Case&) {
             },
             [](Case& c) { return std::exchange(c.layout.wide, false); },
             [](Case& c) { return std::exchange(c.layout.strided, false); },
+            [](Case& c) { return std::exchange(c.layout.host, false); },
             [](Case& c) {
                 c.layout.nhwc_min_dim = LayoutOptions().nhwc_min_dim;
                 return std::exchange(c.layout.nhwc, false);

@@ -113,9 +113,19 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
 
 LayoutRule layout_rule(const Case& c) {
     const LayoutOptions& options = c.layout;
-    if (!options.strided && !options.wide && !options.nhwc) return {};
-    return [&c](const Place& place, const TensorSpec& spec) {
-        return layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
+    if (!options.strided && !options.wide && !options.host && !options.nhwc) return {};
+    const auto rows = rows_for(c);
+    const Row* reduction = options.host && rows.ok() ? rows->forward : nullptr;
+    if (reduction != nullptr && !takes_vector(*reduction)) reduction = nullptr;
+    return [&c, reduction](const Place& place, const TensorSpec& spec) {
+        Layout layout = layout_of(place.arg, spec, layout_salt(c, place.arg.name, place.position), c.layout);
+        const bool is_result =
+            reduction != nullptr && place.arg.is_output && reduction->find(place.arg.name) >= 0 && spec.shape.empty();
+        if (is_result) {
+            layout.is_vector = true;
+            layout.strides = {1};
+        }
+        return layout;
     };
 }
 

@@ -87,6 +87,7 @@ Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
     for (const OutputSpec& output : step.outputs) {
         auto made = placement.output(output.spec, {call_.row->args()[output.arg]}, poison_);
         if (!made.ok()) return made.error();
+        if ((*made)->shape != output.spec.shape) reshaped_.emplace_back(output.arg, output.spec.shape);
         call_.args[output.arg] = *made;
         outputs_.push_back(output.arg);
     }
@@ -95,8 +96,14 @@ Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
 
 Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
     const auto& tensor = std::get<TensorPtr>(call_.args[arg]);
-    if (tensor->storage.device == diopi_host) return tensor;
-    return to_host(*context.device, context.stream, *tensor);
+    const bool is_host = tensor->storage.device == diopi_host;
+    auto host = is_host ? Result<TensorPtr>(tensor) : to_host(*context.device, context.stream, *tensor);
+    const auto reshaped = std::ranges::find(reshaped_, arg, [](const auto& each) { return each.first; });
+    if (!host.ok() || reshaped == reshaped_.end()) return host;
+    auto result = std::make_shared<Tensor>(**host);
+    result->shape = reshaped->second;
+    result->strides = contiguous_strides(result->shape);
+    return result;
 }
 
 Failure PlacedCall::check_inputs(Placement& placement) {

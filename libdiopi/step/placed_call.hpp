@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/status.hpp"
@@ -21,7 +22,8 @@ class PlacedCall {
     [[nodiscard]] Call& call() { return call_; }
     /// The call's own generator; null in a call without any.
     [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
-    /// The tensor at an argument in host memory, after the call.
+    /// The tensor at an argument in host memory, after the call; in the result's own shape, whatever that of the
+    /// memory was (Layout::is_vector).
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
     /// After the call and its checks: what was placed with room between its elements goes on as a dense host tensor.
     [[nodiscard]] Status give_up_gaps(Context& context);
@@ -41,8 +43,9 @@ class PlacedCall {
     Poison poison_;
     std::unique_ptr<Generator> generator_;
     bool has_generator_ = false;
-    std::vector<TensorPtr> inputs_;  ///< the host tensors behind the const arguments
-    std::vector<size_t> outputs_;    ///< arguments that were given memory
+    std::vector<TensorPtr> inputs_;                   ///< the host tensors behind the const arguments
+    std::vector<size_t> outputs_;                     ///< arguments that were given memory
+    std::vector<std::pair<size_t, Shape>> reshaped_;  ///< those that lie in another shape than their result's
 };
 
 }  // namespace diopi

@@ -57,7 +57,7 @@ Result<TensorPtr> Placement::made(const TensorSpec& spec, const Place& place) co
     Device& device = *context_->device;
     if (!layout_) return make_tensor(device, spec);
     const Layout layout = layout_(place, spec);
-    return make_view(device, {spec.shape, spec.dtype, layout.strides}, layout.offset, layout.extent);
+    return make_view(device, {layout.shape(spec.shape), spec.dtype, layout.strides}, layout.offset, layout.extent);
 }
 
 Status Placement::send(const Tensor& staged, const Tensor& tensor) {

@@ -3,6 +3,8 @@
 #include <malloc.h>
 #include <omp.h>
 
+#include "runtime/block_pool.hpp"
+
 namespace diopi {
 
 void keep_freed_memory() {
@@ -13,6 +15,7 @@ void keep_freed_memory() {
 
 void set_up_worker() {
     keep_freed_memory();
+    keep_freed_blocks();
     omp_set_num_threads(1);
 }
 

@@ -77,6 +77,7 @@ class CudaTest(ProgramTest):
         self.assertIn("diopiAdd", names)
         self.assertEqual({name for name in names if not name.startswith(("diopi", "device_"))},
                          {"initLibrary", "finalizeLibrary"})
+        self.assertIn(b"DiopiCudaDevice", library.read_bytes(), "hosts look for Device in the vendor's name")
         self.assertIn("U diopiRequireTensor", {line.strip() for line in symbols})
 
 

@@ -81,7 +81,7 @@ class HostTest(ProgramTest):
         if program.SANITIZED:
             self.skipTest("a sanitized library wants a sanitized host")
         done = run(self.host, IMPL)
-        self.assertEqual(done.stdout, "diopiConvolution2d of diopi cpu: 2048 of 2048 results are right\n")
+        self.assertEqual(done.stdout, "diopiConvolution2d of DiopiCpuDevice: 2048 of 2048 results are right\n")
         self.assertEqual(done.stderr, "")
 
     def test_no_library(self):

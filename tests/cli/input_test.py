@@ -38,6 +38,13 @@ class NameTest(ProgramTest):
                 self.refuse([command, "--case", "ops/relu.relu.3", "--filter-dtype", "float64", "floot32"],
                             "there is no dtype 'floot32' (did you mean 'float32'")
 
+    def test_the_folder_of_baselines_is_no_file(self):
+        self.write("data.h5", "")
+        for command in ("test", "gen", "profile", "compare"):
+            with self.subTest(command=command):
+                self.refuse([command, "--case", "ops/relu.relu.3", "--data", "data.h5"],
+                            "--data: data.h5 is a file; name the folder in which baselines/ lies")
+
     def test_implementation(self):
         for command in ("test", "gen", "profile"):
             with self.subTest(command=command):

@@ -217,6 +217,30 @@ class ProfileTest(ProgramTest):
         self.profile("--passes", "2", "--schedule", "active=3", code=2, err=["--schedule", "--passes"])
         self.profile("--passes", "2", "--capture", "resnet18", code=2, err=["--capture", "--passes"])
 
+    def test_a_brief_run_tells_why_samples_ended_and_a_kept_one_is_in_full(self):
+        """Brief: nothing says how long to measure. Then passes are left out where time is short (profile_test.cpp)."""
+        args = ["profile", "--cases", "mine.json", "--fname", "add", "--no-roofs"]
+        run = self.expect(0, *args)
+        self.assertIn("Stop", self.titles(run))
+        self.assertRegex(run.out, r"(converged|noise plateau|time limit)")
+        limited = run.out.count("time limit  ")
+        passes = int(re.search(r", hot, (\d+) pass", run.out)[1])
+        if limited or passes < 20:
+            self.assertRegex(run.out, r"\nCut to 25 s: .*--passes 20 measures in full, --max-time S longer per call\n")
+        for more in (["--run", "kept"], ["--passes", "2"], ["--max-time", "0.002"], ["--schedule", "active=2"]):
+            with self.subTest(more=more):
+                run = self.expect(0, *args, *more)
+                self.assertNotIn("Stop", self.titles(run))
+                self.assertNotIn("Cut to", run.out)
+
+    def test_a_baseline_of_few_passes_is_warned_about(self):
+        self.profile("--passes", "2", "--fname", "add", "--run", "few")
+        text = r"the baseline has [2-4] passes, and few passes know only large changes; .* --run few"
+        self.assertRegex(self.diopi("profile", "--cases", "mine.json", *QUICK, "--fname", "add", "--baseline", "few").err,
+                         text)
+        self.assertNotRegex(self.diopi("profile", "--cases", "mine.json", *QUICK, "--fname", "add", "--passes", "2",
+                                       "--baseline", "few").err, text)
+
     def test_a_trace_has_an_event_for_each_sample(self):
         calls = self.calls("--trace", "out/trace.json")
         trace = json.loads((self.folder / "out/trace.json").read_text())

@@ -1,7 +1,10 @@
 """diopi test: variants of the cases, where they apply and how they are repeated."""
+import os
+import pathlib
 import shlex
 import unittest
 
+import program
 from program import ProgramTest, case_file, group
 
 try:
@@ -29,12 +32,13 @@ ARGMAX = {"group": "argmax", "ops": ["argmax"], "dtypes": ["float32"], "params":
 LINEAR = {"group": "linear", "ops": ["linear"], "dtypes": FLOATS,
           "tensors": [tensor("input", [[9, 70]], grad=True), tensor("weight", [[11, 70]], grad=True),
                       tensor("bias", [[11]], grad=True)]}
+PLUGINS = pathlib.Path(os.environ.get("DIOPI_PLUGINS", program.SOURCE / "build/release/lib/plugin"))
 FILLS = ["exact", "positive", "signed", "special"]
 
 
 class VariantsTest(ProgramTest):
     def counts(self, *options, groups, code=0):
-        """(passed, skipped), and the reasons of the skipped cases."""
+        """(passed, skipped), and the reasons of what was skipped."""
         self.write("mine.json", case_file(*groups))
         run = self.expect(code, "test", "--cases", "mine.json", "--json", *options)
         counts = run.json["counts"]
@@ -61,7 +65,7 @@ class VariantsTest(ProgramTest):
             self.assertTrue(any(0 in shape for shape in shapes), shapes)
 
     def shapes(self):
-        """The tensors of each case that ran."""
+        """Of the tensors of each case that ran."""
         _, results = self.journal()
         return [[shape for _, _, shape in result["tensors"]] for result in results if result["verdict"] == "passed"]
 
@@ -91,12 +95,52 @@ class VariantsTest(ProgramTest):
         self.assertEqual(passed, (1, 1))
         self.assertEqual(reasons, {"max_pool2d: no argument that has channels lies otherwise with 4 dims or more"})
 
+    def host_run(self, name, *options):
+        """Failed cases of the planted library: relu of an empty tensor, of dims of size 1 and of others, and a sum."""
+        relu = {"group": "relu", "ops": ["relu"], "dtypes": ["float32"],
+                "tensors": [tensor("input", [[16, 0], [4, 1, 3], [1], [4, 3]])]}
+        total = {"group": "sum", "ops": ["sum"], "dtypes": ["float32"], "tensors": [tensor("input", [[4, 3], [], [1]])]}
+        self.write("mine.json", case_file(relu, total))
+        run = self.diopi("test", "--cases", "mine.json", "--json", "--impl", PLUGINS / f"libplugin_host_{name}.so",
+                         *options)
+        counts = run.json["counts"]
+        self.assertEqual(counts["passed"] + counts["failed"] + counts["skipped"], 7, str(run))
+        failed = [fault["case"] for fault in run.json["not_passed"] if fault["verdict"] == "failed"]
+        self.assertEqual(run.code, 1 if failed else 0, str(run))
+        return failed, counts["skipped"], run
+
+    def test_layouts_of_other_hosts_meet_libraries_that_refuse_them(self):
+        """Each planted library passes everything else, and the sound one all."""
+        wrong = {"none": [], "empty": ["ops/relu.relu.0"], "single": ["ops/relu.relu.1", "ops/relu.relu.2"],
+                 "vector": ["ops/sum.sum.0", "ops/sum.sum.1", "ops/sum.sum.2"]}
+        for name, cases in wrong.items():
+            with self.subTest(library=name):
+                self.assertEqual(self.host_run(name)[:2], ([], 0))
+                failed, skipped, run = self.host_run(name, "--host-strides")
+                self.assertEqual((sorted(failed), skipped), (cases, 1))
+                for fault in run.json["not_passed"]:
+                    if fault["verdict"] == "failed":
+                        self.assertIn(" --host-strides", fault["repeat"])
+
+    def test_a_case_that_no_host_gives_otherwise_is_skipped(self):
+        skipped = self.host_run("none", "--host-strides")[2].json["not_passed"]
+        self.assertEqual([(fault["case"], fault["reason"]) for fault in skipped],
+                         [("ops/relu.relu.3", "relu: no tensor is empty or has a dim of size 1, and it is no reduction")])
+
+    def test_a_bundle_keeps_the_layouts_of_other_hosts(self):
+        failed, _, run = self.host_run("vector", "--host-strides", "--save-failures", "bundles")
+        bundles = sorted((self.folder / "bundles").rglob("*.h5"))
+        self.assertEqual(len(bundles), len(failed))
+        for bundle in bundles:
+            self.expect(1, "test", "--replay", bundle, "--impl", PLUGINS / "libplugin_host_vector.so")
+            self.expect(0, "test", "--replay", bundle, "--impl", PLUGINS / "libplugin_host_none.so")
+
     def test_filtered_and_unknown_come_first(self):
         self.assertEqual(self.counts("--empty", "--filter-dtype", "float64", groups=[group("mine", [[]])]),
                          ((0, 1), {"uses float64 (--filter-dtype)"}))
 
     def test_the_repeat_command_repeats_the_variant(self):
-        """With a tolerance of 0 softmax does not pass, so that the case prints its command."""
+        """With no tolerance at all softmax does not pass, so that the case prints its command."""
         exact = dict(SOFTMAX, dtypes=["float32"], tolerance={"atol": 0, "rtol": 0})
         self.write("mine.json", case_file(exact))
         run = self.diopi("test", "--cases", "mine.json", "--fill", "positive", "--strided")
@@ -117,7 +161,7 @@ class VariantsTest(ProgramTest):
                     err="give the same ones to --resume")
 
     def test_stored_baselines_are_not_about_variants(self):
-        """They have the checksums of their inputs."""
+        """They know the checksums of the inputs that they are about."""
         self.write("mine.json", case_file(group("mine", [[4]])))
         self.expect(0, "gen", "--cases", "mine.json")
         for options in ([], ["--fill", "exact"], ["--empty"], ["--zero-dim"]):

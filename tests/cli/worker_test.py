@@ -2,6 +2,7 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -223,18 +224,30 @@ class WorkerTest(ProgramTest):
         self.assertIn(fault["verdict"], ("failed", "crashed"))
         self.assertNotIn("diopi: error", run.err, "the worker spoke with the program's voice")
 
+    def peak_kib(self, count, binary=program.BINARY):
+        """Of a run of so many cases of nearly one size."""
+        self.write("mine.json", case_file(group("worker", [[1000, 1500 + i % 3] for i in range(count)])))
+        command = [str(binary), "test", "--cases", "mine.json", "--jobs", "1", "--quiet", "--cases-dir",
+                   str(program.SOURCE / "cases")]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        self.assertEqual(status, 0)
+        return usage.ru_maxrss
+
     def test_memory_is_that_of_the_largest_case_however_many_there_are(self):
-        def peak(count):
-            self.write("mine.json", case_file(group("worker", [[1000, 1500 + i % 3] for i in range(count)])))
-            command = [str(program.BINARY), "test", "--cases", "mine.json", "--jobs", "1", "--quiet"]
-            process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = status
-            self.assertEqual(status, 0)
-            return usage.ru_maxrss
-        few, many = peak(15), peak(60)
+        few, many = self.peak_kib(15), self.peak_kib(60)
         self.assertGreater(few * 1024, 1000 * 1500 * 8 * 4, "the peak is not that of the cases")
         self.assertLess(many, 1.3 * few)
+
+    def test_memory_does_not_depend_on_where_the_program_lies(self):
+        """Where small pieces of the heap come to lie depends on the lengths of paths. It must not tear large blocks."""
+        peaks = []
+        for length in (3, 16, 150):
+            folder = self.folder / ("x" * length)
+            folder.mkdir()
+            peaks += [self.peak_kib(count, shutil.copy(program.BINARY, folder / "diopi")) for count in (15, 60)]
+        self.assertLess(max(peaks), 1.3 * min(peaks), peaks)
 
     def test_many_crashes(self):
         count = 40
