@@ -234,14 +234,14 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--capture", options->capture,
                         "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--ops", options->ops, "operators that fall back: add,.*\\.Scalar (docs/fallback.md)");
-    command->add_option("--except", options->except, "all others fall back; OP_FALLBACK_DISABLE_LIST when left out");
-    command->add_option("--to", options->other, "library that answers what falls back")->capture_default_str();
+    command->add_option("--except", options->except, "all others fall back; default OP_FALLBACK_DISABLE_LIST");
+    command->add_option("--to", options->other, "library that computes the fallbacks")->capture_default_str();
     command->add_option("--run-times", options->run_times, "steps that are timed")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     command
         ->add_option("--tolerance", options->tolerance,
-                     "of a result: relative to its root mean square and to each element")
+                     "tolerance of a result, relative to its root mean square and to each element")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds for the replay, with --bisect for each")

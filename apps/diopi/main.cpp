@@ -53,7 +53,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer(
         "Exit codes: 0 all passed, 1 failures found, 2 bad input or usage, 3 internal error, 130 interrupted.\n"
-        "diopi COMMAND --help tells more, with examples.");
+        "diopi COMMAND --help prints more, with examples.");
     int code = 0;
     diopi::add_gen_command(app, code);
     diopi::add_test_command(app, code, argc, argv);

@@ -271,10 +271,10 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
 int run_roofs(const ProfileCommand& options, const Target& target) {
     const CommonOptions& common = options.common;
     if (replays(options) || !common.fname.empty() || !common.model.empty() || !common.case_id.empty()) {
-        return report_error(bad_input("--roofs measures no calls; leave out what chooses them, or --roofs"));
+        return report_error(bad_input("--roofs measures no calls; leave out the options that select them, or --roofs"));
     }
     if (target.sim() != nullptr) {
-        return report_error(bad_input("--roofs: a simulated device has none; its configuration says what it can do"));
+        return report_error(bad_input("--roofs: a simulated device has none; its configuration states its speed"));
     }
     const Backend& backend = target.backend();
     auto roofs = profile_roofs(backend, options.timeout_s);
@@ -335,17 +335,17 @@ int run_profile(const ProfileCommand& options) {
 }
 
 void add_measuring_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "What is measured, and how";
+    const char* group = "Measurement";
     command
         .add_option("--max-time", options.max_seconds,
-                    "seconds of samples per call at most; 15, or a share of 24, when left out")
+                    "most seconds of samples per call (default 15, or a share of 24)")
         ->check(seconds_above_zero())
         ->group(group);
     auto* shape =
         command.add_option("--shape", options.shaped.shapes, "a call with tensors of these shapes, 32x64 each")
             ->type_name("SHAPE ...")
             ->group(group);
-    command.add_option("--dtype", options.shaped.dtype, "of the tensors of --shape")
+    command.add_option("--dtype", options.shaped.dtype, "dtype of the tensors of --shape")
         ->needs(shape)
         ->capture_default_str()
         ->group(group);
@@ -353,7 +353,7 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->needs(shape)
         ->type_name("NAME=VALUE ...")
         ->group(group);
-    command.add_option("--steps", options.steps, "of each case: forward, inplace, backward")
+    command.add_option("--steps", options.steps, "steps of each case: forward, inplace, backward")
         ->check(CLI::IsMember({"forward", "inplace", "backward"}))
         ->capture_default_str()
         ->group(group);
@@ -375,8 +375,8 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->check(seconds_above_zero())
         ->capture_default_str()
         ->group(group);
-    command.add_flag("--profile-memory", options.memory, "what each call allocates and frees")->group(group);
-    auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do");
+    command.add_flag("--profile-memory", options.memory, "memory that each call allocates and frees")->group(group);
+    auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure the roofs of the machine");
     none->group(group);
     command
         .add_flag("--roofs", options.only_roofs, "measure nothing else: copies, and products in every floating dtype")
@@ -397,7 +397,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
         ->capture_default_str()
         ->needs(capture)
         ->group(group);
-    command.add_flag("--only-forward", options.only_forward, "leave out what follows the forward pass")
+    command.add_flag("--only-forward", options.only_forward, "leave out the calls after the forward pass")
         ->needs(capture)
         ->group(group);
     command.add_flag("--acc-check", options.acc_check, "first compare each call with the reference")
@@ -411,7 +411,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
 }
 
 void add_showing_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "What is shown";
+    const char* group = "Output";
     auto* by =
         command.add_option("--group-by", options.group_by, "one row per name, shape, call, or layer of a capture")
             ->check(CLI::IsMember({"name", "shape", "call", "layer"}))
@@ -438,7 +438,7 @@ void add_showing_options(CLI::App& command, ProfileCommand& options) {
 
 void add_profile_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ProfileCommand>();
-    CLI::App* command = app.add_subcommand("profile", "how long an operator's calls take");
+    CLI::App* command = app.add_subcommand("profile", "measure the time and memory of an operator's calls");
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_measuring_options(*command, *options);
     add_showing_options(*command, *options);

@@ -34,7 +34,7 @@ Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
     const auto* found = std::ranges::find_if(given, [](const auto& option) { return option.second; });
     if (found == given.end()) return {};
     return bad_input(std::string(found->first) +
-                     " has no meaning with --suite runtime; choose one check with --case runtime/NAME");
+                     " cannot be used with --suite runtime; choose one check with --case runtime/NAME");
 }
 
 Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& options) {

@@ -62,17 +62,17 @@ struct TestOptions {
 
 constexpr const char* kTestExamples =
     "Examples:\n"
-    "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
+    "  diopi test --fname add --filter-dtype float64   every case of add without float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
     "  diopi test --save-failures bad                  and a replay bundle of each failure, in folder bad\n"
     "  diopi test --replay bad/X.h5                    such a bundle again, on any machine\n"
-    "  diopi test --resume                             go on with an interrupted run\n"
+    "  diopi test --resume                             continue an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n"
-    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails as this one does\n"
-    "  diopi test --fname add --find-order             do verdicts depend on what ran before?\n";
+    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails in the same way\n"
+    "  diopi test --fname add --find-order             do verdicts depend on earlier cases?\n";
 
 CLI::Validator memory_size() {
     const auto check = [](const std::string& text) {
@@ -110,17 +110,17 @@ RunOrder run_order(const TestOptions& options) {
     return {RunOrder::By::kShuffle, options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle)};
 }
 
-/// Options that change how the cases of operators run mean nothing to the runtime suite.
+/// Refuses options for the cases of operators, which the runtime suite cannot use.
 Status refuse_for_runtime_suite(const TestOptions& options) {
     const bool is_about_order = options.shuffle || options.find_order || !options.in_order.empty();
     const bool is_adapted = !options.target.adaptor.empty() || !options.target.sim_config.empty();
     if (!options.shrink && !is_about_order && !is_adapted && options.record.file.empty()) return {};
     return bad_input(
-        "--shrink, --shuffle, --find-order, --in-order, --record, --sim-config and --adaptor are about cases of "
+        "--shrink, --shuffle, --find-order, --in-order, --record, --sim-config and --adaptor are for cases of "
         "operators: --suite ops");
 }
 
-/// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
+/// Reads --device-config and applies it to the cases; warns about rules without effect. No rules without the option.
 Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& cases, DeviceConfigFigures& figures) {
     if (options.device_config.empty()) return DeviceConfig();
     auto config = read_device_config(options.device_config);
@@ -233,7 +233,7 @@ class TestRun {
         if (Status s = recording_.finish(count_lost(run->results)); !s.ok()) return report_error(s.error());
         if (run->interrupted) {
             fmt::print(stderr,
-                       "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
+                       "diopi: interrupted after {} of {} cases; diopi test --resume with the same options continues\n",
                        run->results.size(), cases_.size());
             return static_cast<int>(Exit::kInterrupted);
         }
@@ -420,7 +420,7 @@ int run_test(const TestOptions& options) {
 
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
 void add_repair_options(CLI::App& command, TestOptions& options) {
-    const char* group = "Failures to repair";
+    const char* group = "Failure analysis";
     auto* shrink =
         command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
     command.add_option("--shrink-time", options.shrink_time_s, "seconds that the search for one case may take")
@@ -436,7 +436,7 @@ void add_repair_options(CLI::App& command, TestOptions& options) {
                         ->type_name("[SEED]")
                         ->expected(0, 1)
                         ->check(seed_or_nothing());
-    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on what ran before them")
+    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on earlier cases")
                      ->group(group)
                      ->excludes(shrink)
                      ->excludes(command.get_option("--resume"));
@@ -453,7 +453,7 @@ void add_repair_options(CLI::App& command, TestOptions& options) {
 void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     auto options = std::make_shared<TestOptions>();
     options->command.assign(argv, argv + argc);
-    CLI::App* command = app.add_subcommand("test", "hold an operator library to the float64 reference");
+    CLI::App* command = app.add_subcommand("test", "test an operator library against the float64 reference");
     add_common_options(*command, options->common);
     command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
@@ -472,15 +472,15 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--memory-limit", options->memory_limit,
-                     "memory of one worker, such as 4G; 0: no limit; by default a fair share")
+                     "memory of one worker, such as 4G; 0: no limit; default: an equal share")
         ->check(memory_size());
     command->add_option("--device-config", options->device_config,
                         "rules for a device: skips and tolerances (docs/device_config.md)");
-    command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
+    command->add_flag("--resume", options->resume, "continue with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");
     add_repair_options(*command, *options);
-    command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
+    command->add_option("--csv", options->csv, "path of the error report")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")
         ->type_name("DIR");

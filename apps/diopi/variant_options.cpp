@@ -62,7 +62,7 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     for (const FillOption& row : kFillOptions) fills.emplace_back(row.name);
     constexpr int kMostDims = 8;
 
-    command.add_option("--fill", flags.fill, "values of every tensor whose values have no meaning of their own")
+    command.add_option("--fill", flags.fill, "values of every tensor that accepts any values")
         ->group(group)
         ->check(CLI::IsMember(fills));
     command.add_option("--captured", flags.captured, "HDF5 file that --fill captured takes values from")->group(group);
@@ -71,8 +71,8 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     command.add_flag("--four-bytes", flags.four_bytes, "indices of 4 bytes instead of 8")->group(group);
     command.add_flag("--strided", flags.layout.strided, "tensors as non-contiguous views")->group(group);
     command.add_flag("--wide", flags.layout.wide, "tensors over more than 2^31 elements of memory")->group(group);
-    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels innermost")->group(group);
-    command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "of tensors that have so many dims")
+    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels-last tensors")->group(group);
+    command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "for tensors with at least this many dims")
         ->group(group)
         ->needs(nhwc)
         ->check(CLI::Range(1, kMostDims))

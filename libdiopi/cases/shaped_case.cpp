@@ -120,7 +120,7 @@ Result<Case> make_shaped_case(const ShapedCase& wanted) {
         if (!shape.ok()) return shape.error();
         if (arg.has_meaning) {
             return bad_input(
-                fmt::format("--shape: random numbers mean nothing as {} of {}; write a case file and give "
+                fmt::format("--shape: random numbers are not valid as {} of {}; write a case file and give "
                             "it with --cases (docs/cases.md)",
                             arg.name, row->function));
         }
@@ -133,7 +133,7 @@ Result<Case> make_shaped_case(const ShapedCase& wanted) {
         if (!param.ok()) return param.error();
         made.params.push_back(std::move(*param));
     }
-    if (Status s = plan(made); !s.ok()) return bad_input(s.message() + "; --shape and --param say what it gets");
+    if (Status s = plan(made); !s.ok()) return bad_input(s.message() + "; --shape and --param give its arguments");
     return made;
 }
 

@@ -15,7 +15,7 @@ namespace diopi {
 struct GenerateOptions {
     std::string data;
     uint64_t seed = 0;
-    bool force = false;           ///< make files again that are there and unchanged
+    bool force = false;           ///< make files again that exist and are unchanged
     bool self_contained = false;  ///< store the inputs, too
     PoolOptions pool;
 };

@@ -108,7 +108,7 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     } catch (const std::bad_alloc&) {
         refuse_step(step_result, failed("out of memory"));
     } catch (const std::exception& e) {
-        refuse_step(step_result, failed(std::string("an exception came out of the call: ") + e.what()));
+        refuse_step(step_result, failed(std::string("the call threw an exception: ") + e.what()));
     }
     result.verdict = step_result.verdict;
     result.kind = step_result.kind;
@@ -165,7 +165,7 @@ class Replaying {
         if (!outcome.finished()) {
             return bad_input(
                 fmt::format("{} is damaged: the HDF5 library does not survive it ({}); save or copy it "
-                            "anew",
+                            "again",
                             options_.file, outcome.reason));
         }
         if (!outcome.status.ok()) return bad_input(outcome.status.message());

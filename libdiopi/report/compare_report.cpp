@@ -174,7 +174,7 @@ std::string breaks_text(const std::vector<CompareRow>& rows, const Screen& scree
     Table table({{"Alignment breaks"},
                  {"Calls", Align::kRight},
                  {"What", Align::kLeft, 60},
-                 {"Behind", Align::kLeft, 50},
+                 {"After", Align::kLeft, 50},
                  {"Before", Align::kLeft, 50}});
     const std::vector<Break> breaks = breaks_in(rows);
     for (size_t b = 0; b < std::min(breaks.size(), kMostShown); ++b) {
@@ -249,11 +249,11 @@ std::string casts_text(const std::vector<CompareRow>& rows) {
     return text;
 }
 
-/// ", 2 calls stand in one alone": of two captures.
+/// ", 2 calls are in only one of them": for two captures.
 std::string alone_text(const std::vector<CompareRow>& rows) {
     const int64_t alone = std::ranges::count_if(rows, [](const CompareRow& row) { return !row.only_in.empty(); });
     if (alone == 0) return "";
-    return alone == 1 ? ", 1 call stands in one alone" : fmt::format(", {} calls stand in one alone", alone);
+    return alone == 1 ? ", 1 call is in only one of them" : fmt::format(", {} calls are in only one of them", alone);
 }
 
 /// ", the first at call 3, relu (layer1.0.relu)".

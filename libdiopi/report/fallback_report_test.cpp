@@ -59,7 +59,7 @@ TEST_CASE("where nothing is forced there is one kind of step", "[report][fallbac
     record.waited_seconds = 0.004;
     CHECK_THAT(
         fallback_text(record, "sim", "cpu", {}),
-        Contains("A step on sim takes 2.000ms.\nThe clock on the wall says 4.000ms: 50.0% of it were predicted.\n"));
+        Contains("A step on sim takes 2.000ms.\nThe elapsed time is 4.000ms: 50.0% of it were predicted.\n"));
 }
 
 TEST_CASE("the seed's lines of a fallback name the forced operators first", "[report][fallback]") {

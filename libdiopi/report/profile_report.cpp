@@ -102,8 +102,9 @@ std::string comparison_text(const ProfileComparison& comparison) {
     if (comparison.gone > 0) text += fmt::format("; {} of the baseline did not run", comparison.gone);
     text += "\n";
     if (std::abs(comparison.drift - 1) > 0.02) {
-        text += fmt::format("The machine itself is {:.1f}% {} than then; ratios are corrected for it, and less sure\n",
-                            100 * std::abs(comparison.drift - 1), comparison.drift > 1 ? "slower" : "faster");
+        text += fmt::format(
+            "The machine itself is {:.1f}% {} than in that run; ratios are corrected for it, and less certain\n",
+            100 * std::abs(comparison.drift - 1), comparison.drift > 1 ? "slower" : "faster");
     }
     return text;
 }
@@ -220,12 +221,12 @@ std::vector<std::string> trouble_lines(const Profile& profile) {
 std::vector<std::string> device_warnings(const Profile& profile) {
     std::vector<std::string> lines;
     if (!profile.unrecorded.empty()) {
-        lines.push_back("the trace is without the device's kernels: " + profile.unrecorded);
+        lines.push_back("the trace lacks the device's kernels: " + profile.unrecorded);
     }
     std::map<std::string, int64_t> reasons;
     for (const std::string& reason : profile.slowdowns) ++reasons[reason];
     for (const auto& [reason, times] : reasons) {
-        lines.push_back(fmt::format("the device was slower than it could be ({}), seen {} time{}", reason, times,
+        lines.push_back(fmt::format("the device reduced its speed ({}), seen {} time{}", reason, times,
                                     times == 1 ? "" : "s"));
     }
     return lines;

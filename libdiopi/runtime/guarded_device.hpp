@@ -53,7 +53,7 @@ class GuardedDevice final : public DeviceDecorator {
 };
 
 /// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes what an address in a protected page means,
-/// "8 bytes behind the end of out", to `text` as a C string; false when it is in no such page of this process.
+/// "8 bytes past the end of out", to `text` as a C string; false when it is in no such page of this process.
 bool describe_guard_fault(const void* address, std::span<char> text);
 
 }  // namespace diopi

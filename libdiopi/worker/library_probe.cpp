@@ -46,7 +46,7 @@ Result<std::vector<std::string>> probe_library(LibraryBackend& library, double t
         if (!outcome.printed.empty()) notes.push_back(fmt::format("{} {}", name, outcome.printed));
         if (trouble.empty()) return {};
         if (item == kUse) return bad_input(fmt::format("{} cannot be used: {}", name, trouble));
-        notes.push_back(fmt::format("{}: {}; nothing else calls it", name, trouble));
+        notes.push_back(fmt::format("{}: {}; it is not called again", name, trouble));
         return {};
     };
     const Status status = run_in_workers({kUse, kFinish}, pool, work, done);
