@@ -27,7 +27,7 @@ struct FallbackSimOptions {
     RecordFlags record;
     TargetOptions target;
     std::string capture;
-    std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
+    std::optional<std::string> ops, except;  ///< lists; those of the environment if neither is given
     std::string other = "cpu";
     std::string format = "table";
     int run_times = 3;
@@ -70,7 +70,7 @@ Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
     return lists;
 }
 
-/// Options that say nothing together.
+/// Refuses options that cannot be combined.
 Status check_options(const FallbackSimOptions& options) {
     if (options.bisect && (options.ops || options.except)) {
         return bad_input("--bisect chooses the operators itself; leave out --ops and --except");
@@ -144,7 +144,7 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const Work
     return static_cast<int>(Exit::kPassed);
 }
 
-/// In one worker, so that a device that crashes or hangs is a message.
+/// Runs in one worker, so that a device that crashes or hangs gives a message.
 int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     auto recording = Recording::create(options.record, "diopi fallback-sim");
     if (!recording.ok()) return report_error(recording.error());

@@ -1,4 +1,4 @@
-/// diopi gen: baselines, and what there is to generate.
+/// diopi gen: baselines, and the lists of what can be generated.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

@@ -26,7 +26,7 @@ std::vector<std::string> candidate_folders() {
     return folders;
 }
 
-/// An empty name, of an unset variable say, must not stand for all.
+/// An empty name, for example of an unset variable, must not select all.
 CLI::Validator not_empty() {
     return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
             ""};

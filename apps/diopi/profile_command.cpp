@@ -1,4 +1,4 @@
-/// diopi profile: how long the calls of an operator or a model take, and how near that is to what the machine can do.
+/// diopi profile: the time of the calls of an operator or a model, and how near it is to the limit of the machine.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -58,7 +58,7 @@ struct ProfileCommand {
 
 /// Samples of one call end after this time at the latest (docs/profile.md).
 constexpr double kMaxSeconds = 15;
-/// Without --max-time the calls of a command share this time, so that a whole operator is a matter of half a minute.
+/// Without --max-time the calls of a command share this time, so that a whole operator takes about half a minute.
 constexpr double kTotalSeconds = 24;
 
 constexpr const char* kExamples =
@@ -77,10 +77,10 @@ TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     return timing;
 }
 
-/// Whether a capture is replayed, rather than cases run.
+/// Whether a capture is replayed instead of cases.
 bool replays(const ProfileCommand& options) { return !options.capture.empty(); }
 
-/// One row per name, but of a single operator one per case: its cases are what one wants to see.
+/// One row per name; for a single operator one per case, because its cases are of interest.
 ProfileGrouping grouping_of(const ProfileCommand& options) {
     if (options.group_by_input_shape) return ProfileGrouping::kShape;
     if (options.group_by == "name") return ProfileGrouping::kName;
@@ -119,7 +119,7 @@ Status write_files(const ProfileCommand& options, const Profile& profile) {
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
 }
 
-/// What was made of the options before anything runs.
+/// The state that follows from the options, before anything runs.
 struct ProfileSetup {
     Recording* recording = nullptr;
     std::vector<Dtype> filtered;  ///< of cases that are left out
@@ -165,7 +165,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     return profile_cases(*cases, profiling);
 }
 
-/// Whether each call gives what the reference gives; says which do not.
+/// Whether each call gives the same results as the reference; prints those that do not.
 Status check_accuracy(LoadedCapture& loaded, const Target& target, int& different) {
     const ToleranceTable tolerances;
     CompareOptions comparing;
@@ -213,8 +213,8 @@ WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const
     return {pack_message(different, pack_profile(*profile))};
 }
 
-/// In one worker, so that an operator that crashes or hangs is a message. Without calls when interrupted, or when
-/// `failures` says that there were some.
+/// Runs in one worker, so that an operator that crashes or hangs gives a message. Has no calls when
+/// interrupted, or when `failures` is not 0.
 Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                                int& failures) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
@@ -242,7 +242,7 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
 
 int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
          const ProfileView& view, bool is_different) {
-    // In a replay a call that nobody implements is a row like the others.
+    // In a replay a call that no library implements is a row like the others.
     const std::vector<std::string> troubles = replays(options) ? std::vector<std::string>() : trouble_lines(profile);
     for (const std::string& line : troubles) fmt::print(stderr, "diopi: {}\n", line);
     std::optional<ProfileComparison> comparison;
@@ -267,7 +267,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
     return static_cast<int>(!troubles.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
-/// What the machine can do, and no call.
+/// Measures the roofs of the machine, without calls.
 int run_roofs(const ProfileCommand& options, const Target& target) {
     const CommonOptions& common = options.common;
     if (replays(options) || !common.fname.empty() || !common.model.empty() || !common.case_id.empty()) {

@@ -22,7 +22,7 @@ std::string same_replay_text(const ReplayCommand& options) {
     return text;
 }
 
-/// How this replay is not the run that saved the bundle.
+/// The differences of this replay from the run that saved the bundle.
 std::vector<std::string> differences(const BundleOrigin& then, const BundleOrigin& now) {
     if (then.backend != now.backend) {
         return {

@@ -1,4 +1,4 @@
-/// diopi report: what the last run found, from its journal.
+/// diopi report: the results of the last run, from its journal.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>

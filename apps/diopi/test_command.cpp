@@ -1,4 +1,4 @@
-/// diopi test: holds a backend to the float64 reference, case by case.
+/// diopi test: compares a backend with the float64 reference, case by case.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -50,7 +50,7 @@ struct TestOptions {
     std::string shard;
     bool shrink = false;
     double shrink_time_s = 60;
-    std::optional<std::string> shuffle;  ///< the seed as it is written; empty: the run's
+    std::optional<std::string> shuffle;  ///< the seed as written; empty: the seed of the run
     bool find_order = false;
     std::vector<std::string> in_order;
     std::string save_failures;
@@ -94,7 +94,7 @@ std::string repeat_text(const TestOptions& options) {
     return text;
 }
 
-/// What must follow `diopi test` to run the smallest form of a case from its file.
+/// The options after `diopi test` that run the smallest form of a case from its file.
 std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const std::string& file) {
     options.common.case_files = {file};
     options.variants = {};
@@ -128,7 +128,7 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     const DeviceConfigUse use = apply_device_config(*config, cases);
     const auto warn = [](const std::string& line) { fmt::print(stderr, "diopi: warning: {}\n", line); };
     std::ranges::for_each(use.unknown, warn);
-    // Of one case that is repeated nearly every rule knows nothing.
+    // Almost no rule matches when one case is repeated.
     if (options.common.case_id.empty()) std::ranges::for_each(use.unmatched, warn);
     figures = {config->file, config->device, {}, use.held};
     for (size_t i = 0; i < use.matched.size(); ++i) {
@@ -145,14 +145,14 @@ std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& 
     return device.skip_reason(c);
 }
 
-/// How many cases ended with their workers.
+/// The number of cases whose workers died.
 size_t count_lost(const std::vector<CaseResult>& results) {
     return static_cast<size_t>(std::ranges::count_if(results, [](const CaseResult& result) {
         return result.verdict == Verdict::kCrashed || result.verdict == Verdict::kTimeout;
     }));
 }
 
-/// What is left behind when the cases are done: report, CSV, JUnit, JSON or summary.
+/// Writes the results after the cases: report, CSV, JUnit, JSON or summary.
 Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend,
                      const DeviceConfigFigures& device) {
     const std::string repeat = repeat_text(options);
@@ -166,7 +166,7 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     return {};
 }
 
-/// What --shuffle takes.
+/// Checks the value of --shuffle.
 CLI::Validator seed_or_nothing() {
     const auto check = [](const std::string& text) {
         uint64_t seed = 0;
@@ -187,7 +187,7 @@ CLI::Validator known_suite() {
     return {check, ""};
 }
 
-/// --replay with what belongs to it, and the first option that does not.
+/// --replay with its options, and the first option that it does not take.
 ReplayCommand replay_of(const TestOptions& options) {
     constexpr std::array kFitting = {
         "--replay", "--impl",  "--impl-runtime", "--impl-timeout", "--checks", "--timeout", "--memory-limit",
@@ -213,7 +213,7 @@ Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFa
     return {};
 }
 
-/// A run over operators' cases: what the options name, read and checked, and the chosen cases.
+/// A run over operators' cases: the files of the options, read and checked, and the selected cases.
 class TestRun {
  public:
     explicit TestRun(const TestOptions& options) : options_(options), silent_(options.common.json) {}
@@ -274,7 +274,7 @@ class TestRun {
         return {};
     }
 
-    /// What the options say without a look at the cases.
+    /// Reads the options that do not depend on the cases.
     Status read_options() {
         auto target =
             Target::find(options_.common.impl, options_.target, options_.common.loading, memory_check_options());
@@ -294,7 +294,7 @@ class TestRun {
         return shard.status();
     }
 
-    /// The cases as variants and the device configuration change them, and of them the shard's.
+    /// The cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
         auto cases = options_.in_order.empty()
@@ -331,7 +331,7 @@ class TestRun {
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
-        // A wide tensor reserves gigabytes and touches few of them.
+        // A wide tensor reserves gigabytes and uses few of them.
         if (options_.variants.layout.wide) conformance_.pool.memory_limit = 0;
         if (!options_.memory_limit.empty()) conformance_.pool.memory_limit = *parse_memory_size(options_.memory_limit);
         conformance_.data = options_.common.data;
@@ -343,7 +343,7 @@ class TestRun {
         conformance_.shard = shard_ ? to_string(*shard_) : "";
     }
 
-    /// What is told before the first case.
+    /// Prints the lines before the first case.
     void announce() const {
         if (silent_) return;
         if (conformance_.order.by == RunOrder::By::kShuffle) {
@@ -395,7 +395,7 @@ class TestRun {
     }
 
     const TestOptions& options_;
-    const bool silent_;  ///< standard output is JSON's
+    const bool silent_;  ///< standard output has JSON
     Target target_;
     std::vector<Dtype> filtered_;
     std::optional<Shard> shard_;

@@ -24,7 +24,7 @@ constexpr std::array kFillOptions = {
     FillOption{"special", Fill::kSpecial}, FillOption{"captured", Fill::kCaptured},
 };
 
-/// --captured alone says what to fill with.
+/// --captured alone implies --fill captured.
 std::string fill_name(const VariantFlags& flags) {
     return flags.fill.empty() && !flags.captured.empty() ? "captured" : flags.fill;
 }

@@ -56,7 +56,7 @@ class ProfileSampler {
     Eviction eviction_;
     Crowding crowding_;
     SlowdownWatch slowdowns_;
-    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
+    double ramp_seconds_ = kRampSeconds;  ///< before the next call; 0 after the first one
     Profile events_;
 };
 

@@ -41,7 +41,7 @@ std::string changes_text(const FallbackRecord& record, const Screen& screen) {
     return text;
 }
 
-/// What a step takes; where nothing is forced there is just one kind of step.
+/// The time of a step; without forced fallbacks there is only one kind of step.
 std::string step_text(const FallbackRecord& record, std::string_view backend, std::string_view other) {
     const double step = record.step_seconds, with = record.step_seconds_with;
     const bool forced = std::ranges::count(record.rows, FallbackReason::kForced, &FallbackRow::reason) > 0;
@@ -52,8 +52,8 @@ std::string step_text(const FallbackRecord& record, std::string_view backend, st
     if (record.waited_seconds <= 0) return text;
     const double waited = record.waited_seconds, waited_with = record.waited_seconds_with;
     if (!forced) {
-        return text + fmt::format("The elapsed time is {}: {:.1f}% of it were predicted.\n",
-                                  step_time_text(waited), 100 * step / waited);
+        return text + fmt::format("The elapsed time is {}: {:.1f}% of it were predicted.\n", step_time_text(waited),
+                                  100 * step / waited);
     }
     return text + fmt::format("The elapsed time is {} and {}: {:.1f}% and {:.1f}% of it were predicted.\n",
                               step_time_text(waited), step_time_text(waited_with), 100 * step / waited,

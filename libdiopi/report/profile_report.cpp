@@ -78,7 +78,7 @@ Json json_of(const Roofs& roofs) {
     return {{"copy", copies}, {"matmul_flops_per_s", matmul}, {"empty_call_s", roofs.empty_call}};
 }
 
-/// Layers as a list, each behind the one around it.
+/// Layers as a list, each after its parent layer.
 Json layers_json(const Profile& profile) {
     Json layers = Json::array();
     for (const ProfileRow& row : profile_rows(profile, ProfileGrouping::kLayer)) {
@@ -226,8 +226,8 @@ std::vector<std::string> device_warnings(const Profile& profile) {
     std::map<std::string, int64_t> reasons;
     for (const std::string& reason : profile.slowdowns) ++reasons[reason];
     for (const auto& [reason, times] : reasons) {
-        lines.push_back(fmt::format("the device reduced its speed ({}), seen {} time{}", reason, times,
-                                    times == 1 ? "" : "s"));
+        lines.push_back(
+            fmt::format("the device reduced its speed ({}), seen {} time{}", reason, times, times == 1 ? "" : "s"));
     }
     return lines;
 }

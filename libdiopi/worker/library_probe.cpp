@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUse = 0, kFinish = 1;
 
-/// In the worker: what each of them comes to.
+/// In the worker: runs each of the steps.
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
