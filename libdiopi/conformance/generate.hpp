@@ -20,8 +20,8 @@ struct GenerateOptions {
     PoolOptions pool;
 };
 
-/// Makes the files that the cases belong to; `on_file` sees each as it is finished. Files that are there stay as they
-/// are until the new one is complete.
+/// Makes the files that the cases belong to; `on_file` gets each finished file. Existing files do not change
+/// until the new one is complete.
 [[nodiscard]] Result<std::vector<GeneratedFile>> generate(const std::vector<Case>& cases,
                                                           const GenerateOptions& options,
                                                           const std::function<void(const GeneratedFile&)>& on_file);
