@@ -149,7 +149,7 @@ class FallbackTest(ProgramTest):
             (["--tolerance", "-1"], "--tolerance: Value -1 not in range 0"),
         ]:
             self.simulate(*args, code=2, err=message)
-        self.expect(2, "fallback-sim", err="what to run is missing")
+        self.expect(2, "fallback-sim", err="nothing to run")
         self.expect(2, "fallback-sim", "--model", "resnet81", err="did you mean 'resnet18'")
 
     def test_device_files_that_are_refused(self):
