@@ -1,4 +1,4 @@
-/// Names a crash on a protected page: which buffer's edge it is, in the crash context of the worker.
+/// Adds the buffer of a crash on a protected page to the crash context of the worker.
 #pragma once
 
 namespace diopi {
