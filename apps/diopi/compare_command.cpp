@@ -62,7 +62,7 @@ Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
     return table;
 }
 
-/// Files and folders that are written at the end, asked for before the beginning.
+/// Checks before the run that the files and folders can be written at its end.
 Status check_outputs(const CompareFlags& flags) {
     if (Status s = check_output_file(flags.csv); !s.ok()) return bad_input("--csv: " + s.message());
     if (flags.save_failures.empty()) return {};
@@ -76,7 +76,7 @@ Status check_outputs(const CompareFlags& flags) {
 /// The floating dtypes of tensors that a library computes in.
 const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32", "float64"};
 
-/// Options that say nothing about what is compared would be taken for ones that do.
+/// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
     const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty();
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
@@ -218,7 +218,7 @@ class CompareCommand {
         return {"", unusable, trouble.empty() ? Status() : failed(trouble)};
     }
 
-    /// A crash, a hang, or a call that failed, in words; empty for none of these.
+    /// The text of a crash, a hang, or a call that failed; otherwise empty.
     std::string take(const std::string& what, const WorkOutcome& outcome) {
         if (outcome.status.ok()) return "";
         ++troubles_;

@@ -178,7 +178,7 @@ class Replaying {
         const auto described = sound ? from_json_line(line) : std::nullopt;
         if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
         replay_.result = *described;
-        // A wide tensor reserves gigabytes and touches few of them.
+        // A wide tensor reserves gigabytes and uses few of them.
         if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
         for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
             if (verdict == known) replay_.recorded = known;
