@@ -7,8 +7,8 @@
 
 namespace diopi {
 
-/// Of a run with this backend. The functions of a linked backend are in the
-/// program's own file.
+/// The origin of a run with this backend. The functions of a linked backend are
+/// in the program's own file.
 [[nodiscard]] Result<BundleOrigin> bundle_origin(const Backend& backend);
 
 }  // namespace diopi

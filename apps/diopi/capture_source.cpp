@@ -29,7 +29,7 @@ Result<std::string> path_of(const std::string& file, const CommonOptions& option
     const std::vector<std::string> known = captures_in(folder);
     const std::string list = fmt::format("{}", fmt::join(known, ", "));
     const std::string& name = file.empty() ? options.model : file;
-    if (name.empty()) return bad_input("what to run is missing: --capture FILE, or one of " + list);
+    if (name.empty()) return bad_input("nothing to run: give --capture FILE, or one of " + list);
     if (std::ranges::find(known, name) != known.end()) return fmt::format("{}/{}.json", folder, name);
     if (!file.empty()) return file;
     return bad_input(

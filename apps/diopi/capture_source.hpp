@@ -20,9 +20,9 @@ struct LoadedCapture {
 /// Whether --model names a capture that comes with the program.
 [[nodiscard]] bool has_capture(const CommonOptions& options);
 
-/// Reads the files and draws what was not kept. `file` is --capture, a file or the name of a capture that comes with
-/// the program; where it is empty, --model names one. With `only_forward` the calls end before the first that is not of
-/// the forward pass.
+/// Reads the files and draws values that were not kept. `file` is --capture, a file or the name of a capture that comes
+/// with the program; if it is empty, --model names one. With `only_forward` the calls end before the first one that is
+/// not of the forward pass.
 [[nodiscard]] Result<std::unique_ptr<LoadedCapture>> load_capture(const std::string& file, const CommonOptions& options,
                                                                   bool only_forward = false);
 

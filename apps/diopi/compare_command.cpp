@@ -62,7 +62,7 @@ Result<ToleranceTable> tolerances_of(const CompareFlags& flags) {
     return table;
 }
 
-/// Files and folders that are written at the end, asked for before the beginning.
+/// Checks before the run that the files and folders can be written at its end.
 Status check_outputs(const CompareFlags& flags) {
     if (Status s = check_output_file(flags.csv); !s.ok()) return bad_input("--csv: " + s.message());
     if (flags.save_failures.empty()) return {};
@@ -76,16 +76,16 @@ Status check_outputs(const CompareFlags& flags) {
 /// The floating dtypes of tensors that a library computes in.
 const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32", "float64"};
 
-/// Options that say nothing about what is compared would be taken for ones that do.
+/// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
     const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty();
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
-        return bad_input("a capture is compared whole; leave out --fname and --filter-dtype, which choose cases");
+        return bad_input("a capture is compared completely; leave out --fname and --filter-dtype, which select cases");
     }
     if (!flags.with.empty() && !flags.against_dtype.empty()) {
         return bad_input(
-            "--against-dtype is what --against computes in, and --with runs nothing; leave it out: kept "
-            "values of two floating dtypes are cast to the wider one by themselves");
+            "--against-dtype is the dtype of --against, and --with runs nothing; leave it out: kept "
+            "values of two floating dtypes are cast to the wider one automatically");
     }
     const std::string_view calls = flags.ulp ? "--ulp" : flags.dump > 0 ? "--dump" : flags.overflow ? "--overflow" : "";
     if (flags.with.empty() || calls.empty()) return {};
@@ -218,7 +218,7 @@ class CompareCommand {
         return {"", unusable, trouble.empty() ? Status() : failed(trouble)};
     }
 
-    /// A crash, a hang, or a call that failed, in words; empty for none of these.
+    /// The text of a crash, a hang, or a call that failed; otherwise empty.
     std::string take(const std::string& what, const WorkOutcome& outcome) {
         if (outcome.status.ok()) return "";
         ++troubles_;
@@ -310,7 +310,7 @@ void add_compare_command(CLI::App& app, int& code) {
     command->add_flag("--ulp", flags->ulp, "count both sides' errors against the float64 oracle");
     command
         ->add_option("--dump", flags->dump,
-                     "print each call: 1 names, 2 arguments, 3 values; DIPU_DUMP_OP_ARGS when left out")
+                     "print each call: 1 names, 2 arguments, 3 values; default DIPU_DUMP_OP_ARGS")
         ->check(CLI::Range(0, 3));
     command->add_flag("--overflow", flags->overflow, "name outputs that hold NaN or infinity, with their figures");
     command->add_option("--timeout", flags->timeout_s, "seconds for a case, or for the whole capture")

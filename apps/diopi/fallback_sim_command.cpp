@@ -27,7 +27,7 @@ struct FallbackSimOptions {
     RecordFlags record;
     TargetOptions target;
     std::string capture;
-    std::optional<std::string> ops, except;  ///< lists; the environment's where neither is given
+    std::optional<std::string> ops, except;  ///< lists; those of the environment if neither is given
     std::string other = "cpu";
     std::string format = "table";
     int run_times = 3;
@@ -70,7 +70,7 @@ Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
     return lists;
 }
 
-/// Options that say nothing together.
+/// Refuses options that cannot be combined.
 Status check_options(const FallbackSimOptions& options) {
     if (options.bisect && (options.ops || options.except)) {
         return bad_input("--bisect chooses the operators itself; leave out --ops and --except");
@@ -144,7 +144,7 @@ int print_answer(Subject& subject, const FallbackSimOptions& options, const Work
     return static_cast<int>(Exit::kPassed);
 }
 
-/// In one worker, so that a device that crashes or hangs is a message.
+/// Runs in one worker, so that a device that crashes or hangs gives a message.
 int run_simulation(Subject& subject, const FallbackSimOptions& options) {
     auto recording = Recording::create(options.record, "diopi fallback-sim");
     if (!recording.ok()) return report_error(recording.error());
@@ -234,14 +234,14 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--capture", options->capture,
                         "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--ops", options->ops, "operators that fall back: add,.*\\.Scalar (docs/fallback.md)");
-    command->add_option("--except", options->except, "all others fall back; OP_FALLBACK_DISABLE_LIST when left out");
-    command->add_option("--to", options->other, "library that answers what falls back")->capture_default_str();
+    command->add_option("--except", options->except, "all others fall back; default OP_FALLBACK_DISABLE_LIST");
+    command->add_option("--to", options->other, "library that computes the fallbacks")->capture_default_str();
     command->add_option("--run-times", options->run_times, "steps that are timed")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     command
         ->add_option("--tolerance", options->tolerance,
-                     "of a result: relative to its root mean square and to each element")
+                     "tolerance of a result, relative to its root mean square and to each element")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_s, "seconds for the replay, with --bisect for each")

@@ -1,4 +1,4 @@
-/// diopi gen: baselines, and what there is to generate.
+/// diopi gen: baselines, and the lists of what can be generated.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -81,7 +81,7 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
     else
         fmt::print("{}", generated_summary(*files, options.common.data + "/baselines", options.common.seed));
     if (interrupted()) {
-        fmt::print(stderr, "diopi: interrupted; finished files are kept, the same command goes on\n");
+        fmt::print(stderr, "diopi: interrupted; finished files are kept, the same command continues\n");
         return static_cast<int>(Exit::kInterrupted);
     }
     const bool is_whole = std::ranges::all_of(*files, [](const GeneratedFile& file) { return file.trouble.empty(); });
@@ -108,10 +108,10 @@ void add_gen_command(CLI::App& app, int& code) {
     auto options = std::make_shared<GenOptions>();
     CLI::App* command = app.add_subcommand("gen", "compute baselines with the float64 reference");
     add_common_options(*command, options->common);
-    command->add_flag("--list-models", options->list_models, "print the models that there are cases of");
-    command->add_flag("--list-ops", options->list_ops, "print the operators that there are cases of");
+    command->add_flag("--list-models", options->list_models, "list the models that have cases");
+    command->add_flag("--list-ops", options->list_ops, "list the operators that have cases");
     command->add_flag("--dry-run", options->dry_run, "count cases and bytes, write nothing");
-    command->add_flag("--force", options->force, "make files again that are there and unchanged");
+    command->add_flag("--force", options->force, "make files again that exist and are unchanged");
     command->add_flag("--self-contained", options->self_contained, "store the inputs, too");
     command->footer(
         "Examples:\n"

@@ -15,7 +15,7 @@ using diopi::Exit;
 
 constexpr const char* kVersion = "diopi 1.0.0 (DIOPI ABI 1.0.0)";
 
-/// CLI11 names the word that it does not know; we add the one that was probably meant.
+/// CLI11 names the unknown word; we add the one that was probably meant.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
     std::vector<std::string> known;
     const CLI::App* scope = &app;
@@ -36,7 +36,7 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
     return "";
 }
 
-/// What CLI11 found, but a word that is no subcommand by its name: CLI11 only misses the subcommand.
+/// CLI11's error, except for a word that is not a subcommand: there CLI11 only reports that the subcommand is missing.
 std::string message_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || argv[1][0] == '-') return error.what();
     const std::string word = argv[1];
@@ -53,7 +53,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer(
         "Exit codes: 0 all passed, 1 failures found, 2 bad input or usage, 3 internal error, 130 interrupted.\n"
-        "diopi COMMAND --help tells more, with examples.");
+        "diopi COMMAND --help prints more, with examples.");
     int code = 0;
     diopi::add_gen_command(app, code);
     diopi::add_test_command(app, code, argc, argv);
@@ -75,7 +75,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-/// What was printed must have arrived: a full disk behind a redirection is an error, too.
+/// The output must have been written: a full disk behind a redirection is an error, too.
 int flushed(int code) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     std::fprintf(stderr, "diopi: error: cannot write the output: %s\n", std::strerror(errno));

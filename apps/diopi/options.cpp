@@ -26,7 +26,7 @@ std::vector<std::string> candidate_folders() {
     return folders;
 }
 
-/// An empty name, of an unset variable say, must not stand for all.
+/// An empty name, for example of an unset variable, must not select all.
 CLI::Validator not_empty() {
     return {[](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
             ""};
@@ -52,7 +52,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         ->group(group)
         ->capture_default_str();
     add_library_options(command, options.loading);
-    command.add_option("--fname", options.fname, "one operator, such as add; all of them when left out")
+    command.add_option("--fname", options.fname, "one operator, such as add (default all)")
         ->group(group)
         ->check(not_empty());
     command.add_option("--model", options.model, "the cases of a model, such as resnet50 (gen --list-models)")
@@ -76,7 +76,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         ->check(CLI::Range(0, 1024));
     command.add_flag("--json", options.json, "print JSON on stdout, nothing else")->group(group);
     command.add_flag("--quiet", options.quiet, "print only failures and the summary")->group(group);
-    command.add_option("--debug-level", options.debug_level, "0, 1 or 2: how much to tell")
+    command.add_option("--debug-level", options.debug_level, "0, 1 or 2: amount of output")
         ->group(group)
         ->check(CLI::Range(0, 2));
 }

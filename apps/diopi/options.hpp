@@ -1,4 +1,4 @@
-/// What every subcommand takes.
+/// Options of every subcommand.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct CommonOptions {
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
-/// Adds those of them that a replay of a capture knows: --impl and how it is opened, --model, --cases-dir, --seed,
+/// Adds those of them that a replay of a capture supports: --impl and how it is opened, --model, --cases-dir, --seed,
 /// --json, --quiet.
 void add_replay_options(CLI::App& command, CommonOptions& options);
 
@@ -48,7 +48,7 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 
-/// Whether a report can be written to `path` (empty: none is wanted); asked before a long run, not after it.
+/// Whether a report can be written to `path` (empty: there is no report); checked before a long run, not after it.
 [[nodiscard]] Status check_output_file(const std::string& path);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
@@ -59,10 +59,10 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 /// --jobs, or the number of processors.
 [[nodiscard]] int worker_count(const CommonOptions& options);
 
-/// What must be appended to a command to repeat it: backend and seed where they are not the defaults.
+/// The options that repeat a command: backend and seed where they are not the defaults.
 [[nodiscard]] std::string repeat_options(const CommonOptions& options);
 
-/// Prints "diopi: error: ..." and gives the exit code that belongs to it.
+/// Prints "diopi: error: ..." and returns its exit code.
 int report_error(const Error& error);
 
 }  // namespace diopi

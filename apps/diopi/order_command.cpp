@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// What of the cases would run at all.
+/// The cases that would run.
 std::vector<Case> cases_that_run(const OrderCommand& command) {
     const ConformanceOptions& options = command.conformance;
     std::vector<Case> cases;

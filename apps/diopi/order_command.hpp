@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// What a run of these cases would be told.
+/// The options of a run of these cases.
 struct OrderCommand {
     const CommonOptions& common;
     const ConformanceOptions& conformance;

@@ -1,4 +1,4 @@
-/// diopi profile: how long the calls of an operator or a model take, and how near that is to what the machine can do.
+/// diopi profile: the time of the calls of an operator or a model, and how near it is to the limit of the machine.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -86,10 +86,10 @@ TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     return timing;
 }
 
-/// Whether a capture is replayed, rather than cases run.
+/// Whether a capture is replayed instead of cases.
 bool replays(const ProfileCommand& options) { return !options.capture.empty(); }
 
-/// One row per name, but of a single operator one per case: its cases are what one wants to see.
+/// One row per name; for a single operator one per case, because its cases are of interest.
 ProfileGrouping grouping_of(const ProfileCommand& options) {
     if (options.group_by_input_shape) return ProfileGrouping::kShape;
     if (options.group_by == "name") return ProfileGrouping::kName;
@@ -128,7 +128,7 @@ Status write_files(const ProfileCommand& options, const Profile& profile) {
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
 }
 
-/// What was made of the options before anything runs.
+/// The state that follows from the options, before anything runs.
 struct ProfileSetup {
     Recording* recording = nullptr;
     std::vector<Dtype> filtered;  ///< of cases that are left out
@@ -158,8 +158,8 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.seed = options.common.seed;
     profiling.cold = options.mode == "cold";
     profiling.passes = options.passes;
-    profiling.budget_seconds = output.budget_seconds = options.is_brief ? kBriefSeconds : 0;
-    output.passes = options.schedule.empty() ? options.passes : 0;
+    profiling.budget_seconds = view.budget_seconds = options.is_brief ? kBriefSeconds : 0;
+    view.passes = options.schedule.empty() ? options.passes : 0;
     profiling.memory = options.memory;
     // A simulated device has none.
     profiling.activities = !options.trace.empty();
@@ -176,7 +176,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     return profile_cases(*cases, profiling);
 }
 
-/// Whether each call gives what the reference gives; says which do not.
+/// Whether each call gives the same results as the reference; prints those that do not.
 Status check_accuracy(LoadedCapture& loaded, const Target& target, int& different) {
     const ToleranceTable tolerances;
     CompareOptions comparing;
@@ -224,8 +224,8 @@ WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const
     return {pack_message(different, pack_profile(*profile))};
 }
 
-/// In one worker, so that an operator that crashes or hangs is a message. Without calls when interrupted, or when
-/// `failures` says that there were some.
+/// Runs in one worker, so that an operator that crashes or hangs gives a message. Has no calls when
+/// interrupted, or when `failures` is not 0.
 Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                                int& failures) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
@@ -253,7 +253,7 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
 
 int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
          const ProfileView& view, bool is_different) {
-    // In a replay a call that nobody implements is a row like the others.
+    // In a replay a call that no library implements is a row like the others.
     const std::vector<std::string> troubles = replays(options) ? std::vector<std::string>() : trouble_lines(profile);
     for (const std::string& line : troubles) fmt::print(stderr, "diopi: {}\n", line);
     std::optional<ProfileComparison> comparison;
@@ -285,14 +285,14 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
     return static_cast<int>(!troubles.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
-/// What the machine can do, and no call.
+/// Measures the roofs of the machine, without calls.
 int run_roofs(const ProfileCommand& options, const Target& target) {
     const CommonOptions& common = options.common;
     if (replays(options) || !common.fname.empty() || !common.model.empty() || !common.case_id.empty()) {
-        return report_error(bad_input("--roofs measures no calls; leave out what chooses them, or --roofs"));
+        return report_error(bad_input("--roofs measures no calls; leave out the options that select them, or --roofs"));
     }
     if (target.sim() != nullptr) {
-        return report_error(bad_input("--roofs: a simulated device has none; its configuration says what it can do"));
+        return report_error(bad_input("--roofs: a simulated device has none; its configuration states its speed"));
     }
     const Backend& backend = target.backend();
     auto roofs = profile_roofs(backend, options.timeout_s);
@@ -353,17 +353,17 @@ int run_profile(const ProfileCommand& options) {
 }
 
 void add_measuring_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "What is measured, and how";
+    const char* group = "Measurement";
     command
         .add_option("--max-time", options.max_seconds,
-                    "seconds of samples per call at most; 15, or a share of 24, when left out (docs/profile.md)")
+                    "most seconds of samples per call (default 15, or a share of 24; docs/profile.md)")
         ->check(seconds_above_zero())
         ->group(group);
     auto* shape =
         command.add_option("--shape", options.shaped.shapes, "a call with tensors of these shapes, 32x64 each")
             ->type_name("SHAPE ...")
             ->group(group);
-    command.add_option("--dtype", options.shaped.dtype, "of the tensors of --shape")
+    command.add_option("--dtype", options.shaped.dtype, "dtype of the tensors of --shape")
         ->needs(shape)
         ->capture_default_str()
         ->group(group);
@@ -371,7 +371,7 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->needs(shape)
         ->type_name("NAME=VALUE ...")
         ->group(group);
-    command.add_option("--steps", options.steps, "of each case: forward, inplace, backward")
+    command.add_option("--steps", options.steps, "steps of each case: forward, inplace, backward")
         ->check(CLI::IsMember({"forward", "inplace", "backward"}))
         ->capture_default_str()
         ->group(group);
@@ -393,8 +393,8 @@ void add_measuring_options(CLI::App& command, ProfileCommand& options) {
         ->check(seconds_above_zero())
         ->capture_default_str()
         ->group(group);
-    command.add_flag("--profile-memory", options.memory, "what each call allocates and frees")->group(group);
-    auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure what the machine can do");
+    command.add_flag("--profile-memory", options.memory, "memory that each call allocates and frees")->group(group);
+    auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure the roofs of the machine");
     none->group(group);
     command
         .add_flag("--roofs", options.only_roofs, "measure nothing else: copies, and products in every floating dtype")
@@ -415,7 +415,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
         ->capture_default_str()
         ->needs(capture)
         ->group(group);
-    command.add_flag("--only-forward", options.only_forward, "leave out what follows the forward pass")
+    command.add_flag("--only-forward", options.only_forward, "leave out the calls after the forward pass")
         ->needs(capture)
         ->group(group);
     command.add_flag("--acc-check", options.acc_check, "first compare each call with the reference")
@@ -429,7 +429,7 @@ void add_replaying_options(CLI::App& command, ProfileCommand& options) {
 }
 
 void add_showing_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "What is shown";
+    const char* group = "Output";
     auto* by =
         command.add_option("--group-by", options.group_by, "one row per name, shape, call, or layer of a capture")
             ->check(CLI::IsMember({"name", "shape", "call", "layer"}))
@@ -456,7 +456,7 @@ void add_showing_options(CLI::App& command, ProfileCommand& options) {
 
 void add_profile_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ProfileCommand>();
-    CLI::App* command = app.add_subcommand("profile", "how long an operator's calls take");
+    CLI::App* command = app.add_subcommand("profile", "measure the time and memory of an operator's calls");
     command->add_option("op", options->common.fname, "operator, as --fname");
     add_measuring_options(*command, *options);
     add_showing_options(*command, *options);

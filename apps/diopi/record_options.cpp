@@ -59,7 +59,7 @@ Status Recording::finish(size_t lost) {
     if (!written.ok()) return written.status();
     fmt::print(stderr, "diopi: recorded {} call{} in {}\n", written->calls, written->calls == 1 ? "" : "s", file);
     if (lost > 0) {
-        fmt::print(stderr, "diopi: without those of {} case{}, whose workers ended before they were done\n", lost,
+        fmt::print(stderr, "diopi: without those of {} case{}, whose workers ended early\n", lost,
                    lost == 1 ? "" : "s");
     }
     if (!written->without_function.empty()) {

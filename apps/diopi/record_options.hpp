@@ -22,8 +22,8 @@ struct RecordFlags {
 /// Adds both flags; `names` are those of the first.
 CLI::Option* add_record_options(CLI::App& command, RecordFlags& flags, const std::string& names = "--record");
 
-/// What a subcommand records. Its tool goes outermost into a chain of this process or of workers that are forked from
-/// it.
+/// The recording of a subcommand. Its tool is the outermost one in a chain of this process or of workers that are
+/// forked from it.
 class Recording {
  public:
     /// Records nothing.
@@ -33,11 +33,11 @@ class Recording {
 
     /// Null where nothing is recorded.
     [[nodiscard]] Interceptor* tool() const { return state_ == nullptr ? nullptr : &state_->recorder; }
-    /// Where the tool was: puts away the calls since the last time, as those of item number `item`. Why they are not
-    /// recorded, where finish() will not tell; else empty.
+    /// In the process of the tool: stores the calls since the last time as those of item number `item`. Returns why
+    /// they are not recorded, if finish() will not report it; else an empty text.
     [[nodiscard]] std::string end_item(size_t item);
-    /// Writes the files, says on standard error what is in them and how many items are not, since their workers died.
-    /// Nothing is written after an interruption.
+    /// Writes the files, and prints on standard error what they contain and how many items are missing because their
+    /// workers died. Nothing is written after an interruption.
     Status finish(size_t lost = 0);
 
  private:

@@ -22,7 +22,7 @@ std::string same_replay_text(const ReplayCommand& options) {
     return text;
 }
 
-/// How this replay is not the run that saved the bundle.
+/// The differences of this replay from the run that saved the bundle.
 std::vector<std::string> differences(const BundleOrigin& then, const BundleOrigin& now) {
     if (then.backend != now.backend) {
         return {
@@ -37,8 +37,8 @@ std::vector<std::string> differences(const BundleOrigin& then, const BundleOrigi
 
 int run_replay_command(const ReplayCommand& options) {
     if (!options.misplaced.empty()) {
-        return report_error(bad_input(options.misplaced + " has no meaning with --replay, which runs what the bundle "
-                                                          "holds; leave it out"));
+        return report_error(bad_input(options.misplaced + " cannot be used with --replay, which runs the call of the "
+                                                          "bundle; leave it out"));
     }
     auto target = Target::find(options.common.impl, options.target, options.common.loading, memory_check_options());
     if (!target.ok()) return report_error(target.error());

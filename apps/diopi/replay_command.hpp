@@ -18,7 +18,7 @@ struct ReplayCommand {
     std::optional<std::vector<std::string>> checks;
     double timeout_s = 300;
     std::string memory_limit;
-    /// The first option that was given and has no meaning here; empty: none.
+    /// The first given option that cannot be used here; empty: none.
     std::string misplaced;
 };
 

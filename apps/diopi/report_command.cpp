@@ -1,4 +1,4 @@
-/// diopi report: what the last run found, from its journal.
+/// diopi report: the results of the last run, from its journal.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -49,10 +49,10 @@ int show_report(const ReportOptions& options) {
 
 void add_report_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ReportOptions>();
-    CLI::App* command = app.add_subcommand("report", "what the last run found; writes error_report.csv");
+    CLI::App* command = app.add_subcommand("report", "report the last run; writes error_report.csv");
     command->add_option("--run", options->run_folder, "folder of the run's journal")->capture_default_str();
     add_report_output_options(*command, options->output);
-    command->add_option("--audit", options->audit, "what a vendor's library has and lacks (docs/plugins.md)")
+    command->add_option("--audit", options->audit, "list what a vendor's library has and lacks (docs/plugins.md)")
         ->type_name("PATH")
         ->excludes(command->get_option("--run"));
     command->footer(

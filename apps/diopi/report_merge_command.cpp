@@ -41,8 +41,8 @@ int run_merge(const MergeOptions& options) {
     for (const std::string& gap : merge->gaps) fmt::print(stderr, "diopi: {}\n", gap);
     if (!merge->gaps.empty() && !options.partial) {
         fmt::print(stderr,
-                   "diopi: error: the run is not whole, nothing was written; run what is missing (diopi test --shard "
-                   "K/N, with --resume what is not finished), or merge what there is with --partial\n");
+                   "diopi: error: the run is not complete, nothing was written; run the missing shards (diopi test "
+                   "--shard K/N, with --resume for unfinished ones), or merge the others with --partial\n");
         return static_cast<int>(Exit::kFailures);
     }
     Journal& journal = merge->journal;
@@ -55,7 +55,7 @@ int run_merge(const MergeOptions& options) {
 
 CLI::App* add_report_merge_command(CLI::App& report, int& code) {
     auto options = std::make_shared<MergeOptions>();
-    CLI::App* command = report.add_subcommand("merge", "put the shards of a run together (docs/scale_out.md)");
+    CLI::App* command = report.add_subcommand("merge", "merge the shards of a run (docs/scale_out.md)");
     command->add_option("journals", options->places, "the shards' run folders, or a folder that holds them")
         ->required();
     command->add_option("--into", options->into, "folder of the merged run's journal")->required();

@@ -10,7 +10,7 @@
 namespace diopi {
 
 void add_report_output_options(CLI::App& command, ReportOutput& output) {
-    command.add_option("--csv", output.csv, "where the CSV goes")->capture_default_str();
+    command.add_option("--csv", output.csv, "path of the CSV")->capture_default_str();
     command.add_option("--junit", output.junit, "also write JUnit XML");
     command.add_flag("--json", output.json, "print JSON on stdout, nothing else");
     command.add_flag("--quiet", output.quiet, "print no table");

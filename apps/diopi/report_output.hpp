@@ -1,4 +1,4 @@
-/// What diopi report and diopi report merge print and write about a journal.
+/// The output and the files of diopi report and diopi report merge for a journal.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct ReportOutput {
 
 void add_report_output_options(CLI::App& command, ReportOutput& output);
 
-/// Refuses files that cannot be written, before anything is.
+/// Refuses files that cannot be written, before any is written.
 [[nodiscard]] Status check_report_output(const ReportOutput& output);
 
 /// Writes CSV and JUnit, prints the rest, cases in natural order; returns the exit code.

@@ -24,7 +24,7 @@ std::string repeat_suite_text(const RuntimeSuiteCommand& options) {
     return text;
 }
 
-/// What chooses among operators' cases would be ignored without a word.
+/// Refuses options that select cases of operators: they would have no effect.
 Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
     const CommonOptions& common = options.common;
     const std::array given = {std::pair{"--fname", !common.fname.empty()}, std::pair{"--model", !common.model.empty()},
@@ -34,7 +34,7 @@ Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
     const auto* found = std::ranges::find_if(given, [](const auto& option) { return option.second; });
     if (found == given.end()) return {};
     return bad_input(std::string(found->first) +
-                     " has no meaning with --suite runtime; choose one check with --case runtime/NAME");
+                     " cannot be used with --suite runtime; choose one check with --case runtime/NAME");
 }
 
 Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& options) {
@@ -75,7 +75,7 @@ int run_runtime_suite_command(const RuntimeSuiteCommand& options) {
     RuntimeSuiteOptions suite;
     suite.subject.backend = &**backend;
     suite.checks = std::move(*checks);
-    // One at a time: a check measures time, and starts threads of its own.
+    // The checks run one at a time: they measure time, and start threads of their own.
     suite.pool = {1, options.timeout_s};
     suite.after_check = [&](const RuntimeCheck& check) {
         return backend->leaks("in case runtime/" + std::string(check.name));

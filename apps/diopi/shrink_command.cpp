@@ -25,7 +25,7 @@ class Shrinking {
             if (Status s = shrink_one(*found, result->verdict); !s.ok()) return s;
         }
         if (failures.left_out > 0) {
-            fmt::print(out_, "\n{} more failing case{} not shrunk; --case ID --shrink does it\n", failures.left_out,
+            fmt::print(out_, "\n{} more failing case{} not shrunk; --case ID --shrink shrinks one\n", failures.left_out,
                        failures.left_out == 1 ? " was" : "s were");
         }
         return {};
@@ -69,7 +69,7 @@ class Shrinking {
         }
         fmt::print(out_, "  {}: {}\n", name(shrunk.after.verdict), shrunk.after.reason);
         fmt::print(out_, "  {} tried, {} accepted, {:.1f} s{}\n", shrunk.tried, shrunk.accepted, shrunk.seconds,
-                   shrunk.finished ? "" : "; stopped before it was done: try a longer --shrink-time");
+                   shrunk.finished ? "" : "; stopped early: try a longer --shrink-time");
         fmt::print(out_, "  diopi test {}\n", command_.repeat(shrunk, file));
         std::fflush(out_);
     }

@@ -1,4 +1,4 @@
-/// diopi test --shrink: behind a run, the smallest form of each failing case.
+/// diopi test --shrink: after a run, the smallest form of each failing case.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@ struct ShrinkCommand {
     double seconds;  ///< for one case
     /// ShrinkOptions::prepare.
     std::function<bool(Case&)> prepare;
-    /// What must follow `diopi test` to run the smallest form from that file.
+    /// The options after `diopi test` that run the smallest form from that file.
     std::function<std::string(const Shrunk&, const std::string& file)> repeat;
 };
 
-/// Shrinks the failing cases, of each operator the first five, writes <run>/shrunk/<id>.json and prints what they were
-/// and are; on standard error when standard output is JSON's.
+/// Shrinks the first five failing cases of each operator, writes <run>/shrunk/<id>.json, and prints each before
+/// and after; on standard error when standard output has JSON.
 Status run_shrink_command(const ShrinkCommand& command);
 
 }  // namespace diopi

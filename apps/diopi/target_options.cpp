@@ -30,10 +30,10 @@ std::string repeat_library_options(const LibraryOptions& options) {
 
 void add_target_options(CLI::App& command, TargetOptions& options) {
     command.add_option("--sim-config", options.sim_config, "JSON file that describes the device of --impl sim");
-    command.add_flag("--wait", options.waits, "--impl sim really waits for what it costs");
+    command.add_flag("--wait", options.waits, "--impl sim waits for the predicted times");
     command
         .add_option("--adaptor", options.adaptor,
-                    "convert what the device does not take: a JSON file or a preset (docs/adaptor.md)")
+                    "convert tensors that the device does not accept: a JSON file or a preset (docs/adaptor.md)")
         ->type_name("FILE");
 }
 

@@ -13,12 +13,12 @@ namespace diopi {
 
 /// Adds --impl-runtime and --impl-timeout.
 void add_library_options(CLI::App& command, LibraryOptions& options);
-/// What must be appended to a command to open libraries in the same way.
+/// The options that open libraries in the same way, for a command line.
 [[nodiscard]] std::string repeat_library_options(const LibraryOptions& options);
 
 /// Adds the options that describe the simulated device, and what is converted for any device.
 void add_target_options(CLI::App& command, TargetOptions& options);
-/// What must be appended to a command to have the same target.
+/// The options that select the same target, for a command line.
 [[nodiscard]] std::string repeat_target_options(const TargetOptions& options);
 
 /// What the environment asks for.

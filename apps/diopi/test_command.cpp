@@ -1,4 +1,4 @@
-/// diopi test: holds a backend to the float64 reference, case by case.
+/// diopi test: compares a backend with the float64 reference, case by case.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -50,7 +50,7 @@ struct TestOptions {
     std::string shard;
     bool shrink = false;
     double shrink_time_s = 60;
-    std::optional<std::string> shuffle;  ///< the seed as it is written; empty: the run's
+    std::optional<std::string> shuffle;  ///< the seed as written; empty: the seed of the run
     bool find_order = false;
     std::vector<std::string> in_order;
     std::string save_failures;
@@ -62,17 +62,17 @@ struct TestOptions {
 
 constexpr const char* kTestExamples =
     "Examples:\n"
-    "  diopi test --fname add --filter-dtype float64   every case of add but those that use float64\n"
+    "  diopi test --fname add --filter-dtype float64   every case of add without float64\n"
     "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
     "  diopi test --case ops/relu.relu.3               one case again\n"
     "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
     "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
     "  diopi test --save-failures bad                  and a replay bundle of each failure, in folder bad\n"
     "  diopi test --replay bad/X.h5                    such a bundle again, on any machine\n"
-    "  diopi test --resume                             go on with an interrupted run\n"
+    "  diopi test --resume                             continue an interrupted run\n"
     "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n"
-    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails as this one does\n"
-    "  diopi test --fname add --find-order             do verdicts depend on what ran before?\n";
+    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails in the same way\n"
+    "  diopi test --fname add --find-order             do verdicts depend on earlier cases?\n";
 
 CLI::Validator memory_size() {
     const auto check = [](const std::string& text) {
@@ -94,7 +94,7 @@ std::string repeat_text(const TestOptions& options) {
     return text;
 }
 
-/// What must follow `diopi test` to run the smallest form of a case from its file.
+/// The options after `diopi test` that run the smallest form of a case from its file.
 std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const std::string& file) {
     options.common.case_files = {file};
     options.variants = {};
@@ -110,17 +110,17 @@ RunOrder run_order(const TestOptions& options) {
     return {RunOrder::By::kShuffle, options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle)};
 }
 
-/// Options that change how the cases of operators run mean nothing to the runtime suite.
+/// Refuses options for the cases of operators, which the runtime suite cannot use.
 Status refuse_for_runtime_suite(const TestOptions& options) {
     const bool is_about_order = options.shuffle || options.find_order || !options.in_order.empty();
     const bool is_adapted = !options.target.adaptor.empty() || !options.target.sim_config.empty();
     if (!options.shrink && !is_about_order && !is_adapted && options.record.file.empty()) return {};
     return bad_input(
-        "--shrink, --shuffle, --find-order, --in-order, --record, --sim-config and --adaptor are about cases of "
+        "--shrink, --shuffle, --find-order, --in-order, --record, --sim-config and --adaptor are for cases of "
         "operators: --suite ops");
 }
 
-/// Reads --device-config and puts it into the cases; warns of what it asks for in vain. No rules when it is not given.
+/// Reads --device-config and applies it to the cases; warns about rules without effect. No rules without the option.
 Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& cases, DeviceConfigFigures& figures) {
     if (options.device_config.empty()) return DeviceConfig();
     auto config = read_device_config(options.device_config);
@@ -128,7 +128,7 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     const DeviceConfigUse use = apply_device_config(*config, cases);
     const auto warn = [](const std::string& line) { fmt::print(stderr, "diopi: warning: {}\n", line); };
     std::ranges::for_each(use.unknown, warn);
-    // Of one case that is repeated nearly every rule knows nothing.
+    // Almost no rule matches when one case is repeated.
     if (options.common.case_id.empty()) std::ranges::for_each(use.unmatched, warn);
     figures = {config->file, config->device, {}, use.held};
     for (size_t i = 0; i < use.matched.size(); ++i) {
@@ -145,14 +145,14 @@ std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& 
     return device.skip_reason(c);
 }
 
-/// How many cases ended with their workers.
+/// The number of cases whose workers died.
 size_t count_lost(const std::vector<CaseResult>& results) {
     return static_cast<size_t>(std::ranges::count_if(results, [](const CaseResult& result) {
         return result.verdict == Verdict::kCrashed || result.verdict == Verdict::kTimeout;
     }));
 }
 
-/// What is left behind when the cases are done: report, CSV, JUnit, JSON or summary.
+/// Writes the results after the cases: report, CSV, JUnit, JSON or summary.
 Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend,
                      const DeviceConfigFigures& device) {
     const std::string repeat = repeat_text(options);
@@ -166,7 +166,7 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     return {};
 }
 
-/// What --shuffle takes.
+/// Checks the value of --shuffle.
 CLI::Validator seed_or_nothing() {
     const auto check = [](const std::string& text) {
         uint64_t seed = 0;
@@ -187,7 +187,7 @@ CLI::Validator known_suite() {
     return {check, ""};
 }
 
-/// --replay with what belongs to it, and the first option that does not.
+/// --replay with its options, and the first option that it does not take.
 ReplayCommand replay_of(const TestOptions& options) {
     constexpr std::array kFitting = {
         "--replay", "--impl",  "--impl-runtime", "--impl-timeout", "--checks", "--timeout", "--memory-limit",
@@ -213,7 +213,7 @@ Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFa
     return {};
 }
 
-/// A run over operators' cases: what the options name, read and checked, and the chosen cases.
+/// A run over operators' cases: the files of the options, read and checked, and the selected cases.
 class TestRun {
  public:
     explicit TestRun(const TestOptions& options) : options_(options), silent_(options.common.json) {}
@@ -233,7 +233,7 @@ class TestRun {
         if (Status s = recording_.finish(count_lost(run->results)); !s.ok()) return report_error(s.error());
         if (run->interrupted) {
             fmt::print(stderr,
-                       "diopi: interrupted after {} of {} cases; diopi test --resume with the same options goes on\n",
+                       "diopi: interrupted after {} of {} cases; diopi test --resume with the same options continues\n",
                        run->results.size(), cases_.size());
             return static_cast<int>(Exit::kInterrupted);
         }
@@ -274,7 +274,7 @@ class TestRun {
         return {};
     }
 
-    /// What the options say without a look at the cases.
+    /// Reads the options that do not depend on the cases.
     Status read_options() {
         auto target =
             Target::find(options_.common.impl, options_.target, options_.common.loading, memory_check_options());
@@ -294,7 +294,7 @@ class TestRun {
         return shard.status();
     }
 
-    /// The cases as variants and the device configuration change them, and of them the shard's.
+    /// The cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
         auto cases = options_.in_order.empty()
@@ -331,7 +331,7 @@ class TestRun {
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
-        // A wide tensor reserves gigabytes and touches few of them.
+        // A wide tensor reserves gigabytes and uses few of them.
         if (options_.variants.layout.wide) conformance_.pool.memory_limit = 0;
         if (!options_.memory_limit.empty()) conformance_.pool.memory_limit = *parse_memory_size(options_.memory_limit);
         conformance_.data = options_.common.data;
@@ -343,7 +343,7 @@ class TestRun {
         conformance_.shard = shard_ ? to_string(*shard_) : "";
     }
 
-    /// What is told before the first case.
+    /// Prints the lines before the first case.
     void announce() const {
         if (silent_) return;
         if (conformance_.order.by == RunOrder::By::kShuffle) {
@@ -395,7 +395,7 @@ class TestRun {
     }
 
     const TestOptions& options_;
-    const bool silent_;  ///< standard output is JSON's
+    const bool silent_;  ///< standard output has JSON
     Target target_;
     std::vector<Dtype> filtered_;
     std::optional<Shard> shard_;
@@ -420,7 +420,7 @@ int run_test(const TestOptions& options) {
 
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
 void add_repair_options(CLI::App& command, TestOptions& options) {
-    const char* group = "Failures to repair";
+    const char* group = "Failure analysis";
     auto* shrink =
         command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
     command.add_option("--shrink-time", options.shrink_time_s, "seconds that the search for one case may take")
@@ -436,7 +436,7 @@ void add_repair_options(CLI::App& command, TestOptions& options) {
                         ->type_name("[SEED]")
                         ->expected(0, 1)
                         ->check(seed_or_nothing());
-    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on what ran before them")
+    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on earlier cases")
                      ->group(group)
                      ->excludes(shrink)
                      ->excludes(command.get_option("--resume"));
@@ -453,7 +453,7 @@ void add_repair_options(CLI::App& command, TestOptions& options) {
 void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     auto options = std::make_shared<TestOptions>();
     options->command.assign(argv, argv + argc);
-    CLI::App* command = app.add_subcommand("test", "hold an operator library to the float64 reference");
+    CLI::App* command = app.add_subcommand("test", "test an operator library against the float64 reference");
     add_common_options(*command, options->common);
     command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
@@ -472,15 +472,15 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--memory-limit", options->memory_limit,
-                     "memory of one worker, such as 4G; 0: no limit; by default a fair share")
+                     "memory of one worker, such as 4G; 0: no limit; default: an equal share")
         ->check(memory_size());
     command->add_option("--device-config", options->device_config,
                         "rules for a device: skips and tolerances (docs/device_config.md)");
-    command->add_flag("--resume", options->resume, "go on with the journal in the run folder");
+    command->add_flag("--resume", options->resume, "continue with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");
     add_repair_options(*command, *options);
-    command->add_option("--csv", options->csv, "where the error report goes")->capture_default_str();
+    command->add_option("--csv", options->csv, "path of the error report")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")
         ->type_name("DIR");

@@ -24,7 +24,7 @@ constexpr std::array kFillOptions = {
     FillOption{"special", Fill::kSpecial}, FillOption{"captured", Fill::kCaptured},
 };
 
-/// --captured alone says what to fill with.
+/// --captured alone implies --fill captured.
 std::string fill_name(const VariantFlags& flags) {
     return flags.fill.empty() && !flags.captured.empty() ? "captured" : flags.fill;
 }
@@ -62,7 +62,7 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     for (const FillOption& row : kFillOptions) fills.emplace_back(row.name);
     constexpr int kMostDims = 8;
 
-    command.add_option("--fill", flags.fill, "values of every tensor whose values have no meaning of their own")
+    command.add_option("--fill", flags.fill, "values of every tensor that accepts any values")
         ->group(group)
         ->check(CLI::IsMember(fills));
     command.add_option("--captured", flags.captured, "HDF5 file that --fill captured takes values from")->group(group);
@@ -74,8 +74,8 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     command
         .add_flag("--host-strides", flags.layout.host, "strides and outputs as other hosts of the standard give them")
         ->group(group);
-    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels innermost")->group(group);
-    command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "of tensors that have so many dims")
+    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels-last tensors")->group(group);
+    command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "for tensors with at least this many dims")
         ->group(group)
         ->needs(nhwc)
         ->check(CLI::Range(1, kMostDims))

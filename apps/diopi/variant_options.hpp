@@ -26,12 +26,12 @@ struct VariantFlags {
 
 void add_variant_options(CLI::App& command, VariantFlags& flags);
 
-/// Changes the cases as the options ask for; those that they cannot change stay, and are named with the reason. Bad
+/// Changes the cases as the options require; those that they cannot change stay, and are listed with the reason. Bad
 /// input for options that contradict each other, and for captured values that cannot be read.
 [[nodiscard]] Result<std::map<std::string, std::string>> vary_cases(std::vector<Case>& cases,
                                                                     const VariantFlags& flags);
 
-/// What must be appended to a command to repeat its variants; empty when there are none.
+/// The options that repeat the variants, for a command line; empty when there are none.
 [[nodiscard]] std::string repeat_variants(const VariantFlags& flags);
 
 }  // namespace diopi

@@ -18,7 +18,7 @@ class Plugin {
     /// Opens the library in this process, and puts the addresses of its functions into the backend's table.
     virtual Status open() = 0;
     [[nodiscard]] bool is_open() const { return is_open_; }
-    /// What the library says about its last failure; null without words.
+    /// The library's message about its last failure; null if there is none.
     [[nodiscard]] virtual const char* last_error() const = 0;
     [[nodiscard]] virtual const std::string& file() const = 0;
 
@@ -30,7 +30,7 @@ class Backend {
  public:
     using LastError = const char* (*)();
     using Probe = Status (*)();
-    /// Called in front of each function, for what a function is not told by its arguments.
+    /// Called before each function, for settings that are not in its arguments.
     using Setting = void (*)();
     using Description = std::string (*)();
 
@@ -68,22 +68,22 @@ class Backend {
     }
 
     [[nodiscard]] std::string_view name() const { return name_; }
-    /// Which libraries its functions call, in one line; empty where there is nothing to say.
+    /// The libraries that its functions call, in one line; may be empty.
     [[nodiscard]] std::string description() const { return description_ == nullptr ? "" : description_(); }
     [[nodiscard]] Device& device() const { return *device_; }
     [[nodiscard]] AnyFunction function(const Row& row) const { return table_[row.index()]; }
     [[nodiscard]] bool implements(const Row& row) const { return function(row) != nullptr; }
-    /// The library behind it, to be opened before a function is called; null for one that is linked in.
+    /// Its library, which must be opened before a function is called; null for a linked backend.
     [[nodiscard]] Plugin* plugin() const { return plugin_; }
-    /// Says why the backend cannot run here; null where it always can.
+    /// Reports why the backend cannot run here; null if it always can.
     [[nodiscard]] Probe probe() const { return probe_; }
     /// Null where there is nothing to set.
     [[nodiscard]] Setting setting() const { return setting_; }
-    /// Whether float32 products are declared to be of factors in TF32, of 10 bits behind the point.
+    /// Whether float32 products are declared to be of factors in TF32, with 10 fraction bits.
     [[nodiscard]] bool is_tf32() const { return is_tf32_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
-    /// What the library says about its last failure, with the code's name.
+    /// The library's message about its last failure, with the code's name.
     [[nodiscard]] std::string error_text(diopiError_t error) const;
 
  private:

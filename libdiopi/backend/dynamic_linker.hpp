@@ -1,4 +1,5 @@
-/// What the dynamic linker would load for a library, by its own list: it maps the files and runs nothing of them.
+/// The libraries that the dynamic linker would load for a library, from its own list: it maps the files and runs none
+/// of their code.
 #pragma once
 
 #include <string>

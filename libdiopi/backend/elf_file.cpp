@@ -95,7 +95,7 @@ class ElfReader {
 
     [[nodiscard]] Status cut_short() const {
         return bad_input(
-            fmt::format("{} is cut short: it has {} bytes, and its header tells of more; copy or link it "
+            fmt::format("{} is cut short: it has {} bytes, and its header says more; copy or link it "
                         "again",
                         file_.path, size_));
     }

@@ -1,4 +1,4 @@
-/// What an ELF file says about itself, read without loading it: no code of it runs.
+/// The contents of an ELF file, read without loading it: none of its code runs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// An audit: all that stands in the way of a library, found without loading it.
+/// An audit: all problems of a library, found without loading it.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct LibraryAudit {
     bool is_ours = false;  ///< built for the machine of this program; of another one only the header was read
     LibrarySymbols symbols;
     std::vector<std::string> needed;      ///< by its own table
-    std::vector<std::string> not_found;   ///< libraries that it, or one that it needs, asks for in vain
+    std::vector<std::string> not_found;   ///< missing libraries that it, or one of its dependencies, needs
     std::vector<std::string> undefined;   ///< symbols that neither this program nor a needed library has
-    std::vector<std::string> complaints;  ///< the dynamic linker's other words
+    std::vector<std::string> complaints;  ///< other messages of the dynamic linker
 
     /// Whether `--impl path` can use it as it is.
     [[nodiscard]] bool is_usable() const;

@@ -125,7 +125,7 @@ Result<void*> LibraryBackend::load(const std::string& path) const {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle != nullptr) return handle;
     const char* why = dlerror();
-    return bad_input(fmt::format("cannot load {} (diopi report --audit {} tells all that it lacks)",
+    return bad_input(fmt::format("cannot load {} (diopi report --audit {} lists all that it lacks)",
                                  why == nullptr ? path : why, path));
 }
 

@@ -25,16 +25,16 @@ class LibraryBackend final : public Plugin {
     /// Absolute.
     [[nodiscard]] const std::string& file() const override { return file_; }
     [[nodiscard]] const LibrarySymbols& symbols() const { return symbols_; }
-    /// Called by open() and finish() with what they are about to do: "initLibrary of build/libdiopi_impl.so".
+    /// Called by open() and finish() with their next action: "initLibrary of build/libdiopi_impl.so".
     std::function<void(const std::string& stage)> on_stage;
-    /// What open() prints on standard output is lost: of whose case would it be?
+    /// The standard output of open() is discarded, because it belongs to no case.
     bool hides_output = true;
 
-    /// Loads the libraries and calls initLibrary; later calls do nothing. The functions of one never stand in for
-    /// those of another.
+    /// Loads the libraries and calls initLibrary; later calls do nothing. The functions of one library never
+    /// replace those of another.
     Status open() override;
     [[nodiscard]] const char* last_error() const override;
-    /// Calls finalizeLibrary; nothing may be called behind it.
+    /// Calls finalizeLibrary; no function may be called after it.
     Status finish();
 
  private:

@@ -130,7 +130,7 @@ LibrarySymbols symbols_of(const ElfFile& file) {
 std::string missing_device_text(const LibrarySymbols& symbols) {
     if (symbols.missing_device.empty()) return {};
     return fmt::format(
-        "it has no {}; name the library that has them with --impl-runtime PATH, or say --impl-runtime cpu where its "
+        "it has no {}; name the library that has them with --impl-runtime PATH, or give --impl-runtime cpu if its "
         "operators work on the host's memory",
         fmt::join(symbols.missing_device, ", "));
 }

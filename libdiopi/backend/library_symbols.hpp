@@ -1,4 +1,4 @@
-/// What a library defines of the standard, from its symbols alone.
+/// The functions of the standard that a library defines, from its symbols alone.
 #pragma once
 
 #include <string>

@@ -73,7 +73,7 @@ Status check_input(const CaseBaseline& baseline, const std::string& name, const 
         if (*hash == wanted) return {};
         return bad_input(
             fmt::format("input `{}` is not the one that the baseline was made from (checksum {}, wanted "
-                        "{}); use the baseline's seed, or generate it anew with diopi gen --force",
+                        "{}); use the baseline's seed, or generate it again with diopi gen --force",
                         name, *hash, wanted));
     }
     return {};

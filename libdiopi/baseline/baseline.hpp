@@ -1,4 +1,5 @@
-/// Baselines: what the operators of each case must produce, stored in HDF5. docs/hdf5.md is the layout's definition.
+/// Baselines: the expected results of the operators of each case, stored in HDF5. docs/hdf5.md is the layout's
+/// definition.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct NamedTensor {
     Dtype dtype = Dtype::float32;
 };
 
-/// What is known about one case. Steps are "forward", "inplace" and "backward".
+/// The baseline of one case. Steps are "forward", "inplace" and "backward".
 struct CaseBaseline {
     /// "diopi 1.0.0 reference", "pytorch 1.13.1": who computed the expected values. Filled in by the reader.
     std::string provenance;
@@ -73,7 +74,7 @@ class BaselineReader {
     [[nodiscard]] std::vector<std::string> keys() const;
     /// Expected values are converted to wide_dtype, whatever they are stored in.
     [[nodiscard]] Result<CaseBaseline> read(const std::string& key) const;
-    /// 0 when the file does not tell.
+    /// 0 when the file has none.
     [[nodiscard]] uint64_t seed() const { return seed_; }
     [[nodiscard]] const std::string& provenance() const { return provenance_; }
 

@@ -6,14 +6,14 @@
 
 namespace diopi {
 
-/// Why a file that is there was not made again.
+/// Why an existing file was not made again.
 enum class Kept {
     kNot,
     kUnchanged,  ///< it was made from the same cases and seed
-    kForeign     ///< something else made it: PyTorch, a user's script
+    kForeign     ///< another program made it: PyTorch, a user's script
 };
 
-/// One baseline file and what became of it.
+/// One baseline file and its outcome.
 struct GeneratedFile {
     std::string path;
     int64_t cases = 0;     ///< stored
@@ -21,7 +21,7 @@ struct GeneratedFile {
     int64_t left_out = 0;  ///< random operators, and those without a reference
     int64_t bytes = 0;
     Kept kept = Kept::kNot;
-    std::string trouble;  ///< why there is no file, or none that is whole
+    std::string trouble;  ///< why there is no file, or only an incomplete one
 };
 
 }  // namespace diopi

@@ -88,7 +88,7 @@ Status Manifest::verify(const std::string& file) const {
     const ManifestEntry* entry = find(file);
     if (entry == nullptr) return {};
     const std::string path = folder_ + "/" + file;
-    constexpr const char* kAdvice = "generate it anew with diopi gen --force, or take it out of the manifest";
+    constexpr const char* kAdvice = "generate it again with diopi gen --force, or take it out of the manifest";
     std::error_code code;
     const auto bytes = std::filesystem::file_size(path, code);
     if (code)

@@ -205,7 +205,8 @@ Status check_format(const Hdf5File& file) {
     const Result<int64_t> format = file.read_int("/", "diopi_bundle");
     if (!format.ok()) return format.status();
     if (*format == kBundleFormat) return {};
-    const char* advice = *format > kBundleFormat ? "use a newer diopi" : "save it anew with diopi test --save-failures";
+    const char* advice =
+        *format > kBundleFormat ? "use a newer diopi" : "save it again with diopi test --save-failures";
     return bad_input(fmt::format("{} is a replay bundle of format {}, this program reads {}; {}", file.path(), *format,
                                  kBundleFormat, advice));
 }

@@ -1,5 +1,5 @@
-/// Replay bundles: one failed step of a case in one HDF5 file, with all that it takes to run and judge it again
-/// without the case's files. docs/hdf5.md describes the layout.
+/// Replay bundles: one failed step of a case in one HDF5 file, with everything that is needed to run and judge it
+/// again without the case's files. docs/hdf5.md describes the layout.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ TEST_CASE("a storage that its elements do not justify is neither written nor rea
     REQUIRE(file->write_attribute("/other", "call", text).ok());
     CHECK_THAT(
         read_call(*file, "/other").error().message,
-        Contains("/other/tensors/input: a storage of 1099511627776 bytes for 8 bytes of elements is not believed"));
+        Contains("/other/tensors/input: a storage of 1099511627776 bytes for 8 bytes of elements is not plausible"));
     text.replace(text.find("1099511627776"), 13, "16");
     text.replace(text.find("float32"), 7, "float64");
     REQUIRE(file->write_attribute("/other", "call", text).ok());
@@ -146,9 +146,9 @@ TEST_CASE("the text of a call must be a capture of one", "[store][bundle]") {
         return read_call(*file, "/call").error().message;
     };
     Capture capture;
-    CHECK_THAT(refused(capture), Contains("attribute `call` of /call: /calls: one call of a function is wanted"));
+    CHECK_THAT(refused(capture), Contains("attribute `call` of /call: /calls: expected one call of a function"));
     capture.calls = {{"mystery", "", {}, "", "", {}, {}, {}}};
-    CHECK_THAT(refused(capture), Contains("one call of a function is wanted"));
+    CHECK_THAT(refused(capture), Contains("expected one call of a function"));
     REQUIRE(file->write_attribute("/call", "call", std::string_view("{}")).ok());
     CHECK_THAT(read_call(*file, "/call").error().message, Contains("no capture: the key 'diopi_capture' is missing"));
 }
@@ -218,7 +218,7 @@ TEST_CASE("files that are no bundle say what they are", "[store][bundle]") {
     CHECK_THAT(after(folder, [](Hdf5File& f) { REQUIRE(f.write_attribute("/", "diopi_bundle", int64_t{1}).ok()); })
                    .error()
                    .message,
-               Contains("is a replay bundle of format 1, this program reads 2; save it anew with diopi test "
+               Contains("is a replay bundle of format 1, this program reads 2; save it again with diopi test "
                         "--save-failures"));
     CHECK_THAT(after(folder, [](Hdf5File& f) { REQUIRE(f.write_attribute("/", "diopi_bundle", int64_t{2}).ok()); })
                    .error()

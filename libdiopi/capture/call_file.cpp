@@ -95,7 +95,7 @@ class MemoryReader {
         size_t elements = 0;
         for (const CapturedTensor* user : users) elements += std::min(user->tensor->nbytes(), nbytes);
         if (!is_justified(nbytes, elements)) {
-            return refused(storage.id, fmt::format("a storage of {} bytes for {} bytes of elements is not believed",
+            return refused(storage.id, fmt::format("a storage of {} bytes for {} bytes of elements is not plausible",
                                                    nbytes, elements));
         }
         std::vector<TensorPtr> dense;
@@ -154,7 +154,7 @@ Status write_call(Hdf5File& file, const std::string& group, const Call& call) {
         const CapturedTensor& captured = one.capture().tensors[i];
         const Tensor& source = *one.sources()[i];
         if (!is_justified(source.storage.nbytes, elements[captured.storage])) {
-            return failed(fmt::format("{} is a small part of a storage of {} bytes, which no file of ours keeps",
+            return failed(fmt::format("{} is a small part of a storage of {} bytes, which diopi does not write",
                                       captured.id, source.storage.nbytes));
         }
         if (Status s = file.write_tensor(folder, captured.id, source); !s.ok()) return s;
@@ -169,7 +169,7 @@ Result<StoredCall> read_call(const Hdf5File& file, const std::string& group) {
     auto capture = capture_from_json(*text, where);
     if (!capture.ok()) return capture.error();
     if (capture->calls.size() != 1 || !capture->calls[0].call) {
-        return bad_input(where + ": /calls: one call of a function is wanted");
+        return bad_input(where + ": /calls: expected one call of a function");
     }
     if (Status s = MemoryReader(file, group + "/tensors", *capture).read(); !s.ok()) return s.error();
     return StoredCall{std::move(*capture->calls[0].call), std::move(capture->generators)};

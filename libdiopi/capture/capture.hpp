@@ -16,7 +16,7 @@
 
 namespace diopi {
 
-/// How the values of a storage are made where none were kept.
+/// The recipe for the values of a storage when none were kept.
 struct Recipe {
     enum class Kind { kConstant, kNormal, kUniform, kIntegers };
     Kind kind = Kind::kConstant;
@@ -60,7 +60,7 @@ class Capture {
     std::vector<CapturedStorage> storages;
     std::vector<CapturedTensor> tensors;
     std::vector<CapturedCall> calls;
-    /// What the generator handles of the calls point to.
+    /// The generators that the handles of the calls point to.
     std::vector<std::shared_ptr<Generator>> generators;
 
     /// Adds a tensor without memory; gives its position.

@@ -27,14 +27,14 @@ Status check_identity(const Hdf5File& file, const Capture& capture) {
     if (!file.has_attribute("/", "diopi_capture")) {
         return bad_input(file.path() +
                          " holds no values of a capture: its root has no attribute `diopi_capture`; name "
-                         "the right file as `values` of the capture, or record it anew");
+                         "the right file as `values` of the capture, or record it again");
     }
     const Result<int64_t> format = file.read_int("/", "diopi_capture");
     if (!format.ok()) return format.status();
     if (*format != kValuesFormat) {
         return bad_input(
             fmt::format("{} holds values of capture format {}, this program reads {}; use a newer diopi or "
-                        "record the capture anew",
+                        "record the capture again",
                         file.path(), *format, kValuesFormat));
     }
     const Result<std::string> name = file.read_string("/", "name");
@@ -44,7 +44,7 @@ Status check_identity(const Hdf5File& file, const Capture& capture) {
     if (*name == capture.name && *calls == static_cast<int64_t>(capture.calls.size())) return {};
     return bad_input(
         fmt::format("{} belongs to another capture, '{}' with {} calls instead of '{}' with {}; copy the "
-                    "two files of one recording, or record it anew",
+                    "two files of one recording, or record it again",
                     file.path(), *name, *calls, capture.name, capture.calls.size()));
 }
 
@@ -93,7 +93,7 @@ Result<CaptureValues> CaptureValues::open(const std::string& path, const Capture
 }
 
 Error CaptureValues::refused(const std::string& object, const std::string& what) const {
-    return bad_input(fmt::format("{}: {} {}; record the capture anew", file_->path(), object, what));
+    return bad_input(fmt::format("{}: {} {}; record the capture again", file_->path(), object, what));
 }
 
 Result<TensorPtr> CaptureValues::storage(const std::string& id) const {

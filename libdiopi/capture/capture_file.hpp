@@ -28,8 +28,8 @@ class CaptureValues {
     /// What storage `id` held at the beginning, one dim; null when it was not kept. Values that are not all of the
     /// storage, or not in the dtype of its recipe, are an error.
     [[nodiscard]] Result<TensorPtr> storage(const std::string& id) const;
-    /// What call number `call` left at `place` ("out", "tensors.2"; the tensor's id where the call has no function);
-    /// null when it was not kept. Values of another shape or dtype than the tensor's are an error.
+    /// The result of call number `call` at `place` ("out", "tensors.2"; the tensor's id where the call has no
+    /// function); null when it was not kept. Values of another shape or dtype than the tensor's are an error.
     [[nodiscard]] Result<TensorPtr> result(size_t call, std::string_view place) const;
     [[nodiscard]] bool any() const { return file_.has_value(); }
 
@@ -48,7 +48,7 @@ class CaptureValuesWriter {
     [[nodiscard]] static Result<CaptureValuesWriter> create(const std::string& path);
     /// All elements of a storage, one dim.
     Status storage(const std::string& id, const Tensor& values);
-    /// What call number `call` left at `place`; host memory, any strides.
+    /// The result of call number `call` at `place`; host memory, any strides.
     Status result(size_t call, std::string_view place, const Tensor& values);
     /// The capture must name this file as its values.
     Status finish(const Capture& capture);

@@ -47,7 +47,7 @@ class CaptureReader : public JsonReader {
         if (!read(*version, format)) return false;
         if (format != kCaptureFormat) {
             return fail(*version, fmt::format("format {}, this program reads {}; use a newer diopi or record the "
-                                              "capture anew",
+                                              "capture again",
                                               format, kCaptureFormat));
         }
         if (!members(root(), {"diopi_capture", "name", "storages", "tensors", "calls"},
@@ -129,7 +129,7 @@ class CaptureReader : public JsonReader {
             offset >= 0 && !__builtin_add_overflow(offset, *forward_extent(spec), &end) && end <= of.nbytes / size;
         if (!within) {
             return fail(node, fmt::format("{} elements of {} from {} on do not lie within the {} bytes of storage "
-                                          "'{}'; mend shape, strides and offset, or nbytes",
+                                          "'{}'; correct shape, strides and offset, or nbytes",
                                           *forward_extent(spec), name(spec.dtype), offset, of.nbytes, of.id));
         }
         std::optional<size_t> grad_of;
@@ -297,7 +297,7 @@ class CaptureReader : public JsonReader {
             case kAlternative<diopiGeneratorHandle_t>:
                 return read_generator(node, capture, value);
         }
-        return fail(node, "nothing but null can stand for a pointer");
+        return fail(node, "a pointer can only be null");
     }
 
     bool read_tensor(const JsonNode& node, const Capture& capture, TensorPtr& tensor) {

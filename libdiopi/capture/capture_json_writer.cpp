@@ -100,7 +100,7 @@ class Writer {
     Json tensor_of(const CapturedTensor& captured) {
         const Tensor& tensor = *captured.tensor;
         if (tensor.is_sparse()) {
-            fail(not_implemented(fmt::format("{} is sparse, which no file of ours can hold yet", captured.id)));
+            fail(not_implemented(fmt::format("{} is sparse, which diopi's files cannot store yet", captured.id)));
         }
         Json json = {{"storage", capture_.storages[captured.storage].id},
                      {"dtype", name(tensor.dtype)},

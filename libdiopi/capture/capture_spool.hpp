@@ -1,4 +1,4 @@
-/// Recorded calls on their way into a capture's files: parts that come from several processes, put together at the end.
+/// Collects recorded calls for a capture's files: parts from several processes, merged at the end.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace diopi {
 
-/// What publish() wrote.
+/// The output of publish().
 struct SpooledCapture {
     size_t parts = 0, calls = 0;
     /// Calls that have no function, by their overloads, each once.

@@ -1,4 +1,4 @@
-/// What a call's outputs must be, as JSON text by argument name; docs/hdf5.md describes the form.
+/// The expected outputs of a call, as JSON text by argument name; docs/hdf5.md describes the form.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// From a case to calls: which functions of the standard it asks for, and their arguments.
+/// Converts a case to calls: the functions of the standard that it needs, and their arguments.
 #pragma once
 
 #include <string_view>

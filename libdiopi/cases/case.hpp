@@ -1,4 +1,4 @@
-/// A test case: an operator, its tensors as specifications, its parameters, tolerances and what it must show.
+/// A test case: an operator, its tensors as specifications, its parameters, its tolerances and its checks.
 #pragma once
 
 #include <cstdint>

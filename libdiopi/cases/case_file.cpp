@@ -241,7 +241,7 @@ bool CaseFileReader::read_names(const JsonNode& node, CaseGroup& group) {
         group.ops.push_back(op);
     }
     if (const JsonNode* item = node.find("semantics")) {
-        if (!read_text(*item, "whose semantics hold", group.semantics)) return false;
+        if (!read_text(*item, "the name of the semantics", group.semantics)) return false;
         if (std::find(kSemantics.begin(), kSemantics.end(), group.semantics) == kSemantics.end()) {
             const std::vector<std::string> known(kSemantics.begin(), kSemantics.end());
             return fail(*item, fmt::format("unknown semantics '{}'; known: {}", group.semantics, join(known)));
@@ -281,7 +281,7 @@ bool CaseFileReader::read_tensors(const JsonNode& node, CaseGroup& group) {
     if (list == nullptr) {
         for (const char* key : {"dtypes", "fill"}) {
             const JsonNode* item = node.find(key);
-            if (item) return fail(*item, fmt::format("'{}' means nothing in a group without tensors", key));
+            if (item) return fail(*item, fmt::format("'{}' cannot be used in a group without tensors", key));
         }
         return true;
     }
@@ -329,10 +329,9 @@ bool CaseFileReader::set_dtypes(const JsonNode& node, CaseGroup& group) {
         if (length == 1) continue;
         if (!decided_by.empty() && length != group.num_dtypes) {
             const JsonNode& at = own ? *own : list ? *list : tensors.items[i];
-            return fail(at,
-                        fmt::format("{} dtypes for '{}', but {} for '{}': the lists belong together index by index, "
-                                    "only a list of one serves every row",
-                                    length, tensor.names.front(), group.num_dtypes, decided_by));
+            return fail(at, fmt::format("{} dtypes for '{}', but {} for '{}': the lists are matched index by index, "
+                                        "only a list of one serves every row",
+                                        length, tensor.names.front(), group.num_dtypes, decided_by));
         }
         group.num_dtypes = length;
         decided_by = tensor.names.front();
@@ -418,8 +417,8 @@ bool CaseFileReader::zip(const JsonNode& list, int64_t length, const std::string
         return true;
     }
     if (length == zipped_length_) return true;
-    return fail(list, fmt::format("{} entries for '{}', but {} for '{}': lists of shapes, values and parameters belong "
-                                  "together index by index",
+    return fail(list, fmt::format("{} entries for '{}', but {} for '{}': lists of shapes, values and parameters are "
+                                  "matched index by index",
                                   length, what, zipped_length_, zipped_by_));
 }
 

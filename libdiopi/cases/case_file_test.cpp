@@ -156,7 +156,7 @@ TEST_CASE("a group that makes no sense is refused") {
     CHECK_THAT(
         refusal_of_file("{\"groups\": [{\"group\": \"g\", \"ops\": [\"a\"]},\n{\"group\": \"g\", \"ops\": [\"a\"]}]}"),
         Catch::EndsWith("x.json:2: /groups/1/group: the group 'g' stands in line 1 already"));
-    CHECK_THAT(refusal(R"("dtypes": ["int8"])"), Catch::Contains("'dtypes' means nothing in a group without tensors"));
+    CHECK_THAT(refusal(R"("dtypes": ["int8"])"), Catch::Contains("'dtypes' cannot be used in a group without tensors"));
     CHECK_THAT(refusal(R"("params": {"dim": [{"slice": 1}]})"), Catch::Contains("got an object"));
     CHECK_THAT(refusal(R"("tolerance": {"atol": -1})"), Catch::Contains("a tolerance cannot be negative"));
     CHECK_THAT(refusal(R"("saved": {"output": "first"})"),

@@ -64,7 +64,7 @@ std::string describe_change(const Case& before, const Case& after) {
     if (before.inplace && !after.inplace) parts.emplace_back("not in place");
     if (before.backward && !after.backward) parts.emplace_back("not backward");
     if (before.layout != LayoutOptions() && after.layout == LayoutOptions())
-        parts.emplace_back("in no layout of an option");
+        parts.emplace_back("without the layout of an option");
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -1,5 +1,5 @@
-/// Device configuration: what a device cannot do, or does less exactly, in rules that skip cases or loosen their
-/// tolerances. docs/device_config.md is the description for people, cases/device_config_schema.json the one for
+/// Device configuration: rules that skip cases or loosen their tolerances, for operations that a device cannot do, or
+/// does less exactly. docs/device_config.md is the description for people, cases/device_config_schema.json the one for
 /// editors.
 #pragma once
 
@@ -61,7 +61,7 @@ struct DeviceConfig {
     [[nodiscard]] std::optional<std::string> skip_reason(const Case& c) const;
 };
 
-/// What the rules did to the cases of a run.
+/// The effects of the rules on the cases of a run.
 struct DeviceConfigUse {
     std::vector<int64_t> matched;        ///< cases per rule
     int64_t held = 0;                    ///< cases that are compared with a tolerance of a rule
@@ -75,8 +75,8 @@ struct DeviceConfigUse {
 /// The same from text; `file` is the name that messages use.
 [[nodiscard]] Result<DeviceConfig> parse_device_config(std::string_view text, const std::string& file);
 
-/// Puts skipped steps and tolerances into the cases, where a later rule wins, and counts. Whole cases that are to be
-/// skipped stay as they are: skip_reason() names them.
+/// Puts skipped steps and tolerances into the cases (a later rule overrides an earlier one), and counts. Cases that are
+/// skipped completely do not change: skip_reason() names them.
 [[nodiscard]] DeviceConfigUse apply_device_config(const DeviceConfig& config, std::vector<Case>& cases);
 
 }  // namespace diopi

@@ -209,7 +209,7 @@ Result<TensorPtr> draw_one(const CaseTensor& argument, const TensorSpec& spec, u
     if (size_of(spec.dtype) == 0) return bad_input("the dtype is not one that a tensor can have");
     const std::optional<int64_t> count = checked_numel(spec.shape);
     if (!count || *count > INT64_MAX / 64) {
-        return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
+        return bad_input("a tensor of shape " + to_string(spec.shape) + " has no valid number of elements");
     }
     return argument.sparse_csr ? draw_csr(argument, spec, key) : draw_strided(argument, spec, key, first);
 }

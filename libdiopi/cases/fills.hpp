@@ -18,7 +18,7 @@ void fill_randn(const FillTarget& target, uint64_t key);
 void fill_magnitude(const FillTarget& target, uint64_t key);
 void fill_mask(const FillTarget& target, uint64_t key, Parts parts);
 void fill_constant(const FillTarget& target, int32_t value);
-/// What nobody should read: NaN, 0xA5 bytes, true.
+/// Values that must not be read: NaN, 0xA5 bytes, true.
 void fill_poison(const FillTarget& target);
 /// One number per element, in row-major order.
 void fill_doubles(const FillTarget& target, const std::vector<double>& values);

@@ -1,4 +1,4 @@
-/// Where the elements of a tensor lie in a device's memory: as the case says, or as options vary it. Pure arithmetic;
+/// The layout of a tensor in a device's memory: that of the case, or a variant of it. Pure arithmetic;
 /// values are drawn contiguous and placed afterwards.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// Whether a case can run at all: asked before the first one does.
+/// Whether a case can run at all: checked before the first one runs.
 #pragma once
 
 #include "cases/case.hpp"
@@ -6,8 +6,8 @@
 
 namespace diopi {
 
-/// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict; what
-/// is not described yet is not held against the case, nor is a result that cannot be stored in place: that step is
+/// Checks that the case can be planned: its arguments bind and its shapes agree. Bad input when they contradict;
+/// functions without a shape rule do not fail the case, nor does a result that cannot be stored in place: that step is
 /// skipped.
 [[nodiscard]] Status plan(const Case& c);
 

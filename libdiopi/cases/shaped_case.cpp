@@ -50,7 +50,7 @@ Result<Param> param_from(const nlohmann::json& json) {
     return Param{list};
 }
 
-/// NAME=VALUE, the value as JSON has it; a bare word is a text.
+/// NAME=VALUE with a JSON value; a word without quotes is a text.
 Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -66,7 +66,7 @@ Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
 
 bool is_given(const Arg& arg) { return arg.is_tensor() && !arg.is_output; }
 
-/// What the operator's functions take, for a message.
+/// The arguments of the operator's functions, for a message.
 std::string signatures(const std::string& op) {
     std::string text;
     for (const Row* row : rows_of(op)) {
@@ -80,7 +80,7 @@ std::string signatures(const std::string& op) {
     return text;
 }
 
-/// The function whose tensors are so many.
+/// The function with this number of tensors.
 const Row* row_for(const std::string& op, size_t tensors) {
     for (const Variant variant : {Variant::forward, Variant::inplace}) {
         for (const Row* row : rows_of(op)) {
@@ -120,7 +120,7 @@ Result<Case> make_shaped_case(const ShapedCase& wanted) {
         if (!shape.ok()) return shape.error();
         if (arg.has_meaning) {
             return bad_input(
-                fmt::format("--shape: random numbers mean nothing as {} of {}; write a case file and give "
+                fmt::format("--shape: random numbers are not valid as {} of {}; write a case file and give "
                             "it with --cases (docs/cases.md)",
                             arg.name, row->function));
         }
@@ -133,7 +133,7 @@ Result<Case> make_shaped_case(const ShapedCase& wanted) {
         if (!param.ok()) return param.error();
         made.params.push_back(std::move(*param));
     }
-    if (Status s = plan(made); !s.ok()) return bad_input(s.message() + "; --shape and --param say what it gets");
+    if (Status s = plan(made); !s.ok()) return bad_input(s.message() + "; --shape and --param give its arguments");
     return made;
 }
 

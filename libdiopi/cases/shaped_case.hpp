@@ -17,8 +17,8 @@ struct ShapedCase {
     std::vector<std::string> params;  ///< "dim=1", "kernel_size=[3, 3]"
 };
 
-/// The case, with normal random numbers in every tensor. Refuses what no function of the operator takes, with what it
-/// does take.
+/// The case, with normal random numbers in every tensor. Refuses arguments that no function of the operator takes, and
+/// lists those that one does.
 [[nodiscard]] Result<Case> make_shaped_case(const ShapedCase& wanted);
 
 }  // namespace diopi

@@ -139,7 +139,7 @@ void Variation::make_empty() {
             return;
         }
     }
-    skip("its shapes agree with no dim of size 0");
+    skip("its shapes do not allow a dim of size 0");
 }
 
 /// A parameter that names dims, as a 0-dim tensor can have them.
@@ -250,7 +250,7 @@ void Variation::lay_out() {
         const bool known = std::ranges::any_of(
             case_.tensors, [&](const CaseTensor& tensor) { return is_marked(tensor, &Arg::channels_last); });
         return skip(
-            known ? fmt::format("no argument that has channels lies otherwise with {} dims or more", asked.nhwc_min_dim)
+            known ? fmt::format("no argument with channels changes its layout with {} dims or more", asked.nhwc_min_dim)
                   : "the schema names no channels-last argument");
     }
     if (asked.wide && !applies_to_any({.wide = true})) return skip("no tensor has a dim of size 2 or more");

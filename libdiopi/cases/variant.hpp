@@ -25,8 +25,8 @@ struct VariantOptions {
     /// Replaces the fill of every floating, complex or integer tensor, save those whose values have a meaning
     /// (schema.hpp, `!`), are given, are masks or must not be read, and save sparse tensors. Where the case runs a
     /// function of accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the
-    /// others: what padding times infinity gives, or a difference that cancels times a huge factor, is nobody's
-    /// promise.
+    /// others: the results of padding times infinity, or of a difference that cancels times a huge factor,
+    /// are not defined.
     std::optional<Fill> fill = {};
     CapturedValues captured = {};  ///< with Fill::kCaptured
     bool empty = false;            ///< a dim of size 0

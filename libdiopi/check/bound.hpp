@@ -1,4 +1,4 @@
-/// What an output must be within, by accuracy class (docs/accuracy.md).
+/// The error bounds of an output, by accuracy class (docs/accuracy.md).
 #pragma once
 
 #include "check/verdict.hpp"
@@ -9,7 +9,7 @@ namespace diopi {
 /// A bitwise, B correctly rounded, C ulp of a function, D sum of products, E tolerance, F random.
 using Accuracy = AccuracyClass;
 
-/// What an output must be within.
+/// The error bound of an output.
 struct Bound {
     Accuracy accuracy = Accuracy::E;
     Tolerance tolerance;

@@ -1,4 +1,4 @@
-/// Compares what an operator wrote with what the float64 reference says, by accuracy class (docs/accuracy.md).
+/// Compares the outputs of an operator with those of the float64 reference, by accuracy class (docs/accuracy.md).
 #pragma once
 
 #include "check/bound.hpp"

@@ -1,4 +1,4 @@
-/// The second pass, over an output that is known to be wrong: which elements, how far, and the line that says so.
+/// The second pass, over an output that is known to be wrong: finds the elements, their errors, and the message.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// What is known about each mismatch.
+/// The facts about each mismatch.
 struct Diagnosis {
     std::vector<int64_t> mismatches;  ///< row-major indices of wrong elements, ascending
     int64_t worst = 0;                ///< the first NaN or infinity out of place, else the largest share of the bound

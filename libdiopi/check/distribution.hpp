@@ -1,4 +1,5 @@
-/// Class F: whether random output follows its law. Range, moments, Kolmogorov-Smirnov; chi-square for few integers.
+/// Class F: whether random output follows its distribution. Range, moments, Kolmogorov-Smirnov; chi-square for few
+/// integers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// What the elements of a tensor are like.
+/// Figures of the elements of a tensor.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// The check of the old suite, for results that must be comparable with its: numpy.isclose, and a share of the elements
-/// that may be wrong by any amount. Neither shape nor dtype is looked at, beyond the number of elements.
+/// that may be wrong by any amount. Shape and dtype are not checked, except for the number of elements.
 #pragma once
 
 #include "check/compare.hpp"

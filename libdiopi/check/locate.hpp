@@ -1,4 +1,4 @@
-/// Where the mismatches of an output lie: the pattern that often names the fault.
+/// The pattern of an output's mismatches, which often shows the fault.
 #pragma once
 
 #include <span>

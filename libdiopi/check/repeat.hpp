@@ -1,4 +1,4 @@
-/// What two runs of one call on the same inputs say, when their outputs held different bytes before.
+/// Compares two runs of one call on the same inputs, whose outputs had different initial bytes.
 #pragma once
 
 #include "check/verdict.hpp"

@@ -1,4 +1,5 @@
-/// The fast pass over floating outputs: one vectorised sweep that answers "all within the bound?" and how far at most.
+/// The fast pass over floating outputs: one vectorised pass that finds whether all are within the bound, and the
+/// largest error.
 #pragma once
 
 #include <array>

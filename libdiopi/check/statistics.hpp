@@ -29,7 +29,7 @@ struct Summary {
 /// Of values in any order; 0 where there are none.
 [[nodiscard]] double median(std::vector<double> values);
 
-/// Tells when more samples do not help: the interval ought to shrink with the root of their number.
+/// Detects when more samples do not help: the interval ought to shrink with the root of their number.
 class PlateauWatch {
  public:
     /// Looks at the interval once more; true when it has hardly shrunk twice while the samples doubled.
@@ -59,7 +59,7 @@ using Passes = std::vector<std::vector<double>>;
 /// the call lies. 0 below two passes.
 [[nodiscard]] double pass_noise(const Passes& passes);
 
-/// Which hypotheses fall while at most `rate` of those that fall do so wrongly (Benjamini and Hochberg, 1995).
+/// The hypotheses to reject so that at most `rate` of the rejections are wrong (Benjamini and Hochberg, 1995).
 [[nodiscard]] std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double rate);
 
 /// Two-sided p-value of Student's t with `freedom` degrees.
@@ -88,10 +88,10 @@ struct SpeedComparison {
     SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
 };
 
-/// Judges all calls of two runs together. A call is judged by its own noise from pass to pass, which is never taken to
-/// be less than a quarter of the calls of its run show, because few passes may agree by chance. Of many calls, most
-/// have not changed: when their ratios lie wider than their noise says, or have something in common, that is the
-/// machine at two times, and counts as noise of every call.
+/// Judges all calls of two runs together. A call is judged by its own noise from pass to pass, but at least by the
+/// lower quartile of the noise of its run's calls, because few passes may agree by chance. Among many calls, most have
+/// not changed: when their ratios vary more than their noise explains, or have a common part, this is a change of the
+/// machine, and counts as noise of every call.
 [[nodiscard]] std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options);
 
 }  // namespace diopi

@@ -48,7 +48,7 @@ inline Tensor oracle_of(const Shape& shape, const std::vector<double>& values) {
     return tensor_of(shape, Dtype::float64, values);
 }
 
-/// What a perfect operator writes: the oracle rounded once.
+/// The output of a perfect operator: the oracle rounded once.
 inline Tensor rounded_to(Dtype dtype, const Shape& shape, const std::vector<double>& values) {
     Tensor tensor = make_host_tensor(shape, dtype);
     for (size_t i = 0; i < values.size(); ++i) store(tensor, static_cast<int64_t>(i), values[i]);

@@ -1,4 +1,4 @@
-/// How many ulp the elements of an output are away from the exact values.
+/// The distances of an output's elements from the exact values, in ulp.
 #pragma once
 
 #include <array>

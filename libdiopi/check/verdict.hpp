@@ -1,4 +1,4 @@
-/// Tolerances, verdicts and deviations: the words in which a comparison speaks.
+/// Tolerances, verdicts and deviations: the vocabulary of comparisons.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// What class E, and the legacy check, allow: atol + rtol * |expected|.
+/// The tolerance of class E and of the legacy check: atol + rtol * |expected|.
 struct Tolerance {
     double atol = 1e-5;
     double rtol = 1e-5;
@@ -18,8 +18,8 @@ struct Tolerance {
     double mismatch_ratio = 1e-3;
     /// The case states its own tolerance (rather than the defaults).
     bool stated = false;
-    /// What holds floating outputs instead of the schema's accuracy class: atol and rtol (class E), or max_ulp (class
-    /// C).
+    /// The bound of floating outputs that replaces the schema's accuracy class: atol and rtol (class E), or max_ulp
+    /// (class C).
     enum class Instead : uint8_t { kNothing, kTolerance, kUlp };
     Instead instead = Instead::kNothing;
     double max_ulp = 0;
@@ -32,11 +32,11 @@ enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImpleme
 /// Failed, crashed or timed out: what makes a run fail.
 [[nodiscard]] bool is_failure(Verdict verdict);
 
-/// What kind of failure it is, so that two can be told apart without comparing figures.
+/// The kind of a failure, to distinguish two failures without comparing figures.
 enum class FailureKind {
     kNone,        ///< nothing failed, or a journal of an older version does not tell
     kValues,      ///< elements differ, or NaN and infinities stand elsewhere
-    kUnwritten,   ///< elements that nothing wrote
+    kUnwritten,   ///< elements that were never written
     kStrayWrite,  ///< writes past an edge or between elements
     kNotRepeatable,
     kInputModified,
@@ -65,7 +65,7 @@ struct Failure {
 /// that memory ran out.
 [[nodiscard]] Failure failure_of(const Error& error);
 
-/// How far one output is from what was expected. Figures of mismatching and matching elements alike.
+/// The deviation of one output from the expected one. Figures of mismatching and matching elements alike.
 struct Deviation {
     std::string output;         ///< name of the argument that was compared
     char accuracy_class = 'E';  ///< A..F of docs/accuracy.md

@@ -20,7 +20,7 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
     } catch (const std::bad_alloc&) {
         reason = "out of memory; try --jobs 1";
     } catch (const std::exception& e) {
-        reason = std::string("an exception came out of the call: ") + e.what();
+        reason = std::string("the call threw an exception: ") + e.what();
     }
     CaseResult result = describe(c);
     Failure failure = failure_of(failed(std::move(reason)));

@@ -1,4 +1,4 @@
-/// A case in a worker process: what the worker does, and what its parent makes of the outcome.
+/// A case in a worker process: the worker's part, and the parent's conversion of the outcome.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace diopi {
 
-/// What workers are told about every case.
+/// The options of the workers for every case.
 struct CaseWorkerOptions {
     CaseOptions cases;
-    /// Folder of stored baselines; a case without one is computed on the spot.
+    /// Folder of stored baselines; a case without one is computed during the run.
     std::string data;
-    /// Called in the worker process behind each case; what it returns becomes the result's notes.
+    /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
     /// Bytes of one worker, 0: no limit; for reasons that name it.
     int64_t memory_limit = 0;
@@ -34,7 +34,7 @@ class CaseWorker {
     [[nodiscard]] WorkAnswer work(const Case& c);
     /// In the worker: the bundles of a case that cost another one. Answers with their names.
     [[nodiscard]] WorkAnswer save(const Case& c, const Unsaved& unsaved);
-    /// In the parent: the case's result, whatever became of the worker.
+    /// In the parent: the case's result, also if the worker died.
     [[nodiscard]] CaseResult result_of(const Case& c, const WorkOutcome& outcome) const;
 
  private:

@@ -20,47 +20,47 @@ struct ConformanceOptions {
     PoolOptions pool;
     /// Why a case is skipped without running; nullopt when it is not.
     SkipReason skip_reason;
-    /// Folder of stored baselines; a case without one is computed on the spot.
+    /// Folder of stored baselines; a case without one is computed during the run.
     std::string data;
     /// Folder of the journal.
     std::string run_folder;
     RunOrder order;
-    /// Called in the worker process behind each case; what it returns becomes the result's notes.
+    /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
     /// Bundles of what fails.
     SaveFailures save;
-    /// Told in this process what cannot be saved.
+    /// Called in this process with the bundles that cannot be saved.
     std::function<void(const std::string&)> on_warning;
-    /// Goes on with the journal that is there: cases that have a result are not run again.
+    /// Continues the existing journal: cases that have a result are not run again.
     bool resume = false;
     /// argv, for the journal.
     std::vector<std::string> command;
-    /// What must follow `diopi test --case ID` to repeat a case of this run, for the journal.
+    /// The options after `diopi test --case ID` that repeat a case of this run, for the journal.
     std::string repeat;
     /// "2/4" when the cases are a shard, for the journal; empty for a whole run.
     std::string shard;
-    /// The whole that the cases are, or that they are a shard of.
+    /// The whole selection: these cases, or the one that they are a shard of.
     Selection selection;
     /// Checksum of the device configuration, for the journal; empty: there is none.
     std::string device_config;
 };
 
-/// What a conformance run found. Results of an interrupted run are those that were finished.
+/// The results of a conformance run; of an interrupted one those of the finished cases.
 struct ConformanceRun {
     std::vector<CaseResult> results;
     double seconds = 0;
     bool interrupted = false;
 };
 
-/// The pool of a run and what its workers are told, with the limit of their memory settled; nothing is noted or saved.
-/// What runs cases of it again beside it takes them as they are.
+/// The pool of a run and the options of its workers, with the memory limit resolved; nothing is noted or saved.
+/// Other commands that run its cases again use them unchanged.
 struct RunWorkers {
     PoolOptions pool;
     CaseWorkerOptions worker;
 };
 [[nodiscard]] RunWorkers workers_of(const ConformanceOptions& options);
 
-/// Runs the cases; `on_result` sees each result as it comes (those of a resumed journal too), with the number of cases
+/// Runs the cases; `on_result` gets each result in turn (also those of a resumed journal), with the number of cases
 /// that are done and the number of all.
 [[nodiscard]] Result<ConformanceRun> run_conformance(
     const std::vector<Case>& cases, const ConformanceOptions& options,

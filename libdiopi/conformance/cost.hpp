@@ -1,4 +1,4 @@
-/// How long a case will take: what the order of a run and the partition into shards go by.
+/// The estimated time of a case, for the order of a run and the partition into shards.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace diopi {
 
-/// What there is to do in a case, over all of its steps; zero steps where nothing can run.
+/// The work of a case, over all of its steps; zero steps if nothing can run.
 struct CaseWork {
     int64_t steps = 0;
     int64_t drawn = 0;          ///< elements of the inputs
     int64_t expected = 0;       ///< elements of results: computed by the oracle and the backend, then compared
-    int64_t functions = 0;      ///< those of them that come out of exp, log and the like: accuracy classes C and E
+    int64_t functions = 0;      ///< those of them computed by exp, log and similar functions: accuracy classes C and E
     int64_t converted = 0;      ///< elements drawn or expected that are float16 or bfloat16
     int64_t multiply_adds = 0;  ///< where the function sums: elements of the result times terms of each
 };

@@ -1,5 +1,5 @@
-/// What remains to be saved of cases whose workers died: told by the parent to a worker, which may be older than the
-/// death, through memory that both see.
+/// The bundles still to be saved for cases whose workers died. The parent passes them to a worker, which may be older
+/// than the death, through shared memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace diopi {
 
 class FollowUps {
  public:
-    /// Room for so many at a time. To be made before the workers are.
+    /// Memory for this many at a time. Create it before the workers.
     [[nodiscard]] static Result<FollowUps> create(size_t room);
     FollowUps(FollowUps&& other) noexcept;
     FollowUps& operator=(FollowUps&& other) = delete;
@@ -27,7 +27,7 @@ class FollowUps {
         size_t item = 0;
         Unsaved unsaved;
     };
-    /// In a worker. A stray write may have garbled it.
+    /// In a worker. A stray write may have damaged it.
     [[nodiscard]] Note read(size_t place) const;
 
  private:

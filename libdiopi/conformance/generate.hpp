@@ -15,13 +15,13 @@ namespace diopi {
 struct GenerateOptions {
     std::string data;
     uint64_t seed = 0;
-    bool force = false;           ///< make files again that are there and unchanged
+    bool force = false;           ///< make files again that exist and are unchanged
     bool self_contained = false;  ///< store the inputs, too
     PoolOptions pool;
 };
 
-/// Makes the files that the cases belong to; `on_file` sees each as it is finished. Files that are there stay as they
-/// are until the new one is complete.
+/// Makes the files that the cases belong to; `on_file` gets each finished file. Existing files do not change
+/// until the new one is complete.
 [[nodiscard]] Result<std::vector<GeneratedFile>> generate(const std::vector<Case>& cases,
                                                           const GenerateOptions& options,
                                                           const std::function<void(const GeneratedFile&)>& on_file);

@@ -1,4 +1,4 @@
-/// From what a worker left behind to the result of its case.
+/// Makes the result of a case from the outcome of its worker.
 #pragma once
 
 #include <cstdint>

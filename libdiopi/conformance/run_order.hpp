@@ -1,4 +1,4 @@
-/// The order in which the cases of a run are handed to its workers. Reports list them in another one, always the same.
+/// The order in which the cases of a run are given to its workers. Reports always list them in the same other order.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace diopi {
 
 struct RunOrder {
     enum class By {
-        kCost,     ///< the long ones first, so that no worker is left alone with one at the end
-        kShuffle,  ///< any order, all equally likely, that the seed decides
+        kCost,     ///< the longest first, so that no long case runs alone at the end
+        kShuffle,  ///< a random order from the seed
         kGiven     ///< as the cases come
     };
     By by = By::kCost;

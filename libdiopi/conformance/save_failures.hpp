@@ -37,7 +37,7 @@ class FailureSaver {
 
     /// A step that ran and failed.
     void save(const Evidence& evidence);
-    /// Plans the case anew and saves the step that was under way, or every one, without what it gave.
+    /// Plans the case again and saves the step that was under way, or every one, without what it gave.
     void save(const Unsaved& unsaved);
 
     /// Notes the files in the steps that they belong to.

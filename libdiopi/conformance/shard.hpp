@@ -1,4 +1,4 @@
-/// Shards: one selection of cases cut into parts that take about the same time, one for each machine.
+/// Shards: one selection of cases, partitioned into parts of about the same time, one for each machine.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace diopi {
 /// Why a case is not run; nullopt for one that is.
 using SkipReason = std::function<std::optional<std::string>(const Case&)>;
 
-/// What all shards of one run share, for their journals.
+/// The facts that all shards of one run have in common, for their journals.
 struct Selection {
     int64_t cases = 0;  ///< of the whole
     /// XXH64 over the ids in their order and which of them are skipped.
     std::string checksum;
 };
 
-/// Positions of the cases of one shard, ascending: each case goes, the longest first, to the shard that has the least
-/// to do so far. It depends on ids and costs alone: neither on the machine nor on the order of the cases. Every case is
-/// in exactly one of the shards 1/N to N/N. `costs` are those of cost_of; ids must be unique.
+/// Positions of the cases of one shard, ascending: the cases are assigned, the longest first, each to the shard with
+/// the least total so far. This depends only on ids and costs: not on the machine or the order of the cases. Every case
+/// is in exactly one of the shards 1/N to N/N. `costs` are those of cost_of; ids must be unique.
 [[nodiscard]] std::vector<size_t> shard_of(const std::vector<std::string>& ids, const std::vector<int64_t>& costs,
                                            Shard shard);
 

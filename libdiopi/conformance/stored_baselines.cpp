@@ -24,7 +24,7 @@ Status open_in_workers(const std::vector<std::string>& paths) {
         if (outcome.finished()) return outcome.status.ok() ? Status() : bad_input(outcome.status.message());
         const bool circles = outcome.end == WorkOutcome::End::kTimeout;
         const std::string how = circles ? fmt::format("no answer within {:g} s", kOpenSeconds) : outcome.reason;
-        return bad_input(fmt::format("{} is damaged: the HDF5 library does not survive it ({}); generate it anew",
+        return bad_input(fmt::format("{} is damaged: the HDF5 library does not survive it ({}); generate it again",
                                      paths[item], how));
     };
     PoolOptions pool;

@@ -1,4 +1,4 @@
-/// The baselines of a data folder, opened when a case first asks for one.
+/// The baselines of a data folder, opened when a case first needs one.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class StoredBaselines {
  public:
     StoredBaselines(std::string data, uint64_t seed) : data_(std::move(data)), seed_(seed) {}
 
-    /// Whether the files that these cases belong to, as far as they are there, are whole and still what was generated.
+    /// Whether the existing files of these cases are complete and unchanged since they were generated.
     [[nodiscard]] static Status check(const std::string& data, const std::vector<Case>& cases);
 
     /// The stored baseline of a case, or null: no file, no such case in it, or a file made with another seed (its

@@ -1,4 +1,4 @@
-/// Conversions of host tensors between their own dtype and the wide dtype that the float64 reference speaks.
+/// Conversions of host tensors between their own dtype and the wide dtype of the float64 reference.
 #pragma once
 
 #include "core/tensor.hpp"

@@ -1,4 +1,4 @@
-/// How large a tensor may be at all.
+/// The largest size of a tensor.
 #pragma once
 
 #include "core/shape.hpp"

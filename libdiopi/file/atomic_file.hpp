@@ -1,4 +1,4 @@
-/// Files that are either complete or not there: written without a name, synced, then put in their place.
+/// Files that are either complete or absent: written without a name, synced, then renamed.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace diopi {
 /// Creates the folder of `path` with all its parents.
 Status make_parent_folder(const std::string& path);
 
-/// A file under construction. Where the file system can do it, it has no name until publish(): whatever ends the
-/// process, nothing is left. Elsewhere it is `path`.part, which only a kill leaves behind.
+/// A file under construction. If the file system supports it, it has no name until publish(): nothing is left
+/// after any end of the process. Elsewhere it is `path`.part, which only a kill leaves behind.
 class PendingFile {
  public:
     enum class Name { kNoneIfPossible, kPart };
@@ -33,7 +33,7 @@ class PendingFile {
     /// Syncs the complete file to the disk and gives it its name. A former file of that name is replaced in one step;
     /// on an error it stays as it was, and the new one is gone.
     Status publish();
-    /// Gives the file up.
+    /// Discards the file.
     void discard();
 
  private:

@@ -66,9 +66,9 @@ Error unreadable(const std::string& path, const std::string& complaint) {
     if (::access(path.c_str(), R_OK) != 0) {
         return bad_input(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     }
-    if (info.st_size == 0) return bad_input(fmt::format("{} is empty (0 bytes); generate it anew", path));
+    if (info.st_size == 0) return bad_input(fmt::format("{} is empty (0 bytes); generate it again", path));
     if (!has_signature(path)) return bad_input(fmt::format("{} is not an HDF5 file", path));
-    return bad_input(fmt::format("{} is truncated or damaged ({} bytes; {}); generate it anew or copy it again", path,
+    return bad_input(fmt::format("{} is truncated or damaged ({} bytes; {}); generate it again or copy it again", path,
                                  info.st_size, complaint));
 }
 
@@ -81,7 +81,8 @@ Result<Shape> shape_of(hid_t space, const std::string& where) {
     if (rank > 0) H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
     Shape shape;
     for (const hsize_t size : sizes) {
-        if (size > static_cast<hsize_t>(INT64_MAX)) return bad_input(fmt::format("{}: size {} is absurd", where, size));
+        if (size > static_cast<hsize_t>(INT64_MAX))
+            return bad_input(fmt::format("{}: size {} is impossible", where, size));
         shape.push_back(static_cast<int64_t>(size));
     }
     return shape;
@@ -263,7 +264,7 @@ Result<Hdf5File> Hdf5File::open(const std::string& path) {
     if (*format < 1 || *format > kHdf5Format) {
         return bad_input(
             fmt::format("{} has format {}, this program reads up to {}; use a newer diopi or generate it "
-                        "anew",
+                        "again",
                         path, *format, kHdf5Format));
     }
     return file;
@@ -389,7 +390,7 @@ Result<TensorPtr> Hdf5File::read_stored(const std::string& group, const std::str
     const Handle type = hdf5::type_of(*dtype);
     const bool is_empty = (*tensor)->numel() == 0;
     if (!is_empty && H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, (*tensor)->data()) < 0) {
-        return bad_input(fmt::format("{} cannot be read: {}; generate the file anew or copy it again", where,
+        return bad_input(fmt::format("{} cannot be read: {}; generate the file again or copy it again", where,
                                      hdf5::last_complaint()));
     }
     if (*dtype == Dtype::boolean) {

@@ -1,4 +1,4 @@
-/// For tests: a folder that vanishes, and a disk that is full.
+/// For tests: a folder that is removed at the end, and a full disk.
 #pragma once
 
 #include <sys/resource.h>

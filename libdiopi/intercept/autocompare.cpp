@@ -82,7 +82,7 @@ Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
     } else if (const Outcome other = copy->run(); !other.ok()) {
         compared.skipped = std::string(against_->backend().name()) + ": " + other.message;
         const bool may_cast = other.error == diopiDtypeNotSupported && !against_->casts();
-        if (may_cast) compared.skipped += "; --against-dtype float32 asks it in another dtype";
+        if (may_cast) compared.skipped += "; --against-dtype float32 calls it in another dtype";
     } else if (Status s = compare_all(call, context, *copy, compared); !s.ok()) {
         compared.skipped = s.message();
     } else if (exact) {

@@ -1,4 +1,4 @@
-/// Autocompare: every call is answered twice, by its own backend and by another one, and the answers are compared.
+/// Autocompare: runs every call on two backends, its own and another one, and compares the results.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ class Autocompare final : public Interceptor {
     Autocompare(Side& against, const ToleranceTable& tolerances, Sink sink)
         : against_(&against), tolerances_(&tolerances), sink_(std::move(sink)) {}
 
-    /// Asks the reference for the exact values of each call, too.
+    /// Also computes the exact values of each call with the reference.
     void ask(Side& reference) { oracle_ = &reference; }
 
     /// The call's own outcome: what goes wrong on the other side is reported, and changes nothing.

@@ -1,4 +1,4 @@
-/// A call with copies of its tensors, so that another backend can answer it.
+/// A call with copies of its tensors, so that another backend can run it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// How long work on a context's stream takes.
+/// The time of work on a context's stream.
 #pragma once
 
 #include <memory>

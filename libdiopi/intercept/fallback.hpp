@@ -1,4 +1,4 @@
-/// Fallback: calls that the device is not to run, or cannot, are answered by another backend.
+/// Fallback: another backend runs the calls that the device cannot, or must not run.
 #pragma once
 
 #include <functional>

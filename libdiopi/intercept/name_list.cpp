@@ -44,7 +44,7 @@ Result<NameList> NameList::parse(std::string_view text) {
             list.state_->items.push_back({item, std::regex(item)});
         } catch (const std::regex_error& e) {
             return bad_input(
-                fmt::format("'{}' is no regular expression ({}); write \\ before a sign that is meant as it stands",
+                fmt::format("'{}' is no regular expression ({}); write \\ before a character that is meant literally",
                             item, e.what()));
         }
     }

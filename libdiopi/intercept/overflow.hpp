@@ -1,4 +1,4 @@
-/// OverflowCheck: figures of what each call wrote, and whether NaN or infinity is among it.
+/// OverflowCheck: figures of the results of each call, and whether they have NaN or infinity.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-/// Recorder: the calls that go by, as a capture (docs/capture.md).
+/// Recorder: records the calls as a capture (docs/capture.md).
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class Recorder final : public Interceptor {
     /// Values go to `values`; null: none are kept.
     explicit Recorder(CaptureSpool* values = nullptr) : values_(values) {}
 
-    /// The call's own outcome: what goes wrong with the recording is told by take(), and ends it.
+    /// Returns the call's own outcome: take() reports an error of the recording, which ends it.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
     /// The calls since it was last called; a new recording begins.

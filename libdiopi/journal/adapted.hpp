@@ -1,4 +1,4 @@
-/// What an adaptor did to calls, as journals and reports tell it.
+/// The conversions of an adaptor, for journals and reports.
 #pragma once
 
 #include <cstdint>

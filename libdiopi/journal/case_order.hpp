@@ -1,4 +1,4 @@
-/// The order in which reports list cases: the same whatever ran first, on however many machines.
+/// The order in which reports list cases: the same for any order of the run and any number of machines.
 #pragma once
 
 #include <string_view>

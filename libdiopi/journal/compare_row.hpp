@@ -1,4 +1,4 @@
-/// What compare found out, a row at a time; rows cross from workers to their parent as lines of JSON.
+/// The results of compare as rows, which workers send to their parent as lines of JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// One compared tensor, a call that could not be compared, or a call that stands in one of two captures alone.
+/// One compared tensor, a call that could not be compared, or a call that is in only one of two captures.
 struct CompareRow {
     /// "call 12", "call 12 and 13" of two captures, "call 12 of A", "ops/pointwise_binary.add.17 forward".
     std::string where;
@@ -19,7 +19,7 @@ struct CompareRow {
     std::string name;         ///< "add.Tensor", "add.Tensor 1th output", "convolution_backward 0th input grad"
     std::string layer;        ///< of a captured call
     std::string other_layer;  ///< in the second capture, where it has another name
-    /// Of a call that stands in one capture alone: the capture. Of it and of one that is out of order: the nearest
+    /// For a call in only one capture: the capture. For such a call, and for one that is out of order: the nearest
     /// calls that both captures have at this place, "call 3, relu (layer1.relu)", or empty at an end.
     std::string only_in, after, before;
     bool out_of_order = false;  ///< both captures have the call, at different places among the others
@@ -27,12 +27,12 @@ struct CompareRow {
     std::string place;    ///< "out"
     std::string tensor;   ///< "float32[4, 5]"
     std::string seed;     ///< numel, sizes, stride, ...: as the users' lines describe a tensor
-    std::string skipped;  ///< why the call was not compared; then nothing below holds
+    std::string skipped;  ///< why the call was not compared; then the members below are unused
     bool allclose = false;
     double cosine = 1, max_abs = 0, max_rel = 0, atol = 0, rtol = 0;
     std::string cast;  ///< "float16 and float32 as float32", where both sides' floating dtypes differ
     std::string error;
-    /// Of a tensor that differs: what its call took and gave, "mat1: numel:24, sizes:[4, 6], ...", "alpha: 1".
+    /// For a tensor that differs: the inputs and outputs of its call, "mat1: numel:24, sizes:[4, 6], ...", "alpha: 1".
     std::vector<std::string> inputs, outputs;
     /// Of the first and of the other implementation, where the exact values are known.
     std::optional<UlpHistogram> ulp, other_ulp;

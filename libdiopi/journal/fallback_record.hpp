@@ -32,7 +32,7 @@ struct Transfers {
     }
 };
 
-/// What fell back, by the name that its framework gave it.
+/// The calls that fell back, by the framework's name.
 struct FallbackRow {
     std::string overload, function;
     FallbackReason reason = FallbackReason::kForced;
@@ -52,10 +52,10 @@ struct ChangedResult {
 struct FallbackRecord {
     int64_t calls = 0;
     std::vector<FallbackRow> rows;  ///< the costliest first
-    /// Overloads that nobody implements, with their calls: their outputs were made up.
+    /// Overloads that no library implements, with their calls: their outputs were made up.
     std::map<std::string, int64_t> missing;
     double step_seconds = 0, step_seconds_with = 0;  ///< medians, without and with the forced fallback
-    /// The same where the simulated device waits: what a clock on the wall says. Else 0.
+    /// The same in elapsed time, if the simulated device waits; else 0.
     double waited_seconds = 0, waited_seconds_with = 0;
     int64_t results = 0;
     std::vector<ChangedResult> changed;

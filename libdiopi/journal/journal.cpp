@@ -277,7 +277,7 @@ Result<JournalWriter> JournalWriter::resume(const std::string& folder) {
     JournalWriter writer(path, *fd);
     const size_t whole = text->rfind('\n') + 1;
     if (whole < text->size() && ::ftruncate(*fd, static_cast<off_t>(whole)) != 0) {
-        return failed(fmt::format("cannot cut the torn last line off {}: {}", path, std::strerror(errno)));
+        return failed(fmt::format("cannot remove the incomplete last line of {}: {}", path, std::strerror(errno)));
     }
     return writer;
 }
@@ -302,7 +302,7 @@ Status JournalWriter::append(const CaseResult& result) {
     Status status = write_all(fd_, line, path_);
     if (!status.ok() && known && ::ftruncate(fd_, before.st_size) != 0) {
         // The torn line is then the last one, which readers ignore and resume() cuts off.
-        return failed(status.message() + "; its last line is torn");
+        return failed(status.message() + "; its last line is incomplete");
     }
     return status;
 }

@@ -12,7 +12,7 @@
 
 namespace diopi {
 
-/// What a run was.
+/// The description of a run.
 struct RunHeader {
     std::vector<std::string> command;  ///< argv
     std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
@@ -41,7 +41,7 @@ class JournalWriter {
     /// with all of `results`, or not at all.
     [[nodiscard]] static Result<JournalWriter> create(const std::string& folder, RunHeader header,
                                                       const std::vector<CaseResult>& results = {});
-    /// Goes on with the journal that is there; cuts off a torn last line.
+    /// Continues the existing journal; removes an incomplete last line.
     [[nodiscard]] static Result<JournalWriter> resume(const std::string& folder);
     ~JournalWriter();
     JournalWriter(JournalWriter&& other) noexcept;

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <set>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include "file/test_folder.hpp"
 

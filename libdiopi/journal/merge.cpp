@@ -128,7 +128,7 @@ class Merger {
         }
         if (unfinished(named.journal) > 0 && unfinished(former.journal) == 0) std::swap(former, named);
         merge_.notes.push_back(
-            fmt::format("shard {} is there twice: {} counts, {} does not", shard, named.path, former.path));
+            fmt::format("shard {} occurs twice: {} counts, {} does not", shard, named.path, former.path));
         former = std::move(named);
         return {};
     }
@@ -176,7 +176,7 @@ class Merger {
     }
 
     static Status bad_cut(const std::string& what) {
-        return bad_input(what + ": different builds of diopi cut the run; run all shards with one build");
+        return bad_input(what + ": different builds of diopi partitioned the run; run all shards with one build");
     }
 
     std::map<int64_t, NamedJournal> shards_;

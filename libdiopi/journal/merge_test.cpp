@@ -108,14 +108,14 @@ TEST_CASE("of a shard that is there twice the later one counts, or the finished 
     again.journal.results[0].seconds = 7;
     auto merge = merge_journals({shard(1), shard(2), again});
     REQUIRE(merge.ok());
-    CHECK(merge->notes == std::vector<std::string>{"shard 2/2 is there twice: again counts, shard_2 does not"});
+    CHECK(merge->notes == std::vector<std::string>{"shard 2/2 occurs twice: again counts, shard_2 does not"});
     CHECK(merge->journal.results[2].seconds == 7);
 
     again.journal.results.pop_back();
     merge = merge_journals({shard(1), shard(2), again});
     REQUIRE(merge.ok());
     CHECK(merge->gaps.empty());
-    CHECK(merge->notes == std::vector<std::string>{"shard 2/2 is there twice: shard_2 counts, again does not"});
+    CHECK(merge->notes == std::vector<std::string>{"shard 2/2 occurs twice: shard_2 counts, again does not"});
 
     again.journal.results[0].verdict = Verdict::kFailed;
     CHECK(refusal({shard(1), shard(2), again}) ==

@@ -14,7 +14,7 @@ namespace diopi {
 struct OrderFinding {
     std::string case_id;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
-    /// Alone, it does not get the same verdict twice either: no order explains that.
+    /// Alone, it has two different verdicts, too: no order explains this.
     bool unsteady = false;
     /// The fewest cases found behind which it gets `verdict`, in their order; empty: none found.
     std::vector<std::string> after;

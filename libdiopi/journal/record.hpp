@@ -1,4 +1,4 @@
-/// What a run leaves behind about each case: the currency between test, journal and report.
+/// The record of each case of a run, which test, journal and report exchange.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct Shard {
 [[nodiscard]] std::string to_string(Shard shard);
 /// The shard of such a text; bad input when it is none, or when K is not from 1 to N.
 [[nodiscard]] Result<Shard> parse_shard(std::string_view text);
-/// A whole number without sign, blanks or anything behind it; bad input that names it as `what` otherwise.
+/// A whole number without sign, blanks or other characters after it; bad input that names it as `what` otherwise.
 [[nodiscard]] Result<int64_t> parse_count(std::string_view text, std::string_view what);
 
 }  // namespace diopi

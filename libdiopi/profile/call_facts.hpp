@@ -1,4 +1,4 @@
-/// What a call itself tells about its row of a profile.
+/// The facts of a profile's row that come from the call itself.
 #pragma once
 
 #include "call/call.hpp"

@@ -22,7 +22,7 @@ namespace diopi {
 
 namespace {
 
-/// Inputs of the cases are drawn anew in each pass where keeping them all would take more memory than this.
+/// Inputs of the cases are drawn again in each pass where keeping them all would take more memory than this.
 constexpr int64_t kMostKept = int64_t{1} << 30;
 
 /// The steps of a case that are to be measured, with inputs.

@@ -14,7 +14,7 @@ namespace diopi {
 /// interrupted() turns true. What goes wrong with one call is its `trouble`.
 [[nodiscard]] Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options);
 
-/// What the backend gives at best, with products in every floating dtype: measured twice, each time in a worker process
+/// The best rates of the backend, with products in every floating dtype: measured twice, each time in a worker process
 /// that has `timeout_s`.
 [[nodiscard]] Result<Roofs> profile_roofs(const Backend& backend, double timeout_s);
 

@@ -1,4 +1,4 @@
-/// A profile held to an older one: which calls became slower (docs/profile.md, "--baseline").
+/// Compares a profile with an older one: which calls became slower (docs/profile.md, "--baseline").
 #pragma once
 
 #include "core/status.hpp"

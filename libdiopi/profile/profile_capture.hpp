@@ -16,13 +16,13 @@ struct CaptureProfileOptions {
     int run_times = 3;           ///< iterations that are recorded, after one that is not
     bool memory = false;
     bool roofs = true;
-    bool activities = false;  ///< what the device does in the first recorded iteration
+    bool activities = false;  ///< record the device's activities in the first recorded iteration
     /// A tool that sees the calls of the first iteration; null: none.
     Interceptor* first_iteration = nullptr;
     std::optional<Schedule> schedule;  ///< instead of run_times
 };
 
-/// The first row is the whole step and encloses the others. A call that nobody implements has that as its trouble.
+/// The first row is the whole step and encloses the others. A call that no library implements has this as its trouble.
 /// Stops early when interrupted() turns true.
 [[nodiscard]] Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture,
                                               const CaptureProfileOptions& options);

@@ -20,12 +20,12 @@ struct ProfileOptions {
     bool cold = false;
     bool memory = false;
     bool roofs = true;
-    bool activities = false;  ///< what the device does for one call of each step
-    /// Of each case, as far as it has them: "forward", "inplace", "backward".
+    bool activities = false;  ///< record the device's activities for one call of each step
+    /// The steps of each case, if it has them: "forward", "inplace", "backward".
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
-    /// Where many were crowded, up to as many more.
+    /// If many passes were crowded, up to as many more.
     int passes = 20;
     /// A pass that would end later than this after the beginning is left out, and so are those behind it; the first one
     /// is made in any case. 0: none is left out. Has no meaning for a schedule.
@@ -34,11 +34,11 @@ struct ProfileOptions {
     Crowding::Probe probe = Crowding::probe;
     /// Instead of samples until they suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
-    /// Tools around every call, the first one outermost; the calls' times hold what they do.
+    /// Tools around every call, the first one outermost; the calls' times include their work.
     std::vector<Interceptor*> interceptors = {};
     /// A tool that sees one call of each step, which is not measured; null: none.
     Interceptor* unmeasured = nullptr;
-    /// Called in a worker process behind each case of the first pass. Its error ends the run.
+    /// Called in a worker process after each case of the first pass. Its error ends the run.
     std::function<Status(size_t index)> after_case;
     /// How many cases times passes are done.
     std::function<void(int64_t done, int64_t total)> progress;

@@ -1,4 +1,4 @@
-/// One pass over a call: memory of its own for every tensor, warm-up, samples. What a worker of a profile does.
+/// One pass over a call: memory of its own for every tensor, warm-up, samples. This is the work of a profile's worker.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@ namespace diopi {
 
 class ProfileSampler {
  public:
-    /// `quietest`: what earlier passes know, as Profile::quietest.
+    /// `quietest`: Profile::quietest of earlier passes.
     ProfileSampler(const ProfileOptions& options, Context& context, double quietest);
 
-    /// Samples tell their times since `begin`, which other processes share.
+    /// Samples have their times since `begin`, which other processes share.
     Status start(std::chrono::steady_clock::time_point begin);
     [[nodiscard]] bool has_device_time() const { return clock_.has_device_time(); }
 
@@ -28,7 +28,7 @@ class ProfileSampler {
     /// The events of the device since the last call: activities, and slowdowns.
     [[nodiscard]] Profile take_events();
 
-    /// Adds what one pass shows to `call`, which holds what earlier passes showed, TimedRun::crowding in seconds.
+    /// Adds the results of one pass to `call`, which has those of earlier passes, TimedRun::crowding in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
 
  private:
@@ -56,11 +56,11 @@ class ProfileSampler {
     Eviction eviction_;
     Crowding crowding_;
     SlowdownWatch slowdowns_;
-    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
+    double ramp_seconds_ = kRampSeconds;  ///< before the next call; 0 after the first one
     Profile events_;
 };
 
-/// Whether too many of the call's passes were crowded, and more of them are to be had.
+/// Whether too many of the call's passes were crowded, and more of them are possible.
 [[nodiscard]] bool wants_passes(const ProfiledCall& call, const Profile& profile, const ProfileOptions& options);
 
 }  // namespace diopi

@@ -9,8 +9,8 @@
 
 namespace diopi {
 
-/// First `skip_first` iterations that nobody looks at; then `repeat` times: `wait` of the same, `warmup` that are timed
-/// and thrown away, `active` that are recorded.
+/// First `skip_first` iterations without timing; then `repeat` times: `wait` more of these, `warmup` ones that are
+/// timed and discarded, `active` ones that are recorded.
 struct Schedule {
     enum class Action { kIgnore, kWarmup, kRecord };
 

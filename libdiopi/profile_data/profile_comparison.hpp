@@ -16,7 +16,7 @@ struct ProfileComparison {
     int64_t compared = 0, slower = 0, faster = 0, same = 0, ambiguous = 0;
     int64_t unknown = 0;  ///< calls that the baseline does not have
     int64_t gone = 0;     ///< calls of the baseline that the new profile does not have
-    /// By how much the host itself is slower now, by the pace that both profiles noted; 1 where they do not tell.
+    /// By how much the host itself is slower now, by the pace in both profiles; 1 if they have none.
     double drift = 1;
 };
 

@@ -1,4 +1,4 @@
-/// What follows from the record of a profile: statistics of a call's samples, and what its roofs allow.
+/// Figures computed from the record of a profile: statistics of a call's samples, and roof times.
 #pragma once
 
 #include "check/statistics.hpp"
@@ -11,7 +11,7 @@ namespace diopi {
     return has_device_time ? run.device : run.cpu;
 }
 
-/// Where the cores were slower by more than this, somebody else worked on them: the sample does not count.
+/// If the cores were slower by more than this, another guest worked on them: the sample does not count.
 inline constexpr double kCrowded = 1.08;
 
 /// Order statistics of a call's samples, in seconds of the time that counts. Those of crowded moments are discarded,
@@ -21,23 +21,23 @@ inline constexpr double kCrowded = 1.08;
 /// was crowded but for a few samples is left out.
 [[nodiscard]] Passes quiet_passes(const ProfiledCall& call, bool has_device_time, double limit);
 
-/// By what a call of a profile that is done is judged.
+/// The samples by which a call of a finished profile is judged.
 struct JudgedPasses {
     Passes passes;
     bool is_crowded = false;  ///< hardly one had quiet moments: these are all
 };
 [[nodiscard]] JudgedPasses passes_of(const ProfiledCall& call, bool has_device_time);
 
-/// Of two measurements of one device, the better figure each.
+/// The better one of each figure of two measurements of one device.
 [[nodiscard]] Roofs better(Roofs a, const Roofs& b);
 
-/// Bytes per second at best for a call that moves so many: what copies of that size and larger ones reached. 0: not
+/// The best bytes per second for a call that moves this many: the rate of copies of that size and larger ones. 0: not
 /// measured.
 [[nodiscard]] double copy_roof(const Roofs& roofs, double bytes);
 /// Operations per second with this dtype; 0: not measured.
 [[nodiscard]] double matmul_roof(const Roofs& roofs, Dtype dtype);
 
-/// What one call must take at least: its bytes or its operations at their roof, whichever is longer. 0: no roof.
+/// The least time of one call: its bytes or its operations at their roof, the longer of the two. 0: no roof.
 [[nodiscard]] double roof_seconds(const Roofs& roofs, const ProfiledCall& call);
 
 /// A roof that a call beats by more than this share is no roof: the figure is INVALID.

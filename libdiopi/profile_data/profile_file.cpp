@@ -43,7 +43,7 @@ Result<std::vector<T>> read_column(const Hdf5File& file, const std::string& grou
     auto tensor = file.read_tensor(group, name);
     if (!tensor.ok()) return tensor.error();
     if ((*tensor)->dtype != dtype || (*tensor)->rank() != 1) {
-        return bad_input(fmt::format("{}: {}/{} is no column of {}; measure anew with diopi profile", file.path(),
+        return bad_input(fmt::format("{}: {}/{} is no column of {}; measure again with diopi profile", file.path(),
                                      group, name, diopi::name(dtype)));
     }
     const auto* first = (*tensor)->data_as<T>();
@@ -67,7 +67,7 @@ Status write_samples(Hdf5File& file, const Profile& profile) {
 }
 
 Error damaged(const std::string& path, const std::string& what) {
-    return bad_input(fmt::format("{} is damaged: {}; measure anew with diopi profile", path, what));
+    return bad_input(fmt::format("{} is damaged: {}; measure again with diopi profile", path, what));
 }
 
 Status read_samples(const Hdf5File& file, const SamplePlaces& places, Profile& profile) {

@@ -169,7 +169,7 @@ Result<Profile> unpack_profile(std::string_view bytes) {
         }
         return profile;
     } catch (const std::exception& e) {
-        return internal_error(std::string("a message with a profile is garbled: ") + e.what());
+        return internal_error(std::string("a message with a profile is damaged: ") + e.what());
     }
 }
 

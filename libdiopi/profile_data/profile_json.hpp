@@ -11,10 +11,10 @@
 
 namespace diopi {
 
-/// For each call where its samples begin among those of all calls, and how many they are.
+/// For each call the position and number of its samples among those of all calls.
 using SamplePlaces = std::vector<std::pair<size_t, size_t>>;
 
-/// Everything but the samples, as JSON; of these it says their places.
+/// Everything but the samples, as JSON, with the positions of the samples.
 [[nodiscard]] std::string profile_text(const Profile& profile);
 /// Throws an exception that says what is missing or mistyped. The calls come without samples.
 [[nodiscard]] Profile profile_from_text(std::string_view text, SamplePlaces& places);

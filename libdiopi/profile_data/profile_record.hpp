@@ -1,5 +1,5 @@
-/// What a profile measured: calls with their raw samples, and the roofs of the machine. Table, trace, JSON and HDF5
-/// are made from it, whoever filled it: cases, a model, or the replay of a capture.
+/// The measurements of a profile: calls with their raw samples, and the roofs of the machine. Table, trace, JSON and
+/// HDF5 are made from it for every source: cases, a model, or the replay of a capture.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct TimedRun {
     /// samples are not. In the replay of a capture each run is a pass.
     int64_t pass = 0;
     double device_start = 0;  ///< since Profile's beginning, by the device's clock; as device
-    /// How long a fixed piece of work of all cores took around the sample (timing/crowding.hpp), as a multiple of
-    /// Profile::quietest; 0: not looked at.
+    /// The time of a fixed piece of work on all cores around the sample (timing/crowding.hpp), as a multiple
+    /// of Profile::quietest; 0: not measured.
     double crowding = 0;
     bool operator==(const TimedRun&) const = default;
 };
@@ -40,7 +40,7 @@ struct ProfiledCall {
     std::string phase;     ///< "forward", "inplace", "backward", "optimizer", or empty
     std::string layer;     ///< "layer1.0.conv1"; may be empty
     std::optional<int64_t> forward_id;
-    /// Position in Profile::calls of the row that encloses this one; -1: none. It stands before its children.
+    /// Position in Profile::calls of the row that encloses this one; -1: none. It comes before its children.
     int64_t parent = -1;
     std::vector<std::vector<int64_t>> shapes;  ///< of the input tensors, in the order of the arguments
     Dtype dtype = Dtype::float32;              ///< of the first of them
@@ -56,7 +56,7 @@ struct ProfiledCall {
     std::string trouble;    ///< why there are no runs
 };
 
-/// What the machine gives at best, measured at the start and at the end.
+/// The best rates of the machine, measured at the start and at the end.
 struct Roofs {
     struct Matmul {
         Dtype dtype = Dtype::float32;
@@ -86,13 +86,14 @@ struct Profile {
     std::string device_kind;       ///< "CUDA" in the titles of device columns; empty without them
     uint64_t seed = 0;
     Roofs roofs;
-    /// Seconds of a fixed piece of work of the host's own, once per pass: how fast the machine was then.
+    /// Seconds of a fixed piece of work of the host's own, once per pass: a measure of the machine's speed at that
+    /// time.
     std::vector<double> pace;
     int64_t left_out = 0;  ///< passes, for want of time (ProfileOptions::budget_seconds)
     double quietest = 0;   ///< seconds of TimedRun::crowding's piece of work in the quietest moment; 0: not looked at
-    std::vector<std::string> slowdowns;      ///< why the device was slower than it could be, once per time it was
-    std::vector<TracedActivity> activities;  ///< what the device was recorded to do; only for traces
-    std::string unrecorded;                  ///< why that could not be recorded
+    std::vector<std::string> slowdowns;      ///< why the device was slower than possible, once per occurrence
+    std::vector<TracedActivity> activities;  ///< the recorded activities of the device; only for traces
+    std::string unrecorded;                  ///< why they could not be recorded
     std::vector<ProfiledCall> calls;         ///< in the order in which they ran
 };
 

@@ -15,7 +15,7 @@ struct Aligned {
     bool operator==(const Aligned&) const = default;
 };
 
-/// How much speaks for it that two elements correspond: 0 for nothing, kCertain at most.
+/// The similarity of two elements: from 0 to kCertain.
 using Likeness = std::function<uint32_t(size_t one, size_t other)>;
 constexpr uint32_t kCertain = 1000;
 

@@ -118,11 +118,10 @@ class Bisection {
         report_.reference_replays = 1;
         const auto run = in_worker([&] { return outcome_of([](size_t) { return true; }, Results::kStored); });
         if (!run.ok()) return run.status();
-        return run->passed
-                   ? Status()
-                   : Status(failed(fmt::format("the replay wholly on {} fails too, and no values were kept with "
-                                               "the capture to say what is right: {}",
-                                               options_.other->name(), run->reason)));
+        return run->passed ? Status()
+                           : Status(failed(fmt::format("the replay entirely on {} fails, too, and the capture has no "
+                                                       "kept values to compare with: {}",
+                                                       options_.other->name(), run->reason)));
     }
 
     /// Whether every result was kept with the capture; they are then what is expected.

@@ -1,4 +1,4 @@
-/// Which functions, and which of their calls, must run elsewhere so that a capture that fails on a backend passes.
+/// Finds the functions, and their calls, that must run elsewhere so that a capture that fails on a backend passes.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace diopi {
 struct BisectOptions {
     const Backend* backend = nullptr;
     SimBackend* sim = nullptr;       ///< where `backend` is a simulated device
-    const Backend* other = nullptr;  ///< answers what falls back
+    const Backend* other = nullptr;  ///< computes the fallbacks
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
     double timeout_s = 300;          ///< of one replay
     int repeats = 1;
@@ -22,7 +22,7 @@ struct BisectOptions {
     int call_replays = 0;
     /// Tools around every call, outside of the fallback.
     std::vector<Interceptor*> interceptors = {};
-    /// Sees each replay: how many of the units fall back, and what came of it.
+    /// Called after each replay with the number of units that fall back, and the result.
     std::function<void(size_t fallback, size_t units, const Trial& trial)> on_replay = {};
 };
 
@@ -39,7 +39,7 @@ struct BisectReport {
     std::vector<BlamedFunction> functions;  ///< that were found
     std::vector<size_t> calls;              ///< that were found, as positions in Capture::calls
     size_t function_units = 0, call_units = 0;
-    int reference_replays = 0;  ///< that told what is right
+    int reference_replays = 0;  ///< that gave the correct values
 
     [[nodiscard]] int replays() const { return reference_replays + function_search.replays + call_search.replays; }
 };
@@ -47,8 +47,8 @@ struct BisectReport {
 /// What is kept and shown of it.
 [[nodiscard]] BisectRecord to_record(const BisectReport& report, const Capture& capture);
 
-/// Each replay is a worker process of its own: one that crashes or hangs has failed. What the results must be are the
-/// values that were kept with the capture, or those of a replay wholly on `other`. With one function to blame among
+/// Each replay is a worker process of its own: one that crashes or hangs has failed. The correct results are the
+/// values that were kept with the capture, or those of a replay entirely on `other`. With one function to blame among
 /// those of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started
 /// threads.
 [[nodiscard]] Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const CaptureValues& values,

@@ -1,4 +1,4 @@
-/// Which calls of two captures of one iteration are the same.
+/// Pairs the calls of two captures of one iteration.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct CallPair {
 };
 
 /// In the order of the first capture, with the calls of the second alone where they stand between the others. Two calls
-/// may be the same when they have one overload or function, and no two phases. Then layer, shapes and dtypes are
-/// evidence, in this order; a layer whose name is the end of the other's counts nearly as an equal one. Calls whose
-/// shapes and layers both differ are not the same. Equal calls of one layer that are left over are out of order.
+/// may be paired when they have the same overload or function, and the same phase. Then layer, shapes and dtypes
+/// decide, in this order; a layer whose name is the end of the other's counts nearly as an equal one. Calls whose
+/// shapes and layers both differ are not paired. Equal calls of one layer that remain unpaired are out of order.
 [[nodiscard]] std::vector<CallPair> match_calls(const Capture& one, const Capture& other);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// Replays a capture: its storages live as long as they did, its calls go down a chain in their order.
+/// Replays a capture: its storages have their original lifetimes, its calls run through a chain in their order.
 #pragma once
 
 #include <functional>
@@ -33,11 +33,11 @@ class CaptureReplay {
     Status begin(Context& context);
     /// An error of `visit` ends the iteration.
     using Visit = std::function<Status(const ReplayedCall&)>;
-    /// One iteration. A call that fails ends it, with its number and name in the message; one that nobody implements
-    /// has outputs that are kept values or made up. Storages with results stay until the next beginning.
+    /// One iteration. A call that fails ends it, with its number and name in the message; one that no library
+    /// implements has outputs that are kept values or made up. Storages with results stay until the next beginning.
     Status run(const Chain& chain, Context& context, const Visit& visit = {});
 
-    /// Positions of the tensors that were written last and not read after: what the capture is about.
+    /// Positions of the tensors that were written and not read afterwards: the results of the capture.
     [[nodiscard]] const std::vector<size_t>& results() const { return results_; }
     /// The tensors of a call, and what it does to them.
     [[nodiscard]] const std::vector<TensorUse>& uses(size_t call) const { return uses_[call]; }
@@ -48,7 +48,7 @@ class CaptureReplay {
     [[nodiscard]] const Tensor& placed(size_t tensor) const { return *placed_[tensor]; }
 
  private:
-    /// What is known about a storage before anything runs.
+    /// The facts about a storage before anything runs.
     struct Life {
         size_t first = SIZE_MAX, last = 0;  ///< calls that use it
         bool kept = false;                  ///< it holds a result

@@ -1,4 +1,4 @@
-/// The results of a replayed capture, and how far those of two replays lie apart.
+/// The results of a replayed capture, and the difference between those of two replays.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace diopi {
 
-/// Host copies of what the replay left, in the order of CaptureReplay::results().
+/// Host copies of the results of the replay, in the order of CaptureReplay::results().
 [[nodiscard]] Result<std::vector<TensorPtr>> results_of(const CaptureReplay& replay, Context& context);
 
-/// How far a result is from what it should be.
+/// The difference of a result from the expected one.
 struct ResultDistance {
     double max_abs = 0;  ///< NaN where one of the two is NaN anywhere
     double max_rel = 0;  ///< of the other elements

@@ -84,7 +84,7 @@ class CaptureComparison {
         else if (row.after.empty())
             row.error += ", before the first of both, " + row.before;
         else if (row.before.empty())
-            row.error += ", behind the last of both, " + row.after;
+            row.error += ", after the last of both, " + row.after;
         else
             row.error += fmt::format(", between {}, and {}", row.after, row.before);
         return row;

@@ -169,7 +169,7 @@ TEST_CASE("a break at an end has one neighbour, and one of everything has none",
     const auto rows = compared(one, more);
     REQUIRE(rows.size() == 3);
     CHECK(rows[0].error == "only more has this call, before the first of both, call 0 and 1, relu (b)");
-    CHECK(rows[2].error == "only more has this call, behind the last of both, call 0 and 1, relu (b)");
+    CHECK(rows[2].error == "only more has this call, after the last of both, call 0 and 1, relu (b)");
     const auto nothing = compared(one, other);
     REQUIRE(nothing.size() == 2);
     CHECK(nothing[0].error == "only one has this call; no call is in both");

@@ -43,8 +43,8 @@ struct CompareOptions {
                                                          const std::vector<CompareRow>& rows);
 
 /// The calls of two captures of one iteration whose values were kept. They are aligned in their order, by their names,
-/// layers and shapes (call_match.hpp). A call that stands in one alone is a difference; a call that stands in both, but
-/// not at the same place among the others, is compared and out of order; one whose values were not kept is skipped.
+/// layers and shapes (call_match.hpp). A call in only one of them is a difference; a call in both, but at different
+/// positions among the others, is compared and out of order; one whose values were not kept is skipped.
 [[nodiscard]] Status compare_captures(const Capture& one, const CaptureValues& ones_values, const Capture& other,
                                       const CaptureValues& others_values, const CompareOptions& options);
 

@@ -97,7 +97,7 @@ class Simulation {
 
     [[nodiscard]] double device_now() const { return options_.sim == nullptr ? 0 : options_.sim->device().now(); }
 
-    /// What a step took by the clock on the wall, and by what a simulated device counted.
+    /// The time of a step: elapsed, and counted by a simulated device.
     void note_step(Kind& kind, double real, double counted) const {
         if (options_.sim == nullptr) return kind.steps.push_back(real);
         // What the device counted and what the host did meanwhile follow each other.

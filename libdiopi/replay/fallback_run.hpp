@@ -1,4 +1,4 @@
-/// fallback-sim: what a step of a model costs, and whether its results change, when some operators run elsewhere.
+/// fallback-sim: the cost of a step of a model, and whether its results change, when some operators run elsewhere.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct FallbackRunOptions {
     const Backend* backend = nullptr;
     SimBackend* sim = nullptr;       ///< where `backend` is a simulated device: predicted times count, not real ones
     Adaptor* adaptor = nullptr;      ///< converts for the device, outside of the fallback
-    const Backend* other = nullptr;  ///< answers what falls back
+    const Backend* other = nullptr;  ///< computes the fallbacks
     int run_times = 3;               ///< iterations that are timed, after one that is not
     double tolerance = 1e-2;         ///< of a result, relative to its root mean square
     bool lines = false;              ///< note the line of each fallback of one iteration

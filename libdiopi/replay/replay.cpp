@@ -109,7 +109,7 @@ CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     } catch (const std::bad_alloc&) {
         refuse_step(step_result, failed("out of memory"));
     } catch (const std::exception& e) {
-        refuse_step(step_result, failed(std::string("an exception came out of the call: ") + e.what()));
+        refuse_step(step_result, failed(std::string("the call threw an exception: ") + e.what()));
     }
     result.verdict = step_result.verdict;
     result.kind = step_result.kind;
@@ -166,7 +166,7 @@ class Replaying {
         if (!outcome.finished()) {
             return bad_input(
                 fmt::format("{} is damaged: the HDF5 library does not survive it ({}); save or copy it "
-                            "anew",
+                            "again",
                             options_.file, outcome.reason));
         }
         if (!outcome.status.ok()) return bad_input(outcome.status.message());
@@ -179,7 +179,7 @@ class Replaying {
         const auto described = sound ? from_json_line(line) : std::nullopt;
         if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
         replay_.result = *described;
-        // A wide tensor reserves gigabytes and touches few of them.
+        // A wide tensor reserves gigabytes and uses few of them.
         if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
         for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
             if (verdict == known) replay_.recorded = known;

@@ -54,8 +54,8 @@ class BundleExpectations final : public Expectations {
     const Bundle* bundle_;
 };
 
-/// Reads the file and runs its step in worker processes, which a damaged file may cost: the HDF5 library does not
-/// survive each of them.
+/// Reads the file and runs its step in worker processes, because the HDF5 library may crash
+/// on a damaged file.
 [[nodiscard]] Result<Replay> replay_bundle(const ReplayOptions& options);
 
 }  // namespace diopi

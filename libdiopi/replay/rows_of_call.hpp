@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// What a row says of its call alone.
+/// The part of a row about its call.
 [[nodiscard]] CompareRow row_of(const Call& call, const std::string& where);
 
 /// A row per tensor of a compared call; `row` is what they have in common. Where one differs and `save_folder` is not

@@ -1,4 +1,4 @@
-/// Rows that workers append and their parent reads afterwards, whatever became of the workers.
+/// Rows that workers append and their parent reads afterwards, even if a worker crashed.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ class SharedRows {
 
     /// A row of work item number `item`, in one write, so that rows of several workers do not mix.
     void append(size_t item, const CompareRow& row);
-    /// Of the process that appends.
+    /// The process that appends.
     [[nodiscard]] const Status& status() const { return status_; }
     /// In the order of their items.
     [[nodiscard]] std::vector<CompareRow> in_order();

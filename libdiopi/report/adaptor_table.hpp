@@ -1,4 +1,4 @@
-/// What an adaptor did, by function.
+/// The conversions of an adaptor, by function.
 #pragma once
 
 #include <map>

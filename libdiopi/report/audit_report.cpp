@@ -28,7 +28,7 @@ std::string close_function(const std::string& unknown) {
     return did_you_mean(unknown, known);
 }
 
-/// Operators by name with how many of their functions there are: what the table lists.
+/// Operators by name with the number of their functions, for the table.
 std::string functions_text(const LibraryAudit& audit, const Screen& screen) {
     Table table({{"operator"}, {"implemented"}, {"missing"}});
     std::string_view op;
@@ -75,7 +75,7 @@ Names findings(const LibraryAudit& audit) {
     return lines;
 }
 
-/// What stands in nobody's way.
+/// Remarks, which do not make the library unusable.
 Names remarks(const LibraryAudit& audit) {
     Names lines;
     for (const std::string& name : audit.symbols.unknown) {

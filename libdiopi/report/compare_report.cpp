@@ -22,7 +22,7 @@ constexpr size_t kMostShown = 12;
 
 std::string figure(double x) { return fmt::format("{:.3g}", x); }
 
-/// What became of the calls of one operator.
+/// The results of the calls of one operator.
 struct OperatorSummary {
     std::set<std::string> calls;
     int64_t tensors = 0, different = 0;
@@ -40,18 +40,18 @@ void take_smaller(double& smallest, double x) {
     if (std::isnan(x) || x < smallest) smallest = x;
 }
 
-/// What was cast before a tensor was compared, and why it differs.
+/// The casts before a tensor was compared, and why it differs.
 std::string note_of(const CompareRow& row) {
     if (row.cast.empty()) return row.error;
     return fmt::format("compared {}{}{}", row.cast, row.error.empty() ? "" : ": ", row.error);
 }
 
-/// "a", or "a and b" where two captures name the layer otherwise.
+/// "a", or "a and b" if two captures have different names for the layer.
 std::string layers_of(const CompareRow& row) {
     return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
 }
 
-/// In the order in which the operators come.
+/// In the order of the operators' first calls.
 std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
     std::vector<std::pair<std::string, OperatorSummary>> summaries;
     std::map<std::string, size_t> known;
@@ -97,7 +97,7 @@ std::string operators_text(const std::vector<std::pair<std::string, OperatorSumm
     return table.empty() ? "" : table.render(screen);
 }
 
-/// Bins of both sides under each other, in percent of the elements.
+/// Bins of both sides, one above the other, in percent of the elements.
 std::string histogram_text(std::string_view title, const UlpHistogram& one, const UlpHistogram& other,
                            const CompareSides& sides, const Screen& screen) {
     std::vector<Column> columns = {{fmt::format("ulp of {}", title)}};
@@ -140,7 +140,7 @@ std::string different_text(const std::vector<CompareRow>& rows, const Screen& sc
     return table.empty() ? "" : "\n" + table.render(screen) + more_text(different);
 }
 
-/// Calls behind each other that stand in one capture alone, or out of order.
+/// Consecutive calls that are in only one capture, or out of order.
 struct Break {
     const CompareRow* first;
     std::string where;  ///< "call 3 of A", "call 3 of A to call 5 of A"
@@ -174,7 +174,7 @@ std::string breaks_text(const std::vector<CompareRow>& rows, const Screen& scree
     Table table({{"Alignment breaks"},
                  {"Calls", Align::kRight},
                  {"What", Align::kLeft, 60},
-                 {"Behind", Align::kLeft, 50},
+                 {"After", Align::kLeft, 50},
                  {"Before", Align::kLeft, 50}});
     const std::vector<Break> breaks = breaks_in(rows);
     for (size_t b = 0; b < std::min(breaks.size(), kMostShown); ++b) {
@@ -189,7 +189,7 @@ std::string breaks_text(const std::vector<CompareRow>& rows, const Screen& scree
     return breaks.empty() ? "" : "\n" + table.render(screen) + more_text(breaks.size());
 }
 
-/// How many calls have another layer's name in the second capture.
+/// The number of calls whose layer has another name in the second capture.
 std::string renamed_text(const std::vector<CompareRow>& rows) {
     std::set<std::string> calls;
     const CompareRow* first = nullptr;
@@ -211,7 +211,7 @@ struct SkippedCalls {
     std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order in which they come
 };
 
-/// A line per reason: where it begins, then how often each operator.
+/// A line per reason: its first call, then the count for each operator.
 std::string skipped_text(const std::vector<CompareRow>& rows) {
     std::vector<std::pair<std::string, SkippedCalls>> reasons;
     const auto entry = [](auto& list, const std::string& key) -> auto& {
@@ -236,7 +236,7 @@ std::string skipped_text(const std::vector<CompareRow>& rows) {
     return text;
 }
 
-/// A line per pair of dtypes that was brought into one.
+/// A line per pair of dtypes that was cast to one.
 std::string casts_text(const std::vector<CompareRow>& rows) {
     std::map<std::string, int64_t> tensors;
     for (const CompareRow& row : rows) {
@@ -249,11 +249,11 @@ std::string casts_text(const std::vector<CompareRow>& rows) {
     return text;
 }
 
-/// ", 2 calls stand in one alone": of two captures.
+/// ", 2 calls are in only one of them": for two captures.
 std::string alone_text(const std::vector<CompareRow>& rows) {
     const int64_t alone = std::ranges::count_if(rows, [](const CompareRow& row) { return !row.only_in.empty(); });
     if (alone == 0) return "";
-    return alone == 1 ? ", 1 call stands in one alone" : fmt::format(", {} calls stand in one alone", alone);
+    return alone == 1 ? ", 1 call is in only one of them" : fmt::format(", {} calls are in only one of them", alone);
 }
 
 /// ", the first at call 3, relu (layer1.0.relu)".

@@ -21,8 +21,8 @@ struct CompareSides {
 /// Columns forward_id, name, allclose, cosine_similarity, max_abs_diff, max_relative_diff, atol, rtol, error_info.
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 
-/// By operator; then the first calls that differ; then what was not compared, and why. Histograms where there are any.
-/// With `only_differences` neither operators nor histograms.
+/// A table by operator; then the first calls that differ; then the calls that were not compared, and why; and
+/// histograms, if any. With `only_differences`, no operators and no histograms.
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides& sides,
                                        bool only_differences, const Screen& screen);
 

@@ -64,7 +64,7 @@ TEST_CASE("calls behind each other that one capture lacks are one break", "[repo
                                           kSides, false, {});
     CHECK_THAT(text, Contains("call 3 of A to call 4 of A  "));
     CHECK_THAT(text, Contains("add.Tensor: only in A") && Contains("call 8, mm"));
-    CHECK_THAT(text, Contains(", 3 calls stand in one alone, the first at call 3 of A, add.Tensor.\n"));
+    CHECK_THAT(text, Contains(", 3 calls are in only one of them, the first at call 3 of A, add.Tensor.\n"));
 }
 
 TEST_CASE("histograms say who is closer to the exact values", "[report][compare]") {

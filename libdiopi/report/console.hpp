@@ -1,4 +1,4 @@
-/// The lines of a run as the standard's users know them, and a progress bar that gives way to them.
+/// The lines of a run as the standard's users know them, and a progress bar below them.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ struct LogMessage {
 /// "2022-09-29 16:40:40,550 - DIOPI-Test - INFO - `text`": local time, milliseconds behind a comma.
 [[nodiscard]] std::string log_line(LogLevel level, std::string_view text, std::chrono::system_clock::time_point when);
 
-/// What a finished case has to say: a message per function that ran; behind a failure its reason and the command that
-/// repeats it (with `options` appended).
+/// The lines of a finished case: a message per function that ran; after a failure its reason and the command
+/// that repeats it (with `options` appended).
 [[nodiscard]] std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options);
 
-/// How far a run is.
+/// The progress of a run.
 struct Progress {
     int64_t done = 0, total = 0, failures = 0;
     double elapsed = 0;  ///< seconds
@@ -55,7 +55,7 @@ class Console {
     void print(std::string_view text);
     /// Starts the bar's clock.
     void start(int64_t total);
-    /// Notes how far the run is; draws at most ten times a second.
+    /// Updates the progress; draws at most ten times a second.
     void advance(int64_t done, int64_t failures);
     /// Removes the bar.
     void finish();

@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// A field as CSV wants it: in quotes when it holds a comma, a quote or a line break.
+/// A CSV field: in quotes when it holds a comma, a quote or a line break.
 [[nodiscard]] std::string csv_field(std::string_view text);
 
 /// Fields joined to a row that ends in CR LF.

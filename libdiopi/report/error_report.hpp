@@ -18,7 +18,7 @@ struct Fault {
     std::string step;      ///< empty when no step was reached
     Verdict verdict = Verdict::kFailed;
     std::string reason;
-    const Deviation* deviation = nullptr;  ///< the output that is furthest out; null when nothing was compared
+    const Deviation* deviation = nullptr;  ///< the output with the largest error; null when nothing was compared
     std::string bundle = {};               ///< the file that replays it; empty without one
     FailureKind kind = FailureKind::kNone;
 };
@@ -35,7 +35,7 @@ struct Fault {
 /// behind "failed".
 [[nodiscard]] std::string failure_text(const Fault& fault, std::string_view gap);
 
-/// A word as a shell takes it: in single quotes when it holds anything but letters, digits and harmless signs.
+/// A word quoted for a shell: in single quotes when it holds anything but letters, digits and harmless signs.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 
 /// "diopi test --case ID" with `options` behind, quoted for a shell: what repeats one case alone.

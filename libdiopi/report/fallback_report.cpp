@@ -41,7 +41,7 @@ std::string changes_text(const FallbackRecord& record, const Screen& screen) {
     return text;
 }
 
-/// What a step takes; where nothing is forced there is just one kind of step.
+/// The time of a step; without forced fallbacks there is only one kind of step.
 std::string step_text(const FallbackRecord& record, std::string_view backend, std::string_view other) {
     const double step = record.step_seconds, with = record.step_seconds_with;
     const bool forced = std::ranges::count(record.rows, FallbackReason::kForced, &FallbackRow::reason) > 0;
@@ -52,10 +52,10 @@ std::string step_text(const FallbackRecord& record, std::string_view backend, st
     if (record.waited_seconds <= 0) return text;
     const double waited = record.waited_seconds, waited_with = record.waited_seconds_with;
     if (!forced) {
-        return text + fmt::format("The clock on the wall says {}: {:.1f}% of it were predicted.\n",
-                                  step_time_text(waited), 100 * step / waited);
+        return text + fmt::format("The elapsed time is {}: {:.1f}% of it were predicted.\n", step_time_text(waited),
+                                  100 * step / waited);
     }
-    return text + fmt::format("The clock on the wall says {} and {}: {:.1f}% and {:.1f}% of it were predicted.\n",
+    return text + fmt::format("The elapsed time is {} and {}: {:.1f}% and {:.1f}% of it were predicted.\n",
                               step_time_text(waited), step_time_text(waited_with), 100 * step / waited,
                               100 * with / waited_with);
 }
@@ -65,7 +65,7 @@ std::string calls_text(const BisectRecord& record) {
     std::string text;
     if (end == SearchEnd::kInterrupted) text += "Interrupted while the calls were searched.\n";
     if (end == SearchEnd::kTooMany && record.calls.empty()) return text;
-    if (end == SearchEnd::kTooMany) text += "More calls are wrong than were looked for (--call-replays); the first:\n";
+    if (end == SearchEnd::kTooMany) text += "More calls are wrong than the search found (--call-replays); the first:\n";
     if (end == SearchEnd::kNotMonotone) text += "Of its calls, perhaps not the fewest:\n";
     for (const BisectRecord::CapturedCall& call : record.calls) {
         text +=
@@ -124,7 +124,7 @@ std::string bisect_text(const BisectRecord& record, const std::string& repeat) {
             return fmt::format("Nothing is wrong: the capture passes without any fallback ({} replays).\n",
                                record.replays);
         case SearchEnd::kElsewhere:
-            return fmt::format("No operator is to blame alone: it fails though every operator falls back: {}\n",
+            return fmt::format("No operator is to blame: the replay fails even when every operator falls back: {}\n",
                                record.reason);
         case SearchEnd::kInterrupted:
             return fmt::format("Interrupted after {} replays.\n", record.replays);
@@ -134,9 +134,9 @@ std::string bisect_text(const BisectRecord& record, const std::string& repeat) {
             break;
     }
     std::string text = record.end == SearchEnd::kNotMonotone
-                           ? "Fallbacks get in each other's way; this set passes, but may not be the smallest.\n"
+                           ? "Some fallbacks make others fail; this set passes, but may not be the smallest.\n"
                            : "";
-    text += fmt::format("Without fallback: {}{}\nTo blame:\n", record.reason, record.flaky ? " (not each time)" : "");
+    text += fmt::format("Without fallback: {}{}\nTo blame:\n", record.reason, record.flaky ? " (not every time)" : "");
     for (const BisectRecord::Function& function : record.functions) {
         text += fmt::format("  {} ({}), {}\n", function.function, fmt::join(function.overloads, ", "),
                             counted(function.calls, "call"));

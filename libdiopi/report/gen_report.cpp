@@ -59,7 +59,7 @@ GeneratedFile sum_of_files(const std::vector<GeneratedFile>& files) {
 std::string generated_line(const GeneratedFile& file) {
     if (!file.trouble.empty()) return file.path + ": " + file.trouble;
     if (file.cases == 0 && file.left_out > 0) return "";
-    if (file.kept == Kept::kForeign) return file.path + ": made by something else, kept (--force replaces it)";
+    if (file.kept == Kept::kForeign) return file.path + ": made by another program, kept (--force replaces it)";
     const std::string left = file.left_out > 0 ? fmt::format(", {} left out", file.left_out) : "";
     const std::string former = file.former > 0 ? fmt::format(", {} more kept", file.former) : "";
     return fmt::format("{}: {} cases, {}{}{}{}", file.path, file.cases, size_text(file.bytes), left, former,

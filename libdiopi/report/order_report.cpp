@@ -11,19 +11,19 @@ namespace diopi {
 
 namespace {
 
-/// "fails after ops/x.y.3", or why nothing like it can be said.
+/// "fails after ops/x.y.3", or why this is not known.
 std::string cause_of(const OrderFinding& found) {
-    if (found.unsteady) return "nothing: alone it changes, too";
+    if (found.unsteady) return "nothing: its verdict changes alone, too";
     if (found.after.empty()) return found.fewest ? "no order that was found" : "not found in time";
     const char* verb = found.verdict == Verdict::kPassed    ? "passes"
                        : found.verdict == Verdict::kCrashed ? "crashes"
                        : found.verdict == Verdict::kTimeout ? "hangs"
                                                             : "fails";
     return fmt::format("{} after {}{}", verb, fmt::join(found.after, ", "),
-                       found.fewest ? "" : " (not the fewest: time was up)");
+                       found.fewest ? "" : " (not the fewest: out of time)");
 }
 
-/// The command that gets the verdict again; empty when no order does.
+/// The command that repeats the verdict; empty when no order does.
 std::string repeat_in_order(const OrderFinding& found, const std::string& options) {
     if (found.after.empty()) return "";
     return fmt::format("diopi test --in-order {} {}{}{}", fmt::join(found.after, " "), found.case_id,

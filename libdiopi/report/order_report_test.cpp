@@ -43,13 +43,13 @@ TEST_CASE("what no order explains has no command", "[report][order]") {
     OrderRecord record = one_dependent();
     OrderFinding& found = record.found.front();
     found.fewest = false;
-    CHECK_THAT(order_report(record, {}), Contains("(not the fewest: time was up)"));
+    CHECK_THAT(order_report(record, {}), Contains("(not the fewest: out of time)"));
     found.after.clear();
     CHECK_THAT(order_report(record, {}), Contains("not found in time") && !Contains("--in-order"));
     found.fewest = true;
     CHECK_THAT(order_report(record, {}), Contains("no order that was found"));
     found.unsteady = true;
-    CHECK_THAT(order_report(record, {}), Contains("nothing: alone it changes, too"));
+    CHECK_THAT(order_report(record, {}), Contains("nothing: its verdict changes alone, too"));
     CHECK(nlohmann::json::parse(order_json(record)).at("order_dependent").at(0).at("repeat") == "");
     record.found.clear();
     CHECK(order_report(record, {}) == "0 of 10 cases depend on the order, 2 fail alone, 0.0 s\n");

@@ -78,7 +78,7 @@ Json json_of(const Roofs& roofs) {
     return {{"copy", copies}, {"matmul_flops_per_s", matmul}, {"empty_call_s", roofs.empty_call}};
 }
 
-/// Layers as a list, each behind the one around it.
+/// Layers as a list, each after its parent layer.
 Json layers_json(const Profile& profile) {
     Json layers = Json::array();
     for (const ProfileRow& row : profile_rows(profile, ProfileGrouping::kLayer)) {
@@ -96,8 +96,8 @@ Json layers_json(const Profile& profile) {
 
 /// What the time was too short for, and how to give more. Empty where nothing was cut.
 std::string cut_text(const Profile& profile, const ProfileView& view) {
-    const auto limited = std::ranges::count_if(
-        profile.calls, [](const ProfiledCall& call) { return call.stop == kTimeLimit; });
+    const auto limited =
+        std::ranges::count_if(profile.calls, [](const ProfiledCall& call) { return call.stop == kTimeLimit; });
     if (view.budget_seconds <= 0 || (limited == 0 && profile.left_out == 0)) return "";
     std::string text = fmt::format("Cut to {:.0f} s: ", view.budget_seconds);
     if (profile.left_out > 0) text += fmt::format("{} of {} passes, ", profile.pace.size(), view.passes);
@@ -113,8 +113,9 @@ std::string comparison_text(const ProfileComparison& comparison) {
     if (comparison.gone > 0) text += fmt::format("; {} of the baseline did not run", comparison.gone);
     text += "\n";
     if (std::abs(comparison.drift - 1) > 0.02) {
-        text += fmt::format("The machine itself is {:.1f}% {} than then; ratios are corrected for it, and less sure\n",
-                            100 * std::abs(comparison.drift - 1), comparison.drift > 1 ? "slower" : "faster");
+        text += fmt::format(
+            "The machine itself is {:.1f}% {} than in that run; ratios are corrected for it, and less certain\n",
+            100 * std::abs(comparison.drift - 1), comparison.drift > 1 ? "slower" : "faster");
     }
     return text;
 }
@@ -237,13 +238,13 @@ std::vector<std::string> trouble_lines(const Profile& profile) {
 std::vector<std::string> device_warnings(const Profile& profile) {
     std::vector<std::string> lines;
     if (!profile.unrecorded.empty()) {
-        lines.push_back("the trace is without the device's kernels: " + profile.unrecorded);
+        lines.push_back("the trace lacks the device's kernels: " + profile.unrecorded);
     }
     std::map<std::string, int64_t> reasons;
     for (const std::string& reason : profile.slowdowns) ++reasons[reason];
     for (const auto& [reason, times] : reasons) {
-        lines.push_back(fmt::format("the device was slower than it could be ({}), seen {} time{}", reason, times,
-                                    times == 1 ? "" : "s"));
+        lines.push_back(
+            fmt::format("the device reduced its speed ({}), seen {} time{}", reason, times, times == 1 ? "" : "s"));
     }
     return lines;
 }

@@ -107,8 +107,8 @@ TEST_CASE("a device that slowed down is told once, with how often", "[report][pr
     profile.slowdowns = {"heat", "heat"};
     const std::vector<std::string> lines = device_warnings(profile);
     REQUIRE(lines.size() == 2);
-    CHECK(lines[0] == "the trace is without the device's kernels: no CUPTI");
-    CHECK(lines[1] == "the device was slower than it could be (heat), seen 2 times");
+    CHECK(lines[0] == "the trace lacks the device's kernels: no CUPTI");
+    CHECK(lines[1] == "the device reduced its speed (heat), seen 2 times");
 }
 
 TEST_CASE("roofs name products in TF32 as such", "[report][profile]") {

@@ -232,7 +232,7 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
     const std::string rule = body.substr(rule_begin, body.find('\n', rule_begin) + 1 - rule_begin);
     std::string text = rule + body + rule;
     if (shown < rows.size()) text += fmt::format("{} more rows (--row-limit)\n", rows.size() - shown);
-    if (!left_out.empty()) text += wrapped("Left out for want of width: " + left_out, width);
+    if (!left_out.empty()) text += wrapped("Left out because of the width: " + left_out, width);
     return text;
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("the table is legible at 80 and at 200 columns") {
     CHECK(wide[3].find("[[1024, 1024], [1024]]") != std::string::npos);
     const std::string narrow = profile_table(profile, rows, options, 80, false);
     CHECK(narrow.find("CPU total") != std::string::npos);
-    CHECK(narrow.find("Left out for want of width: ") != std::string::npos);
+    CHECK(narrow.find("Left out because of the width: ") != std::string::npos);
 }
 
 TEST_CASE("rows beyond the limit are counted, device columns have the device's name") {

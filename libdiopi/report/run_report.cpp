@@ -21,7 +21,8 @@ std::string rules_text(const DeviceConfigFigures& device, const Screen& screen) 
     std::string text = fmt::format("\n{}{}\n", device.file, device.device.empty() ? "" : " (" + device.device + ")");
     text += rules_table(device).render(screen);
     if (device.held == 0) return text;
-    return text + fmt::format("{} case{} held to a tolerance of it\n", device.held, device.held == 1 ? " is" : "s are");
+    return text +
+           fmt::format("{} case{} checked with a tolerance of it\n", device.held, device.held == 1 ? " is" : "s are");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_CASE("a run's text ends in its summary line, quiet or not", "[report][run]"
     const std::string text = run_report(results, figures, false, {});
     CHECK_THAT(text, Catch::Matchers::EndsWith("\n2 cases: 1 passed, 1 failed (1.5 s)\n"));
     CHECK_THAT(text, Contains("operator") && Contains("chip.json (chip)") && Contains("too slow"));
-    CHECK_THAT(text, Contains("1 case is held to a tolerance of it\n"));
+    CHECK_THAT(text, Contains("1 case is checked with a tolerance of it\n"));
     const std::string quiet = run_report(results, figures, true, {});
     CHECK_THAT(quiet, !Contains("operator ") && !Contains("chip.json"));
     CHECK_THAT(quiet, Catch::Matchers::EndsWith("\n2 cases: 1 passed, 1 failed (1.5 s)\n"));

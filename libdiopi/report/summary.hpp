@@ -1,4 +1,4 @@
-/// How many cases ended how, overall and per operator.
+/// The counts of verdicts, overall and per operator.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct RuleFigures {
     int64_t matched = 0;
 };
 
-/// What a device configuration did to the cases of the run.
+/// The effects of a device configuration on the cases of the run.
 struct DeviceConfigFigures {
     std::string file;
     std::string device;
@@ -37,7 +37,7 @@ struct DeviceConfigFigures {
     int64_t held = 0;  ///< cases that are compared with a tolerance of a rule
 };
 
-/// What the summary says about the run besides its results.
+/// The facts of the run for the summary, besides its results.
 struct RunFigures {
     std::string backend;
     uint64_t seed = 0;
@@ -52,7 +52,7 @@ struct RunFigures {
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
 
 /// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)"; zero counts are left out.
-/// `unit` says what the time is of: "s" for the run, "s of work in its cases".
+/// `unit` describes the time: "s" for the run, "s of work in its cases".
 [[nodiscard]] std::string summary_line(const Counts& counts, double seconds, std::string_view unit = "s");
 
 /// A row per operator, those with failures first, and one for all.
@@ -62,7 +62,7 @@ struct RunFigures {
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
 
 /// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}, "device_config" when there
-/// was one, and "adaptor" when it had something to convert.
+/// was one, and "adaptor" when there were conversions.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// What the terminal can do. The only file that reads TERM, NO_COLOR and COLUMNS.
+/// The abilities of the terminal. The only file that reads TERM, NO_COLOR and COLUMNS.
 #pragma once
 
 #include <cstdio>
@@ -7,10 +7,10 @@
 
 namespace diopi {
 
-/// Whether a person watches: the stream is a terminal that moves its cursor.
+/// Whether the stream is a terminal that can move its cursor.
 [[nodiscard]] bool is_terminal(std::FILE* stream);
 
-/// Columns of the terminal, 80 where it does not tell; 200 for a pipe or a file, so that little is cut there.
+/// Columns of the terminal, 80 if they are unknown; 200 for a pipe or a file, so that little is cut there.
 [[nodiscard]] int terminal_width(std::FILE* stream);
 
 /// Bold and colour: on a terminal, unless NO_COLOR is set (no-color.org).

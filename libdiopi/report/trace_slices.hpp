@@ -1,4 +1,4 @@
-/// What lies on the tracks of a trace: the samples of a profile, and the phases and layers around them.
+/// The content of the tracks of a trace: the samples of a profile, and the phases and layers around them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// What a device tells of its own work, while it is recorded.
+/// The activities of a device while they are recorded.
 #pragma once
 
 #include <cstdint>

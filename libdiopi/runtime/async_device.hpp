@@ -18,7 +18,7 @@ class AsyncDevice : public Device, public StreamCopies {
     AsyncDevice(const AsyncDevice&) = delete;
     AsyncDevice& operator=(const AsyncDevice&) = delete;
 
-    /// Runs `task` on the stream's thread, behind all that is enqueued there: what a kernel's launch is. The stream
+    /// Runs `task` on the stream's thread, after all enqueued work, like a kernel's launch. The stream
     /// null is the default stream. An exception out of a task is the stream's error from then on: its later tasks are
     /// dropped, and every synchronize() returns it. A task must not wait for a stream.
     virtual Status enqueue(diopiStreamHandle_t stream, std::function<void()> task);

@@ -1,5 +1,5 @@
-/// CachingAllocator: blocks of a device's memory that are kept when they are freed, for asking the device for memory
-/// may stop everything that runs on it.
+/// CachingAllocator: blocks of a device's memory that are kept when they are freed, because an allocation
+/// by the device may stop all its work.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace diopi {
 
-/// What lies below the allocator.
+/// The device functions below the allocator.
 struct MemorySource {
     std::function<Result<void*>(size_t nbytes)> allocate;
     std::function<void(void* memory)> free;
@@ -25,11 +25,11 @@ struct AllocatorStatistics {
     int64_t used_bytes = 0;       ///< held by callers, rounded up where there is a cache
     int64_t cached_bytes = 0;     ///< freed by callers and kept
     int64_t peak_used_bytes = 0;  ///< the largest used_bytes so far
-    int64_t from_cache = 0;       ///< requests that a kept block answered
+    int64_t from_cache = 0;       ///< requests that were served from a kept block
     int64_t from_source = 0;      ///< requests that went to the device
 };
 
-/// What devices with such an allocator have beside Device.
+/// The additional interface of devices with such an allocator.
 class AllocatorOwner {
  public:
     virtual ~AllocatorOwner() = default;

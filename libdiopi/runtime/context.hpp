@@ -15,7 +15,7 @@ struct diopiContext {
     diopiStreamHandle_t stream;
     /// Tensors handed out by diopiRequireTensor and diopiRequireBuffer; released by `release`.
     std::vector<diopi::TensorPtr> required;
-    /// What every byte of a required tensor is before the library gets it; nullopt: whatever the memory held.
+    /// The initial value of every byte of a required tensor; nullopt: the memory is not initialised.
     std::optional<std::byte> fresh;
 
     /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.

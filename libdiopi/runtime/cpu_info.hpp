@@ -1,4 +1,4 @@
-/// What the machine says about its processors and its memory.
+/// The machine's information about its processors and its memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace diopi {
 /// The processors that this process may use and the memory of the machine, as they are now.
 [[nodiscard]] Result<DeviceInfo> cpu_info();
 
-/// Name and vendor from the text of /proc/cpuinfo, bytes from that of /proc/meminfo; compute_units is left at 0. What
-/// the texts do not say stays empty or 0.
+/// Name and vendor from the text of /proc/cpuinfo, bytes from that of /proc/meminfo; compute_units is left at 0.
+/// Missing values are empty or 0.
 [[nodiscard]] DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo);
 
 /// Bytes of the outermost caches together, from Linux's description of the processors

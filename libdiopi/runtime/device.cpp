@@ -11,7 +11,7 @@ namespace diopi {
 
 Result<TensorPtr> make_tensor(Device& device, const TensorSpec& spec) {
     const std::optional<int64_t> count = checked_numel(spec.shape);
-    if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no sound number of elements");
+    if (!count) return bad_input("a tensor of shape " + to_string(spec.shape) + " has no valid number of elements");
     const Shape strides = spec.strides.empty() ? contiguous_strides(spec.shape) : spec.strides;
     return make_view(device, spec, 0, storage_extent(spec.shape, strides));
 }

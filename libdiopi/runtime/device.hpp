@@ -15,7 +15,7 @@
 
 namespace diopi {
 
-/// What a device is, in its own words; a text that it does not know is empty.
+/// A device's description of itself; an unknown text is empty.
 struct DeviceInfo {
     std::string name;          ///< "Intel(R) Xeon(R) ..."
     std::string vendor;        ///< "GenuineIntel"
@@ -30,7 +30,7 @@ struct DeviceInfo {
 class Event {
  public:
     virtual ~Event() = default;
-    /// Marks the point behind all work enqueued on `stream` so far.
+    /// Marks the point after all work enqueued on `stream` so far.
     virtual Status record(diopiStreamHandle_t stream) = 0;
     /// Waits until the marked point has been reached.
     virtual Status synchronize() = 0;
@@ -47,7 +47,7 @@ class Device {
     [[nodiscard]] virtual bool is_host() const = 0;
     /// `nbytes` bytes, aligned to 64; null for 0 bytes.
     [[nodiscard]] virtual Result<std::shared_ptr<void>> allocate(size_t nbytes) = 0;
-    /// Bytes that the process holds of the device's memory, so that growth shows a leak; nullopt where none can tell.
+    /// Bytes that the process holds of the device's memory, so that growth shows a leak; nullopt if it is unknown.
     [[nodiscard]] virtual std::optional<int64_t> allocated_bytes() const { return std::nullopt; }
     /// Both copies take place in the stream's order. `src` of the first may be changed or freed as soon as it returns;
     /// `dst` of the second is complete, and may be freed, only after synchronize().
@@ -58,10 +58,10 @@ class Device {
     virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
     virtual Status synchronize(diopiStreamHandle_t stream) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;
-    /// Why the device is slower at the moment than it could be, such as "too hot"; empty where it is not or cannot
-    /// tell.
+    /// Why the device is slower at the moment than it could be, such as "too hot"; empty if it is not, or if this
+    /// is unknown.
     [[nodiscard]] virtual std::string slowdown() { return {}; }
-    /// Begins to record what the device does; null where a device tells nothing of it.
+    /// Begins to record the device's activities; null if the device cannot report them.
     [[nodiscard]] virtual Result<std::unique_ptr<ActivityRecording>> record_activities() {
         return std::unique_ptr<ActivityRecording>();
     }
@@ -75,7 +75,8 @@ class Device {
 /// The same as a view that starts `offset` elements behind the start of a storage of `extent` elements.
 [[nodiscard]] Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent);
 
-/// Writes memory that no stream uses yet, the host's, too; all is there when it returns, whatever streams have to do.
+/// Writes memory that no stream uses yet, the host's, too; the writes are complete when it returns, independent of the
+/// streams.
 Status write_now(Device& device, void* dst, const void* src, size_t nbytes);
 /// The same for every byte of a tensor's storage.
 Status fill_now(Device& device, const Tensor& tensor, std::byte byte);
@@ -87,11 +88,11 @@ Status fill_now(Device& device, const Tensor& tensor, std::byte byte);
 [[nodiscard]] Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tensor& tensor);
 
 /// Gives a tensor on the device the values of a host tensor of the same shape and dtype, both of any strides; returns
-/// when the host's memory is free again. What lies between the tensor's elements stays.
+/// when the host's memory is free again. Memory between the tensor's elements does not change.
 Status copy_values(Device& device, diopiStreamHandle_t stream, const Tensor& host, const Tensor& to);
 
-/// Whether the device still works: a few bytes go there and back. A device that has met an error often fails at all
-/// that comes after it.
+/// Whether the device still works: copies a few bytes to it and back. After an error, a device often fails
+/// at every later call.
 [[nodiscard]] Status check_health(Device& device);
 
 /// Copies a host tensor to the device, keeping shape, dtype and strides.

@@ -1,4 +1,4 @@
-/// What every decorator of a device has in common: all that it does not change goes through.
+/// The base of all decorators of a device: forwards everything that they do not change.
 #pragma once
 
 #include "runtime/device.hpp"

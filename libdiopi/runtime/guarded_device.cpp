@@ -198,7 +198,7 @@ bool describe_guard_fault(const void* address, std::span<char> text) {
         const bool behind = at >= block.end;
         SignalText words(text);
         words.add(behind ? at - block.end : block.start - at);
-        words.add(behind ? " bytes behind the end of " : " bytes before the start of ");
+        words.add(behind ? " bytes past the end of " : " bytes before the start of ");
         words.add(block.name);
         return true;
     }

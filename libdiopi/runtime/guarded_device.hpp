@@ -1,4 +1,4 @@
-/// Guards: memory on both sides of every block of a device, so that a write past an edge is seen.
+/// Guards: memory on both sides of every block of a device, so that a write past an edge is found.
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ class GuardedDevice final : public DeviceDecorator {
  public:
     GuardedDevice(Device& device, Guard guard) : DeviceDecorator(device), guard_(guard) {}
 
-    /// What messages call the block that starts at `memory`; "workspace" where none is given.
+    /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
     /// What was written past the edges of the blocks that are alive, a line each: "wrote 12 bytes past the end of out,
-    /// the first of them 4 bytes behind it". The stream must have been synchronised. Mends the guards.
+    /// the first of them 4 bytes behind it". The stream must have been synchronised. Restores the guards.
     [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
 
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
@@ -42,7 +42,7 @@ class GuardedDevice final : public DeviceDecorator {
     [[nodiscard]] Status check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                                std::vector<std::string>& lines);
 
-    /// The blocks that are alive; they share it, for one may outlive the device.
+    /// The blocks that are alive; they share it, because one may outlive the device.
     struct Register {
         std::mutex mutex;
         std::map<std::byte*, Block> blocks;
@@ -53,7 +53,7 @@ class GuardedDevice final : public DeviceDecorator {
 };
 
 /// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes what an address in a protected page means,
-/// "8 bytes behind the end of out", to `text` as a C string; false when it is in no such page of this process.
+/// "8 bytes past the end of out", to `text` as a C string; false when it is in no such page of this process.
 bool describe_guard_fault(const void* address, std::span<char> text);
 
 }  // namespace diopi

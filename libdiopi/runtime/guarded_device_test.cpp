@@ -82,7 +82,7 @@ TEST_CASE("a protected page ends the process where it strays, and the fault can 
     CHECK(signal_of_write(bytes + 256) == SIGSEGV);
     char text[64] = "";
     REQUIRE(describe_guard_fault(bytes + 260, text));
-    CHECK(std::string(text) == "4 bytes behind the end of grad_input");
+    CHECK(std::string(text) == "4 bytes past the end of grad_input");
     CHECK_FALSE(describe_guard_fault(text, text));
     const auto odd = block_of(guarded, 100);
     CHECK(signal_of_write(static_cast<char*>(odd.get()) + 100) == 0);

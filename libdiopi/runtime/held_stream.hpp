@@ -1,5 +1,5 @@
-/// HeldStream: a checking stream. It is paused, or kept busy with copies that nobody needs, so that what stands behind
-/// that has not begun while a call is made.
+/// HeldStream: a checking stream. It is paused, or kept busy with copies without a purpose, so that work enqueued
+/// after that has not begun while a call is made.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ class HeldStream {
     /// so that no order of work could be seen either.
     [[nodiscard]] static Result<std::unique_ptr<HeldStream>> create(Device& device, diopiStreamHandle_t stream);
 
-    /// Enqueues a pause, or copies that take about so long; returns at once.
+    /// Enqueues a pause, or copies of about this duration; returns at once.
     Status hold(double seconds);
-    /// The last hold took only so long: the next ones have more copies, where it is of copies.
+    /// Reports the real duration of the last hold: the next ones have more copies, if they consist of copies.
     void lengthen(double seconds);
     /// Enqueues this copy inside of the device's memory.
     Status copy(void* dst, const void* src, size_t nbytes) {

@@ -27,9 +27,9 @@ struct DeviceFunctions {
     diopiError_t (*finish)() = nullptr;  ///< finalizeLibrary
 };
 
-/// Memory is what device_malloc gives, never touched from here. A copy to the device waits for its stream, for a vendor
-/// may read the host's memory after the call; the null stream stands for one of the device's own. Events wait for
-/// their stream and read the host's clock: between two of them lies the time of the work, and of the wait.
+/// Memory comes from device_malloc, and is never accessed from the host. A copy to the device waits for its stream,
+/// because a vendor may read the host's memory after the call; the null stream means one of the device's own. Events
+/// wait for their stream and read the host's clock: between two of them lies the time of the work, and of the wait.
 class LibraryDevice final : public Device, public StreamCopies {
  public:
     /// `open` fills the functions in; it is called at the first use, and again where it failed.
@@ -40,7 +40,7 @@ class LibraryDevice final : public Device, public StreamCopies {
     [[nodiscard]] Result<DeviceInfo> info() override;
     [[nodiscard]] bool is_host() const override { return false; }
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
-    /// Of the process's heap: the standard has no function that tells of the device's memory. A library whose device
+    /// Bytes of the process's heap: the standard has no function for the device's memory in use. A library whose device
     /// functions take theirs from the heap shows both.
     [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return cpu_device().allocated_bytes(); }
     Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;

@@ -1,4 +1,4 @@
-/// MemoryChecker: a device that remembers which of its blocks are still held, and by whom they were asked for.
+/// MemoryChecker: a device that records which of its blocks are not freed, and the stacks of their allocations.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// A block that was handed out and has not come back.
+/// A block that was allocated and not freed.
 struct LiveBlock {
     const void* address = nullptr;
     size_t nbytes = 0;

@@ -1,5 +1,5 @@
-/// SimDevice: an accelerator without the accelerator. Its memory is the host's, but not to be read without a copy; what
-/// it does takes the time that its model says.
+/// SimDevice: a simulated accelerator. Its memory is the host's, but must not be read without a copy;
+/// its work takes the time of its model.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// What the device costs. A transfer takes latency + bytes / bandwidth, a kernel launch + slowdown * its time on the
+/// The costs of the device. A transfer takes latency + bytes / bandwidth, a kernel launch + slowdown * its time on the
 /// host.
 struct SimModel {
     std::string name = "sim";
@@ -19,7 +19,7 @@ struct SimModel {
     double launch_s = 5e-6;
     double slowdown = 1;
     int64_t memory_bytes = int64_t{16} << 30;
-    /// Really wait for what the model says, rather than only count it.
+    /// Wait for the times of the model instead of only counting them.
     bool waits = false;
 };
 

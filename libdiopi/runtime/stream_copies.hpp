@@ -31,7 +31,7 @@ class StreamCopies {
         return not_implemented("the device's streams cannot be paused");
     }
 
-    /// What HeldStream measured once.
+    /// The result of HeldStream's measurement.
     std::optional<CopyPace> pace;
 };
 

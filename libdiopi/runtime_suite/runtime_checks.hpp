@@ -1,4 +1,4 @@
-/// The checks of the runtime suite, and what they share.
+/// The checks of the runtime suite, and their common parts.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,27 @@ namespace diopi::runtime_check {
 
 using Findings = Result<std::string>;
 
-/// Name, memory and compute units are there and agree.
+/// Name, memory and compute units exist and agree.
 Findings device_info(const RuntimeSubject& subject);
-/// The text of a failure comes out, in its own thread only, and the next success clears it.
+/// The text of a failure is available, only in its own thread, and the next success clears it.
 Findings last_error(const RuntimeSubject& subject);
 /// Work and copies of one stream take place in their order; events measure its time.
 Findings one_stream(const RuntimeSubject& subject);
-/// Streams that work at the same time do not touch each other's data.
+/// Streams that work at the same time do not change each other's data.
 Findings many_streams(const RuntimeSubject& subject);
 /// Neither do threads with several streams each.
 Findings threads_and_streams(const RuntimeSubject& subject);
-/// Streams of the asynchronous test device run at the same time. Of the backend's device it is told, not judged,
-/// whether a stream's copies pass another's work: no device must have more than one queue.
+/// Streams of the asynchronous test device run at the same time. For the backend's device it is only reported
+/// whether a stream's copies pass another's work: a device may have one queue.
 Findings overlap(const RuntimeSubject& subject);
-/// Tensors of every dtype and kind of shape: each getter of diopirt.h answers right and the memory is their own.
+/// Tensors of every dtype and kind of shape: each getter of diopirt.h returns the correct value, and each tensor has
+/// its own memory.
 Findings tensor_construction(const RuntimeSubject& subject);
 /// A generator's state can be saved and set; equal states draw equal numbers, advanced ones others.
 Findings generator_state(const RuntimeSubject& subject);
 /// A leak is found, sized and named; what was freed is not reported.
 Findings memory_checker(const RuntimeSubject& subject);
-/// Copies of any size and place arrive whole and touch nothing beside them.
+/// Copies of any size and address are complete and change nothing beside them.
 Findings copies(const RuntimeSubject& subject);
 
 /// One stream with its own data and the work that a check gives it: sums by the backend's diopiAdd.

@@ -215,7 +215,7 @@ Findings last_error(const RuntimeSubject& subject) {
     if (!diopi::last_error().empty()) {
         return failed("after a successful call the last error is still '" + diopi::last_error() + "'");
     }
-    return "a failure's text comes out, in its own thread, and the next success clears it: " + ours;
+    return "a failure's text is available, only in its own thread, and the next success clears it: " + ours;
 }
 
 Findings generator_state(const RuntimeSubject& subject) {
@@ -224,9 +224,9 @@ Findings generator_state(const RuntimeSubject& subject) {
     if (Status s = check_round_trip(subject.functions, context, first, second); !s.ok()) return s.error();
     const Drawer* drawer = drawer_of(*subject.backend);
     if (drawer == nullptr)
-        return std::string("seed, offset and state come back; the backend has no operator that draws");
+        return std::string("seed, offset and state are read back; the backend has no random operator");
     if (Status s = check_draws(subject, *drawer, first, second); !s.ok()) return s.error();
-    return fmt::format("seed, offset and state come back; {} draws by the state and advances it", drawer->function);
+    return fmt::format("seed, offset and state are read back; {} draws by the state and advances it", drawer->function);
 }
 
 Findings memory_checker(const RuntimeSubject& subject) {

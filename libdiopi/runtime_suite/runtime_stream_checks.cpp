@@ -91,14 +91,14 @@ Result<double> time_between(const std::vector<std::unique_ptr<Event>>& events, d
     for (size_t i = 1; i < events.size(); ++i) {
         const auto step = events[i]->elapsed_ms_since(*events[i - 1]);
         if (!step.ok()) return step.error();
-        if (!(*step >= 0)) return failed(fmt::format("event {} comes {:.3g} ms before the one before it", i, -*step));
+        if (!(*step >= 0)) return failed(fmt::format("event {} comes {:.3g} ms before its predecessor", i, -*step));
     }
     const auto all = events.back()->elapsed_ms_since(*events.front());
     if (!all.ok()) return all;
     if (*all > host_ms + 1 || *all * kUnitFactor < host_ms) {
         return failed(
             fmt::format("events say that {:.4g} ms passed, the host's clock says {:.4g}; are they in "
-                        "milliseconds, and recorded behind the stream's work?",
+                        "milliseconds, and recorded after the stream's work?",
                         *all, host_ms));
     }
     return all;
@@ -171,7 +171,7 @@ std::string allocator_text(const Device& device) {
     const auto* owner = dynamic_cast<const AllocatorOwner*>(&device);
     if (owner == nullptr) return {};
     const AllocatorStatistics now = owner->allocator_statistics();
-    return fmt::format("; its allocator answered {} of {} requests with kept blocks, {} in use at most, {} kept",
+    return fmt::format("; its allocator served {} of {} requests from cached blocks, {} in use at most, {} cached",
                        now.from_cache, now.from_cache + now.from_source, memory_text(now.peak_used_bytes),
                        memory_text(now.cached_bytes));
 }
@@ -262,7 +262,7 @@ Findings one_stream(const RuntimeSubject& subject) {
     Context context(subject.backend->device(), (*lane)->stream());
     diopiStreamHandle_t handed_out = nullptr;
     if (subject.functions.get_stream(&context, &handed_out) != diopiSuccess || handed_out != context.stream) {
-        return failed("diopiGetStream does not hand out the context's stream");
+        return failed("diopiGetStream does not return the context's stream");
     }
     auto events = make_events(subject.backend->device(), kRounds + 1);
     if (!events.ok()) return events.error();
@@ -313,7 +313,7 @@ Findings threads_and_streams(const RuntimeSubject& subject) {
             try {
                 ends[static_cast<size_t>(t)] = work_of_thread(subject, t);
             } catch (const std::exception& e) {
-                ends[static_cast<size_t>(t)] = failed(std::string("an exception came out of the call: ") + e.what());
+                ends[static_cast<size_t>(t)] = failed(std::string("the call threw an exception: ") + e.what());
             }
         });
     }
@@ -350,7 +350,7 @@ Findings overlap(const RuntimeSubject& subject) {
         if (Status s = device->synchronize(stream); !s.ok()) return s.error();
     }
     const double took = ms_since(start);
-    if (awake != kSleepers) return failed("synchronize() came back before the stream's work had ended");
+    if (awake != kSleepers) return failed("synchronize() returned before the stream's work had ended");
     for (diopiStreamHandle_t stream : streams) {
         if (Status s = device->destroy_stream(stream); !s.ok()) return s.error();
     }

@@ -192,7 +192,7 @@ TEST_CASE("one_stream sees a copy that does not wait for the work before it") {
 TEST_CASE("one_stream sees events that do not wait, run backwards, stand still or count in another unit") {
     WrongEvents early(1, false), backwards(-1), still(0), seconds(1e-3), microseconds(1e3);
     expect_failure("one_stream", TestBackend(early).subject(), "behind the last event");
-    expect_failure("one_stream", TestBackend(backwards).subject(), "ms before the one before it");
+    expect_failure("one_stream", TestBackend(backwards).subject(), "ms before its predecessor");
     for (WrongEvents* device : {&still, &seconds, &microseconds}) {
         expect_failure("one_stream", TestBackend(*device).subject(), "are they in milliseconds");
     }
@@ -248,7 +248,7 @@ TEST_CASE("threads_and_streams tells what the device's allocator has counted") {
     const auto told = [](AsyncDevice& device) {
         return run_check("threads_and_streams", TestBackend(device).subject()).reason;
     };
-    CHECK_THAT(told(counting), Catch::EndsWith("; its allocator answered 7 of 12 requests with kept blocks, 3.0 MiB "
+    CHECK_THAT(told(counting), Catch::EndsWith("; its allocator served 7 of 12 requests from cached blocks, 3.0 MiB "
                                                "in use at most, 2.0 KiB kept"));
     CHECK_THAT(told(silent), Catch::EndsWith("all results exact"));
 }

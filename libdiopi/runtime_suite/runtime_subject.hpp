@@ -1,4 +1,4 @@
-/// What the checks of the runtime suite look at.
+/// The subject of the checks of the runtime suite.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -40,7 +40,7 @@ struct RuntimeFunctions {
     decltype(&::diopiGeneratorSetSeedAndOffset) generator_set_seed_and_offset = ::diopiGeneratorSetSeedAndOffset;
 };
 
-/// What the checks look at: a backend, and our own parts, each of which a test may replace by a broken one.
+/// The subject of the checks: a backend, and our own parts, each of which a test may replace by a broken one.
 struct RuntimeSubject {
     const Backend* backend = nullptr;
     RuntimeFunctions functions = {};

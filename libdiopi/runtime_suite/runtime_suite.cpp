@@ -45,7 +45,7 @@ Result<std::string> run_check(const RuntimeCheck& check, const RuntimeSubject& s
     try {
         return check.run(subject);
     } catch (const std::exception& e) {
-        return failed(std::string("an exception came out of the check: ") + e.what());
+        return failed(std::string("the check threw an exception: ") + e.what());
     }
 }
 

@@ -1,4 +1,4 @@
-/// The suite of the runtime: checks of what operators stand on, the device and the functions of diopirt.h. Each check
+/// The suite of the runtime: checks of the basis of operators, the device and the functions of diopirt.h. Each check
 /// is a case "runtime/<check>" of the suite "runtime".
 #pragma once
 
@@ -15,7 +15,7 @@ namespace diopi {
 
 struct RuntimeCheck {
     std::string_view name;
-    /// Gives back what it measured, in one line. kNotImplemented: the backend lacks what the check needs; every other
+    /// Returns its measurements in one line. kNotImplemented: the backend lacks what the check needs; every other
     /// error is a failure.
     Result<std::string> (*run)(const RuntimeSubject& subject);
 };
@@ -42,7 +42,7 @@ struct RuntimeSuiteOptions {
     std::string repeat;
 };
 
-/// Runs each check in a worker process, so that a crash or a hang costs that check, and keeps the journal.
+/// Runs each check in a worker process, so that a crash or a hang costs only that check, and writes the journal.
 [[nodiscard]] Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
                                                        const std::function<void(const CaseResult&)>& on_result);
 

@@ -111,8 +111,8 @@ Status check_pointers(const RuntimeFunctions& f, diopiTensorHandle_t tensor, con
     }
     if (data == static_cast<char*>(storage) + wanted.offset * wanted.dtype.nbytes) return {};
     return failed(
-        fmt::format("diopiGetTensorData says {} where the storage {} and the offset of {} elements ask for "
-                    "another place",
+        fmt::format("diopiGetTensorData says {} where the storage {} and the offset of {} elements give "
+                    "another address",
                     data, storage, wanted.offset));
 }
 
@@ -167,7 +167,8 @@ Status holds_its_fill(Context& context, const Filled& made) {
         if (!s.ok()) return s;
     }
     if (std::ranges::all_of(bytes, [&](std::byte b) { return b == made.fill; })) return {};
-    return failed(text_of(made.wanted) + ": its memory does not hold what was written to it; is it another's, too?");
+    return failed(text_of(made.wanted) +
+                  ": its memory does not hold what was written to it; does another tensor share it?");
 }
 
 /// Tensors on `where` of every dtype and form, and buffers.
@@ -330,8 +331,8 @@ Findings tensor_construction(const RuntimeSubject& subject) {
     if (!whole.ok()) return whole.error();
     if (Status s = check_view(f, **whole); !s.ok()) return s.error();
     if (Status s = check_sparse(f, *whole); !s.ok()) return s.error();
-    return fmt::format("{} tensors of {} dtypes on host and device, a view and a CSR tensor answer right", made.size(),
-                       std::size(kDtypes));
+    return fmt::format("{} tensors of {} dtypes on host and device, a view and a CSR tensor give correct answers",
+                       made.size(), std::size(kDtypes));
 }
 
 Findings copies(const RuntimeSubject& subject) {
@@ -342,8 +343,8 @@ Findings copies(const RuntimeSubject& subject) {
         if (!mirror.ok()) return mirror.error();
         if (Status s = check_block(*mirror, random); !s.ok()) return s.error();
     }
-    return fmt::format("blocks of 0 bytes to {} MiB, {} ranges of each there and back", kBlockSizes[5] >> 20,
-                       kRangesPerBlock);
+    return fmt::format("blocks of 0 bytes to {} MiB, {} ranges of each copied to the device and back",
+                       kBlockSizes[5] >> 20, kRangesPerBlock);
 }
 
 }  // namespace diopi::runtime_check

@@ -184,7 +184,7 @@ TEST_CASE("tensor_construction sees every runtime function that answers wrong") 
 TEST_CASE("tensor_construction sees memory that is shared or not aligned") {
     WrongMemory unaligned(false), shared(true);
     expect_failure("tensor_construction", TestBackend(unaligned).subject(), "is not aligned to 64 bytes");
-    expect_failure("tensor_construction", TestBackend(shared).subject(), "is it another's, too?");
+    expect_failure("tensor_construction", TestBackend(shared).subject(), "does another tensor share it?");
 }
 
 TEST_CASE("copies sees a device that copies too little, too much, or to another place") {

@@ -1,4 +1,4 @@
-/// What stays the same when a case is made smaller and fails still for the same cause.
+/// The properties of a failure that stay the same while a case is made smaller.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// Finds cases whose verdict depends on what ran before them in their process (docs/shrink.md).
+/// Finds cases whose verdict depends on earlier cases in their process (docs/shrink.md).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct OrderOptions {
     RunOrder order;             ///< of the run
     uint64_t shuffle_seed = 0;  ///< of the shuffled one
     double search_s = 60;       ///< for what one case depends on: no attempt starts later
-    /// What is being done, and how far it is.
+    /// The current action and its progress.
     std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 
@@ -29,7 +29,7 @@ struct OrderOptions {
 struct OrderDependence {
     size_t item = 0;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
-    /// Alone, it does not get the same verdict twice either: no order explains that.
+    /// Alone, it has two different verdicts, too: no order explains this.
     bool unsteady = false;
     /// The fewest cases found behind which it gets `verdict`, which is not `alone`, in their order; empty: none found.
     std::vector<size_t> before;

@@ -1,4 +1,4 @@
-/// Ways to make a case simpler, for shrink.hpp: each is a list of edits, the bold ones first.
+/// Ways to make a case simpler, for shrink.hpp: each is a list of edits, the largest ones first.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace diopi {
 
-/// Changes a case; false when there is nothing to change. An edit finds what it is about by name or by size, so that
-/// it can be tried on what earlier edits have left.
+/// Changes a case; false when there is nothing to change. An edit finds its target by name or by size, so that
+/// it can be tried on the result of earlier edits.
 using Edit = std::function<bool(Case&)>;
 
 struct Reduction {
@@ -29,7 +29,7 @@ struct Reduction {
 /// ones, zeros, whole numbers. values: stated ones become 0, 1, -1, whole; all, halves, quarters, ..., one by one.
 [[nodiscard]] std::span<const Reduction> reductions();
 
-/// Whether the values of the argument mean something to a function of the case: an index, a variance (schema.hpp, `!`).
+/// Whether the values of the argument have a meaning in a function of the case: an index, a variance (schema.hpp, `!`).
 /// Integers of a range beside tensors of another kind are taken for an index, too.
 [[nodiscard]] bool has_meaning(const Case& c, const CaseTensor& tensor);
 

@@ -96,7 +96,7 @@ class Shrinker {
             return failed(original_.id() + " does not fail alone: nothing to shrink; try --find-order");
         }
         if (verdict == Verdict::kTimeout && !hung) {
-            return failed(original_.id() + " takes longer than the search may; try a longer --shrink-time");
+            return failed(original_.id() + " takes longer than the search is allowed to; try a longer --shrink-time");
         }
         const double factor = std::max(kLimitFactor * watch.seconds(), kLeastLimit_s);
         limit_s_ = hung ? most_s : std::min(options_.pool.timeout_s, factor);

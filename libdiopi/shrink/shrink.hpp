@@ -15,21 +15,21 @@ namespace diopi {
 
 struct ShrinkProgress {
     int64_t tried = 0;     ///< candidates that ran
-    int64_t accepted = 0;  ///< of them, those that failed as the case does
+    int64_t accepted = 0;  ///< of them, those that failed in the same way as the case
     double seconds = 0;
     const Case& smallest;
 };
 
 struct ShrinkOptions {
     CaseWorkerOptions worker;
-    /// What the run said of the case.
+    /// The verdict of the run.
     Verdict verdict = Verdict::kFailed;
     /// Every candidate has a worker of its own. timeout_s is what a candidate may take at most; one gets five times the
     /// time of the case, 2 s at least, and one of a case that hangs hang_s.
     PoolOptions pool;
     double hang_s = 5;
     double seconds = 60;  ///< no candidate starts later
-    /// Does to a case what the run that repeats it does (a device configuration); false where that run skips it.
+    /// Applies the changes of the run that repeats the case (a device configuration); false if that run skips it.
     std::function<bool(Case&)> prepare;
     std::function<void(const ShrinkProgress&)> progress;
 };
@@ -42,7 +42,7 @@ struct Shrunk {
     int64_t tried = 0, accepted = 0;
     double seconds = 0;
     double timeout_s = 0;   ///< what the last candidates were given
-    bool finished = false;  ///< nothing smaller fails; else time was up, or the run was interrupted
+    bool finished = false;  ///< nothing smaller fails; else the time was over, or the run was interrupted
 };
 
 /// Failing cases of a run that are worth the time.

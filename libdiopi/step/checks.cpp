@@ -32,7 +32,7 @@ Result<Checks> Checks::parse(const std::vector<std::string>& names) {
     std::vector<std::string> known = {"all", "none"};
     for (const Word& word : kWords) known.emplace_back(word.name);
     for (const std::string& name : names) {
-        if (name == "none" && names.size() > 1) return bad_input("--checks none goes with no other check");
+        if (name == "none" && names.size() > 1) return bad_input("--checks none cannot be combined with another check");
         if (name == "none") continue;
         bool found = name == "all";
         for (const Word& word : kWords) {

@@ -56,7 +56,7 @@ class Placement {
     [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const Place& place);
     /// Memory for an output, filled with the pattern.
     [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
-    /// Whether a watched input still holds what it held. One that does not is placed anew for the next call.
+    /// Whether a watched input still holds what it held. One that does not is placed again for the next call.
     [[nodiscard]] Failure check_input(const TensorPtr& host);
     /// What was written past the edges of any tensor, as GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();

@@ -52,7 +52,7 @@ const Generator* state_before(const Step& step) {
 Failure check_random(const Step& step, const RandomRuns& runs, Context& context) {
     const LawOfRow& law = step.call.row->law;
     if (law.output < 0) {
-        return {FailureKind::kError, "no law is known for " + std::string(step.call.row->function)};
+        return {FailureKind::kError, "no distribution is known for " + std::string(step.call.row->function)};
     }
     const auto arg = static_cast<size_t>(law.output);
     const std::string name(step.call.row->args()[arg].name);

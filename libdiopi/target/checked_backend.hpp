@@ -25,8 +25,8 @@ class CheckedBackend {
 
     [[nodiscard]] const Backend& operator*() const { return watched_ == nullptr ? **plain_ : *watched_; }
     [[nodiscard]] const Backend* operator->() const { return &**this; }
-    /// Lines about what was asked for since the last report and is still held; `where`: "in case ops/add.add.0". Empty
-    /// when nothing is, or when nobody watches.
+    /// Lines about memory that was allocated since the last report and not freed; `where`: "in case ops/add.add.0".
+    /// Empty when there is none, or without a memory checker.
     [[nodiscard]] std::string leaks(std::string_view where);
 
  private:

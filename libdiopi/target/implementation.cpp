@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::string_view kTf32 = "+tf32";
 
-/// The path in front of a declaration.
+/// The path without a declaration such as "+tf32".
 std::string path_in(const std::string& name) {
     return name.ends_with(kTf32) ? name.substr(0, name.size() - kTf32.size()) : name;
 }
 
-/// Tells what is odd about the library.
+/// Prints the warnings about the library.
 Status try_out(LibraryBackend& library, const std::string& name, const LibraryOptions& options) {
     auto notes = probe_library(library, options.timeout_s);
     if (!notes.ok()) return notes.status();

@@ -1,4 +1,4 @@
-/// What --impl, --against and --to name: a backend that is linked in, or the path of a vendor's library.
+/// The library of --impl, --against and --to: a linked backend, or the path of a vendor's library.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,13 @@ struct LibraryOptions {
     double timeout_s = 30;  ///< that it may take to start
     /// Sees what is odd about a library: "warning: ...".
     std::function<void(const std::string&)> on_note = {};
-    /// By their files, those that are open: one that is named twice is opened once.
+    /// The open libraries by their files: one that is named twice is opened once.
     std::shared_ptr<std::map<std::string, std::weak_ptr<LibraryBackend>>> opened =
         std::make_shared<std::map<std::string, std::weak_ptr<LibraryBackend>>>();
 };
 
-/// Whether it is the path of a library: it has a slash in it, or ends as a shared library's name does, "+tf32" or not.
+/// Whether it is the path of a library: it has a slash in it, or the ending of a shared library, with or without
+/// "+tf32".
 [[nodiscard]] bool is_library_path(const std::string& name);
 
 class Implementation {
@@ -42,7 +43,7 @@ class Implementation {
     };
 
     std::shared_ptr<LibraryBackend> opened_;  ///< keeps the backend of a library
-    std::shared_ptr<const InTf32> in_tf32_;   ///< null unless it is declared so
+    std::shared_ptr<const InTf32> in_tf32_;   ///< null unless it is declared
     const Backend* backend_ = nullptr;
 };
 

@@ -27,7 +27,7 @@ class Target {
     [[nodiscard]] const Backend& backend() const { return sim_ == nullptr ? **checked_ : sim_->backend(); }
     /// As CheckedBackend::leaks.
     [[nodiscard]] std::string leaks(std::string_view where) { return checked_ ? checked_->leaks(where) : ""; }
-    /// Null unless it is the simulated device. It goes innermost into every chain to its backend.
+    /// Null unless it is the simulated device. It is the innermost tool of every chain to its backend.
     [[nodiscard]] SimBackend* sim() const { return sim_.get(); }
     /// Null without an adaptor. It goes into every chain to its backend, outside of all tools but a recorder.
     [[nodiscard]] Adaptor* adaptor() const { return adaptor_.get(); }

@@ -1,4 +1,4 @@
-/// What a device is recorded to do, on the clock of a profile.
+/// Records the activities of a device, on the clock of a profile.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class ActivityLog {
     explicit ActivityLog(Profile& profile) : profile_(&profile) {}
 
     void begin(Device& device, const ProfileClock& clock);
-    /// `call`: what the device did it for. Without a beginning it does nothing.
+    /// `call`: the call that caused the activities. Does nothing without begin().
     void finish(std::string_view call);
 
  private:

@@ -10,14 +10,14 @@ namespace diopi {
 
 namespace {
 
-/// Numbers that do not wait for each other, enough to keep the units for arithmetic, loads and stores busy: beside
-/// another guest such work took 1.7 times as long, 64 numbers, which stay in registers, 1.02 times.
+/// Independent numbers, enough to keep the units for arithmetic, loads and stores busy: beside another guest
+/// such work took 1.7 times as long; 64 numbers, which stay in registers, took 1.02 times as long.
 constexpr int kNumbers = 1024;
 constexpr int kProbeRounds = 1400;
 
 void work() {
     alignas(64) std::array<float, kNumbers> numbers;
-    volatile float seed = 1;  // no compiler works it out beforehand
+    volatile float seed = 1;  // so that no compiler computes the result in advance
     numbers.fill(float{seed});
     for (int round = 0; round < kProbeRounds; ++round) {
 #pragma omp simd
@@ -43,7 +43,7 @@ double Crowding::probe(Of of) {
     double seconds = 0;
 #pragma omp parallel
     {
-        // From when all are there: to wake them is not their cores' time.
+        // The time begins when all threads have started: it must not include their wake-up.
 #pragma omp barrier
 #pragma omp master
         start = Clock::now();

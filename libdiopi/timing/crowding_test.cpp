@@ -32,7 +32,7 @@ TEST_CASE("the probe is short and takes some time") {
         double shortest = 1;
         for (int i = 0; i < 20; ++i) shortest = std::min(shortest, crowding.look(of));
         CHECK(shortest > 1e-6);
-        // Where all are to be there at once a busy machine may make them wait.
+        // All threads must start together, so a busy machine may make them wait.
         if (of == Crowding::Of::kThread) CHECK(shortest < 1e-3);
     }
 }

@@ -1,4 +1,4 @@
-/// What a cold call finds: caches that hold none of its tensors.
+/// The state of a cold call: caches that have none of its tensors.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// Cold calls and what drops the caches between them take so many last-level caches of memory.
+/// Cold calls, and the eviction between them, use this many last-level caches of memory.
 inline constexpr double kCacheRounds = 4;
 
 /// Moves more memory than the caches hold: the host's by the host, a device's by copies on the context's stream.
@@ -21,7 +21,7 @@ class Eviction {
 
     /// Whether there is a way: a device needs copies inside of its memory (StreamCopies).
     [[nodiscard]] Result<bool> is_possible();
-    /// Where it is possible. On a device it is enqueued, and nobody waits for it.
+    /// Evicts if it is possible. On a device it is enqueued without waiting.
     Status operator()();
 
  private:

@@ -1,5 +1,5 @@
 /// For tests: a device with a clock of its own, on which a launch takes the host some time and the kernel the device
-/// some. Nothing of it waits: host and device are two numbers.
+/// some. It never waits: the times of host and device are two numbers.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,21 @@
 
 namespace diopi::testing {
 
-/// One queue of work, whatever the stream; memory is the host's.
+/// One queue of work, for all streams; memory is the host's.
 class LaunchDevice final : public DeviceDecorator {
  public:
     LaunchDevice() : DeviceDecorator(cpu_device()) {}
 
-    double host = 0;    ///< seconds: how far the host is
-    double stream = 0;  ///< when the device has done what it was given
+    double host = 0;    ///< seconds: the host's time
+    double stream = 0;  ///< the time when the device has finished its work
     double copy_s = 100e-6;
     bool copies = true;  ///< whether it has copies of its own
     int streams = 0;     ///< that are alive
     int64_t launches = 0;
-    /// One sees what is copied inside of it.
+    /// Counts the copies inside its memory.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;
 
-    /// Work that the host takes so long to give to the device, and the device so long to do.
+    /// Work with a launch time on the host and a run time on the device.
     void launch(double host_s, double device_s) {
         ++launches;
         host += host_s;
@@ -50,7 +50,7 @@ class LaunchDevice final : public DeviceDecorator {
         --streams;
         return device_->destroy_stream(stream);
     }
-    /// As a GPU that has too little power while it works.
+    /// Reports a power limit while it works, like a GPU.
     [[nodiscard]] std::string slowdown() override { return is_busy() ? "power limit" : ""; }
     Status synchronize(diopiStreamHandle_t) override {
         host = std::max(host, stream);

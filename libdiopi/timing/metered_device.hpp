@@ -1,4 +1,4 @@
-/// MeteredDevice: a device that counts what is allocated and freed on it.
+/// MeteredDevice: a device that counts allocated and freed bytes.
 #pragma once
 
 #include <atomic>

@@ -22,10 +22,10 @@ namespace {
 
 /// Bytes read and written: from the first-level cache to beyond the last one.
 constexpr int64_t kCopySizes[] = {16 << 10, 128 << 10, 1 << 20, 8 << 20, 48 << 20};
-/// The largest copy, in last-level caches of the host; a device of its own gets the largest that there is.
+/// The largest copy, in last-level caches of the host; a device with memory of its own gets the largest possible.
 constexpr int64_t kBeyondCache = 3;
 constexpr int64_t kMostCopyBytes = int64_t{512} << 20;
-/// Of a device's memory no copy takes more than one in so many bytes.
+/// The largest share of a device's memory that a copy uses, as 1 / this number.
 constexpr int64_t kMemoryShare = 8;
 /// Sides of square products: larger ones as long as a smaller one is a short call.
 constexpr int64_t kMatrix = 1024, kLargestMatrix = 4096;
@@ -36,12 +36,12 @@ struct Effort {
     int least, most;
     double seconds;
 };
-/// The best of so many: nothing but a disturbance makes a copy slower than the roof.
+/// The best of this many counts: only a disturbance makes a copy slower than the roof.
 constexpr Effort kCopyEffort = {4, 200, 0.03};
 constexpr Effort kMatmulEffort = {3, 40, 0.1};
 constexpr Effort kEmptyEffort = {50, 2000, 0.01};
 
-/// In place of a call: the device copies one tensor's memory to another's.
+/// Instead of a call: the device copies one tensor's memory to another's.
 class DeviceCopy final : public Interceptor {
  public:
     DeviceCopy(Device& device, const Tensor& to, const Tensor& from)
@@ -58,7 +58,7 @@ class DeviceCopy final : public Interceptor {
     const Tensor &to_, &from_;
 };
 
-/// Calls on tensors of the device's own, as the roofs need them.
+/// Calls on tensors of the device, for the roofs.
 class Probe {
  public:
     static Result<std::unique_ptr<Probe>> create(const Backend& backend) {
@@ -79,7 +79,7 @@ class Probe {
         return row != nullptr && backend_.implements(*row);
     }
 
-    /// Numbers between -1 and 1 that do not repeat soon; of a dtype that a wide one converts to.
+    /// Numbers between -1 and 1 with a long period, in a dtype that a wide one converts to.
     Result<TensorPtr> tensor(const Shape& shape, Dtype dtype) {
         auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
         if (!wide.ok()) return wide;
@@ -94,15 +94,15 @@ class Probe {
         return to_device(*context_.device, context_.stream, **host);
     }
 
-    /// Seconds of a copy inside of the device's memory at best; infinite where it has none of its own.
+    /// The least seconds of a copy inside the device's memory; infinite if it has no such copy.
     double best_copy(const Tensor& to, const Tensor& from, const Effort& effort, int64_t batch) {
         DeviceCopy copy(*context_.device, to, from);
         return copy.is_possible() ? best(Call(*find_row("diopiCopyInp")), effort, batch, &copy)
                                   : std::numeric_limits<double>::infinity();
     }
 
-    /// Seconds of one call at best, of batches of `batch` calls or more; infinite where the backend refuses it.
-    /// `instead`: what is done in place of the call.
+    /// The least seconds of one call, in batches of `batch` calls or more; infinite if the backend refuses
+    /// it. `instead`: a function that replaces the call.
     double best(Call call, const Effort& effort, int64_t batch = 1, Interceptor* instead = nullptr) {
         constexpr double kNever = std::numeric_limits<double>::infinity();
         Call* const only[] = {&call};
@@ -129,11 +129,11 @@ class Probe {
     const Backend& backend_;
     Context context_;
     ProfileClock clock_;
-    double ramp_seconds_ = kRampSeconds;  ///< in front of the next call; 0 behind the first
+    double ramp_seconds_ = kRampSeconds;  ///< before the next call; 0 after the first one
 };
 
-/// What moves tensors of float32 and does no more than an element-wise operation with them: a library is not equally
-/// good at all. Their tensors: that which is written first.
+/// Functions that move float32 tensors with at most an element-wise operation: a library may be faster with
+/// one of them. The tensor that is written comes first.
 constexpr struct {
     const char* function;
     std::array<const char*, 3> tensors;
@@ -144,7 +144,7 @@ constexpr struct {
     {"diopiAdd", {"out", "input", "other"}, false},
 };
 
-/// Bytes per second of the fastest way to read and write so many; 0: there is none.
+/// Bytes per second of the fastest way to read and write this many; 0: there is none.
 Result<double> copy_rate(Probe& probe, int64_t bytes) {
     const int64_t batch = bytes < (1 << 20) ? 20 : 1;
     double rate = 0;
@@ -251,7 +251,7 @@ double machine_pace() {
     double best = std::numeric_limits<double>::infinity();
     for (int repeat = 0; repeat < kRepeats; ++repeat) {
         const auto start = std::chrono::steady_clock::now();
-        // Each step waits for the last: no compiler and no cache makes it shorter.
+        // Each step depends on the last one: no compiler and no cache can shorten it.
         volatile double seed = 0.3;
         double x = seed;
         for (int i = 0; i < kSteps; ++i) x = 3.9 * x * (1 - x);

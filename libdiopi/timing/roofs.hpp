@@ -1,4 +1,4 @@
-/// What the device gives at best, measured through the backend's own functions; docs/profile.md, "Roofs".
+/// The best rates of the device, measured through the backend's own functions; docs/profile.md, "Roofs".
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 namespace diopi {
 
 /// Copies of several sizes by the device itself or by the fastest of the backend's functions that do little else,
-/// matrix products in each of `dtypes` that it can multiply, a call on one element. What the backend cannot do stays
-/// unmeasured. About a second.
+/// matrix products in each of `dtypes` that it can multiply, a call on one element. Functions that the backend lacks
+/// are not measured. About a second.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
-/// Size in bytes of the last-level cache of the device, or of the host where the device does not tell; 32 MiB where
-/// neither does.
+/// Size in bytes of the last-level cache of the device, or of the host if the device does not report it; 32 MiB
+/// if neither does.
 [[nodiscard]] int64_t last_level_cache(Device& device);
 
-/// Seconds of a fixed piece of arithmetic on the host: how fast the machine is at the moment.
+/// Seconds of a fixed piece of arithmetic on the host: a measure of the machine's current speed.
 [[nodiscard]] double machine_pace();
 
 }  // namespace diopi

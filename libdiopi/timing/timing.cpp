@@ -15,11 +15,11 @@ constexpr size_t kAgreeing = 5;
 constexpr double kAgreement = 0.01;
 /// A batch is made long enough that the clock's own cost does not count.
 constexpr double kBatchSeconds = 50e-6;
-/// On a device with a clock of its own that clock runs while the host makes the first call of a batch, some 5 to 10 us:
-/// any batch is so long that this is a small share.
+/// A device's own clock also runs while the host makes the first call of a batch, some 5 to 10 us: every
+/// batch is so long that this is a small share.
 constexpr double kDeviceBatchSeconds = 200e-6;
 constexpr size_t kFewestSamples = 3;
-/// Samples go on for so long between two looks at the cores.
+/// The time of samples between two measurements of crowding.
 constexpr double kBetweenLooks = 1e-3;
 
 bool agree(const std::vector<double>& times) {
@@ -45,7 +45,7 @@ Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, con
     return times;
 }
 
-/// Tells of samples what the cores were like while they were taken.
+/// Assigns the crowding of the cores to the samples.
 class Looks {
  public:
     struct Seen {
@@ -56,7 +56,7 @@ class Looks {
     explicit Looks(const TimingOptions& options)
         : crowding_(options.crowding), cores_(options.cores), before_(crowding_ == nullptr ? 0 : look()) {}
 
-    /// Nothing where it is too early for a look.
+    /// Nothing if it is too early for a measurement.
     std::optional<Seen> after(Samples& samples, bool own_clock) {
         seconds_ += seconds_of(samples.runs.back(), own_clock) * static_cast<double>(samples.batch);
         if (crowding_ != nullptr && seconds_ < kBetweenLooks) return std::nullopt;
@@ -152,11 +152,11 @@ int64_t EventTimer::possible_batch(int64_t batch) const {
 Result<int64_t> EventTimer::fitting_batch(int64_t least) {
     int64_t batch = possible_batch(least);
     if (!clock_.has_device_time()) return batch;
-    // The first answer is that of few calls, whose first launch counts for much.
+    // The first estimate is from few calls, in which the first launch has a large share.
     for (int round = 0; round < 2; ++round) {
         const auto run = measure(batch);
         if (!run.ok()) return run.error();
-        // A device that is only modelled may count less than its host takes, and no launch: there is nothing to share.
+        // A simulated device may count less time than the host takes, and no launch: then there is no share to reduce.
         const int64_t wanted = calls_in(kDeviceBatchSeconds, std::max(run->device, run->cpu));
         if (wanted <= batch) break;
         batch = possible_batch(wanted);

@@ -1,4 +1,4 @@
-/// How long a call takes: warm-up, then samples until the median is known well enough (docs/profile.md).
+/// Times a call: warm-up, then samples until the median is known well enough (docs/profile.md).
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace diopi {
 
 /// Work beside the samples, outside of their times.
 struct SampleHooks {
-    /// Drops what caches hold; asked between samples when all argument sets have been used.
+    /// Evicts the caches; called between samples when all argument sets have been used.
     std::function<Status()> evict;
     /// Called while a device with a clock of its own works on a sample.
     std::function<void()> while_busy;
@@ -31,17 +31,17 @@ struct TimingOptions {
     double wanted_interval = 0.005;  ///< half width of the median's 95% interval, relative
     int min_samples = 20;
     int min_short_samples = 100;  ///< for a call below kShortCall
-    /// A device with a clock of its own does the call for so long before anything else: one that was idle takes its
+    /// A device with a clock of its own runs the call for this time first: an idle device needs
     /// time to raise its frequency.
     double ramp_seconds = 0;
     SampleHooks hooks;
-    /// Looks at the cores between samples, whose time counts only where nobody else works on them; null: they are not
-    /// looked at. Must outlive the call.
+    /// Measures the cores between samples, which count only if no other guest works on them; null: no
+    /// measurement. Must outlive the call.
     Crowding* crowding = nullptr;
     Crowding::Of cores = Crowding::Of::kAll;  ///< those that the call works on
 };
 
-/// What the frequency of a device takes to rise at most.
+/// The longest time until the frequency of a device has risen.
 inline constexpr double kRampSeconds = 50e-3;
 
 /// A pass over a call waits for quiet moments at most this many times its own time.
@@ -54,10 +54,10 @@ enum class Stop { kConverged, kPlateau, kTimeLimit };
 /// "converged", "noise plateau", "time limit".
 [[nodiscard]] std::string_view name(Stop stop);
 
-/// The beginning of a profile, by the host's clock and, where the device has one of its own, by that.
+/// The beginning of a profile, on the host's clock and, if the device has one of its own, on that one.
 class ProfileClock {
  public:
-    /// Without `begin` it is now; with it, several processes may tell times since one moment.
+    /// Without `begin` it is now; with it, several processes can have times since the same moment.
     [[nodiscard]] static Result<ProfileClock> start(
         Context& context, std::optional<std::chrono::steady_clock::time_point> begin = std::nullopt);
 
@@ -80,8 +80,8 @@ struct Samples {
     Stop stop = Stop::kConverged;
 };
 
-/// Times the call. Of several argument sets (not none) each call takes the next, so that it finds none of them in a
-/// cache. In-out tensors keep changing.
+/// Times the call. With several argument sets (at least one) each call takes the next one, so that none of them is
+/// in a cache. In-out tensors keep changing.
 [[nodiscard]] Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_sets, Context& context,
                                         const ProfileClock& clock, const TimingOptions& options);
 
@@ -93,10 +93,10 @@ class EventTimer {
         : chain_(chain), sets_(argument_sets), context_(context), clock_(clock), hooks_(std::move(hooks)) {}
     Status create();
     [[nodiscard]] Result<TimedRun> measure(int64_t batch);
-    /// Makes calls for so long by the host's clock; nothing where that is the clock that counts.
+    /// Makes calls for this time on the host's clock; does nothing if the host's clock is the one that counts.
     Status keep_busy(double seconds);
-    /// How many calls make a sample, `least` as far as there are argument sets: on a device with a clock of its own
-    /// so many that the time in which it waits for the first launch is a small share. Runs some batches to know.
+    /// The number of calls in a sample, at least `least` if there are enough argument sets: on a device with a
+    /// clock of its own, enough that its wait for the first launch is a small share. Runs some batches to find it.
     [[nodiscard]] Result<int64_t> fitting_batch(int64_t least);
     /// How many it has made.
     [[nodiscard]] int64_t calls() const { return calls_; }

@@ -4,7 +4,7 @@ namespace diopi {
 
 namespace {
 
-/// An event that marks the stream's time now; null where the device has none to give.
+/// An event that marks the stream's current time; null if the device has no events.
 std::unique_ptr<Event> marked(Context& context) {
     auto event = context.device->create_event();
     if (!event.ok() || !(*event)->record(context.stream).ok()) return nullptr;

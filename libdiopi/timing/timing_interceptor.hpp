@@ -1,4 +1,4 @@
-/// Timing as a tool on the chain: each call that goes by is noted with its begin and its length.
+/// Timing as a tool on the chain: notes the begin and the duration of each call.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class TimingInterceptor final : public Interceptor {
         bool ok = true;
     };
 
-    /// The clock must outlive it. Room is kept for `expected` calls, so that noting one takes no time.
+    /// The clock must outlive it. Memory for `expected` calls is reserved, so that noting one takes no time.
     explicit TimingInterceptor(const ProfileClock& clock, size_t expected = 1024) : clock_(&clock) {
         noted_.reserve(expected);
     }
@@ -30,7 +30,7 @@ class TimingInterceptor final : public Interceptor {
 
     /// Begin of a new pass: its number goes into TimedRun::pass.
     void set_pass(int64_t pass) { pass_ = pass; }
-    /// The calls since the last collection, in their order; waits for the device where it has a clock of its own.
+    /// The calls since the last collection, in their order; waits for the device if it has a clock of its own.
     [[nodiscard]] Result<std::vector<Noted>> collect();
 
  private:

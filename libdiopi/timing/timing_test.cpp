@@ -11,7 +11,7 @@ namespace {
 using testing::LaunchDevice;
 using testing::Launches;
 
-/// What a small kernel's launch takes the host.
+/// The host's time to launch a small kernel.
 constexpr double kLaunch = 8e-6;
 
 TimingOptions short_timing() {
@@ -83,10 +83,10 @@ TEST_CASE("a device that was idle is kept busy before the first call is timed", 
     const double idle = timed.device.host;
     const Samples samples = timed.samples(options);
     CHECK(samples.runs.front().start >= 0.05);
-    // Batch upon batch, not call by call: in 50 ms of the host's time the modelled device does a lot.
+    // In batches, not call by call: in 50 ms of the host's time the modelled device does a lot.
     CHECK(timed.device.launches > 1000);
     CHECK(timed.device.host - idle < 1.1 * 40e-6 * static_cast<double>(timed.device.launches));
-    // The calls are no part of what the call itself is said to cost.
+    // The nested calls are not part of the call's own time.
     CHECK(samples.warmup < 100);
 }
 

@@ -22,7 +22,7 @@ struct CrashContext {
     std::string step;      ///< "forward", "inplace", "backward"
     std::string function;  ///< "diopiAdd"
     std::string stage;     ///< "the first use of its device"; empty in the phases of a step
-    std::string buffer;    ///< what a fault in a protected page hit: "4 bytes behind the end of out"; else empty
+    std::string buffer;    ///< what a fault in a protected page hit: "4 bytes past the end of out"; else empty
 
     /// "the checks after forward (diopiAdd)" as one line of printable characters, cut after a hundred or so; empty
     /// where nothing was noted.

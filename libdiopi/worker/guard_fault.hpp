@@ -1,10 +1,10 @@
-/// Names a crash on a protected page: which buffer's edge it is, in the crash context of the worker.
+/// Adds the buffer of a crash on a protected page to the crash context of the worker.
 #pragma once
 
 namespace diopi {
 
 /// From now on a SIGSEGV or SIGBUS in a protected page (GuardedDevice) adds the buffer to the crash context before it
-/// ends the process: "forward (diopiAdd), 4 bytes behind the end of out".
+/// ends the process: "forward (diopiAdd), 4 bytes past the end of out".
 void install_guard_fault_handler();
 
 }  // namespace diopi

@@ -21,12 +21,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Between two looks at what is still alive, should a signal not come.
+/// The interval of checks for living processes, in case a signal is lost.
 constexpr timespec kPause = {0, 10'000'000};
-/// What lives longer, killed, cannot be killed: it hangs in a driver, or belongs to another user.
+/// A process that lives longer after SIGKILL cannot be killed: it hangs in a driver, or belongs to another user.
 constexpr auto kGiveUp = std::chrono::seconds(10);
 
-/// What the guardian sleeps for: a child's death; the end, which its parent's death brings, too.
+/// The signals that the guardian waits for: a child's death, and the request to end, which its parent's death also
+/// sends.
 sigset_t awaited_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -35,7 +36,7 @@ sigset_t awaited_signals() {
     return set;
 }
 
-/// Whether the worker has died; it is not reaped, so that its group keeps its number. Reaps what else has died.
+/// Whether the worker has died; it is not reaped, so that its group keeps its number. Reaps other dead processes.
 bool has_died(pid_t worker) {
     for (;;) {
         siginfo_t info = {};
@@ -45,12 +46,12 @@ bool has_died(pid_t worker) {
     }
 }
 
-/// Kills all that is below this process, and what becomes its child thereby. The worker's status.
+/// Kills all descendants of this process, also those that become its children thereby. Returns the worker's status.
 int end_all(pid_t worker) {
     const auto give_up = Clock::now() + kGiveUp;
     const sigset_t awaited = awaited_signals();
     int status_of_worker = SIGKILL;
-    // Where the kernel does not list children, the group is what can be found.
+    // If the kernel does not list children, only the group can be found.
     kill(-worker, SIGKILL);
     while (Clock::now() < give_up) {
         int status = 0;
@@ -66,7 +67,7 @@ int end_all(pid_t worker) {
 
 [[noreturn]] void end_as(int status) {
     if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
-    // The worker has left a core already.
+    // The worker has already written a core.
     prctl(PR_SET_DUMPABLE, 0);
     const int signal = WTERMSIG(status);
     std::signal(signal, SIG_DFL);
@@ -78,7 +79,8 @@ int end_all(pid_t worker) {
     _exit(128 + signal);
 }
 
-/// The guardian's life. It stands aside: no signal of the terminal, no file of the parent. noexcept, as a worker's.
+/// The main function of the guardian. It ignores the terminal's signals and has no file of the parent. noexcept, like a
+/// worker's.
 [[noreturn]] void keep_guard(pid_t parent, int report, const std::function<void(pid_t)>& life) noexcept {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     // It may have died before.

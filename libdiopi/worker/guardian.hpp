@@ -1,4 +1,4 @@
-/// A process between this one and a worker, which ends whatever the worker started.
+/// A process between this one and a worker, which ends all processes that the worker started.
 #pragma once
 
 #include <sys/types.h>
@@ -16,10 +16,10 @@ struct Guarded {
 };
 
 /// Forks a guardian, which forks the worker, where life(guardian) runs and must not return. A process below the
-/// guardian that loses its parent becomes the guardian's child, whatever group or session it went to. When the worker
-/// has died, on SIGTERM, and when this process is gone by whatever cause, the guardian kills all that is left below it;
-/// then it ends as the worker did, with its exit code or by its signal, so that who waits for the guardian learns of
-/// the worker: death, status and peak memory.
+/// guardian that loses its parent becomes the guardian's child, in any group or session. When the worker has died,
+/// on SIGTERM, and when this process has ended for any reason, the guardian kills all its remaining descendants; then
+/// it ends like the worker, with its exit code or by its signal, so that a wait for the guardian gives the worker's
+/// death, status and peak memory.
 [[nodiscard]] Result<Guarded> fork_guarded(const std::function<void(pid_t guardian)>& life);
 
 }  // namespace diopi

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUse = 0, kFinish = 1;
 
-/// In the worker: what each of them comes to.
+/// In the worker: runs each of the steps.
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
@@ -46,7 +46,7 @@ Result<std::vector<std::string>> probe_library(LibraryBackend& library, double t
         if (!outcome.printed.empty()) notes.push_back(fmt::format("{} {}", name, outcome.printed));
         if (trouble.empty()) return {};
         if (item == kUse) return bad_input(fmt::format("{} cannot be used: {}", name, trouble));
-        notes.push_back(fmt::format("{}: {}; nothing else calls it", name, trouble));
+        notes.push_back(fmt::format("{}: {}; it is not called again", name, trouble));
         return {};
     };
     const Status status = run_in_workers({kUse, kFinish}, pool, work, done);

@@ -1,4 +1,4 @@
-/// How much memory a worker may have.
+/// The limit of a worker's memory.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace diopi {
 /// "4.0 GiB".
 [[nodiscard]] std::string memory_text(int64_t bytes);
 
-/// What is left of the machine's available memory for each of so many workers, 1 GiB at least; 0 (no limit) when the
-/// machine does not say.
+/// The share of the machine's available memory for each of this many workers, 1 GiB at least; 0 (no limit) when
+/// it is unknown.
 [[nodiscard]] int64_t fair_share_of_memory(int workers);
 
-/// Holds this process to so many bytes of data; 0: no limit. No limit under the address sanitizer either, which
+/// Limits this process to this many bytes of data; 0: no limit. No limit under the address sanitizer either, which
 /// reserves more than any machine has.
 void limit_memory(int64_t bytes);
 [[nodiscard]] bool can_limit_memory();

@@ -1,4 +1,4 @@
-/// What a worker writes to its standard output and its standard error, read by the parent through pipes.
+/// The standard output and standard error of a worker, read by the parent through pipes.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class OutputPipe {
     OutputPipe(const OutputPipe&) = delete;
     OutputPipe& operator=(const OutputPipe&) = delete;
 
-    /// A new pipe; gives the writing end, which the caller closes.
+    /// Makes a new pipe; returns the writing end, which the caller closes.
     [[nodiscard]] Result<int> open();
     void close();
-    /// The descriptor to poll; -1 once nobody writes any more.
+    /// The descriptor to poll; -1 after all writers have closed it.
     [[nodiscard]] int fd() const { return fd_; }
 
-    /// Reads what is there, but not on and on: at most `most` bytes. Never waits. `echo`: a descriptor that gets a
+    /// Reads the available bytes, at most `most`. Never waits. `echo`: a descriptor that gets a
     /// copy, or -1.
     void drain(int64_t most, int echo);
     /// Forgets what came so far.
@@ -48,7 +48,7 @@ class OutputPipe {
 /// `wrote 14 bytes to standard output: "hello..."`; empty when nothing came.
 [[nodiscard]] std::string stray_output_text(const OutputPipe& output);
 
-/// The last line of what came that says something, printable and cut; empty when nothing came.
+/// The last line that is not blank, printable and cut; empty when nothing was written.
 [[nodiscard]] std::string last_line(const std::string& text);
 
 }  // namespace diopi

@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// The letter behind the name in /proc/PID/stat; the name may hold any character.
+/// The letter after the name in /proc/PID/stat; the name may hold any character.
 char state_in(const std::filesystem::path& stat) {
     std::ifstream file(stat);
     const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -1,4 +1,4 @@
-/// What the kernel tells about another process.
+/// The kernel's information about another process.
 #pragma once
 
 #include <sys/types.h>

@@ -12,7 +12,7 @@
 
 namespace diopi {
 
-/// What the work gives back.
+/// The answer of the work.
 struct WorkAnswer {
     std::string payload = {};  ///< what the parent knows how to read: worker/message.hpp, a record's text
     bool last = false;         ///< the worker is fit for no more work: it ends, and another takes its place
@@ -43,7 +43,7 @@ struct WorkOutcome {
 };
 
 struct PoolOptions {
-    /// Stands for a fair share of the memory that is available when the run begins.
+    /// Stands for an equal share of the memory that is available when the run begins.
     static constexpr int64_t kFairShare = -1;
 
     int jobs = 1;

@@ -26,9 +26,9 @@ namespace {
 
 /// For a worker whose socket has ended to die by itself.
 constexpr auto kGrace = std::chrono::seconds(3);
-/// Between two looks where the kernel has no pidfd.
+/// The interval of checks if the kernel has no pidfd.
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
-/// An answer is believed up to this size.
+/// The largest answer that is accepted.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
 constexpr const char* kGarbled = "garbage instead of an answer: something wrote to the socket of its worker";
@@ -67,7 +67,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     }
     const Descriptor child_end(ends[1]);
     fd_ = ends[0];
-    // The child must not write again what waits in a buffer here.
+    // The child must not write the content of a buffer of this process again.
     std::fflush(nullptr);
     auto forked = fork_guarded([&](pid_t guardian) {
         for (const auto& other : others) other->close_descriptors();
@@ -137,7 +137,7 @@ void Worker::dismiss() {
 
 void Worker::stop() {
     if (!running()) return;
-    // What watches a process, such as compute-sanitizer, has its last word only where it is not killed.
+    // A tool that watches a process, such as compute-sanitizer, prints its results only if the process is not killed.
     dismiss();
     if (leave_by_) wait_until(*leave_by_);
     (void)reap();
@@ -231,7 +231,7 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
     if (end == WorkOutcome::End::kFinished) return result;
     result.context = page_.read();
     if (const std::string doing = result.context.text(); !doing.empty()) result.reason += " in " + doing;
-    if (!page_.begun()) result.reason += " before this case began: what ran before it in this worker is to blame";
+    if (!page_.begun()) result.reason += " before this case began: an earlier case of this worker is to blame";
     result.status = failed(result.reason);
     return result;
 }

@@ -39,10 +39,10 @@ class Worker {
     void add_to(std::vector<pollfd>& fds) const;
     /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
     [[nodiscard]] std::optional<WorkOutcome> attend();
-    /// Tells the process to leave, if it is idle: it does so by itself, running nothing more of any library.
+    /// Tells an idle process to exit: it does so itself, without running any more code of a library.
     void dismiss();
-    /// Ends the process and all that it started: at once if it is busy, else when it has left, but at most 3 s after it
-    /// was told to.
+    /// Ends the process and all processes that it started: at once if it is busy, else when it has exited, but at most
+    /// 3 s after it was told to.
     void stop();
 
  private:
@@ -72,7 +72,7 @@ class Worker {
     Death reap();
 
     const PoolOptions* options_;
-    /// Its guardian takes the worker's place where a child is waited for.
+    /// Waits for a child wait for the guardian instead of the worker.
     Guarded pids_;
     int fd_ = -1;
     int pidfd_ = -1;

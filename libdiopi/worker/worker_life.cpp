@@ -23,11 +23,11 @@ namespace diopi {
 
 namespace {
 
-/// No signal is blocked, ignored or handled as the parent, or who started it, had it.
+/// Resets blocked, ignored and handled signals, which were inherited from the parent or from its parent.
 void reset_signals() {
     for (int signal = 1; signal < NSIG; ++signal) {
 #ifdef __SANITIZE_ADDRESS__
-        // The sanitizer's own, which print what went wrong.
+        // The sanitizer's own handlers, which print the error.
         if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT)
             continue;
 #endif
@@ -52,7 +52,7 @@ void close_files_of_parent() {
     for (const int fd : files) close(fd);
 }
 
-/// What the library prints goes to the parent; what it reads is at its end.
+/// The library's output goes to the parent; its standard input is at its end.
 void replace_standard_streams(const WorkerChannels& channels) {
     if (const Descriptor null(open("/dev/null", O_RDONLY)); null.fd() >= 0) dup2(null.fd(), STDIN_FILENO);
     dup2(channels.out, STDOUT_FILENO);
@@ -108,7 +108,7 @@ void live(const WorkerChannels& channels, const Work& work) noexcept {
     for (size_t item = 0; read_item(channels.socket, item);) {
         CrashPage::note_begun();
         const WorkAnswer answer = work(item);
-        // A fork of the library that came back here is no worker.
+        // A fork by the library that returns here is not a worker.
         if (getpid() != self) _exit(0);
         std::cout.flush();
         std::fflush(nullptr);

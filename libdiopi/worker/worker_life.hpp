@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// What stands before every answer on the socket.
+/// The header of every answer on the socket.
 struct AnswerHead {
     uint64_t magic = 0x7361'6964'6f70'6921;
     uint64_t item = 0;
@@ -37,8 +37,8 @@ struct WorkerChannels {
     int64_t memory_limit;
 };
 
-/// The life of a worker, in the child, until the parent closes the socket. noexcept: an exception must end this
-/// process and not run the destructors of the parent's frames, which would end the other workers.
+/// The main function of a worker, in the child, until the parent closes the socket. noexcept: an exception must end
+/// this process and not run the destructors of the parent's frames, which would end the other workers.
 [[noreturn]] void live(const WorkerChannels& channels, const Work& work) noexcept;
 
 }  // namespace diopi

@@ -71,7 +71,7 @@ class Pool {
         }
     }
 
-    /// All leave at the same time.
+    /// All of them exit at the same time.
     ~Pool() {
         for (const auto& worker : workers_) worker->dismiss();
     }

@@ -1,5 +1,5 @@
 /// Worker processes: each item of work runs in a forked child, so that a crash, an abort, a hang, exhausted memory or
-/// a flood of output costs one item.
+/// a flood of output costs only one item.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace diopi {
 
-/// The limit in bytes that the options ask for, on this machine and in this build; 0: none.
+/// The limit in bytes that the options set, on this machine and in this build; 0: none.
 [[nodiscard]] int64_t memory_limit_of(const PoolOptions& options);
 
 /// True once SIGINT or SIGTERM has come, after install_interrupt_handler.
 [[nodiscard]] bool interrupted();
 void install_interrupt_handler();
 
-/// Takes the outcome of an item. What it appends to `more` is worked on next.
+/// Takes the outcome of an item. Items that it appends to `more` run next.
 using WorkDone = std::function<Status(size_t item, const WorkOutcome& outcome, std::vector<size_t>& more)>;
 
 /// Calls work(item) in worker processes and done(item, outcome) in this one, in the order in which items end. The
 /// process must not have started threads. Stops early, with its workers gone, when interrupted() turns true or `done`
-/// returns an error, which is passed on. However the run or this process ends, no process is left that a worker
-/// started.
+/// returns an error, which is passed on. No process that a worker started survives the end of the run or of
+/// this process.
 Status run_in_workers(const std::vector<size_t>& items, const PoolOptions& options, const Work& work,
                       const WorkDone& done);
 

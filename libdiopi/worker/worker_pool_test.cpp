@@ -62,7 +62,7 @@ WorkOutcome outcome_of_faulty(const std::function<void()>& fault, PoolOptions op
     return faulty;
 }
 
-/// The worker's own socket, as a stray write may hit it.
+/// The worker's own socket, which a stray write may hit.
 int own_socket() {
     for (int fd = 3; fd < 256; ++fd) {
         struct stat info = {};
@@ -81,7 +81,7 @@ size_t open_descriptors() {
     return count;
 }
 
-/// Memory on the host; after the first failure nothing works any more, as on a device in error.
+/// Memory on the host; after the first failure all calls fail, as on a device in error.
 class UnusableDevice final : public DeviceDecorator {
  public:
     enum class Fault { kNone, kEverything, kLosesBytes };

@@ -168,8 +168,8 @@ class BundleTest(ProgramTest):
 
     def test_options_that_have_no_meaning(self):
         self.expect(2, "test", "--replay", "x.h5", "--fname", "add",
-                    err="--fname has no meaning with --replay, which runs what the bundle holds; leave it out")
-        self.expect(2, "test", "--replay", "x.h5", "--strided", err="--strided has no meaning")
+                    err="--fname cannot be used with --replay, which runs the call of the bundle; leave it out")
+        self.expect(2, "test", "--replay", "x.h5", "--strided", err="--strided cannot be used")
 
     def test_folder_that_cannot_be_written(self):
         self.write("file", "")

@@ -351,10 +351,10 @@ class CapturesTest(CompareTest):
         self.kept("more", [*MODEL[:1], relu("t9", "t2", "extra"), relu("t8", "t9", "extra"), *MODEL[1:]])
         args = ["--capture", "more.json", "--with", "one.json"]
         text = self.compare(*args, code=1).out
-        self.assertRegex(text, r"\nAlignment breaks +Calls +What +Behind +Before\n")
+        self.assertRegex(text, r"\nAlignment breaks +Calls +What +After +Before\n")
         self.assertRegex(text, r"\ncall 1 of more to call 2 of more +2 +relu \(extra\), relu \(extra\): only in more +"
                                r"call 0, add\.Tensor \(sum\) +call 3 and 1, relu \(act\)\n")
-        self.assertIn("3 calls on more.json and one.json: 0 of 3 tensors differ, 2 calls stand in one alone, the first "
+        self.assertIn("3 calls on more.json and one.json: 0 of 3 tensors differ, 2 calls are in only one of them, the first "
                       "at call 1 of more, relu (extra).\n", text)
         between = "only more has this call, between call 0, add.Tensor (sum), and call 3 and 1, relu (act)"
         rows = list(csv.reader(io.StringIO(self.compare(*args, "--format", "csv", code=1).out)))
@@ -440,7 +440,7 @@ class CapturesTest(CompareTest):
             self.compare("--capture", "one.json", "--with", "one.json", *option, code=2,
                          err=f"{option[0]} watches calls that run, and --with runs none")
         self.compare("--capture", "one.json", "--with", "one.json", "--against-dtype", "float32", code=2,
-                     err="--against-dtype is what --against computes in, and --with runs nothing; leave it out")
+                     err="--against-dtype is the dtype of --against, and --with runs nothing; leave it out")
 
 
 class RefusalTest(CompareTest):

@@ -47,7 +47,7 @@ class DeviceConfigTest(ProgramTest):
         run = self.run_with(0, {"ops": ["add"], "atol": 1, "reason": "coarse"},
                         {"dtypes": ["float64"], "skip": True, "reason": "no float64"}, args=(),
                         out=["add skipped: device config: no float64 (rule 2) (2 cases)", "4 cases: 2 passed, 2 skipped",
-                             "chip.json (my chip)\n", "2 cases are held to a tolerance of it"])
+                             "chip.json (my chip)\n", "2 cases are checked with a tolerance of it"])
         self.assertRegex(run.out, r"rule +cases +effect +reason\n[- ]+\n +1 +4 +atol 1 +coarse\n +2 +2 +skip +no float64\n")
         header, results = self.journal()
         reasons = [r["reason"] for r in results if r["verdict"] == "skipped"]

@@ -132,7 +132,7 @@ class FallbackTest(ProgramTest):
         self.assertGreaterEqual(waited["waited_with_fallback_s"], 0.04)
         self.assertLess(waited["waited_s"], 0.04)
         run = self.simulate("--ops", "log", "--wait", *device)
-        share = re.search(r"The clock on the wall says .*ms: .*% and (.*)% of it were predicted\.\n", run.out)
+        share = re.search(r"The elapsed time is .*ms: .*% and (.*)% of it were predicted\.\n", run.out)
         self.assertGreater(float(share.group(1)), 50, str(run))
         self.assertLess(float(share.group(1)), 101, str(run))
 
@@ -149,7 +149,7 @@ class FallbackTest(ProgramTest):
             (["--tolerance", "-1"], "--tolerance: Value -1 not in range 0"),
         ]:
             self.simulate(*args, code=2, err=message)
-        self.expect(2, "fallback-sim", err="what to run is missing")
+        self.expect(2, "fallback-sim", err="nothing to run")
         self.expect(2, "fallback-sim", "--model", "resnet81", err="did you mean 'resnet18'")
 
     def test_device_files_that_are_refused(self):
@@ -179,7 +179,7 @@ class FallbackTest(ProgramTest):
     def test_a_device_that_is_too_small_is_a_failure(self):
         small = self.config(memory_gib=1e-5)
         self.simulate(*small, code=1, err="sim is out of memory")
-        self.simulate("--bisect", *small, code=1, err="the replay wholly on cpu fails too")
+        self.simulate("--bisect", *small, code=1, err="the replay entirely on cpu fails, too")
 
     def test_bisect_finds_nothing_where_nothing_is_wrong(self):
         run = self.simulate("--bisect", "--impl", "cpu", out="Nothing is wrong")

@@ -188,7 +188,7 @@ class GenTest(ProgramTest):
         process.popen.send_signal(signal.SIGINT)
         run = process.finish(10)
         self.assertEqual(run.code, 130, str(run))
-        self.assertIn("diopi: interrupted; finished files are kept, the same command goes on", run.err)
+        self.assertIn("diopi: interrupted; finished files are kept, the same command continues", run.err)
         self.assertEqual(process.pids(), [])
         self.assertEqual(set(self.files()), {"ops/add.h5"})
         self.expect_recovery({name: state for name, state in self.files().items() if name == "ops/add.h5"})

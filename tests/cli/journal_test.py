@@ -117,7 +117,7 @@ class JournalTest(ProgramTest):
                 run = process.finish(10)
                 self.assertEqual(run.code, 130, str(run))
                 self.assertIn(f"diopi: interrupted after {DONE} of {len(SIZES)} cases; diopi test --resume with the same "
-                              "options goes on", run.err)
+                              "options continues", run.err)
                 self.assertIn(f"{DONE} cases: {DONE} passed", run.out)
                 self.assertEqual(process.pids(), [], "a worker was left behind")
                 self.assertEqual([r["case"] for r in self.journal()[1]], IDS[:DONE])

@@ -127,8 +127,8 @@ class ProfileTest(ProgramTest):
             (["add"], "--roofs"),
             (["--no-roofs"], "--no-roofs"),
             (["--shape", "4", "4"], "--shape"),
-            (["--model", "resnet50"], "leave out what chooses them"),
-            (["--capture", "resnet18"], "leave out what chooses them"),
+            (["--model", "resnet50"], "leave out the options that select them"),
+            (["--capture", "resnet18"], "leave out the options that select them"),
             (["--impl", "sim"], "a simulated device has none"),
         ]:
             with self.subTest(args=args):

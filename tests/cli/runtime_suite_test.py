@@ -88,7 +88,7 @@ class RefusalTest(ProgramTest):
         for option in (["--fname", "add"], ["--model", "resnet50"], ["--cases", "x.json"], ["--resume"],
                        ["--filter-dtype", "float64"]):
             with self.subTest(option=option):
-                self.expect(2, *SUITE, *option, err=f"{option[0]} has no meaning with --suite runtime")
+                self.expect(2, *SUITE, *option, err=f"{option[0]} cannot be used with --suite runtime")
 
     def test_the_suite_of_operators_is_the_default(self):
         self.expect(0, "test", "--suite", "ops", "--case", "ops/relu.relu.3", out="Run diopi_functions.relu succeed")

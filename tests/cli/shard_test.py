@@ -221,7 +221,7 @@ class MergeTest(ShardTest):
         left = len(lines) - 2
         gaps = ["diopi: shard 1/3 is missing",
                 f"diopi: shard 2/3 is not finished: 1 of its {left + 1} cases have no result"]
-        run = self.merge(1, "run/2", "run/3", err=[*gaps, "the run is not whole, nothing was written", "--partial"])
+        run = self.merge(1, "run/2", "run/3", err=[*gaps, "the run is not complete, nothing was written", "--partial"])
         self.assertEqual(run.out, "")
         self.assertFalse((self.folder / "merged").exists())
         there = left + len(self.ids("run/3"))
@@ -234,7 +234,7 @@ class MergeTest(ShardTest):
         self.run_shards(2)
         self.shard("2/2", "again")
         run = self.merge(0, "run", "again", out="16 cases: 16 passed")
-        self.assertEqual(run.err, "diopi: shard 2/2 is there twice: again/journal.jsonl counts, run/2/journal.jsonl "
+        self.assertEqual(run.err, "diopi: shard 2/2 occurs twice: again/journal.jsonl counts, run/2/journal.jsonl "
                                   "does not\n")
         path = self.folder / "again/journal.jsonl"
         path.write_text(path.read_text().replace('"verdict":"passed"', '"verdict":"failed"', 1))

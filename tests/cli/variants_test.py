@@ -93,7 +93,7 @@ class VariantsTest(ProgramTest):
                          ((2, 2), {"add: the schema names no channels-last argument"}))
         passed, reasons = self.counts("--nhwc", "--nhwc-min-dim", "4", groups=[POOL])
         self.assertEqual(passed, (1, 1))
-        self.assertEqual(reasons, {"max_pool2d: no argument that has channels lies otherwise with 4 dims or more"})
+        self.assertEqual(reasons, {"max_pool2d: no argument with channels changes its layout with 4 dims or more"})
 
     def host_run(self, name, *options):
         """Failed cases of the planted library: relu of an empty tensor, of dims of size 1 and of others, and a sum."""

@@ -1,4 +1,4 @@
-/// Adaptor: what a device does not take is converted before a call, and what the call wrote is converted back.
+/// Adaptor: converts tensors that a device does not accept before a call, and converts its results back.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// Outside of every tool that is to see what the device sees: comparison, fallback, timing.
+/// Placed outside of the tools that work on the adapted call: comparison, fallback, timing.
 class Adaptor final : public Interceptor {
  public:
     /// `device_tool` stands innermost in every chain to the backend, a simulated device; null: none. Conversions go
@@ -28,7 +28,7 @@ class Adaptor final : public Interceptor {
     Outcome around(Call& call, Context& context, const Next& next) override;
 
     [[nodiscard]] const AdaptorRules& rules() const { return rules_; }
-    /// What became of the last call.
+    /// The conversions of the last call.
     [[nodiscard]] const AdaptedCall& last() const { return last_; }
 
  private:

@@ -184,13 +184,13 @@ class AdaptorReader : public JsonReader {
         return check_chain(node, *rule.casts);
     }
 
-    /// A dtype that is cast is none that the device takes.
+    /// The device does not accept a dtype that is cast.
     bool check_chain(const JsonNode& node, const std::vector<DtypeCast>& casts) {
         for (const DtypeCast& cast : casts) {
             const auto next = std::ranges::find(casts, cast.to, &DtypeCast::from);
             if (next == casts.end() || next->to == cast.to) continue;
             return fail(node, fmt::format("{} is cast to {}, which is itself cast to {}; name the dtype that the "
-                                          "device takes",
+                                          "device accepts",
                                           name(cast.from), name(cast.to), name(next->to)));
         }
         return true;

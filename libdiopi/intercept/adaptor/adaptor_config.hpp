@@ -1,4 +1,4 @@
-/// The JSON file that says what a device wants of its tensors; docs/adaptor.md documents it.
+/// The JSON file with the requirements of a device for its tensors; docs/adaptor.md documents it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// What a file says, or a preset.
+/// The rules of a file, or of a preset.
 struct AdaptorConfig {
     std::string device;  ///< its name, for people; may be empty
     AdaptorRules rules;

@@ -1,4 +1,4 @@
-/// What a device wants of the tensors of its calls: dtypes, layouts, contiguity; by operator and argument.
+/// The requirements of a device for the tensors of its calls: dtypes, layouts, contiguity; by operator and argument.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct DtypeCast {
 /// The names of the presets.
 [[nodiscard]] std::vector<std::string> cast_presets();
 
-/// What one level of a configuration says; a level that does not say something leaves it to the one above.
+/// One level of a configuration; members that it does not set come from the level above.
 struct AdaptorRule {
     std::optional<std::vector<DtypeCast>> casts;
     std::optional<std::vector<TensorLayout>> layouts;
@@ -67,7 +67,7 @@ class ArgRules {
     [[nodiscard]] bool any() const;
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const;
     [[nodiscard]] bool narrows() const;
-    /// What a tensor must become, strides included; nullopt where it may stay. Sparse tensors stay.
+    /// The required form of a tensor, strides included; nullopt if it is not converted. Sparse tensors stay.
     [[nodiscard]] std::optional<TensorSpec> wanted(const Tensor& tensor) const;
 
  private:
@@ -94,7 +94,7 @@ class AdaptorRules {
     /// Whether any floating or complex dtype is cast to one with fewer digits.
     [[nodiscard]] bool narrows() const { return narrows_; }
 
-    /// Integers that are narrowed are looked at: one that does not fit is an error.
+    /// The range of integers that are narrowed is checked: one that does not fit is an error.
     bool check_range = true;
 
  private:

@@ -1,4 +1,4 @@
-/// What an adaptor did, summed over all worker processes.
+/// The conversions of an adaptor, summed over all worker processes.
 #pragma once
 
 #include <cstdint>

@@ -82,8 +82,8 @@ class CudaDevice final : public Device, public StreamCopies, public AllocatorOwn
         if (Status s = same_process(); !s.ok()) return s.error();
         cudaDeviceProp properties{};
         size_t free_bytes = 0, total_bytes = 0;
-        Status s = cuda_status("asking what the device is", cudaGetDeviceProperties(&properties, 0));
-        if (s.ok()) s = cuda_status("asking for the free memory", cudaMemGetInfo(&free_bytes, &total_bytes));
+        Status s = cuda_status("getting the device's properties", cudaGetDeviceProperties(&properties, 0));
+        if (s.ok()) s = cuda_status("getting the free memory", cudaMemGetInfo(&free_bytes, &total_bytes));
         if (!s.ok()) return s.error();
         DeviceInfo info;
         info.name = properties.name;
@@ -245,8 +245,8 @@ Status probe_cuda() {
         const std::string reason = error == cudaSuccess ? "there is no GPU" : cuda_error_text("no GPU", error);
         return bad_input(reason + "; see what nvidia-smi says, and CUDA_VISIBLE_DEVICES, or use --impl cpu");
     }
-    Status s = cuda_status("asking for the architecture",
-                           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    Status s =
+        cuda_status("getting the architecture", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     if (!s.ok()) return s;
     if (major < kLeastMajor) {
         return bad_input("the GPU is of compute capability " + std::to_string(major) + ".x, wanted 8.0 or later");

@@ -6,11 +6,11 @@
 
 namespace diopi {
 
-/// Nothing of CUDA is touched before the first use, for a process that has started CUDA cannot hand it on to its
-/// children: only workers use the device.
+/// CUDA is not started before the first use, because a process that has started CUDA cannot pass it on to
+/// its children: only workers use the device.
 [[nodiscard]] Device& cuda_device();
 
-/// Why the device cannot be used here, with what to try; ok where it can. To be asked in a worker: it starts CUDA.
+/// Why the device cannot be used here, with what to try; ok where it can. Call it in a worker: it starts CUDA.
 [[nodiscard]] Status probe_cuda();
 
 }  // namespace diopi

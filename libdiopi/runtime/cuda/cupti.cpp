@@ -175,9 +175,9 @@ class CuptiRecording final : public ActivityRecording {
     Status begin() {
         Status s = cupti().checked("taking buffers", cupti().register_callbacks(give_buffer, take_buffer));
         for (const CUpti_ActivityKind kind : kKinds) {
-            if (s.ok()) s = cupti().checked("recording what the device does", cupti().enable(kind));
+            if (s.ok()) s = cupti().checked("recording the device's activity", cupti().enable(kind));
         }
-        if (s.ok()) s = cupti().checked("asking for the time", cupti().timestamp(&zero_));
+        if (s.ok()) s = cupti().checked("getting the time", cupti().timestamp(&zero_));
         return s;
     }
 

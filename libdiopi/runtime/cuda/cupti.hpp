@@ -1,4 +1,4 @@
-/// The device's activities as CUPTI tells them. Only for builds with CUDA.
+/// The device's activities from CUPTI. Only for builds with CUDA.
 #pragma once
 
 #include <memory>

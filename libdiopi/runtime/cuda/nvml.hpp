@@ -1,4 +1,4 @@
-/// Whether an NVIDIA GPU slows itself down, asked of the driver's management library.
+/// Whether an NVIDIA GPU reduces its speed, from the driver's management library.
 #pragma once
 
 #include <cstdint>
