@@ -112,6 +112,13 @@ TEST_CASE("layer norm of nothing, and what it refuses") {
     CHECK(last_error() == "diopiLayerNorm: save_mean has shape (3,), wanted 2 elements, one for each row");
     CHECK(cpu::diopiLayerNorm(&ctx, x.get(), nullptr, nullptr, x.get(), gw.get(), nullptr, list(four), 0) ==
           diopiErrorOccurred);
+    const auto gx = unwritten({2, 4}, Dtype::float32);
+    CHECK(cpu::diopiLayerNormBackward(&ctx, gx.get(), nullptr, nullptr, x.get(), x.get(), nullptr, nullptr, nullptr,
+                                      per_row.get(), list(four)) == diopiErrorOccurred);
+    CHECK(last_error() ==
+          "diopiLayerNormBackward: mean is null, wanted one number for each row, as diopiLayerNorm saves it");
+    CHECK(cpu::diopiLayerNormBackward(&ctx, gx.get(), nullptr, nullptr, x.get(), x.get(), nullptr, nullptr,
+                                      per_row.get(), nullptr, list(four)) == diopiErrorOccurred);
     const auto whole = unwritten({2, 4}, Dtype::int32);
     CHECK(cpu::diopiLayerNorm(&ctx, whole.get(), nullptr, nullptr, whole.get(), nullptr, nullptr, list(four), 0) ==
           diopiDtypeNotSupported);

@@ -96,6 +96,11 @@ TEST_CASE("argmax of 0-dim and empty tensors, and its refusals", "[cpu][reductio
     const auto out = blank(Dtype::int64, {});
     REQUIRE(argmax(out, point, &last) == diopiSuccess);
     CHECK(values(out) == Values{0});
+    const auto single = blank(Dtype::int64, {1});
+    REQUIRE(argmax(single, point, &first) == diopiSuccess);
+    REQUIRE(argmax(single, tensor(Dtype::float32, {2, 2}, {1, 2, 4, 3}), nullptr) == diopiSuccess);
+    CHECK(values(single) == Values{2});
+    CHECK(argmax(single, blank(Dtype::float32, {2, 2}), &last) == diopiErrorOccurred);
     const auto empty = blank(Dtype::float32, {12, 0});
     CHECK(argmax(blank(Dtype::int64, {0}), empty, &first) == diopiSuccess);
     CHECK(argmax(blank(Dtype::int64, {12}), empty, &last) == diopiErrorOccurred);

@@ -180,6 +180,18 @@ TEST_CASE("sum of a 0-dim tensor, of NaN, infinities and complex numbers", "[cpu
     CHECK(sum(total, z, {}) == diopiDtypeNotSupported);
 }
 
+TEST_CASE("a sum of all elements may go to a tensor of shape (1,)", "[cpu][reduction]") {
+    const auto in = tensor(Dtype::float32, {2, 2}, {1, 2, 3, 4}), point = tensor(Dtype::float32, {}, {5});
+    const auto out = blank(Dtype::float32, {1});
+    REQUIRE(sum(out, in, {}) == diopiSuccess);
+    CHECK(values(out) == Values{10});
+    REQUIRE(sum(out, in, {1, -2}) == diopiSuccess);
+    REQUIRE(sum(out, point, {-1}) == diopiSuccess);
+    CHECK(values(out) == Values{5});
+    CHECK(sum(out, in, {1}) == diopiErrorOccurred);
+    CHECK(sum(blank(Dtype::float32, {1, 1, 1}), in, {}) == diopiErrorOccurred);
+}
+
 TEST_CASE("sum refuses dimensions and outs that contradict", "[cpu][reduction]") {
     const auto in = blank(Dtype::float32, {2, 3});
     CHECK(sum(blank(Dtype::float32, {2}), in, {2}) == diopiErrorOccurred);

@@ -1,5 +1,6 @@
 /// Products of matrices and of batches of them.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/reference/blas.hpp"
@@ -87,10 +88,12 @@ diopiError_t product(diopiTensorHandle_t out, diopiConstTensorHandle_t input, di
 }
 
 /// out = beta * input + alpha * (mat1 * mat2), input broadcast to out. beta = 0: input is not looked at, so that NaN
-/// in it does not matter. Source: torch.addmm, torch.baddbmm.
+/// in it does not matter. Of integers beta and alpha are cut off to integers. Source: torch.addmm, torch.baddbmm.
 diopiError_t weighted_sum(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1,
                           diopiConstTensorHandle_t mat2, double beta, double alpha, size_t rank) {
     return kernel([&] {
+        const bool is_whole = kind_of(view_of(mat1).dtype) == Kind::kInteger;
+        const double weight = is_whole ? std::trunc(beta) : beta, scale = is_whole ? std::trunc(alpha) : alpha;
         const Operand<double> addend(input, "input");
         const Operand<double> x(mat1, "mat1");
         const Operand<double> w(mat2, "mat2");
@@ -106,8 +109,8 @@ diopiError_t weighted_sum(diopiTensorHandle_t out, diopiConstTensorHandle_t inpu
         const Rows<2> rows(y.shape(), {ShapeView(dense), ShapeView(strides)});
         rows.for_each([&](const Rows<2>::Offsets& at) {
             for (int64_t i = 0; i < rows.length(); ++i) {
-                const double term = beta == 0.0 ? 0.0 : beta * addend[at[1] + i * rows.step()[1]];
-                y[at[0] + i] = term + alpha * products[static_cast<size_t>(at[0] + i)];
+                const double term = weight == 0.0 ? 0.0 : weight * addend[at[1] + i * rows.step()[1]];
+                y[at[0] + i] = term + scale * products[static_cast<size_t>(at[0] + i)];
             }
         });
         y.store();

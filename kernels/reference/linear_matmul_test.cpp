@@ -88,3 +88,14 @@ TEST_CASE("addmm weighs both terms, and forgets input when beta is 0", "[referen
                                        tensor({1, 1, 2}, {3, 4}).get(), -1, 0.5) == diopiSuccess);
     check_close(in_place, {2, 3});
 }
+
+TEST_CASE("addmm and baddbmm of integers cut off their factors", "[reference][matmul]") {
+    const TensorPtr x = tensor({1, 1, 1}, {3}, Dtype::int64), y = tensor({1, 1}, {3}, Dtype::int64);
+    const TensorPtr out = make({1, 1}, Dtype::int64);
+    const diopiScalar_t beta = number(1.5), alpha = number(-0.5);
+    REQUIRE(reference::diopiAddmm(context(), out.get(), y.get(), y.get(), y.get(), &beta, &alpha) == diopiSuccess);
+    check_close(out, {3});
+    REQUIRE(reference::diopiBaddbmmInp(context(), x.get(), tensor({1, 1, 1}, {2}, Dtype::int64).get(),
+                                       tensor({1, 1, 1}, {5}, Dtype::int64).get(), 0.5, 2.75) == diopiSuccess);
+    check_close(x, {20});
+}

@@ -66,6 +66,16 @@ TEST_CASE("sum refuses dims and shapes that contradict", "[reference][sum]") {
     CHECK(reference::diopiSum(context(), make({2}).get(), x.get(), sizes({1, -1})) == diopiErrorOccurred);
 }
 
+TEST_CASE("results without dimensions may go to a tensor of shape (1,)", "[reference][sum][argmax]") {
+    const TensorPtr x = tensor({2, 2}, {1, 2, 4, 3}), y = make({1});
+    REQUIRE(reference::diopiSum(context(), y.get(), x.get(), sizes({})) == diopiSuccess);
+    check_close(y, {10});
+    REQUIRE(reference::diopiMean(context(), y.get(), tensor({}, {5}).get(), sizes({-1})) == diopiSuccess);
+    check_close(y, {5});
+    CHECK(argmax(x, nullptr, {1}) == Values{2});
+    CHECK(reference::diopiSum(context(), y.get(), x.get(), sizes({1})) == diopiErrorOccurred);
+}
+
 TEST_CASE("argmax takes the first maximum, and NaN before all", "[reference][argmax]") {
     const TensorPtr x = tensor({2, 3}, {1, 5, 5, 7, kNaN, kNaN});
     const int64_t rows = 0;
