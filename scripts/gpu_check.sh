@@ -37,7 +37,9 @@ gather() {
     cp -r "$root/cases" "$folder/cases"
     cp -r "$root/tests/gpu" "$folder/tests/gpu"
     cp -r "$root/libdiopi/include" "$folder/libdiopi/include"
-    cp "$root"/scripts/gpu_{check.sh,check.py,bench.py} "$folder/scripts/"
+    mkdir -p "$folder/libdiopi/schema"
+    cp "$root"/libdiopi/schema/*.inc "$folder/libdiopi/schema/"
+    cp "$root"/scripts/{gpu_check.sh,gpu_check.py,gpu_bench.py,schema_rows.py} "$folder/scripts/"
 }
 
 # pack FOLDER FILE

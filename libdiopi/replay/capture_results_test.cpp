@@ -33,7 +33,8 @@ TEST_CASE("NaN is right where NaN is wanted, and nowhere else", "[run][fallback]
     CHECK_FALSE(distance_of(oracle_of({2}, {1, nan}), oracle_of({2}, {1, 2}), 10).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, 2}), oracle_of({2}, {1, nan}), 10).within);
     // Wherever it stands among numbers that differ.
-    for (const std::vector<double>& actual : {std::vector{nan, 2.5, 3}, {1.5, nan, 3}, {1, 2.5, nan}}) {
+    const std::vector<std::vector<double>> spoiled = {{nan, 2.5, 3}, {1.5, nan, 3}, {1, 2.5, nan}};
+    for (const std::vector<double>& actual : spoiled) {
         const ResultDistance distance = distance_of(oracle_of({3}, actual), oracle_of({3}, {1, 2, 3}), 10);
         CHECK(std::isnan(distance.max_abs));
         CHECK_FALSE(distance.within);

@@ -118,6 +118,7 @@ class GpuCheckTest(ProgramTest):
                        "python/nvidia/cu13/lib"):
             (self.folder / folder).mkdir(parents=True)
         shutil.copytree(SOURCE / "scripts", self.bundle / "scripts")
+        shutil.copytree(SOURCE / "libdiopi/schema", self.bundle / "libdiopi/schema")
         (self.bundle / "lib/cuda/libdiopi_impl.so").write_text("")
         (self.folder / "python/nvidia/cu13/lib/libcudnn.so.9").write_text("")
         self.stand_in(self.bundle / "bin/diopi", DIOPI)
