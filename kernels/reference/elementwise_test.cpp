@@ -54,7 +54,8 @@ TEST_CASE("integer addition wraps and bool addition is or", "[reference][add]") 
     CHECK(reference::diopiSub(context(), y.get(), p.get(), q.get(), &kOne) == diopiDtypeNotSupported);
 }
 
-TEST_CASE("reference: integers wrap in the dtype of the operands, before a wider out takes them", "[reference][elementwise]") {
+TEST_CASE("reference: integers wrap in the dtype of the operands, before a wider out takes them",
+          "[reference][elementwise]") {
     const TensorPtr a = tensor({2}, {255, 1}, Dtype::uint8);
     const TensorPtr b = tensor({2}, {255, 2}, Dtype::uint8);
     const diopiScalar_t two = number(2);

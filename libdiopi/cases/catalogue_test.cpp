@@ -198,7 +198,7 @@ TEST_CASE("only what is selected is read") {
 
 TEST_CASE("totals are of the chosen operator, by group and model, and name what is not implemented") {
     const TemporaryFolder folder;
-    folder.write("ops/a.json", R"({"groups": [{"group": "g", "ops": ["add", "mul"],
+    folder.write("ops/a.json", R"({"groups": [{"group": "g", "ops": ["add", "mul"], "dtypes": ["float32"],
         "tensors": [{"name": "x", "shapes": [[1], [2]]}]}]})");
     folder.write("models/m.json", R"({"model": "m", "groups": [{"group": "h", "ops": ["add"]}]})");
     CaseSelection selection;

@@ -31,7 +31,7 @@ TEST_CASE("an audit lists functions, then findings, then remarks", "[report][aud
     CHECK_THAT(text, Contains("diopiAdd ") && Contains("./libx.so: x86-64, 1 of "));
     CHECK_THAT(text, Contains("; needs libc.so.6\nnot found: libvendor.so;"));
     CHECK_THAT(text, Contains("\nmangled: diopiSub(int) is C++ (_Z8diopiSubi)"));
-    CHECK_THAT(text, Contains("\nunknown: the standard has no diopiAddd (did you mean 'diopiAdd'?)\n"));
+    CHECK_THAT(text, Contains("\nunknown: the standard has no diopiAddd (did you mean 'diopiAdd'"));
     CHECK_THAT(text, !Contains("usable: diopi test"));
     const std::string quiet = audit_report(audit, true, {});
     CHECK_THAT(quiet, Contains("not found: libvendor.so") && !Contains("unknown:") && !Contains("operator "));

@@ -48,7 +48,7 @@ TEST_CASE("fallback-sim's text counts what falls back and says what a step takes
     record.changed = {{"t3", 0.5, 0.25, true}, {"t4", 2, 1, false}};
     record.missing = {{"cdist", 1}};
     text = fallback_text(record, "sim", "cpu", {});
-    CHECK_THAT(text, Contains("says 4.000ms and 12.000ms: 50.0% and 25.0% of it were predicted.\n"));
+    CHECK_THAT(text, Contains("The elapsed time is 4.000ms and 12.000ms: 50.0% and 25.0% of it were predicted.\n"));
     CHECK_THAT(text, Contains("2 of 4 results change, 1 of them beyond the tolerance (--tolerance).\n"));
     CHECK_THAT(text, Contains("not implemented anywhere: cdist (1 call); its outputs were made up\n"));
 }

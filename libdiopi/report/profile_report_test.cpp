@@ -63,7 +63,7 @@ TEST_CASE("a profile's text counts the measured calls and what the baseline says
     REQUIRE(text.ok());
     CHECK_THAT(*text, Contains("2 calls on cpu, hot, 2 passes\n3 cases not implemented by cpu\n"));
     CHECK_THAT(*text, Contains("1 calls: 1 SLOWER, 0 FASTER, 0 SAME, 0 AMBIGUOUS; 1 are new\n"));
-    CHECK_THAT(*text, Contains("The machine itself is 10.0% slower than then"));
+    CHECK_THAT(*text, Contains("The machine itself is 10.0% slower than in that run"));
     CHECK_THAT(*text, Contains("Add"));
     view.quiet = true;
     text = profile_report(two_measured(), std::nullopt, view, {});

@@ -249,7 +249,7 @@ TEST_CASE("threads_and_streams tells what the device's allocator has counted") {
         return run_check("threads_and_streams", TestBackend(device).subject()).reason;
     };
     CHECK_THAT(told(counting), Catch::EndsWith("; its allocator served 7 of 12 requests from cached blocks, 3.0 MiB "
-                                               "in use at most, 2.0 KiB kept"));
+                                               "in use at most, 2.0 KiB cached"));
     CHECK_THAT(told(silent), Catch::EndsWith("all results exact"));
 }
 

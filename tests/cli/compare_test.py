@@ -456,8 +456,8 @@ class RefusalTest(CompareTest):
             (["add", "--dump", "4"], "--dump: Value 4 not in range 0 to 3"),
             (["add", "--against-dtype", "int8"], "--against-dtype: int8 not in {float16,bfloat16,float32,float64}"),
             (["add", "--timeout", "0"], "no number of seconds above 0"),
-            (["add", "--capture", "model.json"], "a capture is compared whole"),
-            (["--filter-dtype", "float16", "--capture", "model.json"], "a capture is compared whole"),
+            (["add", "--capture", "model.json"], "a capture is compared completely"),
+            (["--filter-dtype", "float16", "--capture", "model.json"], "a capture is compared completely"),
         ]:
             with self.subTest(args=args):
                 self.compare(*args, code=2, err=text)
