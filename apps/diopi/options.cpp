@@ -37,7 +37,7 @@ CLI::Validator no_file() {
     return {[](const std::string& path) {
                 std::error_code error;
                 if (!fs::exists(path, error) || fs::is_directory(path, error)) return std::string();
-                return path + " is a file; name the folder in which baselines/ lies";
+                return path + " is a file, and baselines are in a folder; choose another with --data";
             },
             ""};
 }

@@ -43,7 +43,7 @@ class NameTest(ProgramTest):
         for command in ("test", "gen", "profile", "compare"):
             with self.subTest(command=command):
                 self.refuse([command, "--case", "ops/relu.relu.3", "--data", "data.h5"],
-                            "--data: data.h5 is a file; name the folder in which baselines/ lies")
+                            "--data: data.h5 is a file, and baselines are in a folder")
 
     def test_implementation(self):
         for command in ("test", "gen", "profile"):
@@ -210,7 +210,7 @@ class PlaceTest(ProgramTest):
         return run
 
     def test_data_folder(self):
-        self.refuse(["gen", "--data", "file"], "cannot make the folder file/baselines: Not a directory",
+        self.refuse(["gen", "--data", "file"], "--data: file is a file, and baselines are in a folder",
                     "choose another with --data")
 
     def test_run_folder(self):
