@@ -25,9 +25,9 @@ function(diopi_impl_library target)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/libdiopi/include ${PROJECT_SOURCE_DIR}/libdiopi)
     # DiopiCpuDevice, DiopiCudaDevice
     string(SUBSTRING ${IMPL_BACKEND} 0 1 first)
+    string(SUBSTRING ${IMPL_BACKEND} 1 -1 rest)
     string(TOUPPER ${first} first)
-    string(REGEX REPLACE "^." "${first}" name ${IMPL_BACKEND})
-    target_compile_definitions(${target} PRIVATE DIOPI_IMPL_VENDOR="Diopi${name}Device"
+    target_compile_definitions(${target} PRIVATE DIOPI_IMPL_VENDOR="Diopi${first}${rest}Device"
                                                  DIOPI_IMPL_VERSION="${PROJECT_VERSION}")
     target_link_libraries(${target} PRIVATE diopi_flags ${IMPL_LIBRARIES})
     target_link_options(${target} PRIVATE -Wl,@${folder}/options.txt -Wl,--version-script=${folder}/visible.map
