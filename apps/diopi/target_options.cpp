@@ -33,7 +33,7 @@ void add_target_options(CLI::App& command, TargetOptions& options) {
     command.add_flag("--wait", options.waits, "--impl sim waits for the predicted times");
     command
         .add_option("--adaptor", options.adaptor,
-                    "convert tensors that the device does not accept: a JSON file or a preset (docs/adaptor.md)")
+                    "convert tensors for the device: a JSON file or a preset (docs/adaptor.md)")
         ->type_name("FILE");
 }
 
