@@ -2,18 +2,10 @@
 #pragma once
 
 #include "check/bound.hpp"
+#include "check/comparison.hpp"
 #include "core/tensor.hpp"
 
 namespace diopi {
-
-/// The outcome of one comparison.
-struct Comparison {
-    Deviation deviation;
-    bool passed = true;
-    FailureKind kind = FailureKind::kNone;  ///< kForm or kValues when it did not pass
-    std::string reason;   ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
-    std::string warning;  ///< class D between the warn and the fail bound
-};
 
 /// Compares `actual` (host memory, any strides, its own dtype) with `expected`.
 /// `expected`: host, contiguous; float64 for floating outputs (the unrounded oracle), int64 for integers, complex128,

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "check/comparison.hpp"
 #include "check/scan.hpp"
+#include "core/tensor.hpp"
 
 namespace diopi {
 

@@ -1,0 +1,19 @@
+/// What a comparison of an output with the expected one gives.
+#pragma once
+
+#include <string>
+
+#include "check/verdict.hpp"
+
+namespace diopi {
+
+/// The outcome of one comparison.
+struct Comparison {
+    Deviation deviation;
+    bool passed = true;
+    FailureKind kind = FailureKind::kNone;  ///< kForm or kValues when it did not pass
+    std::string reason;   ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
+    std::string warning;  ///< class D between the warn and the fail bound
+};
+
+}  // namespace diopi
