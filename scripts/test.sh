@@ -19,6 +19,7 @@ if [ $full -eq 1 ]; then
     scripts/build.sh asan unit_tests diopi
     ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit:'
     scripts/fuzz.sh 5
+    tests/try_adding.py
     build/release/bin/diopi_mutation
     build/release/bin/diopi_bisect_score
     build/release/bin/diopi test --quiet --run build/full_run --csv build/full_report.csv
