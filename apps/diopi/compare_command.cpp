@@ -210,7 +210,7 @@ class CompareCommand {
         return compare_captures((*one)->capture, (*one)->values, (*other)->capture, (*other)->values, options(0));
     }
 
-    /// What a worker tells: an error where not all went well.
+    /// The answer of a worker: an error if something went wrong.
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
         const bool unusable = !s.ok() && (is_unusable(target_.backend().device()) || is_unusable(against_.device()));

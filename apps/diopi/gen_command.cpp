@@ -52,7 +52,7 @@ int dry_run(const GenOptions& options) {
     return static_cast<int>(Exit::kPassed);
 }
 
-/// What is told of a file as it is finished.
+/// The line that is printed when a file is finished.
 void print_file(const GeneratedFile& file, const CommonOptions& options) {
     if (options.json) return;
     const std::string line = generated_line(file);

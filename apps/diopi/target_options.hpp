@@ -21,7 +21,7 @@ void add_target_options(CLI::App& command, TargetOptions& options);
 /// The options that select the same target, for a command line.
 [[nodiscard]] std::string repeat_target_options(const TargetOptions& options);
 
-/// What the environment asks for.
+/// The settings that come from environment variables.
 [[nodiscard]] MemoryCheckOptions memory_check_options();
 
 /// The sum of what an adaptor did in one line on stderr, where stdout has another form than tables.

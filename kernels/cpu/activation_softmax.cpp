@@ -160,7 +160,7 @@ void gradient_columns(const T* g, const T* y, T* grad, int64_t size, int64_t str
     }
 }
 
-/// Of a tensor, along its dimension `dim`; 0-dim: one element.
+/// The rows of a tensor along its dimension `dim`; a 0-dim tensor has one element.
 SoftmaxShape shape_along(const View& x, int64_t dim) {
     if (x.rank() == 0) return {};
     const auto d = static_cast<size_t>(dim);

@@ -35,7 +35,7 @@ struct PowerOfNumber {
     static __m256d four(__m256d y, __m256d x) { return Power::four(x, y); }
 };
 
-/// By squaring, modulo 2^64; what lies between -1 and 1 for a negative exponent is cut off.
+/// Computed by squaring, modulo 2^64; a result between -1 and 1, of a negative exponent, is cut off to 0.
 template <class T>
 T integer_power(T base, T exponent) {
     if (std::is_signed_v<T> && exponent < T(0)) {

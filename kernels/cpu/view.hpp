@@ -1,4 +1,4 @@
-/// What every cpu family needs of tensors: the shared views, refusals and plans, copies, and loops over a nest.
+/// The helpers that every cpu family uses: the shared views, refusals and plans, copies, and loops over a nest.
 #pragma once
 
 #include "kernels/operands/nest.hpp"

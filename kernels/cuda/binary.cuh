@@ -20,7 +20,7 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, cons
     return error == diopiSuccess ? copy_into(ctx, op, to, out) : error;
 }
 
-/// out = f(input, other), computed in C; a real result in a complex out, too. What wraps does so in the
+/// out = f(input, other), computed in C; a real result in a complex out, too. Integers wrap in the
 /// result's dtype, before it is converted to out's.
 template <class C, class F>
 diopiError_t map_operands(diopiContextHandle_t ctx, std::string_view op, const Operands& x, F f) {

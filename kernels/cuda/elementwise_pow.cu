@@ -7,7 +7,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// By squaring, modulo 2^64; what lies between -1 and 1 for a negative exponent is cut off.
+/// Computed by squaring, modulo 2^64; a result between -1 and 1, of a negative exponent, is cut off to 0.
 template <class C>
 __device__ C integer_power(C base, C exponent) {
     if constexpr (std::is_signed_v<C>) {
