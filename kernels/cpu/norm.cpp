@@ -6,18 +6,12 @@
 
 #include "kernels/cpu/norm_sums.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 
 namespace diopi::cpu {
 
 namespace {
-
-template <class T>
-struct Sum {
-    const T* x;
-    Vector<T> vector(int64_t at, int64_t n, int64_t) const { return load_up_to(x + at, n); }
-    T scalar(int64_t at, int64_t) const { return x[at]; }
-};
 
 /// (x - mean)^2
 template <class T>
@@ -29,18 +23,6 @@ struct SquaredDistance {
         return d * d;
     }
     T scalar(int64_t at, int64_t c) const { return (x[at] - mean[c]) * (x[at] - mean[c]); }
-};
-
-/// g * (x - mean)
-template <class T>
-struct Product {
-    const T* g;
-    const T* x;
-    const T* mean;
-    Vector<T> vector(int64_t at, int64_t n, int64_t c) const {
-        return load_up_to(g + at, n) * (load_up_to(x + at, n, mean[c]) - spread(mean[c]));
-    }
-    T scalar(int64_t at, int64_t c) const { return g[at] * (x[at] - mean[c]); }
 };
 
 /// Calls body(offset, number of elements, channel) for runs of elements of one channel (plain), or with channel -1 for
@@ -87,7 +69,7 @@ void apply_gradient(const ChannelShape& s, const T* g, const T* x, const T* mean
 template <class T>
 void statistics(const ChannelShape& s, const T* x, double* mean, T* rounded_mean, double* variance) {
     const auto count = static_cast<double>(s.per_channel());
-    reduce_channels<T>(s, Sum<T>{x}, mean);
+    reduce_channels<T>(s, SumTerm<T>{x}, mean);
     for (int64_t c = 0; c < s.channels; ++c) rounded_mean[c] = static_cast<T>(mean[c] /= count);
     reduce_channels<T>(s, SquaredDistance<T>{x, rounded_mean}, variance);
     for (int64_t c = 0; c < s.channels; ++c) variance[c] /= count;
@@ -131,19 +113,18 @@ diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const dou
 }
 
 template <class T>
-diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a, const View& out, diopiTensorHandle_t save_mean,
-                     diopiTensorHandle_t save_invstd, diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
-                     double momentum) {
-    const ChannelShape s = shape_of(a.input, out);
+diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
+    const View input = view(a.input), out = view(a.out);
+    const ChannelShape s = shape_of(input, out);
     Staging staging(ctx);
-    const auto* x = staging.in<T>(a.input, staged_layout(s, a.input));
+    const auto* x = staging.in<T>(input, staged_layout(s, input));
     const auto* weight = staging.in<double>(a.weight);
     const auto* bias = staging.in<double>(a.bias);
-    auto* y = staging.out<T>(out, staged_layout(s, a.input));
+    auto* y = staging.out<T>(out, staged_layout(s, input));
     auto* rounded = staging.buffer<T>(3 * s.channels);
     auto* exact = staging.buffer<double>(3 * s.channels);
-    const auto* old_mean = a.training ? nullptr : staging.in<double>(a.mean);
-    const auto* old_variance = a.training ? nullptr : staging.in<double>(a.variance);
+    const auto* old_mean = a.training ? nullptr : staging.in<double>(a.running_mean);
+    const auto* old_variance = a.training ? nullptr : staging.in<double>(a.running_var);
     if (staging.error() != diopiSuccess) return staging.error();
     T *mean = rounded, *scale = rounded + s.channels, *shift = rounded + 2 * s.channels;
     double *mean64 = exact, *variance = exact + s.channels, *invstd = exact + 2 * s.channels;
@@ -164,36 +145,34 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a, const View& o
     apply(s, x, mean, scale, shift, y);
     if (a.training) {
         const auto count = static_cast<double>(s.per_channel());
-        const diopiError_t first = update_running(ctx, running_mean, mean64, 1, momentum);
-        const diopiError_t second = update_running(ctx, running_var, variance, count / (count - 1), momentum);
+        const diopiError_t first = update_running(ctx, a.running_mean, mean64, 1, a.momentum);
+        const diopiError_t second = update_running(ctx, a.running_var, variance, count / (count - 1), a.momentum);
         if (first != diopiSuccess || second != diopiSuccess) return diopiErrorOccurred;
     }
-    const diopiError_t first = save(ctx, save_mean, mean64, s.channels);
-    const diopiError_t second = save(ctx, save_invstd, invstd, s.channels);
+    const diopiError_t first = save(ctx, a.save_mean, mean64, s.channels);
+    const diopiError_t second = save(ctx, a.save_invstd, invstd, s.channels);
     if (first != diopiSuccess || second != diopiSuccess) return diopiErrorOccurred;
     return staging.finish();
 }
 
-struct Gradients {
-    diopiTensorHandle_t input, weight, bias;
-};
-
 template <class T>
-diopiError_t backward(diopiContextHandle_t ctx, const BatchNorm& a, Gradients grads, const View& grad_output,
-                      diopiConstTensorHandle_t saved_mean, diopiConstTensorHandle_t saved_invstd) {
-    const ChannelShape s = shape_of(a.input, grad_output);
-    const Layout layout = staged_layout(s, a.input);
-    const bool has_saved = saved_mean != nullptr && saved_invstd != nullptr && view(saved_mean).numel == s.channels &&
-                           view(saved_invstd).numel == s.channels;
+diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
+    const View input = view(a.input), grad_output = view(a.grad_output);
+    const ChannelShape s = shape_of(input, grad_output);
+    const Layout layout = staged_layout(s, input);
+    const auto is_saved = [&](diopiConstTensorHandle_t statistic) {
+        return statistic != nullptr && view(statistic).numel == s.channels;
+    };
+    const bool has_saved = is_saved(a.save_mean) && is_saved(a.save_invstd);
     Staging staging(ctx);
-    const auto* x = staging.in<T>(a.input, layout);
+    const auto* x = staging.in<T>(input, layout);
     const auto* g = staging.in<T>(grad_output, layout);
     const auto* weight = staging.in<double>(a.weight);
-    const auto* known_mean = staging.in<double>(a.training ? has_saved ? saved_mean : nullptr : a.mean);
-    const auto* known_spread = staging.in<double>(a.training ? has_saved ? saved_invstd : nullptr : a.variance);
-    auto* gx = staging.out<T>(grads.input, layout);
-    auto* gw = staging.out<double>(grads.weight);
-    auto* gb = staging.out<double>(grads.bias);
+    const auto* known_mean = staging.in<double>(a.training ? has_saved ? a.save_mean : nullptr : a.running_mean);
+    const auto* known_spread = staging.in<double>(a.training ? has_saved ? a.save_invstd : nullptr : a.running_var);
+    auto* gx = staging.out<T>(a.grad_input, layout);
+    auto* gw = staging.out<double>(a.grad_weight);
+    auto* gb = staging.out<double>(a.grad_bias);
     auto* rounded = staging.buffer<T>(4 * s.channels);
     auto* exact = staging.buffer<double>(4 * s.channels);
     if (staging.error() != diopiSuccess) return staging.error();
@@ -211,7 +190,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNorm& a, Gradients gr
         mean[c] = static_cast<T>(mean64[c]);
     }
     const auto count = static_cast<double>(s.per_channel());
-    if (a.training || gw != nullptr) reduce_channels<T>(s, Product<T>{g, x, mean}, product);
+    if (a.training || gw != nullptr) reduce_channels<T>(s, ProductTerm<T>{g, x, mean}, product);
     if (a.training || gb != nullptr) channel_sums(s, g, sum);
     for (int64_t c = 0; c < s.channels; ++c) {
         shift[c] = a.training ? static_cast<T>(sum[c] / count) : T{0};
@@ -231,40 +210,33 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNorm& a, Gradients gr
     return staging.finish();
 }
 
+template <class... Arguments>
+diopiError_t batch_norm(diopiContextHandle_t ctx, Arguments... arguments) {
+    const BatchNorm a{arguments...};
+    if (const diopiError_t error = check_batch_norm(a); error != diopiSuccess) return error;
+    const View x = view(a.input);
+    if (x.numel == 0) return fill_all(ctx, {a.save_mean, a.save_invstd}, 0);
+    return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
+}
+
+template <class... Arguments>
+diopiError_t batch_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
+    const BatchNormGradient a{arguments...};
+    if (const diopiError_t error = check_batch_norm(a); error != diopiSuccess) return error;
+    const View x = view(a.input);
+    if (x.numel == 0) return fill_all(ctx, {a.grad_weight, a.grad_bias}, 0);
+    return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
+}
+
 }  // namespace
 
 template <class T>
 void channel_sums(const ChannelShape& shape, const T* x, double* sums) {
-    reduce_channels<T>(shape, Sum<T>{x}, sums);
+    reduce_channels<T>(shape, SumTerm<T>{x}, sums);
 }
 template void channel_sums(const ChannelShape& shape, const float* x, double* sums);
 template void channel_sums(const ChannelShape& shape, const double* x, double* sums);
 
-diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                            diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
-                            double momentum, double eps) {
-    const BatchNorm a{__func__, view(input), weight, bias, running_mean, running_var, training, eps};
-    const View y = view(out);
-    if (const diopiError_t error = check_batch_norm(a, y); error != diopiSuccess) return error;
-    if (a.input.numel == 0) return fill_all(ctx, {save_mean, save_invstd}, 0);
-    const auto run = a.input.dtype == Dtype::float64 ? forward<double> : forward<float>;
-    return run(ctx, a, y, save_mean, save_invstd, running_mean, running_var, momentum);
-}
-
-diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
-                                    diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
-                                    diopiConstTensorHandle_t save_invstd, bool training, double eps) {
-    const BatchNorm a{__func__, view(input), weight, nullptr, running_mean, running_var, training, eps};
-    const View g = view(grad_output);
-    if (const diopiError_t error = check_batch_norm(a, g); error != diopiSuccess) return error;
-    if (a.input.numel == 0) return fill_all(ctx, {grad_weight, grad_bias}, 0);
-    const auto run = a.input.dtype == Dtype::float64 ? backward<double> : backward<float>;
-    return run(ctx, a, {grad_input, grad_weight, grad_bias}, g, save_mean, save_invstd);
-}
+#include "kernels/entries/norm.inc"
 
 }  // namespace diopi::cpu

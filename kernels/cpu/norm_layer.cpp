@@ -5,10 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/gemm_vector.hpp"
+#include "kernels/cpu/norm_sums.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 
 namespace diopi::cpu {
@@ -17,27 +18,6 @@ namespace {
 
 /// Columns that one thread sums up together.
 constexpr int64_t kColumnBlock = 128;
-
-template <class T>
-struct Statistics {
-    T mean, scale, shift;  ///< (x - mean) * scale + shift: what rounding the mean took away is added behind
-    double exact_mean, invstd;
-};
-
-template <class T>
-Statistics<T> statistics(const T* x, int64_t n, double eps) {
-    const auto count = static_cast<double>(n);
-    const double exact = sum_of<T>(n, [=](int64_t i, int64_t m) { return load_up_to(x + i, m); }) / count;
-    const T mean = static_cast<T>(exact);
-    const Vector<T> centre = spread(mean);
-    const double squares = sum_of<T>(n, [=](int64_t i, int64_t m) {
-        const Vector<T> d = load_up_to(x + i, m, mean) - centre;
-        return d * d;
-    });
-    const double invstd = 1 / std::sqrt(squares / count + eps);
-    const double rest = (static_cast<double>(mean) - exact) * invstd;
-    return {mean, static_cast<T>(invstd), static_cast<T>(std::isfinite(rest) ? rest : 0), exact, invstd};
-}
 
 /// `values`, or `n` times a number where there are none.
 template <class T>
@@ -65,7 +45,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const LayerNorm& a) {
         for (int64_t r = first; r < last; ++r) {
             const T* from = x + r * n;
             T* to = y + r * n;
-            const Statistics<T> s = statistics(from, n, a.eps);
+            const RowStatistics<T> s = row_statistics(from, n, a.eps);
             for (int64_t i = 0; i < n; ++i) to[i] = ((from[i] - s.mean) * s.scale + s.shift) * weight[i] + bias[i];
             if (mean != nullptr) mean[r] = s.exact_mean;
             if (invstd != nullptr) invstd[r] = s.invstd;
@@ -158,31 +138,26 @@ diopiError_t backward(diopiContextHandle_t ctx, const LayerNormGradient& a) {
     return staging.finish();
 }
 
-}  // namespace
-
-diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                            diopiSize_t normalized_shape, double eps) {
-    LayerNorm a{__func__, out, save_mean, save_invstd, input, weight, bias, list_of(normalized_shape), eps};
+template <class... Arguments>
+diopiError_t layer_norm(diopiContextHandle_t ctx, Arguments... arguments) {
+    LayerNorm a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
-    const View x = view(input);
-    if (x.numel == 0) return fill_all(ctx, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
+    const View x = view(a.input);
+    if (x.numel == 0) return fill_all(ctx, {a.save_mean, a.save_invstd}, std::numeric_limits<double>::quiet_NaN());
     return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
 }
 
-diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
-                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
-                                    diopiSize_t normalized_shape) {
-    LayerNormGradient a{__func__, grad_input, grad_weight, grad_bias, grad_output,
-                        input,    weight,     mean,        rstd,      list_of(normalized_shape)};
+template <class... Arguments>
+diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
+    LayerNormGradient a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
-    const View x = view(input);
-    if (x.numel == 0) return fill_all(ctx, {grad_weight, grad_bias}, 0);
+    const View x = view(a.input);
+    if (x.numel == 0) return fill_all(ctx, {a.grad_weight, a.grad_bias}, 0);
     return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
 }
+
+}  // namespace
+
+#include "kernels/entries/norm_layer.inc"
 
 }  // namespace diopi::cpu

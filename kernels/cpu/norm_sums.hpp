@@ -1,8 +1,9 @@
-/// Two sums for each channel at once, over planes or over rows of channels.
+/// The sums of normalisation: of rows, and of channels over planes or over rows of channels.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "kernels/cpu/gemm_vector.hpp"
 #include "kernels/cpu/norm_channels.hpp"
@@ -45,6 +46,49 @@ void reduce_channels(const ChannelShape& s, const Term& term, double* sums) {
             }
         }
     });
+}
+
+/// x
+template <class T>
+struct SumTerm {
+    const T* x;
+    Vector<T> vector(int64_t at, int64_t n, int64_t) const { return load_up_to(x + at, n); }
+    T scalar(int64_t at, int64_t) const { return x[at]; }
+};
+
+/// g * (x - mean)
+template <class T>
+struct ProductTerm {
+    const T* g;
+    const T* x;
+    const T* mean;
+    Vector<T> vector(int64_t at, int64_t n, int64_t c) const {
+        return load_up_to(g + at, n) * (load_up_to(x + at, n, mean[c]) - spread(mean[c]));
+    }
+    T scalar(int64_t at, int64_t c) const { return g[at] * (x[at] - mean[c]); }
+};
+
+/// The mean and the biased variance of a row, as (x - mean) * scale + shift needs them: `shift` is what rounding the
+/// mean took away.
+template <class T>
+struct RowStatistics {
+    T mean, scale, shift;
+    double exact_mean, invstd;
+};
+
+template <class T>
+RowStatistics<T> row_statistics(const T* x, int64_t n, double eps) {
+    const auto count = static_cast<double>(n);
+    const double exact = sum_of<T>(n, [=](int64_t i, int64_t m) { return load_up_to(x + i, m); }) / count;
+    const T mean = static_cast<T>(exact);
+    const Vector<T> centre = spread(mean);
+    const double squares = sum_of<T>(n, [=](int64_t i, int64_t m) {
+        const Vector<T> d = load_up_to(x + i, m, mean) - centre;
+        return d * d;
+    });
+    const double invstd = 1 / std::sqrt(squares / count + eps);
+    const double rest = (static_cast<double>(mean) - exact) * invstd;
+    return {mean, static_cast<T>(invstd), static_cast<T>(std::isfinite(rest) ? rest : 0), exact, invstd};
 }
 
 }  // namespace diopi::cpu

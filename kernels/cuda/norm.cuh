@@ -1,69 +1,56 @@
-/// What batch normalisation and its gradient share.
+/// The reductions of normalisation kernels.
 #pragma once
 
-#include "kernels/cuda/reduce_channels.cuh"
+#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/reduce_moments.cuh"
-#include "kernels/cuda/reduce_row.cuh"
 #include "kernels/cuda/reduce_staging.hpp"
-#include "kernels/operands/norm.hpp"
 
 namespace diopi::cuda {
 
-/// What the last pass needs of a channel: forward (x - mean) * scale + shift.
-template <class C>
-struct Coefficients {
-    C mean, scale, shift, slope;
+/// Mean and variance of each result of a plan, in one pass: results.write_batch(place, mean, squares) gets them,
+/// squares is the sum of (x - mean)^2 over results.count elements.
+template <class C, class Results>
+struct Statistics : JoinMoments<C> {
+    using Compute = C;
+    using State = Moments<C>;
+    static constexpr int kIns = 1;
+    static constexpr bool kTakesMany = true, kOnlyColumns = false;
+
+    Results results;
+
+    __device__ const Statistics& at(int64_t) const { return *this; }
+    __device__ State identity() const { return {0, 0, 0}; }
+    template <int kCount, class Number>
+    __device__ void take_many(State& state, const C (&x)[kCount][1], Number&&) const {
+        C values[kCount];
+        for (int i = 0; i < kCount; ++i) values[i] = x[i][0];
+        take_moments(state, values);
+    }
+    __device__ void write(int64_t place, const State& state) const {
+        results.write_batch(place, static_cast<double>(state.sum) / results.count, state.squares);
+    }
 };
 
-/// 1 / sqrt(variance + eps); a batch without variance and without eps gets 0, as in PyTorch.
-__device__ inline double batch_invstd(double variance, double eps) {
-    return variance != 0 || eps != 0 ? 1 / sqrt(variance + eps) : 0;
+/// The elements of an output, one after another. The output may be null.
+[[nodiscard]] inline Numbers numbers_in(Staging& staging, diopiTensorHandle_t tensor) {
+    if (tensor == nullptr) return {};
+    const View v = staging.out(tensor, view(tensor).dtype, Staging::Strides::contiguous);
+    return {v.data, v.dtype, 1};
 }
 
-/// Writes what the forward function gives of each channel.
-template <class C>
-struct ForwardChannels {
-    Numbers weight, bias, running_mean, running_var, save_mean, save_invstd;
-    Coefficients<C>* made;
-    double count, momentum, eps;
+enum class Kept { rows, columns };
 
-    __device__ void write(int64_t c, double mean, double invstd) const {
-        const double scale = weight ? invstd * weight.get(c) : invstd;
-        const double shift = bias ? bias.get(c) : 0;
-        made[c] = {static_cast<C>(mean), static_cast<C>(scale), static_cast<C>(shift), C(0)};
-        if (save_mean) save_mean.set(c, mean);
-        if (save_invstd) save_invstd.set(c, invstd);
+/// Reduces contiguous elements, seen as a matrix, to one result for each row or for each column.
+template <class Op>
+[[nodiscard]] diopiError_t reduce_matrix(diopiContextHandle_t ctx, std::string_view op, int64_t rows, int64_t columns,
+                                         Kept kept, std::array<View, Op::kIns> ins, const Op& f) {
+    const int64_t shape[] = {rows, columns}, strides[] = {columns, 1};
+    const int64_t places[] = {kept == Kept::rows, kept == Kept::columns};
+    for (View& v : ins) {
+        v.shape = shape;
+        v.strides = strides;
     }
-    __device__ void write_running(int64_t c) const {
-        write(c, running_mean.get(c), 1 / sqrt(running_var.get(c) + eps));
-    }
-    /// squares: the sum of (x - mean)^2
-    __device__ void write_batch(int64_t c, double mean, double squares) const {
-        write(c, mean, batch_invstd(squares / count, eps));
-        if (running_mean) running_mean.set(c, (1 - momentum) * running_mean.get(c) + momentum * mean);
-        if (running_var) {
-            running_var.set(c, (1 - momentum) * running_var.get(c) + momentum * (squares / (count - 1)));
-        }
-    }
-};
-
-/// (x - mean) * scale + shift
-template <class C>
-struct Normalise {
-    using Channel = Coefficients<C>;
-    const Channel* channels;
-
-    __device__ Channel channel(int64_t c) const { return channels[c]; }
-    __device__ C operator()(const Channel& c, const C (&x)[1]) const { return (x[0] - c.mean) * c.scale + c.shift; }
-};
-
-/// Joins all dimensions but the channels'; places of the results count channels. (norm.cu)
-[[nodiscard]] Reduction over_channels(std::span<const View> ins);
-/// A number of each channel, unless it is not there or has no elements. (norm.cu)
-[[nodiscard]] Numbers wanted_numbers(diopiConstTensorHandle_t tensor, int64_t channels);
-/// Mean and variance of each channel of the batch, for float and double. (norm.cu)
-template <class C>
-[[nodiscard]] diopiError_t write_statistics(diopiContextHandle_t ctx, std::string_view op, const View& x,
-                                            const ForwardChannels<C>& channels);
+    return run_reduction(ctx, op, make_reduction(ins, {kept == Kept::columns, kept == Kept::rows}, places), ins, f);
+}
 
 }  // namespace diopi::cuda

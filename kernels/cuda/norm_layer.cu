@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "kernels/cuda/copy.hpp"
+#include "kernels/cuda/norm.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce_moments.cuh"
 #include "kernels/cuda/reduce_row.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 #include "kernels/operands/promotion.hpp"
 
@@ -185,13 +185,6 @@ Affine<T> affine(Staging& staging, diopiConstTensorHandle_t tensor, Dtype dtype)
     return {staging.in(tensor, is_wide ? kComputeDtype<T> : dtype, Staging::Strides::contiguous).data, is_wide};
 }
 
-/// An output of any shape as numbers one after another.
-Numbers numbers_in(Staging& staging, diopiTensorHandle_t tensor) {
-    if (tensor == nullptr) return {};
-    const View v = staging.out(tensor, view(tensor).dtype, Staging::Strides::contiguous);
-    return {v.data, v.dtype, 1};
-}
-
 /// Of contiguous operands, in packs of T where all of them are aligned; a thread holds elements of `held` of them.
 template <class T>
 RowTeams teams_of(const RowShape& rows, int held, std::initializer_list<const void*> operands) {
@@ -219,7 +212,8 @@ diopiError_t normalize(diopiContextHandle_t ctx, const LayerNorm& a) {
 
 /// The gradients of weight and bias, of contiguous g and x.
 template <class T>
-diopiError_t sum_columns(diopiContextHandle_t ctx, const LayerNormGradient& a, Staging& staging, View g, View x) {
+diopiError_t sum_columns(diopiContextHandle_t ctx, const LayerNormGradient& a, Staging& staging, const View& g,
+                         const View& x) {
     using C = ComputeOf<T>;
     const View mean = staging.in(a.mean, kComputeDtype<T>, Staging::Strides::contiguous);
     const View rstd = staging.in(a.rstd, kComputeDtype<T>, Staging::Strides::contiguous);
@@ -229,13 +223,7 @@ diopiError_t sum_columns(diopiContextHandle_t ctx, const LayerNormGradient& a, S
     f.grad_weight = numbers_in(staging, a.grad_weight);
     f.grad_bias = numbers_in(staging, a.grad_bias);
     if (staging.error() != diopiSuccess) return staging.error();
-    const int64_t shape[] = {a.rows.count, a.rows.size}, strides[] = {a.rows.size, 1}, places[] = {0, 1};
-    for (View* v : {&g, &x}) {
-        v->shape = shape;
-        v->strides = strides;
-    }
-    const std::array ins = {g, x};
-    return run_reduction(ctx, a.op, make_reduction(ins, {true}, places), ins, f);
+    return reduce_matrix(ctx, a.op, a.rows.count, a.rows.size, Kept::columns, {g, x}, f);
 }
 
 template <class T>
@@ -264,31 +252,27 @@ diopiError_t normalize_backward(diopiContextHandle_t ctx, const LayerNormGradien
     return error != diopiSuccess ? error : staging.finish();
 }
 
-}  // namespace
-
-diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                            diopiSize_t normalized_shape, double eps) {
-    LayerNorm a{__func__, out, save_mean, save_invstd, input, weight, bias, list_of(normalized_shape), eps};
+template <class... Arguments>
+diopiError_t layer_norm(diopiContextHandle_t ctx, Arguments... arguments) {
+    LayerNorm a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
-    const View x = view(input);
-    if (x.numel == 0) return fill_all(ctx, a.op, {save_mean, save_invstd}, std::numeric_limits<double>::quiet_NaN());
+    const View x = view(a.input);
+    if (x.numel == 0)
+        return fill_all(ctx, a.op, {a.save_mean, a.save_invstd}, std::numeric_limits<double>::quiet_NaN());
     return with_floating_type(x.dtype, [&]<class T>() { return normalize<T>(ctx, a); });
 }
 
-diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
-                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
-                                    diopiSize_t normalized_shape) {
-    LayerNormGradient a{__func__, grad_input, grad_weight, grad_bias, grad_output,
-                        input,    weight,     mean,        rstd,      list_of(normalized_shape)};
+template <class... Arguments>
+diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... arguments) {
+    LayerNormGradient a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
-    const View x = view(input);
-    if (x.numel == 0) return fill_all(ctx, a.op, {grad_weight, grad_bias}, 0);
+    const View x = view(a.input);
+    if (x.numel == 0) return fill_all(ctx, a.op, {a.grad_weight, a.grad_bias}, 0);
     return with_floating_type(x.dtype, [&]<class T>() { return normalize_backward<T>(ctx, a); });
 }
+
+}  // namespace
+
+#include "kernels/entries/norm_layer.inc"
 
 }  // namespace diopi::cuda

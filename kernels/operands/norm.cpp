@@ -8,28 +8,27 @@
 
 namespace diopi::operands {
 
-diopiError_t check_batch_norm(const BatchNorm& a, const View& out) {
-    if (const diopiError_t error = check_computable(a.op, "input", a.input); error != diopiSuccess) return error;
-    const ShapeView shape = a.input.shape;
-    if (shape.size() < 2 || shape.size() > kMaxRank) {
-        return wrong_shape(a.op, "input", shape, "(N, C) or (N, C, ...)");
-    }
-    if (!std::ranges::equal(out.shape, shape)) return wrong_shape(a.op, "out", out.shape, "that of input");
-    for (const diopiConstTensorHandle_t each : {a.weight, a.bias, a.mean, a.variance}) {
-        if (each != nullptr && view(each).numel != a.channels()) {
-            return wrong_shape(a.op, "a parameter", view(each).shape, to_string(shape.subspan(1, 1)));
-        }
-    }
-    if (!a.training && (a.mean == nullptr || a.variance == nullptr)) {
-        return refuse(a.op, "running_mean and running_var are needed when training is false");
-    }
-    return diopiSuccess;
-}
-
 namespace {
 
 /// An argument that may be null, and its name.
 using Argument = std::pair<diopiConstTensorHandle_t, std::string_view>;
+
+/// Parameters and their gradients have one element for each channel of the input (N, C, ...).
+diopiError_t check_per_channel(std::string_view op, const View& x, std::initializer_list<Argument> arguments) {
+    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
+    if (x.rank() < 2 || x.rank() > kMaxRank) return wrong_shape(op, "input", x.shape, "(N, C) or (N, C, ...)");
+    for (const auto& [tensor, argument] : arguments) {
+        if (tensor == nullptr || view(tensor).numel == x.shape[1]) continue;
+        return wrong_shape(op, argument, view(tensor).shape, to_string(x.shape.subspan(1, 1)));
+    }
+    return diopiSuccess;
+}
+
+diopiError_t check_running(std::string_view op, bool training, diopiConstTensorHandle_t mean,
+                           diopiConstTensorHandle_t variance) {
+    if (training || (mean != nullptr && variance != nullptr)) return diopiSuccess;
+    return refuse(op, "running_mean and running_var are needed when training is false");
+}
 
 diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized, RowShape& rows) {
     if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
@@ -61,36 +60,67 @@ diopiError_t check_per_row(std::string_view op, const RowShape& rows, std::initi
     return diopiSuccess;
 }
 
+/// Statistics that the forward function saved.
+diopiError_t check_saved(std::string_view op, const RowShape& rows, diopiConstTensorHandle_t mean,
+                         diopiConstTensorHandle_t rstd) {
+    for (const auto& [tensor, argument] : {Argument{mean, "mean"}, {rstd, "rstd"}}) {
+        if (tensor != nullptr) continue;
+        return refuse(op, std::string(argument) + " is null, wanted one number for each row, as the forward saves it");
+    }
+    return check_per_row(op, rows, {{mean, "mean"}, {rstd, "rstd"}});
+}
+
+/// An output's gradient, and the input's where it is wanted.
+diopiError_t check_gradients(std::string_view op, const View& x, diopiConstTensorHandle_t grad_output,
+                             diopiConstTensorHandle_t grad_input) {
+    const diopiError_t error = check_shape(op, "grad_output", view(grad_output), x.shape);
+    if (error != diopiSuccess || grad_input == nullptr) return error;
+    return check_shape(op, "grad_input", view(grad_input), x.shape);
+}
+
 }  // namespace
+
+diopiError_t check_batch_norm(const BatchNorm& a) {
+    const View x = view(a.input);
+    diopiError_t error = check_per_channel(
+        a.op, x,
+        {{a.weight, "weight"}, {a.bias, "bias"}, {a.running_mean, "running_mean"}, {a.running_var, "running_var"}});
+    if (error == diopiSuccess) error = check_shape(a.op, "out", view(a.out), x.shape);
+    return error != diopiSuccess ? error : check_running(a.op, a.training, a.running_mean, a.running_var);
+}
+
+diopiError_t check_batch_norm(const BatchNormGradient& a) {
+    const View x = view(a.input);
+    diopiError_t error = check_per_channel(a.op, x,
+                                           {{a.weight, "weight"},
+                                            {a.running_mean, "running_mean"},
+                                            {a.running_var, "running_var"},
+                                            {a.grad_weight, "grad_weight"},
+                                            {a.grad_bias, "grad_bias"}});
+    if (error == diopiSuccess) error = check_gradients(a.op, x, a.grad_output, a.grad_input);
+    return error != diopiSuccess ? error : check_running(a.op, a.training, a.running_mean, a.running_var);
+}
 
 diopiError_t read_layer_norm(LayerNorm& a) {
     const View x = view(a.input);
-    diopiError_t error = read_rows(a.op, x, a.normalized, a.rows);
+    diopiError_t error = read_rows(a.op, x, list_of(a.normalized_shape), a.rows);
     if (error == diopiSuccess) error = check_shape(a.op, "out", view(a.out), x.shape);
-    if (error == diopiSuccess) error = check_affine(a.op, a.normalized, {{a.weight, "weight"}, {a.bias, "bias"}});
+    if (error == diopiSuccess)
+        error = check_affine(a.op, list_of(a.normalized_shape), {{a.weight, "weight"}, {a.bias, "bias"}});
     if (error != diopiSuccess) return error;
     return check_per_row(a.op, a.rows, {{a.save_mean, "save_mean"}, {a.save_invstd, "save_invstd"}});
 }
 
 diopiError_t read_layer_norm(LayerNormGradient& a) {
     const View x = view(a.input);
-    for (const auto& [tensor, argument] : {Argument{a.mean, "mean"}, {a.rstd, "rstd"}}) {
-        if (tensor == nullptr) {
-            return refuse(
-                a.op, std::string(argument) + " is null, wanted one number for each row, as diopiLayerNorm saves it");
-        }
-    }
-    diopiError_t error = read_rows(a.op, x, a.normalized, a.rows);
-    if (error == diopiSuccess) error = check_shape(a.op, "grad_output", view(a.grad_output), x.shape);
-    if (error == diopiSuccess && a.grad_input != nullptr) {
-        error = check_shape(a.op, "grad_input", view(a.grad_input), x.shape);
-    }
+    diopiError_t error = read_rows(a.op, x, list_of(a.normalized_shape), a.rows);
+    if (error == diopiSuccess) error = check_gradients(a.op, x, a.grad_output, a.grad_input);
     if (error == diopiSuccess) {
-        error = check_affine(a.op, a.normalized,
+        error = check_affine(a.op, list_of(a.normalized_shape),
                              {{a.weight, "weight"}, {a.grad_weight, "grad_weight"}, {a.grad_bias, "grad_bias"}});
     }
     if (error != diopiSuccess) return error;
-    return check_per_row(a.op, a.rows, {{a.mean, "mean"}, {a.rstd, "rstd"}});
+    return check_saved(a.op, a.rows, a.mean, a.rstd);
 }
 
 }  // namespace diopi::operands

@@ -7,19 +7,28 @@
 
 namespace diopi::operands {
 
-/// What batch normalisation and its gradient share.
+/// The arguments of diopiBatchNorm in their order.
 struct BatchNorm {
     std::string_view op;
-    View input;
-    diopiConstTensorHandle_t weight, bias, mean, variance;
+    diopiTensorHandle_t out, save_mean, save_invstd;
+    diopiConstTensorHandle_t input, weight, bias;
+    diopiTensorHandle_t running_mean, running_var;
     bool training;
-    double eps;
-
-    [[nodiscard]] int64_t channels() const { return input.shape[1]; }
+    double momentum, eps;
 };
 
-/// Refuses an `out` (or its gradient) and parameters that do not fit the input.
-[[nodiscard]] diopiError_t check_batch_norm(const BatchNorm& a, const View& out);
+/// The arguments of diopiBatchNormBackward in their order.
+struct BatchNormGradient {
+    std::string_view op;
+    diopiTensorHandle_t grad_input, grad_weight, grad_bias;
+    diopiConstTensorHandle_t grad_output, input, weight, running_mean, running_var, save_mean, save_invstd;
+    bool training;
+    double eps;
+};
+
+/// Refuses an out (or its gradient) and parameters that do not fit the input.
+[[nodiscard]] diopiError_t check_batch_norm(const BatchNorm& a);
+[[nodiscard]] diopiError_t check_batch_norm(const BatchNormGradient& a);
 
 /// A tensor as `count` rows of `size` elements.
 struct RowShape {
@@ -28,20 +37,22 @@ struct RowShape {
     [[nodiscard]] int64_t numel() const { return count * size; }
 };
 
+/// The arguments of diopiLayerNorm in their order.
 struct LayerNorm {
     std::string_view op;
     diopiTensorHandle_t out, save_mean, save_invstd;
     diopiConstTensorHandle_t input, weight, bias;
-    ShapeView normalized;
+    diopiSize_t normalized_shape;
     double eps;
     RowShape rows{};  ///< set by read_layer_norm
 };
 
+/// The arguments of diopiLayerNormBackward in their order.
 struct LayerNormGradient {
     std::string_view op;
     diopiTensorHandle_t grad_input, grad_weight, grad_bias;
-    diopiConstTensorHandle_t grad_output, input, weight, mean, rstd;
-    ShapeView normalized;
+    diopiConstTensorHandle_t grad_output, input, weight, bias, mean, rstd;
+    diopiSize_t normalized_shape;
     RowShape rows{};  ///< set by read_layer_norm
 };
 

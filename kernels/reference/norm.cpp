@@ -1,6 +1,7 @@
 /// Normalisation.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/sum.hpp"
@@ -57,16 +58,14 @@ double batch_invstd(double variance, double eps) {
     return variance != 0.0 || eps != 0.0 ? 1.0 / std::sqrt(variance + eps) : 0.0;
 }
 
-}  // namespace
-
 /// out = (x - mean) * invstd * weight + bias per channel. Training: mean and the biased variance of the batch, kept in
 /// save_*; running = (1 - momentum) * running + momentum * batch with the unbiased variance (one element: 0 / 0 = NaN).
 /// Else the running statistics. Any momentum and eps are taken; a negative variance + eps gives NaN.
-diopiError_t diopiBatchNorm(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                            diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
-                            double momentum, double eps) {
+diopiError_t batch_norm(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                        diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                        diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                        diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
+                        double momentum, double eps) {
     return kernel([&] {
         using Inout = Output<double>;
         const Operand<double> x(input, "input");
@@ -120,12 +119,12 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 /// With xhat = (x - mean) * invstd: grad_bias = sum(g), grad_weight = sum(g * xhat); grad_input = weight * invstd * (g
 /// - grad_bias/n - xhat * grad_weight/n) in training with the saved statistics, else weight * invstd * g with the
 /// running ones.
-diopiError_t diopiBatchNormBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
-                                    diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
-                                    diopiConstTensorHandle_t save_invstd, bool training, double eps) {
+diopiError_t batch_norm_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                                 diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
+                                 diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
+                                 diopiConstTensorHandle_t save_invstd, bool training, double eps) {
     return kernel([&] {
         const Operand<double> grad(grad_output, "grad_output");
         const Operand<double> x(input, "input");
@@ -169,5 +168,9 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t, diopiTensorHandle_t gr
         gb.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/norm.inc"
 
 }  // namespace diopi::reference

@@ -1,6 +1,7 @@
 /// Normalisation of rows: all of the last dimensions together.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/sum.hpp"
@@ -37,14 +38,12 @@ void require_per_row(const Argument& argument, std::string_view name, const RowS
     if (argument && argument.numel() != rows.count) require_shape(name, argument.shape(), rows.leading);
 }
 
-}  // namespace
-
 /// out = (x - mean) * invstd * weight + bias, mean and biased variance of each row. Rows without elements have NaN as
 /// statistics, as has the invstd of a negative variance + eps.
-diopiError_t diopiLayerNorm(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                            diopiSize_t normalized_shape, double eps) {
+diopiError_t layer_norm(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                        diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                        diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, diopiSize_t normalized_shape,
+                        double eps) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         const Operand<double> w(weight, "weight?");
@@ -80,12 +79,12 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 
 /// With xhat = (x - mean) * rstd and h = g * weight: grad_bias = sum(g) and grad_weight = sum(g * xhat) over the rows,
 /// grad_input = rstd * (h - average(h) - xhat * average(h * xhat)), averages over each row.
-diopiError_t diopiLayerNormBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
-                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
-                                    diopiSize_t normalized_shape) {
+diopiError_t layer_norm_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                                 diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t,
+                                 diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
+                                 diopiSize_t normalized_shape) {
     return kernel([&] {
         const Operand<double> grad(grad_output, "grad_output");
         const Operand<double> x(input, "input");
@@ -122,5 +121,9 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t, diopiTensorHandle_t gr
         gb.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/norm_layer.inc"
 
 }  // namespace diopi::reference
