@@ -1,10 +1,10 @@
 /// What batch normalisation and its gradient share.
 #pragma once
 
-#include "kernels/cuda/reduce_channels.cuh"
-#include "kernels/cuda/reduce_moments.cuh"
-#include "kernels/cuda/reduce_row.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/channels.cuh"
+#include "kernels/cuda/reduce/moments.cuh"
+#include "kernels/cuda/reduce/row.cuh"
+#include "kernels/cuda/reduce/staging.hpp"
 #include "kernels/operands/norm.hpp"
 
 namespace diopi::cuda {

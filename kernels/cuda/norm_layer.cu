@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce_moments.cuh"
-#include "kernels/cuda/reduce_row.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/moments.cuh"
+#include "kernels/cuda/reduce/row.cuh"
+#include "kernels/cuda/reduce/staging.hpp"
 #include "kernels/operands/norm.hpp"
 #include "kernels/operands/promotion.hpp"
 
