@@ -81,7 +81,7 @@ endfunction()
 
 # Small sources of kernels, compiled as one: headers, which nvcc reads three times, are half the cost of each.
 set(diopi_cuda_families
-    "products=linear linear_matmul product_copies product_sums product_tensors reduce_staging"
+    "products=linear linear_matmul product/copies product/sums product/tensors reduce/staging"
     "images=conv pool_adaptive pool_max"
     "steps=optim optim_adam random shape_sequence"
     "masks=activation activation_threshold index_masked index_where shape_triangle"
@@ -93,7 +93,8 @@ set(diopi_cuda_families
 # The .cu files to compile: one file that includes the sources of a family, unless each source is
 # compiled alone (quick_build.cmake).
 function(diopi_cuda_sources result)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu
+                                       ${PROJECT_SOURCE_DIR}/kernels/cuda/*/*.cu)
     if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
         foreach(family ${diopi_cuda_families})
             string(REGEX MATCH "^([a-z]+)=(.*)$" matched ${family})
@@ -114,7 +115,8 @@ endfunction()
 
 # The kernels: their plain C++ parts are built and tested everywhere. Everything but the command line needs `target`.
 function(diopi_add_cuda target)
-    diopi_objects(diopi_cuda kernels/cuda/*.cpp)
+    diopi_objects(diopi_cuda kernels/cuda/*.cpp kernels/cuda/element/*.cpp kernels/cuda/product/*.cpp
+                             kernels/cuda/reduce/*.cpp)
     target_link_libraries(${target} INTERFACE diopi_cuda)
     target_sources(${target} INTERFACE $<TARGET_OBJECTS:diopi_cuda>)
     set(absent libdiopi/runtime/cuda/no_cuda_device.cpp)

@@ -25,15 +25,17 @@ FOR_TESTS = re.compile(r"(\w*testing|test_folder)\.hpp")
 
 
 def groups(root):
-    """The sources of each folder, tests separately."""
+    """The sources that may be compiled together: those of each folder, tests separately, and all .cu files."""
     found = collections.defaultdict(list)
-    for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/cuda/*.cu", "apps/diopi/*.cpp",
+    for pattern in ("libdiopi/*/*.cpp", "libdiopi/*/*/*.cpp", "kernels/*/*.cpp", "kernels/*/*/*.cpp", "apps/diopi/*.cpp",
                     "tests/*_test.cpp", "tests/mutation/*.cpp"):
         for path in sorted(root.glob(pattern)):
             found[(path.parent, path.stem.endswith("_test"), path.suffix)].append(path)
+    # Those of several folders are compiled together (cmake/cuda.cmake).
+    found[(root / "kernels", False, ".cu")] = sorted((root / "kernels").rglob("*.cu"))
     # These are compiled one by one: core for the exported libraries, kernels on the processor for their speed.
     return {key: paths for key, paths in found.items()
-            if key[1] or key[2] == ".cu" or (key[0].name != "core" and key[0].parent.name != "kernels")}
+            if key[1] or key[2] == ".cu" or (key[0].name != "core" and root / "kernels" not in key[0].parents)}
 
 
 def helpers_of(path):

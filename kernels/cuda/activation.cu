@@ -1,5 +1,5 @@
 /// relu.
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"

@@ -1,8 +1,8 @@
 /// sigmoid, silu, gelu and their gradients.
 #include <string>
 
+#include "kernels/cuda/element/unary.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/unary.cuh"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/activation.hpp"
 

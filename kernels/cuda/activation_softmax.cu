@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce_row.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/row.cuh"
+#include "kernels/cuda/reduce/staging.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/activation.hpp"
 

@@ -1,5 +1,5 @@
 /// threshold, whose gradient at 0 is relu's.
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/activation.hpp"

@@ -7,8 +7,8 @@
 
 #include "kernels/cuda/conv_library.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/product_copies.hpp"
-#include "kernels/cuda/product_sums.hpp"
+#include "kernels/cuda/product/copies.hpp"
+#include "kernels/cuda/product/sums.hpp"
 #include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {

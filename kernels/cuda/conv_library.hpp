@@ -9,7 +9,7 @@ namespace diopi::cuda {
 enum class ConvPass : int64_t { kForward, kInputGradient, kWeightGradient };
 
 /// A convolution of dense tensors, all of one floating dtype, each in the order of its shape or with the channels last.
-/// Sums are float32, or float64 for float64; float32 factors may be in TF32 (tf32.hpp). No size is 0.
+/// Sums are float32, or float64 for float64; float32 factors may be in TF32 (product/tf32.hpp). No size is 0.
 struct Convolution {
     ConvPass pass = ConvPass::kForward;
     Dtype dtype = Dtype::float32;

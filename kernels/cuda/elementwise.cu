@@ -1,5 +1,5 @@
 /// add, sub, mul with a tensor or a number, into out or in place.
-#include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 

@@ -1,7 +1,7 @@
 /// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
 #include <cmath>
 
-#include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 

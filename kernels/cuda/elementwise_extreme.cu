@@ -1,5 +1,5 @@
 /// The larger and the smaller of two numbers.
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/elementwise.hpp"

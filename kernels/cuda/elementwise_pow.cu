@@ -1,5 +1,5 @@
 /// Powers.
-#include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 

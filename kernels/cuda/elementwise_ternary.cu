@@ -1,5 +1,5 @@
 /// Formulas on three tensors.
-#include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
 

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/units.hpp"
 #include "kernels/operands/index.hpp"
 #include "runtime/cuda/cuda_check.cuh"
 

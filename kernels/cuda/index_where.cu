@@ -1,6 +1,6 @@
 /// One of two tensors by a condition.
 #include "kernels/cuda/choose.hpp"
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/operands/promotion.hpp"
 

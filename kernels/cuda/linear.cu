@@ -1,10 +1,10 @@
 /// The linear layer: cuBLASLt's matrix product, which adds the bias; the bias's gradient by a sum of our own.
 #include <algorithm>
 
-#include "kernels/cuda/matmul.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/product_copies.hpp"
-#include "kernels/cuda/product_sums.hpp"
+#include "kernels/cuda/product/copies.hpp"
+#include "kernels/cuda/product/sums.hpp"
+#include "kernels/cuda/product/tensors.hpp"
 
 namespace diopi::cuda {
 

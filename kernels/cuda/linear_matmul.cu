@@ -1,12 +1,12 @@
 /// Products of matrices and of batches of them, by cuBLASLt. Half types compute in float32.
-#include "kernels/cuda/matmul.hpp"
+#include "kernels/cuda/product/tensors.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/product_copies.hpp"
+#include "kernels/cuda/product/copies.hpp"
 
 namespace diopi::cuda {
 

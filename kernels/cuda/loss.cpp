@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/element/launch.hpp"
 
 namespace diopi::cuda {
 

@@ -1,8 +1,8 @@
 /// What the kernels of the losses share: targets and weights, sums over blocks and samples.
 #pragma once
 
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/elements.cuh"
+#include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/loss.hpp"
 
 namespace diopi::cuda {

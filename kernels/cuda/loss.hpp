@@ -1,7 +1,7 @@
 /// Losses over classes: their operands as a kernel walks them, planned on the host.
 #pragma once
 
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/view.hpp"
 #include "kernels/operands/loss.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/element/launch.hpp"
 #include "kernels/operands/testing.hpp"
 #include "runtime/context.hpp"
 

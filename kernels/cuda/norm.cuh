@@ -1,9 +1,9 @@
 /// The reductions of normalisation kernels.
 #pragma once
 
-#include "kernels/cuda/reduce.cuh"
-#include "kernels/cuda/reduce_moments.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/moments.cuh"
+#include "kernels/cuda/reduce/reduce.cuh"
+#include "kernels/cuda/reduce/staging.hpp"
 
 namespace diopi::cuda {
 

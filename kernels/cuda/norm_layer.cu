@@ -6,7 +6,7 @@
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/norm.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce_row.cuh"
+#include "kernels/cuda/reduce/row.cuh"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 #include "kernels/operands/promotion.hpp"

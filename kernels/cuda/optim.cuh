@@ -10,8 +10,8 @@
 /// be written. The gradient is only read.
 #pragma once
 
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/elements.cuh"
+#include "kernels/cuda/element/map.cuh"
 
 namespace diopi::cuda {
 

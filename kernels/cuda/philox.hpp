@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/normal.hpp"
-#include "kernels/cuda/index.hpp"
+#include "kernels/cuda/element/index.hpp"
 
 namespace diopi::cuda {
 

@@ -1,8 +1,8 @@
 /// What the pooling kernels share.
 #pragma once
 
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/elements.cuh"
+#include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/pool_plan.hpp"
 
 namespace diopi::cuda {

@@ -2,7 +2,7 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/pool.cuh"
 #include "kernels/cuda/pool.hpp"
-#include "kernels/cuda/product_copies.hpp"
+#include "kernels/cuda/product/copies.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/pool.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/launch.hpp"
+#include "kernels/cuda/element/nest.hpp"
 
 namespace diopi::cuda {
 

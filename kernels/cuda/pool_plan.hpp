@@ -1,7 +1,7 @@
 /// Pooling, planned on the host: which thread takes which element, and which elements a window holds.
 #pragma once
 
-#include "kernels/cuda/index.hpp"
+#include "kernels/cuda/element/index.hpp"
 #include "kernels/cuda/view.hpp"
 #include "kernels/operands/window.hpp"
 

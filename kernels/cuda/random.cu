@@ -4,9 +4,9 @@
 #include <string>
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/philox.hpp"
 #include "kernels/operands/random.hpp"

@@ -1,8 +1,8 @@
 /// sum and mean. Sums of float32 and half types are formed in float32, of float64 in float64, of integers in int64.
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce.cuh"
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/reduce.cuh"
+#include "kernels/cuda/reduce/staging.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {

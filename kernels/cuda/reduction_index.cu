@@ -1,7 +1,7 @@
 /// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/reduce/reduce.cuh"
 
 namespace diopi::cuda {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
+#include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/units.hpp"
 #include "kernels/operands/promotion.hpp"
 #include "kernels/operands/shape.hpp"
 

@@ -1,6 +1,6 @@
 /// Numbers at a regular distance.
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/operands/shape.hpp"
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/index.hpp"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/index.hpp"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/nest.hpp"
+#include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/units.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {

@@ -4,7 +4,7 @@
 #include "backend/backend.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cuda/operators.hpp"
-#include "kernels/cuda/tf32.hpp"
+#include "kernels/cuda/product/tf32.hpp"
 #include "kernels/reference/blas.hpp"
 #include "kernels/reference/operators.hpp"
 #include "runtime/cuda/cuda_device.hpp"

@@ -1,15 +1,15 @@
-#include "kernels/cuda/gemm.hpp"
+#include "kernels/cuda/product/gemm.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/libraries/cublaslt.cuh"
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
-#include "kernels/cuda/nest.hpp"
-#include "kernels/cuda/tf32.hpp"
+#include "kernels/cuda/product/tf32.hpp"
 
 namespace diopi::cuda {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "kernels/cuda/conv_library.hpp"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/libraries/cudnn.cuh"
 #include "kernels/cuda/libraries/device.cuh"
 #include "kernels/cuda/libraries/plans.hpp"
-#include "kernels/cuda/tf32.hpp"
+#include "kernels/cuda/product/tf32.hpp"
 
 namespace diopi::cuda {
 

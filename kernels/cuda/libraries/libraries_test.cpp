@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "kernels/cuda/conv_library.hpp"
-#include "kernels/cuda/gemm.hpp"
+#include "kernels/cuda/product/gemm.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::cuda {

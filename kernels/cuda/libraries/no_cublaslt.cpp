@@ -1,5 +1,5 @@
 /// A build that did not find cuBLASLt's header.
-#include "kernels/cuda/gemm.hpp"
+#include "kernels/cuda/product/gemm.hpp"
 
 namespace diopi::cuda {
 

@@ -1,7 +1,7 @@
 /// Launches, checked.
 #pragma once
 
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/element/launch.hpp"
 #include "kernels/cuda/view.hpp"
 #include "runtime/cuda/cuda_check.cuh"
 

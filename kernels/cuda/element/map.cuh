@@ -14,9 +14,9 @@
 #include <array>
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/nest.hpp"
 
 namespace diopi::cuda {
 

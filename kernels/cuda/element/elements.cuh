@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/element/element.cuh"
 #include "kernels/cuda/view.hpp"
 
 namespace diopi::cuda {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/index.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/index.hpp"
 #include "kernels/cuda/view.hpp"
 
 namespace diopi::cuda {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/units.hpp"
+#include "kernels/cuda/element/units.hpp"
 
 #include <catch2/catch.hpp>
 

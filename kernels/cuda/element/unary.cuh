@@ -2,7 +2,7 @@
 /// and double, as for `map`. Integers and bool compute in float64.
 #pragma once
 
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cuda {

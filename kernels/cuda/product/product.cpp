@@ -1,4 +1,4 @@
-#include "kernels/cuda/product.hpp"
+#include "kernels/cuda/product/product.hpp"
 
 #include <algorithm>
 

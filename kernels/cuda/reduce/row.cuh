@@ -2,7 +2,7 @@
 /// registers, or goes over it in parts where it is too long.
 #pragma once
 
-#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/reduce/reduce.cuh"
 
 namespace diopi::cuda {
 

@@ -1,7 +1,7 @@
-#include "kernels/cuda/product_copies.hpp"
+#include "kernels/cuda/product/copies.hpp"
 
 #include "kernels/cuda/copy.hpp"
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {

@@ -1,7 +1,7 @@
 /// Products of batches of matrices: what matmul and linear share.
 #pragma once
 
-#include "kernels/cuda/product.hpp"
+#include "kernels/cuda/product/product.hpp"
 #include "kernels/cuda/view.hpp"
 #include "kernels/operands/linear.hpp"
 

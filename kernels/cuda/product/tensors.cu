@@ -1,11 +1,12 @@
-/// Tensors as the library's matrices (matmul.hpp).
+/// Tensors as the library's matrices.
+#include "kernels/cuda/product/tensors.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/gemm.hpp"
-#include "kernels/cuda/matmul.hpp"
-#include "kernels/cuda/nest.hpp"
-#include "kernels/cuda/product_copies.hpp"
+#include "kernels/cuda/element/nest.hpp"
+#include "kernels/cuda/product/copies.hpp"
+#include "kernels/cuda/product/gemm.hpp"
 
 namespace diopi::cuda {
 

@@ -1,10 +1,10 @@
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/nest.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/element/launch.hpp"
 #include "kernels/operands/testing.hpp"
 
 namespace diopi::cuda {

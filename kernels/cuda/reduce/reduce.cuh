@@ -17,9 +17,9 @@
 
 #include <array>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/reduce/reduce.hpp"
 
 namespace diopi::cuda {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/reduce/reduce.hpp"
 
 #include <bit>
 #include <catch2/catch.hpp>

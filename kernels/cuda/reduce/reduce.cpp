@@ -1,4 +1,4 @@
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/reduce/reduce.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 /// Copies of arguments, made and written back.
-#include "kernels/cuda/reduce_staging.hpp"
+#include "kernels/cuda/reduce/staging.hpp"
 
 #include "kernels/cuda/copy.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "kernels/cuda/index.hpp"
+#include "kernels/cuda/element/index.hpp"
 #include "kernels/cuda/view.hpp"
 #include "kernels/operands/nest.hpp"
 

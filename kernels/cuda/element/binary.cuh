@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/cuda/map.cuh"
+#include "kernels/cuda/element/map.cuh"
 #include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cuda {

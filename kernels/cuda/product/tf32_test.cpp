@@ -1,4 +1,4 @@
-#include "kernels/cuda/tf32.hpp"
+#include "kernels/cuda/product/tf32.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 ///     };
 #pragma once
 
-#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/reduce/reduce.cuh"
 
 namespace diopi::cuda {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/nest.hpp"
 
 #include <algorithm>
 #include <cstdlib>

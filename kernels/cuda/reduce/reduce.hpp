@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/nest.hpp"
+#include "kernels/cuda/element/launch.hpp"
+#include "kernels/cuda/element/nest.hpp"
 #include "kernels/operands/reduction.hpp"
 
 namespace diopi::cuda {

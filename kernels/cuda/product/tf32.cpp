@@ -1,4 +1,4 @@
-#include "kernels/cuda/tf32.hpp"
+#include "kernels/cuda/product/tf32.hpp"
 
 #include <cstdlib>
 #include <string_view>

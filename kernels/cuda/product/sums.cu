@@ -1,12 +1,12 @@
-#include "kernels/cuda/product_sums.hpp"
+#include "kernels/cuda/product/sums.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/nest.hpp"
-#include "kernels/cuda/product_copies.hpp"
+#include "kernels/cuda/element/element.cuh"
+#include "kernels/cuda/element/launch.cuh"
+#include "kernels/cuda/element/nest.hpp"
+#include "kernels/cuda/product/copies.hpp"
 
 namespace diopi::cuda {
 
