@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kSeeds[] = {0, 77, 0xffffffffffffffff};
 constexpr uint64_t kOffsets[] = {0, 8, uint64_t{1} << 33};
 
-/// Numbers of blocks 0, 1, ... one after another, against those of core.
+/// Compares the numbers of blocks 0, 1, ... with those of core.
 template <class T>
 void expect_normals_of_core(uint64_t seed, uint64_t offset) {
     std::vector<T> wanted(4096), found;

@@ -67,7 +67,7 @@ TEST_CASE("operands: complex operands are taken where any are, and promote by ca
 }
 
 TEST_CASE("operands: a number as an element is rounded once, cut off, or a truth value") {
-    // Between two halves, above the middle by less than float32 sees.
+    // Between two halves, above the middle by less than a float32 ulp.
     const double above_middle = 1 + 0x1p-11 + 0x1p-40;
     CHECK(as_element(real_number(above_middle), Dtype::float16).fval == 1 + 0x1p-10);
     CHECK(as_element(real_number(1 + 0x1p-8 + 0x1p-40), Dtype::bfloat16).fval == 1 + 0x1p-7);

@@ -17,7 +17,7 @@ struct SideCase {
     bool ceil_mode;
 };
 
-/// The output sides are those that PyTorch gives.
+/// The output sides are PyTorch's.
 const std::pair<SideCase, int64_t> kSideCases[] = {
     {{12, 6, 6, 0, 1, false}, 2},   {{20, 6, 6, 0, 1, false}, 3},    {{17, 6, 3, 2, 4, true}, 1},
     {{22, 12, 100, 6, 3, true}, 1}, {{17, 6, 3, 2, 2, false}, 4},    {{17, 6, 3, 2, 2, true}, 5},

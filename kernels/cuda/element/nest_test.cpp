@@ -17,7 +17,7 @@ template <class Index, size_t kCount>
 void expect_places(const std::array<View, kCount>& views) {
     const Nest nest = make_nest(views);
     const auto walk = walk_of<Index, static_cast<int>(kCount)>(nest);
-    // Each element of the output once, with the inputs' elements at the same index.
+    // The walk visits each element of the output once, with the inputs' elements at the same index.
     std::vector<std::array<int64_t, kCount>> wanted, found;
     const ShapeView shape = views[0].shape;
     Shape index(shape.size(), 0);

@@ -20,7 +20,7 @@ void visit(const std::vector<ProductDim>& dims, size_t d, Place at, std::vector<
     }
 }
 
-/// Which elements are multiplied, and where each product goes.
+/// The places of the factors and of the result of each product.
 std::vector<Place> places_of(std::vector<ProductDim> dims, const ProductDim& m, const ProductDim& n,
                              const ProductDim& k) {
     dims.insert(dims.end(), {m, n, k});
@@ -38,7 +38,7 @@ void expect_same_products(const Product& p) {
     CHECK((plan.batch.size == 1 || plan.batch.c != 0));
 }
 
-/// Dense (batch, m, k) * (batch, k, n); `a_has`, `b_has`, `c_has`: which batch dimensions they have.
+/// Dense (batch, m, k) * (batch, k, n); `a_has`, `b_has`, `c_has`: the batch dimensions that they have.
 Product dense(std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k, const std::vector<bool>& a_has,
               const std::vector<bool>& b_has, const std::vector<bool>& c_has) {
     Product p{{m, k, 0, n}, {n, 0, 1, 1}, {k, 1, n, 0}, {}};

@@ -21,7 +21,7 @@ Reduction planned(const Layout& out, const Layout& in, const Shape& dims) {
     return plan;
 }
 
-/// The places of the input's elements that each place of the output is made of.
+/// For each place of the output the places of the input elements that it joins.
 using Members = std::map<int64_t, std::multiset<int64_t>>;
 
 Members walked(const Reduction& plan) {
