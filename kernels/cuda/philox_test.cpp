@@ -26,7 +26,7 @@ void expect_normals_of_core(uint64_t seed, uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("cuda: a block's words are those of core's Philox") {
+TEST_CASE("cuda: a block has the words of core's Philox") {
     for (const uint64_t seed : kSeeds) {
         for (const uint64_t offset : kOffsets) {
             for (const uint64_t block : {uint64_t{0}, uint64_t{1}, uint64_t{12345}, uint64_t{1} << 40}) {
@@ -38,7 +38,7 @@ TEST_CASE("cuda: a block's words are those of core's Philox") {
     }
 }
 
-TEST_CASE("cuda: normal numbers have the bits of core's") {
+TEST_CASE("cuda: normal numbers are core's, bit by bit") {
     for (const uint64_t seed : kSeeds) {
         for (const uint64_t offset : kOffsets) {
             expect_normals_of_core<float>(seed, offset);

@@ -16,7 +16,7 @@ void expect_all_functions(diopiError_t error, const std::string& first_call) {
     CHECK_THAT(last_error(), !Catch::Contains("no function"));
 }
 
-TEST_CASE("cuDNN and cuBLASLt have every function that is asked of them, or are not there") {
+TEST_CASE("cuDNN and cuBLASLt have every function that the backend uses, or are missing") {
     const diopiError_t found = find_convolution("diopiConvolution2d", {});
     expect_all_functions(found, "diopiConvolution2d: cudnnCreate: ");
     if (found == diopiSuccess) return;  // with it a product would run, which needs a context
