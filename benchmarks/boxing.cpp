@@ -1,4 +1,4 @@
-/// What it costs to call a function through its boxed arguments and an empty chain.
+/// The cost of a call with boxed arguments through an empty chain.
 #include <diopi/functions.h>
 
 #include "call/chain.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr double kGoalSeconds = 200e-9;
 constexpr int64_t kBatch = 1000, kRounds = 400;
 
-/// Does nothing, in the type of a function of the standard: what is left is the call itself.
+/// A function with a type of the standard that does nothing: its time is that of the call itself.
 template <class Function>
 struct Stub;
 template <class... Args>

@@ -127,7 +127,7 @@ void backward(benchmark::State& state, const Layer& layer, Layouts layouts) {
     report(state, "ratio", rounds.speed(), kGoal);
 }
 
-/// Ours against ours: how far from 1 a ratio strays by chance.
+/// Our convolution against itself: how far a ratio is from 1 by chance.
 void noise(benchmark::State& state, const Layer& layer, Layouts) {
     const Operands o(layer);
     const TensorPtr out = random_tensor(layer.out(), 4);

@@ -1,4 +1,4 @@
-/// oneDNN as a program calls it that knows its shapes beforehand: primitives and reorders made once, on plain user
+/// oneDNN as called by a program that knows its shapes beforehand: primitives and reorders are made once, on plain user
 /// memory. The cpu backend is measured against it, so nothing here may come from the cpu backend.
 #pragma once
 
@@ -13,13 +13,14 @@ namespace diopi::bench {
 
 [[nodiscard]] const dnnl::engine& direct_engine();
 
-/// What a primitive is created on: layouts of its choice, with reorders from and to the user's, or the user's.
+/// The layouts on which a primitive is created: those that it chooses, with reorders from and to the user's, or the
+/// user's.
 enum class Layouts { chosen, plain };
 
 /// The same sizes in the layout that a primitive is to be created on.
 [[nodiscard]] dnnl::memory::desc offered(Layouts layouts, const dnnl::memory::desc& user);
 
-/// Primitives to be run one after the other, with the reorders that they need.
+/// Primitives that run one after the other, with the reorders that they need.
 class DirectProgram {
  public:
     struct Operand {
@@ -29,10 +30,10 @@ class DirectProgram {
         bool is_output = false;
     };
 
-    /// Appends a primitive. An input that an earlier one wanted in the same layout is reordered once for both.
+    /// Appends a primitive. If an earlier primitive needs an input in the same layout, one reorder serves both.
     void add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive,
              std::span<const Operand> operands);
-    /// Runs all of it and waits.
+    /// Runs all primitives and waits.
     void run();
 
  private:

@@ -1,4 +1,4 @@
-/// Two bodies timed in turn, A B A B, so that whatever else the machine does falls on both.
+/// Two bodies are timed in turn, A B A B, so that other work on the machine affects both.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -40,7 +40,7 @@ template <class Body>
 }
 
 /// One round per iteration of `state`, which must be set to manual time and receives the time of `ours`. A batch above
-/// 1 is for calls that are short against a reading of the clock.
+/// 1 is for calls that are short compared to a reading of the clock.
 template <class Ours, class Baseline>
 [[nodiscard]] Rounds interleave(benchmark::State& state, int64_t batch, Ours&& ours, Baseline&& baseline) {
     for (int i = 0; i < kWarmUpRounds; ++i) {

@@ -1,4 +1,4 @@
-/// What it costs that a library is opened at run time: once, and at each call.
+/// The cost of opening a library at run time: once, and at each call.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ std::unique_ptr<LibraryBackend> opened(const char* path) {
     return std::move(*library);
 }
 
-/// In a process of its own: a library is only loaded once.
+/// Runs in a new process, because a process loads a library only once.
 double seconds_of_load(const char* path) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
@@ -56,7 +56,7 @@ void load(benchmark::State& state, const char* path) {
     report(state, "load_ms", estimate_median(rounds.ours), kGoalOfLoading, 1e3);
 }
 
-/// The same kernel on one element, through the library and linked in.
+/// The same kernel on one element, called through the library and linked in.
 void call(benchmark::State& state) {
     static const auto library = opened(DIOPI_IMPL);
     const TensorPtr out = random_tensor({1}, 1), input = random_tensor({1}, 2), other = random_tensor({1}, 3);
@@ -78,7 +78,7 @@ void call(benchmark::State& state) {
 
 void register_plugin() {
     benchmark::RegisterBenchmark("plugin/load", load, DIOPI_IMPL)->UseManualTime()->Iterations(kLoads);
-    // Every function of the standard, none of which does anything.
+    // All functions of the standard, with empty bodies.
     benchmark::RegisterBenchmark("plugin/load_538_functions", load, DIOPI_PLUGINS "/libplugin_all.so")
         ->UseManualTime()
         ->Iterations(kLoads);

@@ -1,4 +1,4 @@
-/// What diopi profile says about a call, against Google Benchmark's way to time it, and what timing itself costs.
+/// The figures of diopi profile against Google Benchmark's, and the cost of the timing itself.
 #include "call/chain.hpp"
 #include "interleave.hpp"
 #include "operands.hpp"
@@ -10,7 +10,7 @@ namespace diopi::bench {
 
 namespace {
 
-/// Both figures must agree within 3%.
+/// The two figures must agree within 3%.
 constexpr double kAgreement = 0.03;
 constexpr int64_t kRounds = 40;
 constexpr double kInterceptorGoal = 1e-6;
@@ -39,7 +39,7 @@ double median_of_samples(const std::vector<TimedRun>& runs) {
     return estimate_median(seconds).median;
 }
 
-/// Profile's median over one round against the median of as many iterations, each timed by itself.
+/// The profile's median over one round against the median of as many iterations, each timed alone.
 void compare(benchmark::State& state, Call call) {
     Scene scene;
     Call* const only[] = {&call};

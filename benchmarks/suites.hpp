@@ -1,5 +1,5 @@
 /// The groups of benchmarks, one file each. Every benchmark runs ours and a baseline in turn and puts the comparison
-/// into counters: `low` and `high` bound the 95% interval, `goal` is what is asked of it.
+/// into counters: `low` and `high` bound the 95% interval, `goal` is the required value.
 #pragma once
 
 namespace diopi::bench {
@@ -11,11 +11,11 @@ void register_convolution();
 void register_linear();
 /// Counter `ratio`: bytes read and written per second by the cpu backend / by memcpy.
 void register_bandwidth();
-/// Counter `ratio`: what Google Benchmark's way to time a call gives / the profile's median. Counter `overhead_ns`:
-/// what timing as an interceptor adds to a call.
+/// Counter `ratio`: Google Benchmark's time of a call / the profile's median. Counter `overhead_ns`: the time that the
+/// timing interceptor adds to a call.
 void register_profile();
-/// Counter `load_ms`: what opening a library takes. Counter `overhead_ns`: what a call through it costs more
-/// than one of the backend that is linked in.
+/// Counter `load_ms`: time to open a library. Counter `overhead_ns`: additional time of a call through it, compared to
+/// the backend that is linked in.
 void register_plugin();
 
 }  // namespace diopi::bench

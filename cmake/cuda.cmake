@@ -42,7 +42,7 @@ elseif(DIOPI_CUDA STREQUAL "ON")
                         "the PATH, set CUDAToolkit_ROOT, or build without the cuda backend (DIOPI_CUDA=OFF)")
 elseif(NOT DIOPI_FUZZ)
     message(STATUS "cuda backend: not built: ${DIOPI_NO_CUDA_REASON}; DIOPI_CUDA=ON builds it wherever a toolkit is")
-    # What an earlier configuration of this folder has left.
+    # Removes the values that an earlier configuration of this folder has left.
     file(REMOVE ${PROJECT_BINARY_DIR}/lib/libcuda_on_host.so ${PROJECT_BINARY_DIR}/lib/cuda/libdiopi_impl.so)
 endif()
 
@@ -113,7 +113,7 @@ function(diopi_cuda_sources result)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
-# The kernels: their plain C++ parts are built and tested everywhere. Everything but the command line needs `target`.
+# The kernels: their plain C++ parts are built and tested everywhere. All code except the command line needs `target`.
 function(diopi_add_cuda target)
     diopi_objects(diopi_cuda kernels/cuda/*.cpp kernels/cuda/element/*.cpp kernels/cuda/product/*.cpp
                              kernels/cuda/reduce/*.cpp)

@@ -1,7 +1,7 @@
 # Run by cmake -P: writes linker options that give the functions of a backend, which are in namespace diopi::BACKEND,
 # their C names, and a version script that hides all other symbols. Reads the object files in OBJECTS (a file with a
 # name per line) with NM, writes OPTIONS and SCRIPT. The version script also exports the symbols of the pattern VISIBLE,
-# where it is given.
+# if it is given.
 file(STRINGS ${OBJECTS} objects)
 list(FILTER objects EXCLUDE REGEX "\\.gch$")
 execute_process(COMMAND ${NM} --defined-only ${objects} OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)

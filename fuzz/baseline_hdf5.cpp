@@ -6,7 +6,7 @@
 
 namespace diopi::fuzz {
 
-/// A baseline file whose objects are not what a baseline has: opened, and every case of it read.
+/// A baseline file with wrong objects: opens it and reads every case.
 bool baseline_hdf5(std::string_view bytes) {
     const hdf5::Session session;
     const ScratchFile file("");

@@ -6,7 +6,7 @@
 
 namespace diopi::fuzz {
 
-/// A replay bundle whose objects are not what a bundle has; what could be read is written and read again.
+/// A replay bundle with wrong objects; a bundle that could be read is written and read again.
 bool bundle_hdf5(std::string_view bytes) {
     const hdf5::Session session;
     const ScratchFile file("");

@@ -5,7 +5,7 @@
 
 namespace diopi::fuzz {
 
-/// A capture as JSON; what could be read gives the same text each time that it is written.
+/// A capture as JSON; one that could be read gives the same text each time that it is written.
 bool capture(std::string_view bytes) {
     const auto read = capture_from_json(bytes, "fuzz.json");
     if (!read.ok()) return false;

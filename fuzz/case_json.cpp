@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMostCases = 256;
 
-/// What a run does with a case before anything is computed.
+/// The steps of a run before anything is computed.
 bool plan(const Case& c) {
     const auto rows = rows_for(c);
     if (!rows.ok()) return false;
@@ -23,7 +23,7 @@ bool plan(const Case& c) {
 
 }  // namespace
 
-/// A case file: read, expanded where its groups are small, and planned.
+/// A case file: it is read, expanded if its groups are small, and planned.
 bool case_json(std::string_view bytes) {
     const auto groups = parse_case_file(bytes, "fuzz.json");
     if (!groups.ok()) return false;

@@ -29,7 +29,7 @@ std::vector<Case> some_cases() {
 
 }  // namespace
 
-/// A device configuration: read, and put into a few cases.
+/// A device configuration: it is read and applied to a few cases.
 bool device_config(std::string_view bytes) {
     const auto config = parse_device_config(bytes, "fuzz.json");
     if (!config.ok()) return false;

@@ -17,7 +17,7 @@ using hdf5::Handle;
 constexpr hssize_t kMostWritten = 4096;
 constexpr hsize_t kChunk = 4;
 
-/// What stands before the next separator, which is taken off, too.
+/// Takes the text before the next separator, and the separator, from the front.
 std::string next(std::string_view& text, char separator) {
     const size_t end = std::min(text.find(separator), text.size());
     std::string word(text.substr(0, end));
@@ -61,7 +61,7 @@ Handle space_of(std::string word, std::vector<hsize_t>& sizes) {
     return Handle(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
 }
 
-/// The file that a text describes, a line per object.
+/// Builds the file that a text describes, a line per object.
 class Builder {
  public:
     explicit Builder(const std::string& path)
@@ -85,7 +85,7 @@ class Builder {
     }
 
  private:
-    /// TYPE SIZES [chunked | packed | compact | outside]; ones where there are few elements.
+    /// TYPE SIZES [chunked | packed | compact | outside]; small data sets are filled with ones.
     void add_data(const std::string& path, std::string_view rest) {
         const Handle type = type_of(next(rest, ' '));
         std::vector<hsize_t> sizes;

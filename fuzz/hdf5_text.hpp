@@ -1,5 +1,5 @@
-/// HDF5 files of strange content, from a text that says what is in them: the library itself does not bear bytes that
-/// others made up (docs/fuzz.md).
+/// HDF5 files with unusual objects, described by a text: the HDF5 library itself is not safe against arbitrary bytes
+/// (docs/fuzz.md).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace diopi::fuzz {
 ///     attr PATH NAME int|real|text|texts|pair VALUE
 ///     soft|hard|far PATH TO
 ///
-/// A line that cannot be obeyed is left out.
+/// A line that is not possible is ignored.
 void build_hdf5(const std::string& path, std::string_view text);
 
 }  // namespace diopi::fuzz

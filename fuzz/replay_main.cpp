@@ -1,5 +1,5 @@
-/// Runs every seed of every target once, without libFuzzer: `fuzz_replay CORPUS`. What crashed once stays in the
-/// corpus.
+/// Runs every seed of every target once, without libFuzzer: `fuzz_replay CORPUS`. An input that crashed once stays in
+/// the corpus.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
             any |= target.run(bytes);
         }
         if (any) continue;
-        // Without it every mutation ends at the first check.
+        // Without a valid seed every mutation ends at the first check.
         std::fprintf(stderr, "fuzz_replay: %s/%s holds no sound file\n", argv[1], target.name.data());
         ++idle;
     }

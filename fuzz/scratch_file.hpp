@@ -9,7 +9,7 @@
 
 namespace diopi::fuzz {
 
-/// Gone with the object. The HDF5 library wants a real path, so a memfd will not do.
+/// Removed with the object. The HDF5 library needs a real path, so a memfd is not enough.
 class ScratchFile {
  public:
     explicit ScratchFile(std::string_view bytes) : path_("/dev/shm/diopi_fuzz_XXXXXX") {

@@ -1,7 +1,7 @@
-/// Fuzz targets: functions that take the bytes of one file as a stranger may have written it. Whatever they are, a
-/// target must return, in time and memory that its input justifies.
+/// Fuzz targets: functions that take the bytes of one file from an untrusted source. For any bytes a target must
+/// return, with time and memory in proportion to its input.
 ///
-/// A new target is a line in DIOPI_FUZZ_TARGETS and a file of its name beside this one; seeds are in corpus/<name>/.
+/// A new target needs a line in DIOPI_FUZZ_TARGETS and a file of its name in this folder; seeds are in corpus/<name>/.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ DIOPI_FUZZ_TARGETS(DIOPI_FUZZ_DECLARE)
 
 struct Target {
     std::string_view name;
-    bool (*run)(std::string_view bytes);  ///< whether the bytes were such a file
+    bool (*run)(std::string_view bytes);  ///< whether the bytes were a valid file
 };
 
 #define DIOPI_FUZZ_ROW(name) Target{#name, name},
 inline constexpr std::array kTargets = {DIOPI_FUZZ_TARGETS(DIOPI_FUZZ_ROW)};
 #undef DIOPI_FUZZ_ROW
 
-/// The target of that name, null when there is none.
+/// The target of that name, or null.
 inline const Target* find_target(std::string_view name) {
     for (const Target& target : kTargets) {
         if (target.name == name) return &target;

@@ -10,7 +10,7 @@ enum { BATCH = 2, CHANNELS = 3, SIDE = 16, FILTERS = 4, KERNEL = 3, PADDING = 1,
 static float input[BATCH][CHANNELS][SIDE][SIDE], weight[FILTERS][CHANNELS][KERNEL][KERNEL], bias[FILTERS];
 static float result[BATCH][FILTERS][OUT][OUT];
 
-/* The library's function of that name, into a pointer to a function; says what is missing. */
+/* Stores the library's function of that name in a function pointer; prints its name if it is missing. */
 static bool find(void* library, const char* path, const char* name, void* function) {
     *(void**)function = dlsym(library, name);
     if (*(void**)function != NULL) return true;
@@ -65,7 +65,7 @@ static int count_wrong(void) {
     return wrong;
 }
 
-/* A float32 tensor of the device, filled where `values` is not null. Null when it fails. */
+/* A float32 tensor of the device, filled if `values` is not null. Null on failure. */
 static diopiTensorHandle_t tensor(struct diopiContext* ctx, diopiSize_t size, const void* values) {
     diopiTensorHandle_t made = NULL;
     diopiError_t error = diopiRequireTensor(ctx, &made, &size, NULL, diopi_dtype_float32, diopi_device);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of an element, 0 for what is no dtype. */
+/* Bytes of an element, 0 for an unknown dtype. */
 static int64_t size_of(diopiDtype_t dtype) {
     static const int64_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 1, 2, 4, 4, 8, 16};
     const size_t index = (size_t)dtype;
@@ -56,7 +56,7 @@ diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* strea
     return diopiSuccess;
 }
 
-/* Fills in shape, strides and bytes; contiguous where `stride` is null. False when that cannot be. */
+/* Sets shape, strides and bytes; contiguous if `stride` is null. False if the shape is not possible. */
 static bool lay_out(struct diopiTensor* tensor, const diopiSize_t* size, const diopiSize_t* stride) {
     int64_t last = 0;
     tensor->rank = size->len;

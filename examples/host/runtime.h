@@ -1,4 +1,4 @@
-/* The host's side of the standard: what diopirt.h declares and an operator library leaves to the program. */
+/* The host's side of the standard: the functions of diopirt.h that the program defines for an operator library. */
 #ifndef HOST_RUNTIME_H
 #define HOST_RUNTIME_H
 
@@ -6,7 +6,7 @@
 
 enum { MAX_RANK = 8 };
 
-/* The library's device, by the names of its functions. */
+/* The library's device functions, under their names. */
 struct device {
     void* (*allocate)(uint64_t);                                                 /* device_malloc */
     void (*release)(void*);                                                      /* device_free */
@@ -41,7 +41,7 @@ struct diopiGenerator {
  * idle. */
 void release_tensors(struct diopiContext* ctx);
 
-/* Whole tensors, there and back; done when they return. */
+/* Copy whole tensors to and from the device; they return when the copy is done. */
 diopiError_t write_tensor(struct diopiContext* ctx, struct diopiTensor* tensor, const void* values);
 diopiError_t read_tensor(struct diopiContext* ctx, const struct diopiTensor* tensor, void* values);
 

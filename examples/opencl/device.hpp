@@ -11,38 +11,39 @@
 
 namespace vendor {
 
-/// The first device that any platform has; opened at the first use.
+/// The first device of the first platform that has one; opened at the first use.
 struct Device {
     cl_device_id id = nullptr;
     cl_context context = nullptr;
     cl_program program = nullptr;
 };
 
-/// Null, and the last error says why, when there is none.
+/// Null if there is no device; the last error says why.
 const Device* device();
 void close_device();
 
-/// What an address stands for. An address is only a number: no memory of the processor is there.
+/// The buffer behind an address. An address is only a number: the processor has no memory there.
 struct Place {
     cl_mem buffer = nullptr;
-    size_t offset = 0, bytes = 0;  ///< from the buffer's start; what is left of it from there
+    size_t offset = 0, bytes = 0;  ///< from the buffer's start; the bytes behind the offset
 };
 
-/// Of an address that device_malloc gave, or of one inside such memory. None, and the last error says so, for others.
+/// The place of an address that device_malloc returned, or of one inside such memory. Others give none and set the last
+/// error.
 std::optional<Place> place_of(const void* address);
 
-/// An in-order queue, and the events of what was put into it: they alone tell when a command fails.
+/// An in-order queue and the events of its commands: only an event shows that a command failed.
 struct Stream {
     cl_command_queue queue = nullptr;
     std::mutex mutex;
     std::vector<cl_event> pending;
-    cl_int failure = CL_SUCCESS;  ///< of a command since the last wait
+    cl_int failure = CL_SUCCESS;  ///< a command's error since the last wait
 };
 
-/// Takes over the event of a command that was enqueued.
+/// Takes ownership of the event of an enqueued command.
 void keep(Stream& stream, cl_event event);
 
-/// Remembers the text for diopiGetLastErrorString, in this thread.
+/// Stores the text for diopiGetLastErrorString in this thread.
 diopiError_t fail(std::string message);
 /// diopiSuccess, or a failure that names the function and OpenCL's number of the error.
 diopiError_t outcome(const char* function, cl_int error);

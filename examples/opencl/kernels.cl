@@ -1,7 +1,7 @@
-// One work-item makes one element of the result. float32, any strides, 64-bit sizes.
+// One work-item computes one element of the result. float32, any strides, 64-bit sizes.
 
-// Up to three tensors that are walked together, as operators.cpp has it: the sizes, and per tensor the first element's
-// place in its buffer and the strides, in elements.
+// The layout of up to three tensors in one loop, as in operators.cpp: the sizes, and for each tensor the offset of the
+// first element in its buffer and the strides, in elements.
 typedef struct {
     long rank, numel;
     long sizes[8];
@@ -9,7 +9,7 @@ typedef struct {
     long strides[3][8];
 } Layout;
 
-// Where tensor k has the element whose row-major index is i.
+// The offset in tensor k of the element whose row-major index is i.
 long at(const Layout* l, int k, long i) {
     long place = l->offsets[k];
     for (long dim = l->rank - 1; dim >= 0; --dim) {
@@ -39,7 +39,7 @@ kernel void mul_scalar(global float* out, global const float* a, Layout l, float
     if (i < l.numel) out[at(&l, 0, i)] = a[at(&l, 1, i)] * b;
 }
 
-// NaN where either is.
+// NaN if either operand is NaN.
 kernel void maximum(global float* out, global const float* a, global const float* b, Layout l) {
     const long i = get_global_id(0);
     if (i >= l.numel) return;
@@ -62,7 +62,7 @@ kernel void copy(global float* out, global const float* a, Layout l) {
     if (i < l.numel) out[at(&l, 0, i)] = a[at(&l, 1, i)];
 }
 
-// `part` is what of the input, from its first element on, goes into one result. Its sum is compensated.
+// `part` is the layout of the input elements of one result, relative to the first of them. Their sum is compensated.
 kernel void sum(global float* out, global const float* a, Layout l, Layout part) {
     const long i = get_global_id(0);
     if (i >= l.numel) return;
@@ -76,7 +76,7 @@ kernel void sum(global float* out, global const float* a, Layout l, Layout part)
     out[at(&l, 0, i)] = isfinite(total) ? total + lost : total;
 }
 
-// a and b are placed at a row and at a column, in which they step to the next of `length` elements.
+// Each result is the product of a row of a and a column of b, both of `length` elements.
 kernel void mm(global float* out, global const float* a, global const float* b, Layout l, long length, long step_a,
                long step_b) {
     const long i = get_global_id(0);

@@ -1,5 +1,5 @@
-/// Memory: a buffer is an object, not an address. Addresses are handed out of a range in which no processor has memory
-/// unless asked (above 2^54), never twice, and looked up in a table: arithmetic on them works, a look at them does not.
+/// Memory: a buffer is an object, not an address. Addresses are numbers above 2^54, where the processor has no memory;
+/// each is used only once and found in a table. Arithmetic on them works, access to them does not.
 #include <map>
 
 #include "device.hpp"
@@ -9,7 +9,7 @@ namespace vendor {
 namespace {
 
 constexpr uintptr_t kFirstAddress = uintptr_t{1} << 54;
-/// Between two allocations, so that a place past the end of one is none of the next.
+/// The gap between two allocations, so that an address past the end of one does not belong to the next.
 constexpr uintptr_t kGap = 4096;
 
 struct Block {
@@ -24,7 +24,7 @@ struct Table {
 };
 
 Table& table() {
-    static Table* const all = new Table;  // outlives whatever is freed at the program's end
+    static Table* const all = new Table;  // lives longer than memory that is freed at the program's end
     return *all;
 }
 
@@ -94,7 +94,7 @@ void* device_malloc(uint64_t bytes) {
     return reinterpret_cast<void*>(start);
 }
 
-/// What is enqueued may still use the buffer: OpenCL keeps it until then.
+/// Enqueued commands may still use the buffer: OpenCL keeps it until they have ended.
 void device_free(void* memory) {
     const std::lock_guard lock(table().mutex);
     const auto found = table().blocks.find(reinterpret_cast<uintptr_t>(memory));

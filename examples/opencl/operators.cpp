@@ -1,4 +1,4 @@
-/// The operators: each describes its tensors, places them in their buffers, and enqueues one kernel. float32 only.
+/// The operators: each reads its tensors' layouts, finds their buffers, and enqueues one kernel. float32 only.
 #include <algorithm>
 #include <array>
 
@@ -9,12 +9,12 @@ using namespace vendor;
 namespace {
 
 constexpr size_t kMaxRank = 8;
-/// Work-items that start together. One size for all: a kernel is compiled for each that it is started with.
+/// Work-items of a group. All kernels use one size, because a kernel is compiled for each size that it is started with.
 constexpr size_t kGroup = 64;
 
 using Sizes = std::vector<int64_t>;
 
-/// A tensor and its first element's place in its buffer.
+/// A tensor and the offset of its first element in its buffer.
 struct Tensor {
     Sizes sizes, strides;
     diopiDtype_t dtype = diopi_dtype_unsupported;
@@ -22,7 +22,7 @@ struct Tensor {
     cl_long offset = 0;       ///< in elements
 };
 
-/// What kernels.cl knows by the same name, member by member.
+/// The same struct as in kernels.cl, member by member.
 struct Layout {
     cl_long rank = 0, numel = 1;
     std::array<cl_long, kMaxRank> sizes{};
@@ -30,7 +30,7 @@ struct Layout {
     std::array<std::array<cl_long, kMaxRank>, 3> strides{};
 };
 
-/// The tensor's own size in every dim is what `sizes` has, or 1, or it lacks the dim: it steps by 0 there.
+/// Sets the strides of tensor k. Its stride is 0 along a dim that it lacks or in which its size is 1.
 void place(Layout& layout, size_t k, const Tensor& tensor) {
     const size_t missing = static_cast<size_t>(layout.rank) - tensor.sizes.size();
     layout.offsets[k] = tensor.offset;
@@ -47,7 +47,7 @@ Layout walk(const Sizes& sizes) {
     return layout;
 }
 
-/// Declines other dtypes than float32, and more dims than the kernels count.
+/// Declines dtypes other than float32, and more dims than the kernels support.
 diopiError_t describe(diopiConstTensorHandle_t handle, Tensor& tensor) {
     diopiSize_t sizes, strides;
     const void* data = nullptr;
@@ -70,14 +70,14 @@ diopiError_t describe(diopiConstTensorHandle_t handle, Tensor& tensor) {
     return diopiSuccess;
 }
 
-/// Describes several; the first that cannot be tells why.
+/// Describes several tensors; returns the first error.
 template <class... Pairs>
 diopiError_t describe(diopiConstTensorHandle_t handle, Tensor& tensor, Pairs&&... more) {
     const diopiError_t error = describe(handle, tensor);
     return error == diopiSuccess ? describe(more...) : error;
 }
 
-/// Enqueues `count` work-items of the kernel with these arguments, each of the type that the kernel has.
+/// Enqueues `count` work-items of the kernel. The arguments must have the types of the kernel's parameters.
 template <class... Arguments>
 diopiError_t launch(diopiContextHandle_t ctx, const char* name, cl_long count, const Arguments&... arguments) {
     if (count == 0) return diopiSuccess;
@@ -87,7 +87,7 @@ diopiError_t launch(diopiContextHandle_t ctx, const char* name, cl_long count, c
     if (on == nullptr) return diopiErrorOccurred;
     if (stream == nullptr) return fail("the call's context has no stream");
     cl_int error = CL_SUCCESS;
-    // Arguments belong to the object: one for each call, for calls come from several threads.
+    // Arguments belong to the kernel object: each call has its own, because several threads call.
     cl_kernel kernel = clCreateKernel(on->program, name, &error);
     if (error != CL_SUCCESS) return outcome(name, error);
     cl_uint index = 0;
@@ -133,7 +133,7 @@ double number(const diopiScalar_t* scalar) {
     return is_floating ? scalar->fval : static_cast<double>(scalar->ival);
 }
 
-/// Which of `rank` dims are named; `none` is the answer for all of them where none is.
+/// For each of `rank` dims whether it is named; if none is named, the value is `none` for all.
 std::vector<bool> named(diopiSize_t dims, size_t rank, bool none) {
     std::vector<bool> is_named(rank, dims.len == 0 && none);
     for (int64_t i = 0; i < dims.len && rank > 0; ++i) {
@@ -202,7 +202,7 @@ diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
 
 diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) { return diopiExp(ctx, input, input); }
 
-/// A copy that reads the input from its other end along `dims`.
+/// A copy that reads the input backwards along `dims`.
 diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiSize_t dims) {
     Tensor to, a;
@@ -220,7 +220,7 @@ diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
     return launch(ctx, "copy", layout.numel, to.buffer, a.buffer, layout);
 }
 
-/// The kernel walks the dims that stay, and for each of their elements the part of the input along the other ones.
+/// The kernel loops over the dims that stay, and for each of their elements over the reduced dims.
 diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiSize_t dim) {
     Tensor to, a;
@@ -252,7 +252,7 @@ diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCon
     const diopiError_t error = describe(out, to, input, a, mat2, b);
     if (error != diopiSuccess) return error;
     const cl_long length = a.sizes[1], step_a = a.strides[1], step_b = b.strides[0];
-    // Along out, the rows of a and the columns of b.
+    // The offsets of a's row and of b's column for each element of out.
     a.sizes[1] = 1;
     b.sizes[0] = 1;
     Layout layout = walk(to.sizes);

@@ -11,7 +11,7 @@ extern const char* const kKernels;
 
 namespace {
 
-/// So many commands later those that have ended are let go of.
+/// The number of commands after which the events of finished commands are released.
 constexpr size_t kCollect = 256;
 
 thread_local std::string t_last_error;
@@ -49,7 +49,7 @@ diopiError_t open(Device& made) {
     return error == CL_SUCCESS ? build(made) : outcome("clCreateContext", error);
 }
 
-/// Lets go of the commands that have ended, the oldest first.
+/// Releases the events of commands that have ended, the oldest first.
 void collect(Stream& stream) {
     size_t done = 0;
     for (; done < stream.pending.size(); ++done) {

@@ -1,4 +1,4 @@
-/// The device: memory of the library's own, work that is done when a call returns, a stream that is only an identity.
+/// The device: it has its own memory, calls return when their work is done, and a stream is only an identity.
 #include <diopi/functions.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/// exp, and in place.
+/// exp, forward and in place.
 #include <cmath>
 
 #include "tensor.hpp"

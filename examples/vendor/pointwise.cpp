@@ -1,4 +1,4 @@
-/// add, mul, maximum, neg, sqrt, and in place what the standard has so.
+/// add, mul, maximum, neg and sqrt, with the in-place functions of the standard.
 #include <cmath>
 
 #include "tensor.hpp"
@@ -58,7 +58,7 @@ diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t inp
     return diopiMulScalar(ctx, input, input, other);
 }
 
-/// NaN where either is.
+/// NaN if either operand is NaN.
 diopiError_t diopiMaximum(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t other) {
     return map(describe(out), describe(input), describe(other), [](auto a, auto b) { return a > b || a != a ? a : b; });

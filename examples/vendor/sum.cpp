@@ -5,7 +5,7 @@ using namespace vendor;
 
 namespace {
 
-/// Strides of out for walking the input's sizes: 0 along the reduced dims, which out has as 1 or not at all.
+/// Strides of out in a loop over the input's sizes: 0 along the reduced dims, which have size 1 in out or are missing.
 Sizes reduced_strides(const Tensor& out, const Tensor& input, diopiSize_t dims) {
     const auto rank = static_cast<int64_t>(input.sizes.size());
     std::vector<bool> is_reduced(input.sizes.size(), dims.len == 0);

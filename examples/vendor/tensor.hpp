@@ -1,4 +1,4 @@
-/// What the operators see of a tensor, and the one loop that they share.
+/// The operators' view of a tensor, and the loop that all of them use.
 #pragma once
 
 #include <diopi/functions.h>
@@ -38,7 +38,7 @@ inline Tensor describe(diopiConstTensorHandle_t handle) {
     return tensor;
 }
 
-/// The tensor's strides for walking `sizes`, to which it broadcasts: 0 where it has one element for all.
+/// The tensor's strides in a loop over `sizes`, to which it broadcasts: 0 where one element serves all.
 inline Sizes broadcast_strides(const Tensor& tensor, const Sizes& sizes) {
     Sizes strides(sizes.size(), 0);
     const size_t missing = sizes.size() - tensor.sizes.size();
@@ -56,7 +56,7 @@ void for_each(const Sizes& sizes, const std::array<Sizes, N>& strides, const Fun
     std::array<int64_t, N> at{};
     for (size_t dim = sizes.size();; dim = sizes.size()) {
         function(at);
-        // To the next index, as an odometer goes on: a dim that is at its end starts again and the one before advances.
+        // The next index: a dim at its end starts again and the dim before it advances.
         do {
             if (dim-- == 0) return;
             index[dim] = (index[dim] + 1) % sizes[dim];
@@ -66,7 +66,7 @@ void for_each(const Sizes& sizes, const std::array<Sizes, N>& strides, const Fun
     }
 }
 
-/// Calls run(T()) with the element type that all the tensors have; declines what is neither float32 nor float64.
+/// Calls run(T()) with the element type of all tensors; declines dtypes other than float32 and float64.
 template <class Run, class... Tensors>
 diopiError_t with_type(const Run& run, const Tensor& first, const Tensors&... others) {
     if (((others.dtype != first.dtype) || ...)) return diopiDtypeNotSupported;

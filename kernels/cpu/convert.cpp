@@ -25,8 +25,8 @@ template <class T>
 constexpr bool kIsComplex =
     std::is_same_v<T, ComplexHalf> || std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
 
-/// Narrows so that rounding the result again to half precision rounds the double once: truncated, and the last bit set
-/// if anything was cut off (round to odd).
+/// Rounds to odd, so that a further rounding to half precision rounds the double only once: truncates, and sets the
+/// last bit if anything was cut off.
 inline float to_float_sticky(double x) {
     const auto nearest = static_cast<float>(x);
     const double back = nearest;
@@ -43,7 +43,7 @@ inline uint16_t half_bits(float x) {
     return static_cast<uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
-/// The number as float, double or an integer: what a real element holds.
+/// The number as float, double or an integer, the types of real elements.
 template <class T>
 inline auto value_of(T x) {
     if constexpr (std::is_same_v<T, Half>) {
@@ -57,8 +57,8 @@ inline auto value_of(T x) {
     }
 }
 
-/// Truncates; what does not fit becomes what x86 makes of it, as in PyTorch: the least number of 32 or 64 bits, cut off
-/// for narrower types. Unsigned types take the low bits of the 64-bit number.
+/// Truncates. A number that does not fit becomes the same as on x86 and in PyTorch: the least number of 32 or 64 bits,
+/// cut off for narrower types. Unsigned types take the low bits of the 64-bit number.
 template <class To, class From>
 inline To truncate(From x) {
     using Step = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, int32_t, int64_t>;
@@ -171,7 +171,7 @@ constexpr Row to_all() {
             convert<C, Complex128>};
 }
 
-/// Row of a compute type in the tables, -1 for a type that is only stored.
+/// Row of a compute type in the tables, -1 for other types.
 constexpr int compute_row(Dtype dtype) {
     switch (dtype) {
         case Dtype::float32:

@@ -1,4 +1,4 @@
-/// From one dtype to another, a tile at a time.
+/// Conversion from one dtype to another, a tile at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Bool : uint8_t { kFalse = 0, kTrue = 1 };
 
 /// Converts n contiguous elements.
 using Convert = void (*)(const void* from, void* to, int64_t n);
-/// Null when there is no single step: one of the dtypes must be float32, float64, int64 or complex128.
+/// Null if there is no direct conversion: one of the dtypes must be float32, float64, int64 or complex128.
 [[nodiscard]] Convert converter(Dtype from, Dtype to);
 
 }  // namespace diopi::cpu

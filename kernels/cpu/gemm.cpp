@@ -12,7 +12,8 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Tile of c in registers, and blocks of a and b that stay in the caches (L1 32 KiB, L2 1 MiB); not tuned further.
+/// The tile of c in registers, and the blocks of a and b that stay in the caches (L1 32 KiB, L2 1 MiB); not tuned
+/// further.
 constexpr int64_t kTileRows = 6, kTileColumns = 8;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
 
@@ -20,7 +21,7 @@ struct Free {
     void operator()(double* memory) const { std::free(memory); }
 };
 
-/// Packing space of one thread.
+/// Packing buffers of one thread.
 double* packing_space() {
     constexpr size_t kBytes = (kRowBlock + kColumnBlock) * kDepthBlock * sizeof(double);
     thread_local const std::unique_ptr<double, Free> memory(static_cast<double*>(std::aligned_alloc(64, kBytes)));

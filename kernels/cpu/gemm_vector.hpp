@@ -1,4 +1,4 @@
-/// Vectors of 32 bytes for what the compiler does not vectorise by itself: sums, whose order it must keep, and exp.
+/// Vectors of 32 bytes for loops that the compiler does not vectorise: sums, whose order it must keep, and exp.
 #pragma once
 
 #include <immintrin.h>
@@ -43,7 +43,7 @@ template <class T>
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask + 8 - words));
 }
 
-/// The first `n` elements of a vector, the rest `rest`.
+/// The first `n` elements of a vector; the other lanes are `rest`.
 [[nodiscard]] inline __m256 load_part(const float* p, int64_t n, float rest) {
     const __m256i mask = lane_mask<float>(n);
     return _mm256_blendv_ps(spread(rest), _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
@@ -65,8 +65,8 @@ template <class T>
     return sum;
 }
 
-/// Sum over i < n of term(vector of elements i.., how many of them count): parts of kPart elements in the lanes of four
-/// vectors of T, the parts in double. term must give 0 in lanes that do not count.
+/// Sum over i < n of term(vector of elements i.., number of valid lanes). Parts of kPart elements are summed in the
+/// lanes of four vectors of T, the parts in double. term must give 0 in lanes that are not valid.
 template <class T, class Term>
 [[nodiscard]] double sum_of(int64_t n, Term&& term) {
     constexpr int64_t kPart = 4096;
@@ -84,14 +84,14 @@ template <class T, class Term>
     return total;
 }
 
-/// A whole vector, or the part of it that counts with the rest set to `rest`.
+/// A whole vector, or its valid lanes with the others set to `rest`.
 template <class T>
 [[nodiscard]] inline Vector<T> load_up_to(const T* p, int64_t n, T rest = 0) {
     return n == kLanes<T> ? load(p) : load_part(p, n, rest);
 }
 
-/// exp(x) within 1 ulp: x = k ln 2 + r, Taylor's polynomial for r, two factors for 2^k so that denormals come right.
-/// NaN stays; meant for x <= 0 but right everywhere.
+/// exp(x) within 1 ulp: x = k ln 2 + r, Taylor's polynomial for r, two factors for 2^k so that denormals are correct.
+/// NaN stays. Meant for x <= 0, but correct for all x.
 [[nodiscard]] inline __m256 exp(__m256 x) {
     x = max(spread(-104.0F), x);
     x = _mm256_blendv_ps(_mm256_min_ps(spread(89.0F), x), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));

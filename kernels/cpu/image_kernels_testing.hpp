@@ -1,4 +1,4 @@
-/// A backend's kernels of images of one, two or three sides, below the functions of the standard.
+/// A backend's kernels for images of one, two or three sides, which the functions of the standard call.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -26,7 +26,7 @@ struct ImageKernels {
 
 }  // namespace diopi::testing
 
-/// Those of `backend`, a namespace.
+/// The kernels of `backend`, a namespace.
 #define IMAGE_KERNELS_OF(backend)                                                                                   \
     {                                                                                                               \
         &backend::convolution, &backend::convolution_backward, &backend::max_pool, &backend::max_pool_with_indices, \

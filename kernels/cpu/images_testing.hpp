@@ -1,4 +1,4 @@
-/// A backend's convolutions and pools against the reference: with one, two and three sides, every dtype and layout.
+/// Compares a backend's convolutions and pools with the reference: one, two and three sides, every dtype and layout.
 #pragma once
 
 #include "kernels/cpu/image_kernels_testing.hpp"
@@ -49,7 +49,7 @@ inline const ConvCase kConvCases[] = {
     {{3, 4, 4, 5}, {2, 3, 2, 2, 2}},
 };
 
-/// 0: row-major, 1: the channels last (row-major without a dimension of images), 2: backwards and with gaps.
+/// 0: row-major, 1: channels last (row-major if unbatched), 2: transposed, with gaps.
 inline Shape strides_of(const Shape& shape, size_t sides, int layout) {
     if (layout == 0) return {};
     if (layout == 2) return scattered(shape);
@@ -87,13 +87,13 @@ inline void check_convolution(const ImageKernels& kernels, const ConvCase& s, Dt
 
 struct PoolCase {
     Shape input, out;
-    IntList kernel, stride, padding, dilation;  ///< the kernel has a number for each side
+    IntList kernel, stride, padding, dilation;  ///< the kernel has a size for each side
     bool ceil_mode;
 
     [[nodiscard]] size_t sides() const { return kernel.size(); }
 };
 
-/// The output sides are those that PyTorch gives.
+/// The output sides are PyTorch's.
 inline const PoolCase kPoolCases[] = {
     {{3, 12, 20}, {3, 2, 3}, {6, 6}, {}, {0}, {1}, false},
     {{5, 4, 17, 22}, {5, 4, 1, 1}, {6, 12}, {3, 100}, {2, 6}, {4, 3}, true},
@@ -178,7 +178,7 @@ inline void check_adaptive_means(const ImageKernels& kernels, const MeanCase& s,
     check_close(*gx, values(*wanted_gx));
 }
 
-/// Every case, dtype and layout of the three.
+/// Compares every case, dtype and layout of the three operators.
 inline void check_convolutions(const ImageKernels& kernels) {
     for (const ConvCase& s : kConvCases) {
         for (const Dtype dtype : kFloats) {

@@ -13,7 +13,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Plans of one thread; more than the distinct calls of any model in cases/models.
+/// The number of plans that a thread keeps: more than the distinct calls of any model in cases/models.
 constexpr size_t kMaxPlans = 512;
 constexpr size_t kAlignment = 64;
 
@@ -30,7 +30,7 @@ struct KeyHash {
     }
 };
 
-/// Least recently used first out.
+/// A cache that drops the least recently used plan.
 class PlanCache {
  public:
     Plan& get(PlanKey key, const std::function<Plan()>& make) {
@@ -57,8 +57,9 @@ class PlanCache {
     std::unordered_map<PlanKey, std::list<Entry>::iterator, KeyHash> index_;
 };
 
-/// Workspace that a thread keeps between calls: for the layers of a vision model, touching fresh pages costs as much as
-/// the convolution itself (measured on an AMD EPYC: 225 ms against 135 ms). What is larger comes from the context.
+/// The workspace that a thread keeps between calls: for the layers of a vision model, the first access to new pages
+/// costs as much as the convolution itself (measured on an AMD EPYC: 225 ms against 135 ms). A larger workspace comes
+/// from the context.
 constexpr size_t kMaxKept = size_t{256} << 20;
 
 struct Free {
@@ -109,7 +110,7 @@ Plan::Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primiti
     args_.emplace(DNNL_ARG_SCRATCHPAD, scratchpads_.front());
     bound_.reserve(operands.size());
     for (const Operand& operand : operands) bind(desc, operand);
-    // The largest scratchpad is known now; what the primitive works on instead of the caller's memory lies behind it.
+    // The largest scratchpad is known now; the reordered operands are behind it.
     for (Bound& bound : bound_) {
         if (!bound.inner) continue;
         bound.inner_offset = workspace_bytes_;

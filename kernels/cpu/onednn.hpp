@@ -1,5 +1,5 @@
-/// oneDNN behind one small class: a primitive with the reorders that it needs, made once for each set of shapes and run
-/// on raw pointers.
+/// A class around oneDNN: a primitive with the reorders that it needs, made once for each set of shapes and run on raw
+/// pointers.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -20,28 +20,28 @@ namespace diopi::cpu {
 /// Attributes under which the caller provides the scratchpad.
 [[nodiscard]] const dnnl::primitive_attr& onednn_attr();
 
-/// An argument of a primitive: DNNL_ARG_SRC, ..., how the caller's memory is laid out, and the caller's memory.
+/// An argument of a primitive: DNNL_ARG_SRC, ..., the layout of the caller's memory, and the caller's memory.
 struct Operand {
     int arg = 0;
     dnnl::memory::desc desc;
     bool is_output = false;
 };
 
-/// A primitive bound to the caller's layouts. Where the primitive prefers another layout, run() reorders into and out
-/// of workspace of the thread, or of the context when it is large. Not for use from two threads: each has its own
-/// plans.
+/// A primitive with the caller's layouts. If the primitive prefers another layout, run() reorders into and out of
+/// workspace of the thread, or of the context if it is large. Each thread has its own plans: two threads must not use
+/// one.
 class Plan {
  public:
     Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);
 
-    /// Runs on `data`, one pointer for each operand, in their order. Does not throw.
+    /// Runs on `data`, which has one pointer for each operand, in their order. Does not throw.
     [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx, std::span<void* const> data);
 
  private:
     struct Bound {
         bool is_output = false;
         dnnl::memory user;
-        /// Empty when the primitive works on the caller's memory.
+        /// Empty if the primitive works on the caller's memory.
         std::optional<dnnl::memory> inner;
         std::optional<dnnl::reorder> reorder;
         std::unordered_map<int, dnnl::memory> reorder_args;
@@ -58,11 +58,11 @@ class Plan {
     size_t workspace_bytes_ = 0;
 };
 
-/// Everything that decides how a plan looks: kind, sizes, layouts. The number of threads is added by cached_plan.
+/// All properties that determine a plan: kind, sizes, layouts. cached_plan adds the number of threads.
 using PlanKey = std::vector<int64_t>;
 
-/// The calling thread's plan for `key`, made by `make` when it is not among the last ones used. Null, with the error's
-/// message set, when oneDNN has no such primitive.
+/// The calling thread's plan for `key`, made by `make` if the cache lacks it. If oneDNN has no such primitive, it is
+/// null and the last error is set.
 [[nodiscard]] Plan* cached_plan(PlanKey key, const std::function<Plan()>& make);
 
 }  // namespace diopi::cpu

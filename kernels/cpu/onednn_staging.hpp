@@ -1,5 +1,5 @@
 /// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, or float64 for float64;
-/// dense, with the channels second or last. What already has that form is used where it lies.
+/// dense, with the channels second or last. A tensor that already has that form is used without a copy.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace diopi::cpu {
 
-/// Where the channels (dimension 1) of a dense tensor lie in memory.
+/// The place of the channels (dimension 1) of a dense tensor in memory.
 enum class Layout : int64_t { plain, channels_last };
 
-/// channels_last when the memory of the tensor is dense in that order and not row-major; plain otherwise.
+/// channels_last if the memory of the tensor is dense in that order and not row-major; plain otherwise.
 [[nodiscard]] Layout layout_of(const View& tensor);
 
 template <class Compute>
@@ -20,7 +20,7 @@ constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>  ? Dtype::float6
                                 : std::is_same_v<Compute, float> ? Dtype::float32
                                                                  : Dtype::int64;
 
-/// The operands of one call in compute form. Errors are kept and returned by error() and finish(); after an error the
+/// The operands of one call in the form for computing. error() and finish() return the first error; after it the
 /// pointers are null. Compute is float, double or int64_t.
 class Staging {
  public:
@@ -38,7 +38,8 @@ class Staging {
     [[nodiscard]] const Compute* in(diopiConstTensorHandle_t tensor, Layout layout = Layout::plain) {
         return tensor == nullptr ? nullptr : in<Compute>(view(tensor), layout);
     }
-    /// Memory for an output, contents undefined; finish() rounds it into the tensor if it is not the tensor's own.
+    /// Memory for an output, with undefined contents. If it is not the tensor's own, finish() rounds it into the
+    /// tensor.
     template <class Compute>
     [[nodiscard]] Compute* out(const View& tensor, Layout layout = Layout::plain) {
         return reinterpret_cast<Compute*>(open(tensor, kComputeDtype<Compute>, layout));
@@ -58,7 +59,7 @@ class Staging {
     [[nodiscard]] diopiError_t finish();
 
  private:
-    /// A view with its own sizes, dimensions in the order of memory.
+    /// A view with its own sizes, whose dimensions are in the order of memory.
     struct Ordered {
         std::array<int64_t, kMaxRank> shape{}, strides{};
         View view;

@@ -1,5 +1,5 @@
-/// What the tests of the heavy kernels share: tensors with values that their dtype holds exactly, and comparison in
-/// units of the dtype's roundoff. For tests only.
+/// For tests of convolutions, products and pools: tensors with values that their dtype holds exactly, and comparison in
+/// units of the dtype's roundoff.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -38,7 +38,7 @@ inline TensorPtr tensor(const Shape& shape, Dtype dtype, const Values& from, con
     return *made;
 }
 
-/// Values in [-2, 2] that differ from seed to seed; multiples of 1/32, so that every dtype holds them.
+/// Values in [-2, 2] that depend on the seed; multiples of 1/32, which every dtype holds.
 inline TensorPtr random(const Shape& shape, Dtype dtype, uint32_t seed, const Shape& strides = {}) {
     Values from(static_cast<size_t>(numel(shape)));
     uint32_t state = seed * 2654435761U + 12345U;
@@ -54,7 +54,7 @@ inline TensorPtr unwritten(const Shape& shape, Dtype dtype, const Shape& strides
     return tensor(shape, dtype, Values(static_cast<size_t>(numel(shape)), 12345), strides);
 }
 
-/// Strides of an image tensor whose channels lie last in memory.
+/// Strides of an image tensor whose channels are last in memory.
 inline Shape channels_last(const Shape& s) {
     Shape strides(s.size(), 1);
     int64_t next = s[1];
@@ -62,7 +62,7 @@ inline Shape channels_last(const Shape& s) {
     strides[0] = next;
     return strides;
 }
-/// Strides of the transpose of dense memory, every element two apart.
+/// Strides of the transpose of dense memory, with a gap after every element.
 inline Shape scattered(const Shape& shape) {
     Shape strides(shape.size());
     int64_t next = 2;
@@ -73,7 +73,7 @@ inline Shape scattered(const Shape& shape) {
     return strides;
 }
 
-/// Roundoff of the dtype, and of float32 sums before it.
+/// The roundoff of a result of that dtype.
 inline double roundoff(Dtype dtype) {
     switch (dtype) {
         case Dtype::float16:
@@ -87,8 +87,8 @@ inline double roundoff(Dtype dtype) {
     }
 }
 
-/// Every element within half an ulp of its dtype, plus `sums` roundoffs of the compute type times `scale`; NaN where
-/// NaN is expected.
+/// Checks that every element is within half an ulp of its dtype plus `sums` roundoffs of the compute type times
+/// `scale`, and NaN where NaN is expected.
 inline void check_close(const Tensor& t, const Values& expected, double sums = 32, double scale = 4) {
     const Values got = values(t);
     REQUIRE(got.size() == expected.size());

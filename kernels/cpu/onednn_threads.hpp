@@ -8,19 +8,19 @@
 
 namespace diopi::cpu {
 
-/// Elements that one more thread must have to do before it is worth waking. An estimate: not tuned on a machine yet.
+/// The least number of elements for which another thread is worthwhile. An estimate, not measured yet.
 constexpr int64_t kWorkPerThread = 1 << 15;
 
-/// Threads for `count` items of `work` elements each: at least kWorkPerThread elements for each thread. 1 within a
-/// parallel region.
+/// The number of threads for `count` items of `work` elements each: each thread has at least kWorkPerThread elements. 1
+/// within a parallel region.
 [[nodiscard]] inline int threads_for(int64_t count, int64_t work) {
     if (count <= 1 || omp_in_parallel() != 0) return 1;
     const int64_t useful = count * std::max<int64_t>(work, 1) / kWorkPerThread + 1;
     return static_cast<int>(std::min({useful, count, int64_t{omp_get_max_threads()}}));
 }
 
-/// Calls body(begin, end) on parts of [0, count) whose union is all of it, each in a thread of its own. body must not
-/// throw. An item stands for about `work` elements.
+/// Calls body(begin, end) for parts that cover [0, count), each in its own thread. body must not throw. An item has
+/// about `work` elements.
 template <class Body>
 void parallel_for(int64_t count, int64_t work, Body&& body) {
     [[maybe_unused]] const int threads = threads_for(count, work);

@@ -1,4 +1,4 @@
-/// Functions of two operands, two tensors or a tensor and a number, on tiles.
+/// Functions of two operands (two tensors, or a tensor and a number) on tiles.
 #pragma once
 
 #include <type_traits>
@@ -37,8 +37,8 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& 
     return for_each_tile(ctx, op, {&x.out, 1}, ins, binary<T>(compute, f));
 }
 
-/// Calls compute(to) with an out of dtype `result` where out's would show values that do not wrap as the result's do,
-/// and converts what it holds.
+/// Calls compute(to), where `to` is out, or, if integers wrap differently in out's dtype, a temporary of dtype `result`
+/// that is then converted to out.
 template <class F>
 diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const View& out, Dtype result,
                              F&& compute) {
@@ -50,7 +50,7 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, cons
     if (error == diopiSuccess) copy(to, out);
     return error;
 }
-/// The same with the operands, whose out it may be.
+/// The same, with `to` as the out of the operands.
 template <class F>
 diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const Operands& x, F&& compute) {
     return in_result_dtype(ctx, op, x.out, x.result, [&](const View& to) {
@@ -60,7 +60,7 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, cons
     });
 }
 
-/// Runs make<T>() in the compute type of the operands that promotion and out's dtype ask for.
+/// Runs make<T>() in the compute type that promotion and out's dtype require.
 template <class Make>
 diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, const Operands& operands, Make&& make) {
     return in_result_dtype(ctx, op, operands, [&](const Operands& x) {
@@ -73,7 +73,7 @@ diopiError_t run_wrapping(diopiContextHandle_t ctx, std::string_view op, const O
     });
 }
 
-/// Runs f<T>() with int64, or with uint64 where that is the result.
+/// Runs f<T>() with int64, or with uint64 if that is the result's dtype.
 template <class F>
 diopiError_t with_integers(const Operands& x, F&& f) {
     const std::array ins = {x.input, x.other};

@@ -27,7 +27,7 @@ void gather(const Patch& from, std::byte* to) {
             for (int64_t i = 0; i < from.n; ++i) o[r * from.n + i] = a[r * from.row_stride - i];
         }
     } else if (std::abs(from.row_stride) < std::abs(from.stride)) {
-        // Along the shorter stride, so that each cache line is read once; the next patch lies n strides further.
+        // The loop runs along the shorter stride, so that each cache line is read once.
         const int64_t span = (from.rows - 1) * from.row_stride;
         for (int64_t i = 0; i < from.n; ++i) {
             const T* next = a + (i + from.n) * from.stride;
@@ -86,7 +86,7 @@ void Loader::init(Dtype dtype, Dtype compute, Buffers& buffers) {
 const void* Loader::load(const Patch& patch) {
     const bool direct = patch.contiguous();
     if (direct && convert_ == nullptr) return patch.data;
-    // A broadcast operand stands still while the others move on.
+    // A broadcast operand stays the same while the others advance.
     if (patch == last_) return ready_;
     last_ = patch;
     const std::byte* raw = patch.data;

@@ -1,4 +1,5 @@
-/// The ends of the tile engine: a patch of one operand to a contiguous array of the compute type, and back.
+/// The input and output of the tile engine: a patch of one operand becomes a contiguous array of the compute type, and
+/// back.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,8 @@ struct Buffers {
 class Loader {
  public:
     void init(Dtype dtype, Dtype compute, Buffers& buffers);
-    /// patch.count() elements; valid until the next call. They lie in the operand itself when nothing is to be done.
+    /// patch.count() elements, valid until the next call. They are the operand's own memory if no conversion is
+    /// necessary.
     [[nodiscard]] const void* load(const Patch& patch);
 
  private:
@@ -47,17 +49,17 @@ class Loader {
     Buffers* buffers_ = nullptr;
 };
 
-/// Takes arrays of the compute type back to patches of one operand.
+/// Stores arrays of the compute type into patches of one operand.
 class Storer {
  public:
-    /// stream: writes past the caches where the address allows it.
+    /// stream: bypasses the caches if the address allows it.
     void init(Dtype dtype, Dtype compute, bool stream, Buffers& buffers);
-    /// Where to compute the elements of the patch.
+    /// The memory in which the patch's elements are to be computed.
     [[nodiscard]] void* target(const Patch& patch) {
         const bool direct = convert_ == nullptr && !stream_ && patch.contiguous();
         return direct ? static_cast<void*>(patch.data) : buffers_->tile;
     }
-    /// `result` is the target, or any other array of the compute type.
+    /// Stores `result`: the memory of target(), or any other array of the compute type.
     void store(const void* result, const Patch& patch);
 
  private:

@@ -45,7 +45,7 @@ Plan make_plan(const ProductShape& s, bool a_transposed, bool a_repeated, bool b
     return Plan(chosen, dnnl::matmul(chosen), operands);
 }
 
-/// Without terms c is the bias, zeros, or what it was.
+/// Without terms c becomes the bias or zeros, or keeps its values.
 template <class T>
 void write_empty_sums(const ProductShape& s, const T* bias, T* c, Into into) {
     if (into == Into::kAdd) return;

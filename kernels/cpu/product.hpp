@@ -7,21 +7,21 @@
 
 namespace diopi::cpu {
 
-/// Dense matrices one behind the other.
+/// Dense matrices, one after the other in memory.
 template <class T>
 struct Matrices {
     const T* data = nullptr;
-    bool transposed = false;  ///< each lies in memory as its transpose, row-major
-    bool repeated = false;    ///< there is one, and it serves the whole batch
+    bool transposed = false;  ///< memory holds the transpose of each, row-major
+    bool repeated = false;    ///< the whole batch uses one matrix
 };
 
-/// Of a batch of products (m, k) * (k, n); any size may be 0.
+/// The sizes of a batch of products (m, k) * (k, n); any may be 0.
 struct ProductShape {
     int64_t m = 0, n = 0, k = 0;
     int64_t batch = 1;
 };
 
-/// What happens to the old values of c.
+/// The use of the old values of c.
 enum class Into { kOverwrite, kAdd };
 
 /// c (batch, m, n) = a * b + bias (n numbers; null: none), or c += a * b, which takes no bias. Dense and row-major.

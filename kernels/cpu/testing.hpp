@@ -19,7 +19,7 @@ using Complex = std::complex<double>;
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Where the kernels run.
+/// The context of the kernels.
 inline diopiContext context(cpu_device());
 
 inline void write(Dtype dtype, void* data, int64_t i, Complex z) {
@@ -123,7 +123,7 @@ inline Complex read(Dtype dtype, const void* data, int64_t i) {
     return NAN;
 }
 
-/// A tensor whose storage is all ones bits first, so that elements that a kernel forgets are seen.
+/// A tensor whose bits are all 1 at first, so that elements that a kernel does not write are found.
 inline TensorPtr blank(Dtype dtype, Shape shape, Shape strides = {}) {
     TensorPtr made = *make_tensor(cpu_device(), {std::move(shape), dtype, std::move(strides)});
     if (made->storage.nbytes > 0) std::memset(made->storage.memory.get(), 0xff, made->storage.nbytes);
@@ -158,7 +158,7 @@ inline Values values(const TensorPtr& t) {
     return all;
 }
 
-/// x as an element of that dtype holds it.
+/// x rounded to that dtype.
 inline double rounded(Dtype dtype, double x) {
     alignas(16) std::byte bytes[16];
     write(dtype, bytes, 0, x);

@@ -14,11 +14,11 @@ namespace {
 
 /// Measured on an AMD EPYC (Zen 4) guest with 32 MiB of last-level cache.
 constexpr int64_t kStreamBytes = 16 << 20;  ///< outputs from this size on bypass the caches
-constexpr int64_t kStreamTile = 2048;       ///< bytes of a tile then: whole pages run into the prefetcher's limits
+constexpr int64_t kStreamTile = 2048;       ///< bytes of such a tile: the prefetcher stops at the end of a page
 constexpr int64_t kBlock = 32;              ///< side of a tile when an operand runs across the rows
 constexpr int64_t kCacheLine = 64;
 
-/// How the two innermost dimensions are cut into tiles.
+/// The tiles of the two innermost dimensions.
 struct TileShape {
     int64_t rows, n;
 };
@@ -112,7 +112,7 @@ class Runner {
         for (size_t k = 0; k < plan_.outs; ++k) storers_[k].store(out[k], to[k]);
     }
 
-    /// The memory works on the next tile while this one is computed.
+    /// Prefetches the next tile while this one is computed.
     void prefetch_next(size_t operand, const Patch& from) const {
         if (from.stride != 1) return;
         const int64_t bytes = from.n * plan_.views[operand].item_size();
@@ -143,7 +143,7 @@ void run_plan(Plan& plan) {
     Runner(plan).run();
 }
 
-/// Whether all operands are equal arrays of the compute type, which the operator takes as they are.
+/// Whether all operands are equal arrays of the compute type, which need no conversion.
 bool is_one_run(std::span<const View> outs, std::span<const View> ins, const TileOp& op) {
     const View& first = outs[0];
     const auto plain = [&](const View& v) {
@@ -208,7 +208,7 @@ void copy(const View& from, const View& to) {
         copy_runs(plan);
         return;
     }
-    // Some pairs of dtypes need a step in between; from uint64, int64 would lose the upper half.
+    // Some pairs of dtypes need an intermediate type; int64 does not hold the upper half of uint64.
     const bool one_step = from.dtype == to.dtype || converter(from.dtype, to.dtype) != nullptr;
     Dtype via = one_step ? from.dtype : wide(from.dtype);
     if (!one_step && from.dtype == Dtype::uint64 && !is_integer(to.dtype)) via = Dtype::float64;

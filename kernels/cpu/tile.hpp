@@ -1,6 +1,6 @@
-/// Element-wise kernels by tiles: the engine brings a tile of each operand into the compute type, calls one function on
-/// contiguous arrays and takes the result back. It knows all dtypes, strides, broadcasting and overlap, so that an
-/// operator is one loop per compute type. Operands that already are such arrays are used where they lie.
+/// Element-wise kernels on tiles: the engine converts a tile of each operand to the compute type, calls one function on
+/// contiguous arrays and stores the result. It handles all dtypes, strides, broadcasting and overlap, so that an
+/// operator is one loop per compute type. Operands that already are such arrays are not copied.
 #pragma once
 
 #include <complex>
@@ -16,20 +16,21 @@ using TileFunction = void (*)(void* const* out, const void* const* in, int64_t n
 
 struct TileOp {
     Dtype compute;
-    TileFunction run;  ///< null: the only out is the only in, converted
+    TileFunction run;  ///< null: out is the converted input
     void* state = nullptr;
 };
 
 /// Runs the operator on all elements. The outs have one shape, the ins broadcast to it. The compute type is the dtype
-/// of an operand or one that every operand converts to: float32, float64, int64, complex128. An in that overlaps an out
-/// without being the same view is copied first. Fails when a shape does not fit or an out repeats its elements.
+/// of an operand, or one of float32, float64, int64 and complex128, to which every operand converts. An in that
+/// overlaps an out without being the same view is copied first. Fails when a shape does not fit or an out repeats its
+/// elements.
 [[nodiscard]] diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::span<const View> outs,
                                          std::span<const View> ins, const TileOp& tile_op);
 
 /// float32 for float16, bfloat16 and float32, float64, int64 for integers and bool, complex128 for complex: computes
 /// with any operand of the category.
 [[nodiscard]] Dtype wide(Dtype dtype);
-/// What to compute in so that results have dtype `result`: `result` itself if every operand has it, else wide(result).
+/// The compute type for results of dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
 
 /// The tile function that applies f(a) or f(a, b), F's copy kept in registers and its state written back.

@@ -1,9 +1,9 @@
-/// Functions of one real number, element by element. A function F says
+/// Functions of one real number, element by element. A function F defines
 ///
-///     static double one(double x);      as the C library has it, for float64 and integers
-///     static __m256d four(__m256d x);   on four numbers, for float32 and the half types; left out: `one` on each
+///     static double one(double x);      one number, for float64 and integers
+///     static __m256d four(__m256d x);   four numbers, for float32 and the half types; default: `one` on each
 ///
-/// so that an operator is these few lines. A function of two numbers (a gradient) takes two arguments instead.
+/// A function of two numbers (a gradient) takes two arguments instead.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ template <class F>
     }
 }
 
-/// The first `n` <= 4 of four float32 numbers; the rest 1, which every function takes.
+/// The first `n` <= 4 of four float32 numbers; the others are 1, which is valid for every function.
 [[nodiscard]] inline __m256d widen(const float* p, int64_t n) {
     if (n >= 4) return _mm256_cvtps_pd(_mm_loadu_ps(p));
     alignas(16) float lanes[4] = {1, 1, 1, 1};
@@ -98,7 +98,7 @@ diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View&
     return for_each_tile(ctx, op, {&out, 1}, ins, {Dtype::float64, unary_detail::double_tile<F, kIns>});
 }
 
-/// A forward function or one in place, which has out == input.
+/// A forward function or an in-place one, which has out == input.
 template <class F>
 diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {

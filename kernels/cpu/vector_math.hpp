@@ -1,5 +1,5 @@
-/// Elementary functions of four float64 numbers side by side, for float32 results: the arguments are float32 numbers,
-/// so that denormals of float64 do not occur, and the error stays below 2^-40, which rounds to less than 0.51 ulp.
+/// Elementary functions of four float64 numbers, for float32 results. The arguments are float32 numbers, so that
+/// denormals of float64 do not occur; the error is below 2^-40, which rounds to less than 0.51 ulp.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace diopi::cpu {
     return _mm256_or_pd(absolute(magnitude), _mm256_and_pd(spread(-0.0), x));
 }
 
-/// Calls f on each of the lanes.
+/// Calls f on each lane.
 template <class F>
 [[nodiscard]] inline __m256d each(__m256d x, F f) {
     alignas(32) double lanes[4];
@@ -30,7 +30,7 @@ template <class F>
     const __m256i one = _mm256_castpd_si256(spread(1.0));
     const __m256i fraction = _mm256_and_si256(bits, _mm256_set1_epi64x(0x000fffffffffffff));
     __m256d m = _mm256_castsi256_pd(_mm256_or_si256(fraction, one));
-    // An exponent below 2^52 becomes a number by standing in the fraction of 2^52.
+    // An exponent below 2^52 is converted to a number as the fraction bits of 2^52.
     const __m256i biased = _mm256_or_si256(_mm256_srli_epi64(bits, 52), _mm256_castpd_si256(spread(0x1p52)));
     __m256d e = _mm256_castsi256_pd(biased) - spread(0x1p52 + 1023);
     const __m256d large = _mm256_cmp_pd(m, spread(1.4142135623730951), _CMP_GT_OQ);
@@ -49,7 +49,7 @@ template <class F>
 }
 
 /// sin(x + quarters pi / 2): x minus the nearest multiple of pi / 2, the Taylor polynomials of sine and cosine. Beyond
-/// 2^20, where two parts of pi / 2 no longer do, the C library.
+/// 2^20, where two parts of pi / 2 are not precise enough, it calls the C library.
 [[nodiscard]] inline __m256d sine(__m256d x, int quarters) {
     const __m256d near = _mm256_cmp_pd(absolute(x), spread(0x1p20), _CMP_LE_OQ);
     if (_mm256_movemask_pd(near) != 15) {

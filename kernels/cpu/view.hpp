@@ -15,12 +15,13 @@ using namespace operands;
 [[nodiscard]] inline diopiError_t contiguous(diopiContextHandle_t ctx, const View& from, View& made) {
     return contiguous_as(ctx, from, from.dtype, made);
 }
-/// Copies to every element of `to` what `from` has there (its shape broadcasts, any strides, any dtype, no overlap),
-/// converted as PyTorch does: floating to integer truncates, integers wrap, non-zero is true.
+/// Copies `from` to `to` (its shape broadcasts, any strides, any dtype, no overlap), converted as in PyTorch: floating
+/// to integer truncates, integers wrap, non-zero is true.
 void copy(const View& from, const View& to);
 
-/// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is where operand k
-/// stands, in elements. The visitor walks the `inner` innermost dimensions itself. An empty nest is not visited.
+/// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is the offset of
+/// operand k, in elements. The visitor loops over the `inner` innermost dimensions itself. An empty nest is not
+/// visited.
 template <class Visit>
 void for_each_outer(const Nest& nest, int inner, Visit&& visit) {
     for (int d = 0; d < nest.rank; ++d) {

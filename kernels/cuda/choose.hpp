@@ -1,4 +1,4 @@
-/// One of two tensors by a condition, for where and what is a form of it.
+/// Selects elements of two tensors by a condition, for where and related operators.
 #pragma once
 
 #include "kernels/cuda/view.hpp"

@@ -1,15 +1,15 @@
-/// Copies and constants, for the host sides of all kernels.
+/// Copies and constants, for the host code of all kernels.
 #pragma once
 
 #include "kernels/cuda/view.hpp"
 
 namespace diopi::cuda {
 
-/// to = from, which broadcasts to it: any dtypes and strides, overlap too. Same dtypes keep every bit.
+/// to = from, which broadcasts to it. Any dtypes, strides and overlap; equal dtypes keep every bit.
 [[nodiscard]] diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to);
 /// A contiguous copy of `view`, owned by the context for the rest of the call.
 [[nodiscard]] diopiError_t copy_of(diopiContextHandle_t ctx, std::string_view op, const View& view, View& made);
-/// `from` itself where it is contiguous and of that dtype, else such a copy.
+/// `from` itself if it is contiguous and of that dtype, else such a copy.
 [[nodiscard]] diopiError_t contiguous_as(diopiContextHandle_t ctx, std::string_view op, const View& from, Dtype dtype,
                                          View& made);
 /// Sets every element to the number.
@@ -19,7 +19,7 @@ namespace diopi::cuda {
 [[nodiscard]] diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op,
                                     std::initializer_list<diopiTensorHandle_t> tensors, double value);
 
-/// Where a kernel writes rows one behind the other: `out` itself, or a contiguous tensor like it that `finish` copies.
+/// The contiguous target of a kernel: `out` itself, or a temporary that `finish` copies to it.
 class DenseOut {
  public:
     [[nodiscard]] diopiError_t begin(diopiContextHandle_t ctx, const View& out);

@@ -1,5 +1,5 @@
-/// The random numbers of core/normal.hpp, made where they are wanted: a thread computes whole Philox blocks and needs
-/// nothing from its neighbours. The formulas are core's own constexpr functions.
+/// The random numbers of core/normal.hpp on the device: a thread computes whole Philox blocks and needs nothing from
+/// its neighbours. The formulas are core's constexpr functions.
 #pragma once
 
 #include <math.h>
@@ -16,7 +16,7 @@ struct Words {
     uint32_t at[4];
 };
 
-/// Philox 4x32-10 of the counter (low, high) under `key`: what diopi::philox gives. Source: Salmon et al., SC 2011.
+/// Philox 4x32-10 of the counter (low, high) under `key`: equal to diopi::philox. Source: Salmon et al., SC 2011.
 DIOPI_HOST_DEVICE inline Words philox_words(uint64_t key, uint64_t low, uint64_t high) {
     auto x0 = static_cast<uint32_t>(low), x1 = static_cast<uint32_t>(low >> 32);
     auto x2 = static_cast<uint32_t>(high), x3 = static_cast<uint32_t>(high >> 32);

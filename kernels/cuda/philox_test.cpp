@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kSeeds[] = {0, 77, 0xffffffffffffffff};
 constexpr uint64_t kOffsets[] = {0, 8, uint64_t{1} << 33};
 
-/// Numbers of blocks 0, 1, ... one after another, against those of core.
+/// Compares the numbers of blocks 0, 1, ... with those of core.
 template <class T>
 void expect_normals_of_core(uint64_t seed, uint64_t offset) {
     std::vector<T> wanted(4096), found;
@@ -26,7 +26,7 @@ void expect_normals_of_core(uint64_t seed, uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("cuda: a block's words are those of core's Philox") {
+TEST_CASE("cuda: a block has the words of core's Philox") {
     for (const uint64_t seed : kSeeds) {
         for (const uint64_t offset : kOffsets) {
             for (const uint64_t block : {uint64_t{0}, uint64_t{1}, uint64_t{12345}, uint64_t{1} << 40}) {
@@ -38,7 +38,7 @@ TEST_CASE("cuda: a block's words are those of core's Philox") {
     }
 }
 
-TEST_CASE("cuda: normal numbers have the bits of core's") {
+TEST_CASE("cuda: normal numbers are core's, bit by bit") {
     for (const uint64_t seed : kSeeds) {
         for (const uint64_t offset : kOffsets) {
             expect_normals_of_core<float>(seed, offset);

@@ -1,5 +1,5 @@
-/// What every cuda family's host side needs of tensors: the shared views and refusals. The data of a view is in the
-/// device's memory: never to be touched by the host.
+/// The helpers that the host code of every cuda family uses: the shared views and refusals. The data of a view is in
+/// the device's memory, which the host must not access.
 #pragma once
 
 #include "kernels/operands/promotion.hpp"

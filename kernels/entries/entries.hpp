@@ -10,16 +10,16 @@
 ///         return map_unary<Exp>(ctx, __func__, out, input);
 ///     }
 ///
-/// The implementation gets the context, the name of the C function for its messages, and the arguments; a function in
-/// place passes its tensor twice, as out and as input. It is a function, or a function template of a formula, that the
-/// backend defines under that name; a list says nothing about how it computes. All backends that include a list have
-/// to implement all of it: operators that a backend lacks stand in a list of their own.
+/// The implementation gets the context, the name of the C function for its messages, and the arguments; an in-place
+/// function passes its tensor twice, as out and as input. It is a function, or a function template of a formula, that
+/// the backend defines under that name. A backend that includes a list must implement all of it: operators that some
+/// backend lacks are in another list.
 ///
 /// Parameters are written as WORD(name), with a word of the table below. A wrong word makes a function of another type
 /// than the header's, which tests/check_symbols.py names.
 #pragma once
 
-// Words: the C type, the parameter's name, and what is passed on.
+// Words: the C type, the parameter's name, and the argument for the implementation.
 #define DIOPI_WORD_OUT(name) diopiTensorHandle_t, name, name
 #define DIOPI_WORD_INOUT(name) diopiTensorHandle_t, name, name, name
 #define DIOPI_WORD_IN(name) diopiConstTensorHandle_t, name, name
@@ -59,7 +59,7 @@
         return implementation(ctx, __func__ DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));             \
     }
 
-/// The same of an implementation for images of several numbers of sides.
+/// The same, with an implementation for images of any number of sides.
 #define SIDED_ENTRY(name, implementation, sides, ...)                                             \
     diopiError_t diopi##name(diopiContextHandle_t ctx DIOPI_EACH(DIOPI_PARAMETER, __VA_ARGS__)) { \
         return implementation(ctx, __func__, sides DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));      \

@@ -1,4 +1,5 @@
-/// The device functions of the library of the cuda kernels. initLibrary says why no GPU can be used.
+/// The device functions of the exported library of the cuda kernels. If no GPU can be used, initLibrary gives the
+/// reason.
 #include <cuda_runtime_api.h>
 #include <diopi/functions.h>
 

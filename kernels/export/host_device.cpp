@@ -1,4 +1,4 @@
-/// The device functions of a library of kernels that work on the host's memory, each done when it returns.
+/// The device functions of a library whose kernels work on the host's memory. Each returns when its work is done.
 #include <diopi/functions.h>
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace {
 
-/// What vector loads like best.
+/// The best alignment for vector loads.
 constexpr uint64_t kAlignment = 64;
 
 diopiError_t copy(void* dst, const void* src, uint64_t bytes) {

@@ -1,4 +1,4 @@
-/// What every exported library has besides its kernels and device functions: its name and its last error.
+/// The name and the last error of every exported library.
 #include <diopi/functions.h>
 
 #include <utility>
@@ -13,7 +13,7 @@ thread_local std::string t_last_error;
 
 }  // namespace
 
-// Kernels that are linked in tell the program; here nobody else asks.
+// In the program this sets the last error of the runtime; a library has its own.
 void set_last_error(std::string message) { t_last_error = std::move(message); }
 const std::string& last_error() { return t_last_error; }
 
@@ -21,7 +21,7 @@ const std::string& last_error() { return t_last_error; }
 
 extern "C" {
 
-// Hosts of the standard look for "Device" in it.
+// Hosts of the standard look for "Device" in the name.
 const char* diopiGetVendorName() { return DIOPI_IMPL_VENDOR; }
 const char* diopiGetImplVersion() { return DIOPI_IMPL_VERSION; }
 const char* diopiGetLastErrorString() { return diopi::last_error().c_str(); }

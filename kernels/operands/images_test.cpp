@@ -31,7 +31,7 @@ diopiError_t read_conv(const Shape& out, const Shape& in, const Shape& weight, i
 
 }  // namespace
 
-TEST_CASE("pooling refuses what it cannot read, and says what it wants") {
+TEST_CASE("pooling refuses wrong arguments, and its message gives the valid ones") {
     const Layout x = contiguous({1, 4, 4}), out = contiguous({1, 2, 2});
     CHECK(read_pool(2, x, out, kTwo, kZero) == diopiSuccess);
     CHECK(read_pool(2, contiguous({1, 4, 4}, Dtype::int32), out, kTwo, kZero) == diopiDtypeNotSupported);
@@ -53,7 +53,7 @@ TEST_CASE("pooling refuses what it cannot read, and says what it wants") {
     CHECK(last_error() == "op: out has shape (1, 2, 2, 2), wanted (1, 2, 2, 3)");
 }
 
-TEST_CASE("places of maxima are wanted in a dtype that holds them, and in the shape of the maxima") {
+TEST_CASE("places of maxima need a dtype that holds them, and the shape of the maxima") {
     const auto check = [](const Layout& in, const Layout& out, const Layout& indices) {
         Window window;
         const View places = indices.view();
@@ -72,7 +72,7 @@ TEST_CASE("places of maxima are wanted in a dtype that holds them, and in the sh
     CHECK(last_error() == "op: indices is int32, wanted int64 for planes of so many elements");
 }
 
-TEST_CASE("adaptive pooling refuses shapes that contradict, and means of nothing") {
+TEST_CASE("adaptive pooling refuses shapes that contradict each other, and means of no elements") {
     const auto check = [](const Shape& out, const Shape& in, const Shape& size) {
         return check_adaptive_pool("op", 2, contiguous(out).view(), contiguous(in).view(), numbers(size));
     };
@@ -87,7 +87,7 @@ TEST_CASE("adaptive pooling refuses shapes that contradict, and means of nothing
     CHECK(last_error() == "op: grad_output has shape (2, 2, 2), wanted the outer dimensions of input");
 }
 
-TEST_CASE("a convolution refuses what contradicts, in words for its sides") {
+TEST_CASE("a convolution refuses contradictions, with messages for its number of sides") {
     CHECK(read_conv({1, 2, 2, 2}, {1, 3, 3, 3}, {2, 3, 2, 2}, 1, kOne) == diopiSuccess);
     CHECK(read_conv({2, 2, 2}, {3, 3, 3}, {2, 3, 2, 2}, 1, kOne) == diopiSuccess);
     CHECK(read_conv({1, 2, 2, 2}, {1, 3, 3, 3}, {2, 2, 2, 2}, 1, kOne) == diopiErrorOccurred);

@@ -9,7 +9,7 @@ namespace diopi::operands {
 
 namespace {
 
-/// Whether dimension `a` belongs inside dimension `b`: operand 0 decides, the others where it cannot.
+/// Whether dimension `a` is inside dimension `b`: operand 0 decides, then the next ones.
 bool belongs_inside(const Nest& nest, size_t a, size_t b) {
     for (size_t k = 0; k < static_cast<size_t>(nest.operands); ++k) {
         const int64_t stride_a = std::abs(nest.strides[k][a]), stride_b = std::abs(nest.strides[k][b]);
@@ -36,7 +36,7 @@ bool is_one_run(const Nest& nest, size_t outer, size_t inner) {
     return true;
 }
 
-/// The dimensions that are not of size 1, sorted; their number.
+/// Sorts the dimensions that are not of size 1; returns their number.
 size_t collect(Nest& nest, ShapeView shape, std::span<const int64_t* const> strides) {
     size_t rank = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -63,7 +63,7 @@ bool Nest::fits_32_bits() const {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     if (numel > kMost) return false;
     for (size_t k = 0; k < static_cast<size_t>(operands); ++k) {
-        // Places of both signs: what lies on either side must fit by itself.
+        // Places have both signs: the sum of each sign must fit by itself.
         int64_t below = 0, above = 0;
         for (size_t d = 0; d < static_cast<size_t>(rank); ++d) {
             const int64_t span = (sizes[d] - 1) * strides[k][d];

@@ -44,7 +44,7 @@ TEST_CASE("operands: an input of one element repeats in a run, a row or column d
     CHECK_FALSE(make_nest(std::array{out.view(), out.view(), contiguous({3, 1}).view()}).is_run());
 }
 
-TEST_CASE("operands: what does not fit 32 bits is known, by elements and by places") {
+TEST_CASE("operands: a nest says whether its elements and places fit 32 bits") {
     const int64_t most = INT32_MAX;
     CHECK(make_nest(std::array{contiguous({most}).view()}).fits_32_bits());
     CHECK_FALSE(make_nest(std::array{contiguous({most + 1}).view()}).fits_32_bits());

@@ -34,7 +34,7 @@ diopiScalar_t as_element(const diopiScalar_t& x, Dtype dtype) {
         return real_number(dtype == Dtype::float16 ? to_float(to_half(wide)) : to_float(to_bfloat16(wide)));
     }
     if (is_integer(dtype) && is_floating(from_c(x.stype))) {
-        // What the element type's 32 bits do not hold becomes their least number, as on the device.
+        // A number that does not fit 32 bits becomes the least one, as on the device.
         const bool is_narrow = dtype == Dtype::int8 || dtype == Dtype::int16 || dtype == Dtype::int32;
         const double end = is_narrow ? 0x1p31 : 0x1p63;
         const int64_t least = is_narrow ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();

@@ -9,7 +9,7 @@
 
 namespace diopi::operands {
 
-/// The number in an arithmetic type; integers wrap, a floating number for integers truncates, all but 0 is true.
+/// The number in an arithmetic type: integers wrap, floating numbers truncate to integers, non-zero is true.
 template <class T>
 [[nodiscard]] T number(const diopiScalar_t& scalar) {
     if (is_floating(from_c(scalar.stype))) {
@@ -21,9 +21,9 @@ template <class T>
 }
 [[nodiscard]] diopiScalar_t whole_number(int64_t value);
 [[nodiscard]] diopiScalar_t real_number(double value);
-/// Whether an int64 holds the number as it is.
+/// Whether an int64 holds the number exactly.
 [[nodiscard]] bool is_whole(const diopiScalar_t& scalar);
-/// The number as an element of that dtype holds it: rounded once, cut off, or a truth value.
+/// The number as an element of that dtype: rounded once, cut off, or a truth value.
 [[nodiscard]] diopiScalar_t as_element(const diopiScalar_t& scalar, Dtype dtype);
 
 /// 3 complex, 2 floating, 1 integer, 0 bool.
@@ -36,7 +36,7 @@ struct Operands {
     View out, input, other;
     bool other_is_number = false;
     diopiScalar_t number{};
-    Dtype result = Dtype::float32;  ///< by the rules of promotion
+    Dtype result = Dtype::float32;  ///< the promoted dtype
 };
 
 [[nodiscard]] Operands with_tensor(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -46,9 +46,9 @@ struct Operands {
 
 /// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
 [[nodiscard]] diopiError_t check_any_operands(std::string_view op, const Operands& x);
-/// The same for functions that take real numbers: refuses complex operands, too.
+/// The same for functions of real numbers: also refuses complex operands.
 [[nodiscard]] diopiError_t check_real_operands(std::string_view op, const Operands& x);
-/// Refuses complex and bool input where `wants_number`, complex input else, and an out of another shape.
+/// Refuses complex input, bool input if `wants_number`, and an out of another shape.
 [[nodiscard]] diopiError_t check_unary(std::string_view op, const View& out, const View& input, bool wants_number);
 
 }  // namespace diopi::operands

@@ -23,7 +23,7 @@ Dtype with_real_number(Dtype dtype) {
 
 }  // namespace
 
-TEST_CASE("operands: a 0-dim tensor and a number decide only by a higher category") {
+TEST_CASE("operands: a 0-dim tensor and a number count only with a higher category") {
     const TensorPtr half = tensor({2}, Dtype::float16), zero_dim = tensor({}, Dtype::float64);
     const TensorPtr integers = tensor({2}, Dtype::int8), wide = tensor({2}, Dtype::int64);
     CHECK(with_tensor(half.get(), half.get(), zero_dim.get()).result == Dtype::float16);
@@ -50,14 +50,14 @@ TEST_CASE("operands: shapes that do not fit are refused") {
     CHECK_THAT(last_error(), Catch::Contains("out has shape (3,), wanted (2, 3)"));
 }
 
-TEST_CASE("operands: complex operands are refused where real ones are wanted") {
+TEST_CASE("operands: complex operands are refused by functions of real numbers") {
     const TensorPtr x = tensor({2}, Dtype::complex64), y = tensor({2}, Dtype::float32);
     CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), x.get(), y.get())) == diopiDtypeNotSupported);
     CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), y.get(), y.get())) == diopiDtypeNotSupported);
     CHECK(check_unary("diopiRelu", view(x.get()), view(x.get()), true) == diopiDtypeNotSupported);
 }
 
-TEST_CASE("operands: complex operands are taken where any are, and promote by category") {
+TEST_CASE("operands: complex operands are accepted by other functions, and promote by category") {
     const TensorPtr x = tensor({2}, Dtype::complex64), half = tensor({2}, Dtype::float16);
     const TensorPtr zero_dim = tensor({}, Dtype::complex128);
     CHECK(check_any_operands("diopiAdd", with_tensor(x.get(), x.get(), half.get())) == diopiSuccess);
@@ -67,7 +67,7 @@ TEST_CASE("operands: complex operands are taken where any are, and promote by ca
 }
 
 TEST_CASE("operands: a number as an element is rounded once, cut off, or a truth value") {
-    // Between two halves, above the middle by less than float32 sees.
+    // Between two halves, above the middle by less than a float32 ulp.
     const double above_middle = 1 + 0x1p-11 + 0x1p-40;
     CHECK(as_element(real_number(above_middle), Dtype::float16).fval == 1 + 0x1p-10);
     CHECK(as_element(real_number(1 + 0x1p-8 + 0x1p-40), Dtype::bfloat16).fval == 1 + 0x1p-7);

@@ -1,5 +1,5 @@
-/// Errors of calls: their words, and the checks of shapes and layouts that every family needs. Shared by the backends
-/// cpu and cuda. An `op` is the name of the called C function.
+/// Errors of calls: their messages, and the checks of shapes and layouts that every family needs. Shared by the
+/// backends cpu and cuda. An `op` is the name of the called C function.
 #pragma once
 
 #include <span>
@@ -30,7 +30,7 @@ namespace diopi::operands {
 
 /// Whether a tensor of `shape` broadcasts to `target`.
 [[nodiscard]] bool broadcasts_to(ShapeView shape, ShapeView target);
-/// Whether several elements lie in one place.
+/// Whether several elements have one place in memory.
 [[nodiscard]] bool repeats_elements(const View& v);
 /// Refuses too many dimensions, outputs that differ in shape or repeat elements, and inputs that do not broadcast to
 /// the outputs' shape. There is at least one output.

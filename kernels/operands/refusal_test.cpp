@@ -13,7 +13,7 @@ using testing::Layout;
 
 }  // namespace
 
-TEST_CASE("operands: operands that no kernel could take are refused") {
+TEST_CASE("operands: operands that no kernel supports are refused") {
     const Layout out = contiguous({3, 4}), repeated{{3, 4}, {0, 1}};
     CHECK(check_views("op", out.view(), std::array{out.view(), contiguous({4}).view()}) == diopiSuccess);
     CHECK(check_views("op", repeated.view(), {}) == diopiErrorOccurred);
@@ -24,7 +24,7 @@ TEST_CASE("operands: operands that no kernel could take are refused") {
     CHECK(check_views("op", contiguous(Shape(17, 1)).view(), {}) == diopiErrorOccurred);
 }
 
-TEST_CASE("operands: an empty output repeats no element, whatever its strides") {
+TEST_CASE("operands: an empty output repeats no element, with any strides") {
     const Layout empty{{16, 0}, {0, 1}}, empty_row{{0, 16}, {0, 0}}, single{{1, 4}, {0, 1}};
     for (const Layout& out : {empty, empty_row, single}) {
         CHECK_FALSE(repeats_elements(out.view()));

@@ -1,4 +1,4 @@
-/// Views for tests of what is planned on the host.
+/// Views for tests of plans on the host.
 #pragma once
 
 #include "core/tensor.hpp"
@@ -6,7 +6,7 @@
 
 namespace diopi::operands::testing {
 
-/// A view that needs no memory: its data is an address that nothing is read from.
+/// A view without memory: its data is an address that is never read.
 struct Layout {
     Shape shape, strides;
     Dtype dtype = Dtype::float32;

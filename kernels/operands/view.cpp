@@ -41,7 +41,7 @@ std::array<int64_t, kMaxRank> broadcast_strides(const View& operand, ShapeView s
 
 namespace {
 
-/// Bytes that a view with elements spans: [first, second).
+/// The bytes that a non-empty view spans: [first, second).
 std::pair<const std::byte*, const std::byte*> extent(const View& v) {
     int64_t low = 0, high = 1;
     for (size_t d = 0; d < v.shape.size(); ++d) {

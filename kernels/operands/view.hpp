@@ -1,5 +1,5 @@
-/// A tensor as the host side of a kernel sees it: read once through the C ABI, then plain data. Shared by the backends
-/// cpu and cuda.
+/// The data of a tensor for the host code of a kernel, read once through the C ABI. Shared by the backends cpu and
+/// cuda.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -30,12 +30,12 @@ struct View {
     }
     [[nodiscard]] int64_t rank() const { return static_cast<int64_t>(shape.size()); }
     [[nodiscard]] int64_t item_size() const { return static_cast<int64_t>(size_of(dtype)); }
-    /// Row-major.
+    /// Whether it is dense and row-major.
     [[nodiscard]] bool is_contiguous() const { return diopi::is_contiguous(shape, strides); }
 };
 
 [[nodiscard]] View view(diopiConstTensorHandle_t tensor);
-/// The numbers that the C ABI passes by value.
+/// The numbers of a list that the C ABI passes by value.
 [[nodiscard]] inline ShapeView list_of(diopiSize_t list) { return {list.data, static_cast<size_t>(list.len)}; }
 
 /// A 0-dim view of one element.
@@ -45,7 +45,7 @@ struct View {
     return is_floating(from_c(number.stype)) ? element(&number.fval, Dtype::float64)
                                              : element(&number.ival, Dtype::int64);
 }
-/// In the place of a tensor: a number, which a kernel gets as its argument. 0-dim, without data.
+/// A number instead of a tensor, which a kernel gets as an argument. 0-dim, without data.
 [[nodiscard]] inline View number_view(Dtype dtype) { return element(nullptr, dtype); }
 
 /// Strides of `operand` when broadcast to `shape`, which must be possible: 0 where it repeats.
@@ -53,15 +53,15 @@ struct View {
 
 /// Whether the bytes that one view spans are also spanned by the other.
 [[nodiscard]] bool overlap(const View& a, const View& b);
-/// Whether each element of `a` lies where the same element of `b` does.
+/// Whether each element of `a` is at the same address as that of `b`.
 [[nodiscard]] bool same_view(const View& a, const View& b);
-/// Whether loops that write `out` could change what they still have to read of `in`: both share memory, and not element
-/// by element.
+/// Whether loops that write `out` could change elements of `in` that they have not read yet: both share memory, but not
+/// element by element.
 [[nodiscard]] inline bool is_in_the_way(const View& out, const View& in) {
     return overlap(out, in) && !same_view(out, in);
 }
 
-/// float16, bfloat16, float32 or float64: float and double, in which products, norms and losses compute, hold all of
+/// float16, bfloat16, float32 or float64: products, norms and losses compute in float or double, which hold all of
 /// these.
 [[nodiscard]] inline bool is_computable(Dtype dtype) {
     return is_half(dtype) || dtype == Dtype::float32 || dtype == Dtype::float64;

@@ -12,7 +12,7 @@ using testing::Layout;
 
 }  // namespace
 
-TEST_CASE("operands: an input that shares memory with the output is in the way unless it is the same view") {
+TEST_CASE("operands: an input that shares memory with the output must be copied unless it is the same view") {
     const Layout out = contiguous({4});
     Layout shifted = out;
     shifted.data += 4;

@@ -1,8 +1,7 @@
-/// Images of one, two or three sides and the windows that slide over them: what convolutions and pools share. Shared by
-/// the backends cpu and cuda.
+/// Images of one, two or three sides and the windows of convolutions and pools. Shared by the backends cpu and cuda.
 ///
-/// Planes and loops always have three sides: depth, height and width. Images with fewer have the last ones; along each
-/// other side they have one element, under a window of one element that does not move.
+/// Planes and loops always have three sides: depth, height and width. Images with fewer sides have the last ones; each
+/// other side has one element, with a window of one element.
 #pragma once
 
 #include <array>
@@ -18,10 +17,10 @@ using Sides = std::array<int64_t, kMostSides>;
 
 [[nodiscard]] constexpr int64_t area_of(const Sides& sides) { return sides[0] * sides[1] * sides[2]; }
 
-/// The numbers of a list for the last `sides` sides: its only number serves all of them, an empty list gives `missing`.
+/// The numbers of a list for the last `sides` sides: a single number is for all of them, an empty list gives `missing`.
 [[nodiscard]] Sides sides_of(size_t sides, diopiSize_t list, const Sides& missing);
 
-/// Words for images of one, two and three sides: "(N, C, H, W) or (C, H, W)", "height, width".
+/// Texts for images of one, two and three sides: "(N, C, H, W) or (C, H, W)", "height, width".
 [[nodiscard]] std::string_view image_shapes(size_t sides);
 [[nodiscard]] std::string_view side_names(size_t sides);
 
@@ -31,7 +30,7 @@ struct Images {
     std::byte* data = nullptr;
     Dtype dtype = Dtype::float32;
 
-    /// The tensor fits.
+    /// The tensor must fit.
     Images(size_t sides, const View& tensor);
     [[nodiscard]] static bool fits(size_t sides, const View& tensor);
 
@@ -54,16 +53,16 @@ struct Window {
     [[nodiscard]] int64_t extent(size_t side) const { return dilation[side] * (kernel[side] - 1) + 1; }
     /// Elements under the window.
     [[nodiscard]] int64_t taps() const { return area_of(kernel); }
-    /// Windows along a side of `size` elements; 0 where none fits. ceil_mode counts a last partial one, unless it
-    /// starts beyond the elements and the padding before them.
+    /// The number of windows along a side of `size` elements; 0 if none fits. ceil_mode counts a last partial window,
+    /// unless it starts beyond the elements and the padding before them.
     [[nodiscard]] int64_t places(size_t side, int64_t size, bool ceil_mode = false) const;
 };
 
-/// [first, last).
+/// Places [first, last).
 struct Span {
     int64_t first = 0, last = 0;
 };
-/// Places p in [0, places) whose element p * stride + offset lies in [0, size).
+/// Places p in [0, places) whose element p * stride + offset is in [0, size).
 [[nodiscard]] Span inside(int64_t places, int64_t stride, int64_t offset, int64_t size);
 
 }  // namespace diopi::operands

@@ -17,7 +17,7 @@ struct SideCase {
     bool ceil_mode;
 };
 
-/// The output sides are those that PyTorch gives.
+/// The output sides are PyTorch's.
 const std::pair<SideCase, int64_t> kSideCases[] = {
     {{12, 6, 6, 0, 1, false}, 2},   {{20, 6, 6, 0, 1, false}, 3},    {{17, 6, 3, 2, 4, true}, 1},
     {{22, 12, 100, 6, 3, true}, 1}, {{17, 6, 3, 2, 2, false}, 4},    {{17, 6, 3, 2, 2, true}, 5},
@@ -27,7 +27,7 @@ const std::pair<SideCase, int64_t> kSideCases[] = {
 
 }  // namespace
 
-TEST_CASE("as many windows stand along a side as PyTorch says") {
+TEST_CASE("a side has as many windows as in PyTorch") {
     for (const auto& [s, windows] : kSideCases) {
         INFO(s.size << " elements, kernel " << s.kernel << ", stride " << s.stride);
         const Window window{{1, 1, s.kernel}, {1, 1, s.stride}, {0, 0, s.padding}, {1, 1, s.dilation}};
@@ -36,7 +36,7 @@ TEST_CASE("as many windows stand along a side as PyTorch says") {
     }
 }
 
-TEST_CASE("the places whose element lies inside of a side are counted") {
+TEST_CASE("the places whose element is inside a side are counted") {
     for (const int64_t stride : {1, 2, 3}) {
         for (int64_t offset = -7; offset <= 7; ++offset) {
             const Span span = inside(4, stride, offset, 5);

@@ -36,7 +36,7 @@ void broadcast(Output<T>& out, const Operand<T>& a, const T* b, ShapeView shape_
     });
 }
 
-/// The second operand: a tensor or a number. Both convert to it.
+/// The second operand: a tensor or a number, which both convert to this type.
 struct Other {
     Other(diopiConstTensorHandle_t of_tensor) : tensor(of_tensor) {}
     Other(const diopiScalar_t* of_scalar) : scalar(of_scalar) {}
@@ -47,7 +47,8 @@ struct Other {
     [[nodiscard]] Dtype dtype() const { return tensor ? view_of(tensor).dtype : from_c(scalar->stype); }
 };
 
-/// A number acts in the dtype of the operation: without a float64 tensor that is float32 (PyTorch's opmath type).
+/// A number is converted to the dtype of the operation: without a float64 tensor that is float32 (PyTorch's opmath
+/// type).
 template <class T>
 T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const Other& other) {
     const auto is_wide = [](Dtype dtype) { return dtype == Dtype::float64 || dtype == Dtype::complex128; };

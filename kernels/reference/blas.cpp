@@ -22,9 +22,9 @@ struct Blas {
     std::string description;
 };
 
-/// The core type that OpenBLAS shall assume, null where it finds out itself. Release 0.3.21 knows processors by model
-/// number and takes a newer Intel one, or one under a hypervisor, for a Prescott with SSE3 only: a quarter of the
-/// speed. AMD's with AVX-512 it takes for a Cooperlake, which is right.
+/// The core type that OpenBLAS must assume, null if it detects the processor itself. Release 0.3.21 knows processors by
+/// model number and assumes a Prescott with only SSE3, a quarter of the speed, for newer Intel ones and under a
+/// hypervisor. For AMD processors with AVX-512 it assumes a Cooperlake, which is right.
 const char* core_type() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -39,7 +39,7 @@ const char* core_type() {
     return nullptr;
 }
 
-/// Both variables are read when the library is loaded; what the user has set stays.
+/// The library reads both variables when it is loaded; values that the user has set stay.
 Blas open_blas() {
     constexpr int kKeep = 0;
     setenv("OPENBLAS_NUM_THREADS", "1", kKeep);

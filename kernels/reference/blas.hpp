@@ -1,4 +1,4 @@
-/// Matrix products in float64: OpenBLAS if it is there (opened at run time on first use), else plain blocked loops.
+/// Matrix products in float64: OpenBLAS if it is installed (opened at the first use), else plain blocked loops.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace diopi::reference {
 
-/// A row-major matrix, or its transpose: element (i, j) is at i * pitch + j, transposed at j * pitch + i.
+/// A row-major matrix, or its transpose: element (i, j) is at i * pitch + j, or, transposed, at j * pitch + i.
 struct Matrix {
     const double* data;
     int64_t pitch;
@@ -17,10 +17,10 @@ struct Matrix {
 void multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch,
               bool accumulate);
 
-/// c += a * b by plain blocked loops: what `multiply` does where there is no library.
+/// c += a * b by plain blocked loops, which `multiply` uses without the library.
 void multiply_plain(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, double* c, int64_t pitch);
 
-/// Which library does the products, in one line for a debug message. Opens it if that has not happened.
+/// The name of the library in use, in one line for a debug message. Opens it if necessary.
 [[nodiscard]] std::string blas_description();
 
 }  // namespace diopi::reference

@@ -31,7 +31,7 @@ struct Tag {
     using type = T;
 };
 
-/// Calls visit(Tag<storage type>) for the dtype. False for one that is none.
+/// Calls visit(Tag<storage type>) for the dtype. False for an unsupported one.
 template <class Visit>
 bool visit_storage(Dtype dtype, Visit&& visit) {
     switch (dtype) {
@@ -83,9 +83,9 @@ constexpr Dtype kDtypeOf<int64_t> = Dtype::int64;
 template <>
 constexpr Dtype kDtypeOf<Complex> = Dtype::complex128;
 
-/// x rounded to `Significand` bits, to nearest even, with least normal exponent MinExponent: adding and subtracting a
-/// number whose last place is that of the result lets the addition round. Exact for every finite x up to 2^200; NaN
-/// comes out as some number.
+/// x rounded to `Significand` bits, to nearest even, with least normal exponent MinExponent: it adds and subtracts a
+/// number whose last place is that of the result, so that the addition rounds. Exact for every finite x up to 2^200;
+/// NaN becomes some number.
 template <int Significand, int MinExponent>
 double round_short(double x) {
     const double magnitude = std::min(std::fabs(x), 0x1p200);

@@ -1,7 +1,6 @@
-/// What the reference kernels compute on: contiguous row-major views of tensors in the compute type (double, int64_t or
-/// complex double), whatever their dtype and strides; and the errors by which a kernel refuses a call.
-/// An argument is named as in its schema row: a name that ends in '?' may be a null handle, any other is refused as
-/// null.
+/// The operands of reference kernels: contiguous row-major views of tensors in the compute type (double, int64_t or
+/// complex double), for any dtype and strides; and the errors with which a kernel refuses a call. An argument is named
+/// as in its schema row: a name that ends in '?' may be a null handle, any other is refused as null.
 #pragma once
 
 #include <array>
@@ -21,18 +20,18 @@ namespace diopi::reference {
 
 using Complex = std::complex<double>;
 
-/// Why a kernel does not do a call. Thrown inside `kernel` only.
+/// The reason why a kernel refuses a call. Thrown inside `kernel` only.
 struct Refusal {
     diopiError_t code;
     std::string message;
 };
 
-/// diopiErrorOccurred with a message that names the argument, what came and what was wanted.
+/// diopiErrorOccurred, with a message that has the argument, its value and the expected value.
 [[noreturn]] void refuse(std::string message);
 /// diopiDtypeNotSupported.
 [[noreturn]] void refuse_dtype(std::string_view argument, Dtype came, std::string_view wanted);
 
-/// Runs the body of a kernel: refusals and a lack of memory become an error code and a text in set_last_error.
+/// Runs the body of a kernel: refusals and lack of memory become an error code and the last error's text.
 template <class Body>
 diopiError_t kernel(Body&& body) {
     try {
@@ -47,7 +46,7 @@ diopiError_t kernel(Body&& body) {
     }
 }
 
-/// The type that a kernel computes in; a later one takes in every earlier one.
+/// The compute type of a kernel; a later one holds the values of the earlier ones.
 enum class Kind { kBool, kInteger, kFloating, kComplex };
 [[nodiscard]] Kind kind_of(Dtype dtype);
 
@@ -65,7 +64,7 @@ void in_kind(Dtype dtype, Body&& body) {
     }
 }
 
-/// What the runtime says about a tensor.
+/// The properties of a tensor that the runtime reports.
 struct View {
     ShapeView shape;
     ShapeView strides;
@@ -78,15 +77,15 @@ struct View {
 [[nodiscard]] bool same_shape(ShapeView a, ShapeView b);
 /// Refuses when the argument's shape is not the wanted one.
 void require_shape(std::string_view argument, ShapeView came, ShapeView wanted);
-/// Counts from the front, refuses what is out of range.
+/// `dim` counted from the front; refuses one out of range.
 [[nodiscard]] int64_t require_dim(int64_t dim, int64_t rank);
 
-/// The values of a tensor, contiguous and row-major: the tensor's own memory if that already is so, else a copy. It is
-/// false for the null handle of an argument that may be absent.
+/// The values of a tensor, contiguous and row-major: the tensor's own memory if it has that layout, else a copy. It
+/// converts to false for a null handle.
 template <class T>
 class Operand {
  public:
-    /// Refuses a dtype that T does not take in (complex for double), naming `argument`.
+    /// Refuses a dtype that T does not hold (complex for double), with `argument` in the message.
     Operand(diopiConstTensorHandle_t handle, std::string_view argument);
 
     explicit operator bool() const { return present_; }
@@ -104,8 +103,8 @@ class Operand {
     const T* data_ = nullptr;
 };
 
-/// The buffer that a kernel fills: the tensor's own memory if that is contiguous and of T's dtype, else a copy that
-/// `store` writes back (halves rounded once, to nearest even; integers wrapped). For a null handle it is false
+/// The buffer that a kernel fills: the tensor's own memory if it is contiguous and of T's dtype, else a copy that
+/// `store` writes back (halves rounded once, to nearest even; integers wrapped). For a null handle it converts to false
 /// and store does nothing.
 template <class T>
 class Output {
@@ -132,18 +131,17 @@ class Output {
     T* data_ = nullptr;
 };
 
-/// Gives integers the values that they have in `dtype`, in which they wrap before they are converted to the output's.
-/// For other results it does nothing.
+/// Wraps integers in `dtype`, before they are converted to the output's dtype. Does nothing for other results.
 void wrap(Output<int64_t>& values, Dtype dtype);
 inline void wrap(Output<double>&, Dtype) {}
 inline void wrap(Output<Complex>&, Dtype) {}
 
-/// Strides of a contiguous tensor of `shape` read as one of shape `wide`: 0 where it repeats. Refuses, naming the
-/// argument, when it does not broadcast.
+/// Strides of a contiguous tensor of `shape` read as one of shape `wide`: 0 where it repeats. Refuses a tensor that
+/// does not broadcast, with the argument in the message.
 [[nodiscard]] Shape broadcast_strides(std::string_view argument, ShapeView shape, ShapeView wide);
 
-/// A walk over N strided tensors of one shape, row by row. Dimensions of size 1 are dropped and dimensions that follow
-/// each other in all tensors joined, so that the rows are as long as they can be.
+/// A walk over N strided tensors of one shape, row by row. It drops dimensions of size 1 and joins dimensions that are
+/// one run in all tensors, so that rows are as long as possible.
 template <size_t N>
 class Rows {
  public:
@@ -209,7 +207,7 @@ class Rows {
     std::vector<Offsets> steps_;
 };
 
-/// A scalar argument in the compute type. A floating one becomes an integer by dropping the fraction.
+/// A scalar argument in the compute type. Floating numbers truncate to integers.
 template <class T>
 [[nodiscard]] T scalar_as(const diopiScalar_t& scalar);
 

@@ -40,7 +40,7 @@ TEST_CASE("an operand reads every dtype and repeated strides", "[reference][oper
     CHECK(truth[1] == 1);
 }
 
-TEST_CASE("halves are stored with one rounding, as core's slow conversion has it", "[reference][operand]") {
+TEST_CASE("halves are stored with one rounding, like core's slow conversion", "[reference][operand]") {
     Values values = {0.0,         -0.0,     1.0,      65504.0,    65519.999, 65520.0,     1e300,
                      -kInf,       kNaN,     0x1p-24,  0x1p-25,    0x1.8p-25, 1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40,
                      0x1.ffep-15, 0x1p-133, 0x1p-134, 0x1.8p-134, 3.4e38,    0x1.ffp127,  0x1.feffffp127,
@@ -79,7 +79,7 @@ TEST_CASE("integers wrap when stored in a narrower dtype", "[reference][operand]
     CHECK(values_of(y) == Values{-126, 127, 7});
 }
 
-TEST_CASE("a kernel refuses null, complex for real and unsound shapes", "[reference][operand]") {
+TEST_CASE("a kernel refuses null, complex for real and wrong shapes", "[reference][operand]") {
     CHECK(kernel([] { const Operand<double> x(nullptr, "input"); }) == diopiErrorOccurred);
     CHECK(last_error() == "input is null, wanted a tensor");
     CHECK(kernel([] { const Operand<double> x(nullptr, "bias?"); }) == diopiSuccess);
@@ -92,7 +92,7 @@ TEST_CASE("a kernel refuses null, complex for real and unsound shapes", "[refere
     CHECK(last_error() == "out has shape (2,), wanted (3, 1)");
 }
 
-TEST_CASE("rows are joined where all tensors allow", "[reference][operand]") {
+TEST_CASE("rows are joined if all tensors allow it", "[reference][operand]") {
     const Shape shape = {2, 3, 1, 4};
     const Shape dense = contiguous_strides(shape);
     const Rows<1> all(shape, {ShapeView(dense)});

@@ -1,4 +1,4 @@
-/// Sums with an error that hardly grows with their length.
+/// Sums whose error grows little with their length.
 #pragma once
 
 #include <cstdint>

@@ -8,14 +8,14 @@
 
 namespace diopi::reference {
 
-/// The widest kind among tensors.
+/// The widest kind of the tensors.
 [[nodiscard]] inline Kind kind_of_all(std::initializer_list<diopiConstTensorHandle_t> tensors) {
     Kind kind = Kind::kBool;
     for (diopiConstTensorHandle_t tensor : tensors) kind = std::max(kind, kind_of(view_of(tensor).dtype));
     return kind;
 }
 
-/// The dtype that all tensors promote to.
+/// The dtype to which all tensors promote.
 [[nodiscard]] inline Dtype dtype_of_all(std::initializer_list<diopiConstTensorHandle_t> tensors) {
     Dtype dtype = view_of(*tensors.begin()).dtype;
     for (diopiConstTensorHandle_t tensor : tensors) dtype = promote(dtype, view_of(tensor).dtype);

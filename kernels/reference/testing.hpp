@@ -1,4 +1,4 @@
-/// What the tests of the reference kernels share: tensors from lists of numbers, and numerical derivatives.
+/// For tests of the reference kernels: tensors from lists of numbers, and numerical derivatives.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ inline void set(const Tensor& t, int64_t offset, double x) {
     }
 }
 
-/// A tensor filled with -77, so that an element that a kernel forgets is seen.
+/// A tensor filled with -77, so that an element that a kernel does not write is found.
 inline TensorPtr make(Shape shape, Dtype dtype = Dtype::float64, Shape strides = {}) {
     auto made = make_tensor(cpu_device(), {std::move(shape), dtype, std::move(strides)});
     REQUIRE(made.ok());
@@ -118,7 +118,7 @@ inline Values values_of(const Tensor& t) {
 }
 inline Values values_of(const TensorPtr& t) { return values_of(*t); }
 
-/// Equal within a relative bound; NaN where NaN is wanted.
+/// Equal within a relative bound, and NaN where NaN is expected.
 inline void check_close(const Values& came, const Values& wanted, double bound = 1e-12) {
     REQUIRE(came.size() == wanted.size());
     for (size_t i = 0; i < came.size(); ++i) {
@@ -141,7 +141,7 @@ inline diopiContextHandle_t context() {
     return &ctx;
 }
 
-/// A list that lives as long as the statement it is written in.
+/// A list that is valid until the end of its statement.
 inline diopiSize_t sizes(const Shape& list) { return {list.data(), static_cast<int64_t>(list.size())}; }
 
 inline diopiScalar_t number(double x) {
@@ -164,8 +164,8 @@ inline diopiScalar_t number(bool x) {
     return s;
 }
 
-/// `gradient` against central differences of functional(x) = sum of weights * out(x), where `run` computes the values
-/// of out anew from x. Both agree within 1e-6 of the largest gradient.
+/// Compares `gradient` with central differences of functional(x) = sum of weights * out(x), where `run` computes out
+/// from x. Both must agree within 1e-6 of the largest gradient.
 template <class Run>
 void check_gradient(const TensorPtr& x, const TensorPtr& gradient, const Values& weights, const Run& run) {
     REQUIRE(gradient->shape == x->shape);

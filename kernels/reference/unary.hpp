@@ -1,5 +1,5 @@
-/// Formulas on each element of one tensor, in float64 whatever the dtype of the input. A formula is a constant lambda
-/// with the name of its operator.
+/// Formulas on each element of one tensor, in float64 for any dtype of the input. A formula is a constant lambda with
+/// the name of its operator.
 #pragma once
 
 #include "kernels/reference/operand.hpp"
@@ -20,7 +20,7 @@ diopiError_t map_unary(diopiContextHandle_t, std::string_view, diopiTensorHandle
     });
 }
 
-/// grad_input = f(grad_output, saved); `saved`, the forward function's input or output, has the wanted shape.
+/// grad_input = f(grad_output, saved); `saved` is the forward function's input or output.
 template <class F>
 diopiError_t map_gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
                           diopiConstTensorHandle_t saved, F f) {

@@ -8,8 +8,8 @@
 
 namespace diopi::cuda {
 
-/// Calls compute(to) with an out of dtype `result` where out's would show values that do not wrap as the result's do,
-/// and converts what it holds.
+/// Calls compute(to), where `to` is out, or, if integers wrap differently in out's dtype, a temporary of dtype `result`
+/// that is then converted to out.
 template <class F>
 diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, const View& out, Dtype result,
                              F&& compute) {
@@ -20,8 +20,8 @@ diopiError_t in_result_dtype(diopiContextHandle_t ctx, std::string_view op, cons
     return error == diopiSuccess ? copy_into(ctx, op, to, out) : error;
 }
 
-/// out = f(input, other), computed in C; a real result in a complex out, too. Integers wrap in the
-/// result's dtype, before it is converted to out's.
+/// out = f(input, other), computed in C; out may be complex for a real result. Integers wrap in the result's dtype
+/// before they are converted to out's.
 template <class C, class F>
 diopiError_t map_operands(diopiContextHandle_t ctx, std::string_view op, const Operands& x, F f) {
     const bool is_widened = (is_complex(x.out.dtype) && !kIsComplex<C>) || shows_wrapping(x.result, x.out.dtype);

@@ -1,4 +1,4 @@
-/// Elements on the device: from memory into the type that is computed in, and back.
+/// Elements on the device: from memory into the compute type, and back.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -12,12 +12,12 @@
 
 namespace diopi::cuda {
 
-/// A complex number as it lies in memory.
+/// A complex number in memory.
 template <class T>
 struct alignas(2 * sizeof(T)) ComplexOf {
     T real, imag;
 };
-/// What all complex numbers are computed in: a GPU waits for their memory meanwhile.
+/// The compute type of all complex numbers: float64 costs no time, because the GPU waits for memory.
 using Complex = ComplexOf<double>;
 
 template <class T>
@@ -25,8 +25,8 @@ constexpr bool kIsComplex = false;
 template <class T>
 constexpr bool kIsComplex<ComplexOf<T>> = true;
 
-/// What does not fit becomes what the cpu backend makes of it: the least number of 32 or 64 bits, cut off for narrower
-/// types. Unsigned types take the low bits of the 64-bit number.
+/// A number that does not fit becomes the same as on the cpu backend: the least number of 32 or 64 bits, cut off for
+/// narrower types. Unsigned types take the low bits of the 64-bit number.
 template <class To, class From>
 __device__ To truncated(From x) {
     using Step = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, int32_t, int64_t>;
@@ -35,8 +35,8 @@ __device__ To truncated(From x) {
     return static_cast<To>(x >= -kEnd && x < kEnd ? static_cast<Step>(x) : kLeast);
 }
 
-/// Floating to integer truncates, integers wrap, non-zero is true, a complex number loses its imaginary part; to a half
-/// type is rounded once.
+/// Floating to integer truncates, integers wrap, non-zero is true, a complex number loses its imaginary part, a half
+/// type gets a number rounded once.
 template <class To, class From>
 __device__ To convert(From x) {
     if constexpr (std::is_same_v<To, From>) {
@@ -69,8 +69,8 @@ __device__ To convert(From x) {
     }
 }
 
-/// Calls f(T) with a value of the C++ type of a real dtype. Where a kernel knows no complex types, they are refused
-/// before it is launched.
+/// Calls f(T) with a value of the C++ type of a real dtype. Kernels without complex types are not launched for complex
+/// tensors.
 template <class F>
 __device__ void with_type(Dtype dtype, F&& f) {
     switch (dtype) {
@@ -109,7 +109,7 @@ __device__ void with_type(Dtype dtype, F&& f) {
     }
 }
 
-/// The same with the types of the complex dtypes where C, the compute type, is complex.
+/// The same, with the complex dtypes if the compute type C is complex.
 template <class C, class F>
 __device__ void with_type_for(Dtype dtype, F&& f) {
     if constexpr (kIsComplex<C>) {
@@ -120,7 +120,7 @@ __device__ void with_type_for(Dtype dtype, F&& f) {
     with_type(dtype, f);
 }
 
-/// The same, or with `kFloating` the types of the floating dtypes only: nvcc takes its time for each.
+/// The same, or with `kFloating` only the floating dtypes: each type costs compile time.
 template <class C, bool kFloating, class F>
 __device__ void with_type_among(Dtype dtype, F&& f) {
     if constexpr (kFloating) {
@@ -133,7 +133,7 @@ __device__ void with_type_among(Dtype dtype, F&& f) {
     }
 }
 
-/// The element as a C; of a complex dtype only where C is complex.
+/// The element as a C; of a complex dtype only if C is complex.
 template <class C>
 __device__ C load(const void* data, int64_t place, Dtype dtype) {
     C value{};
@@ -147,32 +147,32 @@ __device__ void store(void* data, int64_t place, Dtype dtype, C value) {
                      [&](auto typed) { static_cast<decltype(typed)*>(data)[place] = convert<decltype(typed)>(value); });
 }
 
-/// In the place of an element type: the dtype is looked up at each load.
+/// Stands for an element type: each load reads the dtype at run time.
 struct Any {};
 
-/// What a kernel over a floating T computes in.
+/// The compute type of a kernel over a floating T.
 template <class T>
 using ComputeOf = std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, Any>, double, float>;
 
-/// kCount neighbours that are loaded at once.
+/// kCount neighbouring elements that are loaded at once.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
     T at[kCount];
 };
 
-/// Elements that 16 bytes hold; one of Any.
+/// The number of elements in 16 bytes; 1 for Any.
 template <class T>
 constexpr int kPackOf = 16 / sizeof(T);
 template <>
 inline constexpr int kPackOf<Any> = 1;
 
-/// The pack at `from`; where fewer than a pack are `left`, those, and zeros.
+/// The pack at `from`; if fewer elements are `left`, the others are 0.
 template <class T>
 __device__ Pack<T, kPackOf<T>> load_pack(const T* from, int64_t left) {
     using Packed = Pack<T, kPackOf<T>>;
     if (left >= kPackOf<T>) return *reinterpret_cast<const Packed*>(from);
     Packed pack{};
-#pragma unroll  // indices that are not constant would keep every pack in local memory
+#pragma unroll  // without constant indices every pack would be in local memory
     for (int i = 0; i < kPackOf<T>; ++i) {
         if (i < left) pack.at[i] = from[i];
     }

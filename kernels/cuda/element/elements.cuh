@@ -1,4 +1,4 @@
-/// The elements of a tensor of one floating dtype, or of any: a kernel that serves both is written once.
+/// The elements of a tensor of one floating dtype, or of any dtype, so that one kernel serves both.
 #pragma once
 
 #include <limits>
@@ -22,7 +22,7 @@ struct Elements {
     __device__ Compute get(int64_t place) const { return convert<Compute>(data[place]); }
     __device__ void put(int64_t place, Compute value) const { data[place] = convert<T>(value); }
 
-    /// Neighbours; several of them from a place that is aligned to 16 bytes.
+    /// Neighbouring elements; several of them must begin at a multiple of 16 bytes.
     template <int kCount>
     __device__ void get(int64_t place, Compute (&values)[kCount]) const {
         const auto pack = *reinterpret_cast<const Pack<T, kCount>*>(data + place);

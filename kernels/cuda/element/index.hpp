@@ -1,4 +1,5 @@
-/// Where an element lies: index arithmetic that kernels and the host share, so that it is tested without a GPU.
+/// Index arithmetic from element numbers to places in memory, shared by kernels and the host, so that it is tested
+/// without a GPU.
 #pragma once
 
 #include <bit>
@@ -17,14 +18,14 @@ namespace diopi::cuda {
 
 using operands::kMaxRank;
 
-/// A size to divide by without a division: for n < 2^31, n / size = (n + (n * multiplier >> 32)) >> shift.
-/// Source: Granlund and Montgomery, Division by Invariant Integers using Multiplication, figure 4.1.
+/// A size by which an index is divided without a division: for n < 2^31, n / size = (n + (n * multiplier >> 32)) >>
+/// shift. Source: Granlund and Montgomery, Division by Invariant Integers using Multiplication, figure 4.1.
 struct FastSize {
     uint32_t size = 1;
     uint32_t multiplier = 1;
     uint32_t shift = 0;
 
-    /// Of a size from 1 to 2^31 - 1.
+    /// `size` is from 1 to 2^31 - 1.
     [[nodiscard]] static FastSize of(int64_t n) {
         const auto size = static_cast<uint32_t>(n);
         const auto shift = static_cast<uint32_t>(std::bit_width(size - 1));
@@ -48,8 +49,8 @@ struct WideSize {
     DIOPI_HOST_DEVICE int64_t value() const { return size; }
 };
 
-/// From the number of an element, counted row by row, to its place in each operand. Index is int32_t or int64_t;
-/// places and strides count elements. It is a kernel's argument.
+/// Converts the row-major number of an element to its place in each operand. Index is int32_t or int64_t; places and
+/// strides count elements. Kernels take it as an argument.
 template <class Index, int kOperands>
 struct Walk {
     using Size = std::conditional_t<std::is_same_v<Index, int32_t>, FastSize, WideSize>;
@@ -58,7 +59,7 @@ struct Walk {
     Size sizes[kMaxRank];
     Index strides[kOperands][kMaxRank];
 
-    /// places[k] of element n; n is below the product of the sizes. No division in a walk of rank 1.
+    /// Sets places[k] for element n, which is below the product of the sizes. Rank 1 needs no division.
     DIOPI_HOST_DEVICE void find(Index n, Index (&places)[kOperands]) const {
         for (int k = 0; k < kOperands; ++k) places[k] = 0;
         for (int d = rank - 1; d > 0; --d) {

@@ -1,4 +1,4 @@
-/// Launches, checked.
+/// Kernel launches with error checks.
 #pragma once
 
 #include "kernels/cuda/element/launch.hpp"
@@ -14,8 +14,8 @@ namespace diopi::cuda {
     return static_cast<cudaStream_t>(stream);
 }
 
-/// Calls kernel(args...) on the context's stream. Says whether the launch was accepted: errors of the kernel itself
-/// come with a later synchronisation.
+/// Calls kernel(args...) on the context's stream. Returns whether the launch was accepted; errors of the kernel itself
+/// appear at a later synchronisation.
 template <class... Parameters, class... Args>
 [[nodiscard]] diopiError_t launch(diopiContextHandle_t ctx, std::string_view op, const Launch& grid,
                                   void (*kernel)(Parameters...), const Args&... args) {

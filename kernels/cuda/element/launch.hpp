@@ -1,4 +1,4 @@
-/// How many threads a kernel is launched with.
+/// The number of threads of a kernel launch.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@ struct Launch {
     unsigned threads = 1;
 };
 
-/// Chosen by reading, not measured: no GPU was available.
+/// An estimate, not measured: no GPU was available.
 constexpr unsigned kThreads = 256;
-/// A kernel loops where there is more: 2^16 blocks fill any device many times over.
+/// A kernel loops over more items: 2^16 blocks are many more than a device runs at once.
 constexpr int64_t kMostBlocks = 65536;
 
-/// For `items` > 0 of which a thread takes `per_thread` at a time and goes on by the whole launch until none is left.
+/// The launch for `items` > 0: a thread takes `per_thread` at a time and advances by the size of the launch.
 [[nodiscard]] constexpr Launch launch_for(int64_t items, int per_thread) {
     const int64_t threads = items / per_thread + (items % per_thread != 0 ? 1 : 0);
     const int64_t blocks = threads / kThreads + (threads % kThreads != 0 ? 1 : 0);

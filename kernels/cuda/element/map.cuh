@@ -5,10 +5,10 @@
 ///         __device__ C operator()(C a, C b) const { return a * b; }
 ///     };
 ///
-/// and `map<C>(ctx, op, out, inputs, Multiply<C>{})`: any strides, broadcasting, 0-dim, empty, overlap, any mixture of
-/// dtypes. Operands of one floating dtype, the output among them, have kernels of their own; where all are of one half
-/// type, `f.half_form()` is called instead of f if there is such a member: with arithmetic that is enough for half
-/// types.
+/// and `map<C>(ctx, op, out, inputs, Multiply<C>{})` runs it for any strides, broadcasting, 0-dim, empty, overlapping
+/// tensors and any mixture of dtypes. If all operands, with the output, have one floating dtype, a kernel for that
+/// dtype runs; for a half type it calls `f.half_form()` instead of f, if there is such a member, whose arithmetic is
+/// precise enough for half types.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 
 namespace diopi::cuda {
 
-/// The inputs of a kernel that computes in C. Without data an input is a number.
+/// The inputs of a kernel that computes in C. An input without data is a number.
 template <class C, int kIns>
 struct Inputs {
     const void* data[kIns];
     Dtype dtypes[kIns];
     C numbers[kIns];
-    bool repeats[kIns];  ///< in a run: one element for all
+    bool repeats[kIns];  ///< one element for the whole run
 };
 
 template <class F, class C, int kIns>
@@ -36,7 +36,7 @@ __device__ C call(const F& f, const C (&values)[kIns]) {
     if constexpr (kIns == 3) return f(values[0], values[1], values[2]);
 }
 
-/// Output and inputs are runs of T (or repeat one element), aligned to packs.
+/// The output and the inputs are runs of T (or repeat one element), aligned to packs.
 template <class T, class C, int kIns, class F>
 __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
     constexpr int kPack = kPackOf<T>;
@@ -60,7 +60,7 @@ __global__ void run_kernel(F f, T* out, Inputs<C, kIns> in, int64_t n) {
     }
 }
 
-/// Elements that a thread has under way at once where it loads them one by one.
+/// The number of elements that a thread loads before it computes, if it loads them one by one.
 constexpr int kEach = 4;
 
 /// All operands are of T.
@@ -87,7 +87,7 @@ __global__ void strided_kernel(F f, T* out, Inputs<C, kIns> in, Walk<int32_t, kI
     }
 }
 
-/// Any dtypes; of a real function those that map_real lets in (unary.cuh).
+/// Any dtypes; for a real function those that map_real accepts (unary.cuh).
 template <class C, int kIns, bool kReal, class F>
 __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in, Walk<int32_t, kIns + 1> walk,
                              int32_t n) {
@@ -125,16 +125,16 @@ __global__ void mixed_kernel(F f, void* out, Dtype out_dtype, Inputs<C, kIns> in
 
 namespace elementwise_detail {
 
-/// The operands of a call, ready to be launched: the output is operand 0.
+/// The operands of a launch: the output is operand 0.
 template <class C, int kIns>
 struct Plan {
     Nest nest;
     View out;
     Inputs<C, kIns> in{};
-    Dtype dtype = Dtype::unsupported;  ///< of all operands but numbers, where they have one
+    Dtype dtype = Dtype::unsupported;  ///< the dtype of all operands except numbers, if they have one
 };
 
-/// Inputs that lie in the way of the output are copied.
+/// Copies inputs that is_in_the_way reports.
 template <class C, size_t kIns>
 diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns>& ins,
                   const std::array<C, kIns>& numbers, Plan<C, static_cast<int>(kIns)>& p) {
@@ -182,7 +182,7 @@ constexpr bool kHasHalfForm = requires(const F& f) {
     f.half_form();
 };
 
-/// What is called for elements of T.
+/// The form of f for elements of T.
 template <class T, class F>
 auto form_for(const F& f) {
     if constexpr (kHasHalfForm<F> && sizeof(T) == 2)
@@ -191,7 +191,7 @@ auto form_for(const F& f) {
         return f;
 }
 
-/// Whatever the dtypes.
+/// Launches the kernel for any dtypes.
 template <bool kReal, class C, int kIns, class F>
 diopiError_t launch_mixed(diopiContextHandle_t ctx, std::string_view op, const Plan<C, kIns>& p, F f) {
     return in_narrow_parts(p, [&](const Plan<C, kIns>& part) {
@@ -200,7 +200,7 @@ diopiError_t launch_mixed(diopiContextHandle_t ctx, std::string_view op, const P
     });
 }
 
-/// Of real functions, which are many and slow to compile, only these types have a strided kernel of their own.
+/// Real functions are many and slow to compile: only these types have a strided kernel for them.
 template <class T, class F>
 constexpr bool kHasStrided = std::is_same_v<T, float> || (!std::is_same_v<T, double> && kHasHalfForm<F>);
 
@@ -229,8 +229,8 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const P
 
 }  // namespace elementwise_detail
 
-/// out = f(inputs) element by element, in the compute type C. An input without data is the number at its place in
-/// `numbers`. Operands may be complex only where C is. kReal: of a real function, called by map_real only.
+/// out = f(inputs) element by element, in the compute type C. An input without data is the number of the same index in
+/// `numbers`. Operands may be complex only if C is. kReal: f is a real function; only map_real sets it.
 template <class C, size_t kIns, class F, bool kReal = false>
 diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns> ins, F f,
                  const std::array<C, kIns>& numbers = {}) {
@@ -251,8 +251,8 @@ diopiError_t map(diopiContextHandle_t ctx, std::string_view op, const View& out,
     return launch_mixed<kReal>(ctx, op, p, f);
 }
 
-/// Calls f<C>() with what a result of that dtype is computed in: float for the narrow floating dtypes, double, int64_t
-/// for integers and bool; uint64_t where `dtype` is that and nothing else.
+/// Calls f<C>() with the compute type of a result of that dtype: float for the narrow floating dtypes, double, int64_t
+/// for integers and bool, uint64_t only for uint64.
 template <class F>
 diopiError_t with_compute_type(Dtype dtype, F&& f) {
     if (dtype == Dtype::float64) return f.template operator()<double>();
@@ -268,7 +268,7 @@ diopiError_t with_any_compute_type(Dtype dtype, F&& f) {
     return with_compute_type(dtype, f);
 }
 
-/// A number in a compute type, the complex one included.
+/// A number in a compute type, which may be complex.
 template <class C>
 [[nodiscard]] C compute_number(const diopiScalar_t& scalar) {
     if constexpr (kIsComplex<C>)

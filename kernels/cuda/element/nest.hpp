@@ -1,4 +1,4 @@
-/// Nests as kernels walk them.
+/// Nests (operands/nest.hpp) in the form that kernels use.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace diopi::cuda {
 
-/// Two halves of a nest that does not fit 32 bits, cut where it spans most, and where the second one begins.
+/// The two halves of a nest that does not fit 32 bits, cut along the dimension that spans most, and the places at which
+/// the second half begins.
 struct Halves {
     std::array<Nest, 2> nests;
     std::array<int64_t, kMaxOperands> places{};
@@ -31,7 +32,7 @@ template <class Index, int kOperands>
     return walk;
 }
 
-/// Whether vectors of `nbytes` bytes can be loaded from there.
+/// Whether vectors of `nbytes` bytes can be loaded from `data`.
 [[nodiscard]] inline bool is_aligned(const void* data, size_t nbytes) {
     return reinterpret_cast<uintptr_t>(data) % nbytes == 0;
 }

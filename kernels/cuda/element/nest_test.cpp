@@ -17,7 +17,7 @@ template <class Index, size_t kCount>
 void expect_places(const std::array<View, kCount>& views) {
     const Nest nest = make_nest(views);
     const auto walk = walk_of<Index, static_cast<int>(kCount)>(nest);
-    // Each element of the output once, with the inputs' elements at the same index.
+    // The walk visits each element of the output once, with the inputs' elements at the same index.
     std::vector<std::array<int64_t, kCount>> wanted, found;
     const ShapeView shape = views[0].shape;
     Shape index(shape.size(), 0);
@@ -49,7 +49,7 @@ void expect_places_in_both(const std::array<View, kCount>& views) {
 
 }  // namespace
 
-TEST_CASE("cuda: a fast size divides as a division does") {
+TEST_CASE("cuda: a fast size gives the same quotient as a division") {
     std::mt19937 random(1);
     std::vector<int32_t> sizes = {1, 2, 3, 5, 7, 64, 641, 1000, 65535, 65536, 65537, (1 << 30) - 1, 1 << 30, INT32_MAX};
     for (int i = 0; i < 200; ++i) sizes.push_back(static_cast<int32_t>(random() >> (1 + random() % 31)) | 1);
@@ -87,7 +87,7 @@ TEST_CASE("cuda: a walk visits every element once, with the operands side by sid
     expect_places_in_both(std::array{backwards.view(), column.view(), row.view()});
 }
 
-TEST_CASE("cuda: the halves of a nest visit what it visits") {
+TEST_CASE("cuda: the halves of a nest visit the same elements as the nest") {
     const Layout out = contiguous({4, 5, 3}), permuted{{4, 5, 3}, {1, -4, 20}}, row = contiguous({3});
     const std::array views = {out.view(), permuted.view(), row.view()};
     const Nest nest = make_nest(views);
@@ -124,7 +124,7 @@ TEST_CASE("cuda: a nest that does not fit 32 bits is cut until its parts do") {
     CHECK(quarters.nests[1].fits_32_bits());
 }
 
-TEST_CASE("cuda: a launch covers its items with whole blocks, and loops beyond the most") {
+TEST_CASE("cuda: a launch covers its items with whole blocks, and loops beyond the maximum") {
     CHECK(launch_for(1, 4).blocks == 1);
     CHECK(launch_for(kThreads * 4, 4).blocks == 1);
     CHECK(launch_for(kThreads * 4 + 1, 4).blocks == 2);

@@ -7,7 +7,7 @@
 
 namespace diopi::cuda {
 
-/// out = F of inputs of its shape.
+/// out = F(inputs of its shape).
 template <template <class> class F, size_t kIns>
 diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View& out,
                       const std::array<View, kIns>& ins) {
@@ -17,7 +17,7 @@ diopiError_t map_real(diopiContextHandle_t ctx, std::string_view op, const View&
     return is_narrow ? run.template operator()<float>() : run.template operator()<double>();
 }
 
-/// A forward function or one in place, which has out == input.
+/// A forward function or an in-place one, which has out == input.
 template <template <class> class F>
 diopiError_t map_unary(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {

@@ -1,4 +1,4 @@
-/// Rows of elements as rows of larger units, so that they are moved 16 bytes at a time where their places allow it.
+/// Rows of elements as rows of larger units, which are copied 16 bytes at a time if their alignment allows it.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace diopi::cuda {
 
-/// 16 bytes that are moved and not looked into.
+/// 16 bytes that are only copied.
 struct alignas(16) Bits128 {
     uint64_t halves[2];
 };
 
-/// The most bytes, a power of two up to 16, that divide everything it has been asked about.
+/// The largest power of two, up to 16, that divides all given sizes and addresses.
 class UnitSize {
  public:
     UnitSize& divides(int64_t nbytes) {

@@ -15,10 +15,10 @@ namespace diopi::cuda {
 
 namespace {
 
-/// What NVIDIA asks for on sm_90; an algorithm takes what it needs of it.
+/// The size that NVIDIA recommends for sm_90; an algorithm uses the part that it needs.
 constexpr uint64_t kMostWorkspace = 32 << 20;
 constexpr size_t kBiasAlignment = 16;
-/// The library may refuse 65536 and more. A power of 2: every part of a batch is aligned as the first one is.
+/// The library may refuse 65536 and more. A power of 2, so that every part of a batch is aligned like the first one.
 constexpr int64_t kMostBatch = 32768;
 
 template <auto kDestroy>
@@ -27,7 +27,7 @@ using Desc = std::unique_ptr<cublasLtMatmulDescOpaque_t, Destroy<&CublasLt::desc
 using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Destroy<&CublasLt::layout_destroy>>;
 using Preference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, Destroy<&CublasLt::preference_destroy>>;
 
-/// A product of one shape. Descriptors name the library's column-major matrices: its first factor is our b.
+/// A product of one shape. The descriptors are of the library's column-major matrices: its first factor is our b.
 struct GemmPlan {
     Desc desc;
     Layout first, second, result;
@@ -35,7 +35,7 @@ struct GemmPlan {
     size_t workspace_bytes = 0;
 };
 
-/// The library's calls for one plan; after the first error none is made.
+/// Makes the library's calls for one plan, none after the first error.
 class Maker {
  public:
     explicit Maker(const CublasLt& lt) : lt_(lt) {}
@@ -97,7 +97,7 @@ cudaDataType_t type_of(Dtype dtype) {
     return dtype == Dtype::float64 ? CUDA_R_64F : CUDA_R_32F;
 }
 
-/// Alignment of data and of the matrices behind it, as the library counts it: at most 256 bytes.
+/// The alignment of data as the library counts it: at most 256 bytes.
 uint32_t alignment_of(const void* data) {
     uint32_t alignment = 256;
     while (!is_aligned(data, alignment)) alignment /= 2;
@@ -128,10 +128,10 @@ void describe(Maker& maker, const Gemm& g, GemmPlan& plan) {
     plan.result = layout_of(maker, g, g.c, g.result, g.m, g.n);
 }
 
-/// Sums that are split are added up in the type of the accumulator, in a fixed order.
+/// The parts of a split sum are added in the type of the accumulator, in a fixed order.
 constexpr uint32_t kReductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
-/// False where the library has no algorithm.
+/// False if the library has no algorithm.
 bool choose(Maker& maker, const CublasLt& lt, cublasLtHandle_t handle, const Gemm& g, GemmPlan& plan) {
     const Preference preference = maker.preference();
     maker.set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
@@ -188,7 +188,7 @@ GemmMatrix moved(GemmMatrix x, int64_t matrices, Dtype dtype) {
     return x;
 }
 
-/// A batch of which the library takes a part at a time.
+/// Computes a batch in parts that the library accepts.
 diopiError_t gemm_in_parts(diopiContextHandle_t ctx, std::string_view op, const Gemm& g) {
     for (int64_t first = 0; first < g.batch; first += kMostBatch) {
         Gemm part = g;

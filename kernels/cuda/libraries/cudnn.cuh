@@ -7,7 +7,7 @@
 
 namespace diopi::cuda {
 
-/// The functions of its older interface, which names algorithms: what is chosen can be read and reasoned about.
+/// The functions of its older interface, in which the caller chooses algorithms by name.
 struct Cudnn {
     using Handle = cudnnHandle_t;
     static constexpr const char* kSoname = "libcudnn.so." DIOPI_TEXT(CUDNN_MAJOR);

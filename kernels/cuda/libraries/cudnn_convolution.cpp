@@ -19,12 +19,12 @@ using operands::Sides;
 
 namespace {
 
-/// The fastest algorithm that wants no more is taken.
+/// Chooses the fastest algorithm that needs no more.
 constexpr size_t kMostWorkspace = size_t{1} << 30;
 
-// Algorithms that sum the terms of each element, and no others, in one order. Those by Fourier or Winograd transforms
-// mix neighbours: a NaN or a large number would spoil elements that it is no term of. ALGO_0 and ALGO_3 of the
-// gradients add up in any order.
+// Algorithms that sum only the terms of each element, in one order. Fourier and Winograd transforms mix neighbours: a
+// NaN or a large number would change elements of which it is no term. ALGO_0 and ALGO_3 of the gradients sum in any
+// order.
 constexpr cudnnConvolutionFwdAlgo_t kForwardAlgorithms[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
                                                             CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
                                                             CUDNN_CONVOLUTION_FWD_ALGO_GEMM};
@@ -37,27 +37,27 @@ using TensorDesc = std::unique_ptr<cudnnTensorStruct, Destroy<&Cudnn::tensor_des
 using FilterDesc = std::unique_ptr<cudnnFilterStruct, Destroy<&Cudnn::filter_destroy>>;
 using ConvolutionDesc = std::unique_ptr<cudnnConvolutionStruct, Destroy<&Cudnn::convolution_destroy>>;
 
-/// A pass over one shape, with the algorithm that was chosen for it.
+/// A pass over one shape with its algorithm.
 struct ConvPlan {
     TensorDesc input, out;
     FilterDesc weight;
     ConvolutionDesc convolution;
-    int algorithm = -1;  ///< of the pass's own enumeration; -1: there is none
+    int algorithm = -1;  ///< a value of the pass's enumeration; -1: there is none
     size_t workspace_bytes = 0;
-    std::string refusal;  ///< what the library said instead, where it said anything
+    std::string refusal;  ///< the library's reason, if it gave one
 
     void refuse(std::string text) { algorithm = -1, refusal = std::move(text); }
 };
 
 bool is_refusal(cudnnStatus_t status) {
-#ifdef CUDNN_STATUS_CATEGORY  // since cuDNN 9 a refusal may name its reason
+#ifdef CUDNN_STATUS_CATEGORY  // since cuDNN 9 a refusal may contain its reason
     return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
 #else
     return status == CUDNN_STATUS_NOT_SUPPORTED;
 #endif
 }
 
-/// The library's calls; after the first error none is made.
+/// Makes the library's calls, none after the first error.
 class Calls {
  public:
     explicit Calls(const Cudnn& dnn) : dnn_(dnn) {}
@@ -69,7 +69,7 @@ class Calls {
         name_ = name;
     }
     [[nodiscard]] bool ok() const { return status_ == CUDNN_STATUS_SUCCESS; }
-    /// The library cannot do what was asked; another layout or dtype it may do.
+    /// The library does not support this layout or dtype; it may support another.
     [[nodiscard]] bool is_refused() const { return is_refusal(status_); }
     /// "cudnnConvolutionForward: CUDNN_STATUS_NOT_SUPPORTED".
     [[nodiscard]] std::string text() const { return std::string(name_) + ": " + dnn_.status_text(status_); }
@@ -89,20 +89,20 @@ cudnnDataType_t type_of(Dtype dtype) {
     return dtype == Dtype::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
 
-/// Tensor cores for half types; for float32 only those of TF32.
+/// Tensor cores for half types; for float32 only with TF32.
 cudnnMathType_t math_of(Dtype dtype) {
     if (dtype == Dtype::float32) return is_in_tf32(dtype) ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
     return dtype == Dtype::float64 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
 }
 
-/// The numbers of a convolution's sides, as the library takes them: of one side as of two, of which the first has one
+/// The numbers of a convolution's sides as the library takes them: one side becomes two, of which the first has one
 /// element.
 class LibrarySides {
  public:
     explicit LibrarySides(const Convolution& c) : count_(c.shape.sides < 2 ? 2 : static_cast<int>(c.shape.sides)) {}
 
     [[nodiscard]] int count() const { return count_; }
-    /// The numbers behind those of `first`.
+    /// The numbers of `first`, then those of the sides.
     template <size_t kFirst>
     [[nodiscard]] std::array<int, kFirst + kMostSides> join(const std::array<int64_t, kFirst>& first,
                                                             const Sides& sides) const {
@@ -159,8 +159,8 @@ ConvolutionDesc convolution_desc(Calls& calls, const Cudnn& dnn, const Convoluti
     return desc;
 }
 
-/// Takes the first of the library's proposals that is allowed and whose workspace is not too large: get(count, &found,
-/// proposals) fills them, measure(algorithm, &bytes) asks for the workspace.
+/// Takes the library's first proposal that is allowed and whose workspace is not too large: get(count, &found,
+/// proposals) fills them, measure(algorithm, &bytes) gives the workspace.
 template <class Perf, class Algorithm, class Get, class Measure>
 void choose(Calls& calls, const Cudnn& dnn, const Convolution& c, std::span<const Algorithm> allowed, Get&& get,
             Measure&& measure, ConvPlan& plan) {
@@ -229,7 +229,7 @@ diopiError_t no_algorithm(std::string_view op, const Convolution& c, const ConvP
                                       std::string(name(c.dtype)) + why + ": another dtype or layout may have one");
 }
 
-/// The calling thread's plan, made when it is new.
+/// The calling thread's plan, which is made at the first use.
 diopiError_t find_plan(std::string_view op, const Cudnn& dnn, cudnnHandle_t handle, const Convolution& c,
                        ConvPlan*& plan) {
     thread_local Plans<ConvPlan> plans;

@@ -7,7 +7,7 @@ namespace diopi::cuda {
 
 [[nodiscard]] inline int current_device() {
     int device = 0;
-    (void)cudaGetDevice(&device);  // where it errs, the library's next call does, too
+    (void)cudaGetDevice(&device);  // if it fails, the library's next call fails, too
     return device;
 }
 

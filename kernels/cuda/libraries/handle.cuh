@@ -1,4 +1,4 @@
-/// What the calls of one of CUDA's libraries begin with. Only for sources that are built with CUDA.
+/// The function table and the handle that calls of CUDA's libraries need. Only for sources that are built with CUDA.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 namespace diopi::cuda {
 
-/// The library's functions and the calling thread's handle for the current device. Null, with the last error set and
-/// its code in `error`, where there is none. `Table` has the library's name kSoname, the functions create, destroy and
+/// The library's functions and the calling thread's handle for the current device. Without them it is null, with the
+/// last error set and its code in `error`. `Table` has the library's name kSoname, the functions create, destroy and
 /// status_text, create's name kCreate, and what OpenedLibrary needs; success is status 0.
 template <class Table>
 [[nodiscard]] const Table* use_library(std::string_view op, typename Table::Handle& handle, diopiError_t& error) {

@@ -7,8 +7,8 @@
 namespace diopi::cuda {
 namespace {
 
-/// Where a GPU is, calls work; elsewhere the library's own first call fails, or it is not there. What must not be: a
-/// library of the build's version that lacks a function.
+/// With a GPU calls work; without one the library's own first call fails, or the library is missing. A library of the
+/// build's version must not lack a function.
 void expect_all_functions(diopiError_t error, const std::string& first_call) {
     if (error == diopiSuccess) return;
     CHECK_THAT(last_error(), Catch::Contains(first_call) || Catch::Contains("LD_LIBRARY_PATH") ||
@@ -16,10 +16,10 @@ void expect_all_functions(diopiError_t error, const std::string& first_call) {
     CHECK_THAT(last_error(), !Catch::Contains("no function"));
 }
 
-TEST_CASE("cuDNN and cuBLASLt have every function that is asked of them, or are not there") {
+TEST_CASE("cuDNN and cuBLASLt have every function that the backend uses, or are missing") {
     const diopiError_t found = find_convolution("diopiConvolution2d", {});
     expect_all_functions(found, "diopiConvolution2d: cudnnCreate: ");
-    if (found == diopiSuccess) return;  // a product would run, and needs a context
+    if (found == diopiSuccess) return;  // with it a product would run, which needs a context
     expect_all_functions(gemm(nullptr, "diopiMm", {}), "diopiMm: cublasLtCreate: ");
 }
 

@@ -1,4 +1,4 @@
-/// A build that did not find cuBLASLt's header.
+/// Replaces the calls of cuBLASLt in a build that did not find its header.
 #include "kernels/cuda/product/gemm.hpp"
 
 namespace diopi::cuda {

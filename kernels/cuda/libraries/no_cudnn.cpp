@@ -1,4 +1,4 @@
-/// A build that did not find cuDNN's header.
+/// Replaces the calls of cuDNN in a build that did not find its header.
 #include "kernels/cuda/conv_library.hpp"
 
 namespace diopi::cuda {

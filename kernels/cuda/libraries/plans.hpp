@@ -1,4 +1,4 @@
-/// What a library was asked once about a shape and need not be asked again.
+/// A cache of the plans that a library has made for shapes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace diopi::cuda {
 
-/// Destroys a descriptor of the library with that function of its table.
+/// Destroys a descriptor of the library with a function of its table.
 template <class Table, auto kDestroy>
 struct DestroyWith {
     const Table* table = nullptr;
@@ -19,7 +19,7 @@ struct DestroyWith {
     }
 };
 
-/// Everything that decides which plan is chosen.
+/// All properties that determine a plan.
 using PlanKey = std::vector<int64_t>;
 
 struct PlanKeyHash {
@@ -33,7 +33,7 @@ struct PlanKeyHash {
     }
 };
 
-/// The plans of one thread. Begins anew when it is full: a run that meets so many shapes meets few of them again.
+/// The plans of one thread. A full cache is cleared: a run with so many shapes uses few of them again.
 template <class Plan>
 class Plans {
  public:

@@ -6,7 +6,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Whether `outer` goes on where `inner` ends, in a matrix that has both or neither.
+/// Whether `outer` continues `inner` in memory, in a matrix that has both or neither.
 bool goes_on(const ProductDim& outer, const ProductDim& inner, int64_t ProductDim::*matrix) {
     return outer.*matrix == inner.*matrix * inner.size;
 }
@@ -18,12 +18,12 @@ bool join(const ProductDim& outer, ProductDim& inner) {
     return joins;
 }
 
-/// A dimension of size 1 has no steps that could hinder: it takes those that a dimension around it needs.
+/// The steps of a dimension of size 1 do not matter: they become those that a dimension around it needs.
 void adopt_steps(const ProductDim& outer, ProductDim& inner) {
     if (inner.size == 1) inner = {1, outer.a, outer.b, outer.c};
 }
 
-/// A batch dimension that one factor lacks is more rows or columns; one that c lacks makes longer sums.
+/// A batch dimension that one factor lacks becomes rows or columns; one that c lacks makes longer sums.
 bool join_matrix(const ProductDim& dim, Product& p) {
     ProductDim* into = nullptr;
     if (dim.c == 0) into = &p.k;

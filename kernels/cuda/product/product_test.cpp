@@ -20,7 +20,7 @@ void visit(const std::vector<ProductDim>& dims, size_t d, Place at, std::vector<
     }
 }
 
-/// Which elements are multiplied, and where each product goes.
+/// The places of the factors and of the result of each product.
 std::vector<Place> places_of(std::vector<ProductDim> dims, const ProductDim& m, const ProductDim& n,
                              const ProductDim& k) {
     dims.insert(dims.end(), {m, n, k});
@@ -38,7 +38,7 @@ void expect_same_products(const Product& p) {
     CHECK((plan.batch.size == 1 || plan.batch.c != 0));
 }
 
-/// Dense (batch, m, k) * (batch, k, n); `a_has`, `b_has`, `c_has`: which batch dimensions they have.
+/// Dense (batch, m, k) * (batch, k, n); `a_has`, `b_has`, `c_has`: the batch dimensions that they have.
 Product dense(std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k, const std::vector<bool>& a_has,
               const std::vector<bool>& b_has, const std::vector<bool>& c_has) {
     Product p{{m, k, 0, n}, {n, 0, 1, 1}, {k, 1, n, 0}, {}};
@@ -69,7 +69,7 @@ TEST_CASE("a batch that both factors have is one call") {
     CHECK(plan.calls() == 1);
 }
 
-TEST_CASE("where only the rows' factor repeats along the inner batch, the longest dimension is the library's") {
+TEST_CASE("if only the rows' factor repeats along the inner batch, the longest dimension is the library's batch") {
     const ProductPlan plan = plan_product(dense({3, 50}, 7, 8, 9, {true, false}, {true, true}, {true, true}));
     CHECK(plan.batch.size == 50);
     CHECK(plan.batch.a == 0);
@@ -78,7 +78,7 @@ TEST_CASE("where only the rows' factor repeats along the inner batch, the longes
     CHECK_FALSE(plan.adds());
 }
 
-TEST_CASE("products that fall on one matrix are one longer sum where both factors go on") {
+TEST_CASE("products of one matrix are one longer sum if both factors are continuous") {
     // (m, k)^T * (m, n), as for the gradient of a weight
     Product p{{9, 1, 0, 8}, {8, 0, 1, 1}, {7, 9, 8, 0}, {{4, 7 * 9, 7 * 8, 0}}};
     const ProductPlan plan = plan_product(p);
@@ -87,7 +87,7 @@ TEST_CASE("products that fall on one matrix are one longer sum where both factor
     expect_same_products(p);
 }
 
-TEST_CASE("products that fall on one matrix are added up call by call elsewhere") {
+TEST_CASE("products of one matrix are otherwise added call by call") {
     const ProductPlan plan = plan_product(dense({4}, 7, 8, 9, {true}, {true}, {false}));
     CHECK(plan.calls() == 4);
     CHECK(plan.adds());
@@ -110,7 +110,7 @@ TEST_CASE("a plan multiplies the same elements and puts each product in its plac
     }
 }
 
-TEST_CASE("a matrix lies row by row, column by column, or not as a library takes it") {
+TEST_CASE("a matrix is row-major, column-major, or of a layout that a library does not take") {
     const auto rows_first = matrix_layout(3, 10, 4, 1);
     REQUIRE(rows_first);
     CHECK((rows_first->pitch == 10 && !rows_first->transposed));

@@ -12,23 +12,23 @@ namespace diopi::cuda {
 
 namespace {
 
-/// A block's threads stand in rows of kLanes, along whichever of kept and summed elements are neighbours in memory.
+/// A block has rows of kLanes threads, along the kept or the summed elements, whichever are neighbours in memory.
 constexpr int kLanes = 32, kRows = 8;
-/// Enough to fill 132 multiprocessors (H200) eight times. Chosen by reading, not measured: no GPU was available.
+/// Blocks enough to fill 132 multiprocessors (H200) eight times. An estimate, not measured: no GPU was available.
 constexpr int64_t kFullDevice = 1056;
-/// A thread sums at least so many elements before sums are split further.
+/// The least number of elements that a thread sums when sums are split.
 constexpr int64_t kLeastTerms = 16;
 
-/// Where the sums go: rounded into out, or, of a part of the terms, into `parts`.
+/// The target of the sums: they are rounded into out, or partial sums go to `parts`.
 struct SumTarget {
     void* out;
     Dtype dtype;
-    double* parts;  ///< (splits, kept); null where there is one split
+    double* parts;  ///< (splits, kept); null if there is one split
 };
 
 struct SumShape {
     int64_t kept, terms;
-    int64_t tiles;  ///< of the kept elements, one for each block
+    int64_t tiles;  ///< tiles of the kept elements, one for each block
     int64_t terms_of_split;
     bool kept_are_neighbours;
 };
@@ -66,7 +66,7 @@ __global__ void sum_kernel(const T* in, SumTarget target, Walk<Index, 2> kept, W
     }
 }
 
-/// The dimensions of a tensor, some of them picked out.
+/// Some of the dimensions of a tensor.
 struct Dims {
     std::array<int64_t, kMaxRank> shape{}, in{}, out{};
     size_t rank = 0;
@@ -114,7 +114,7 @@ diopiError_t launch_sums(diopiContextHandle_t ctx, std::string_view op, const vo
                   walk_of<int64_t, 1>(terms), s);
 }
 
-/// The data and the loops over them; kept's second operand is out.
+/// The data and the loops over it; the second operand of `kept` is out.
 struct Source {
     const void* data;
     Dtype dtype;
@@ -131,8 +131,7 @@ diopiError_t sum_terms(diopiContextHandle_t ctx, std::string_view op, const Sour
     return run(ctx, op, from.data, target, from.kept, from.terms, s, from.is_narrow);
 }
 
-/// The sums of the splits, as terms of the next sum: row-major, an element's numbers as far apart as there are
-/// elements.
+/// The partial sums as terms of the next sum, in the shape (splits, kept).
 Source parts_of(const Source& from, const View& parts, int64_t splits) {
     Source next{parts.data, Dtype::float64, from.kept, {}, from.is_narrow};
     int64_t step = 1;
@@ -145,7 +144,7 @@ Source parts_of(const Source& from, const View& parts, int64_t splits) {
     return next;
 }
 
-/// Dimensions of `in` that out has, and those that are summed.
+/// Separates the dimensions of `in` that out has from those that are summed.
 Source source_of(const View& out, const View& in) {
     Dims kept, terms;
     const size_t missing = in.shape.size() - out.shape.size();

@@ -12,7 +12,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Steps of the operand's batch dimensions along those of `batch`; 0 where it repeats.
+/// Steps of the operand along the dimensions of `batch`; 0 where it repeats.
 int64_t batch_step(const MatrixBatch& x, size_t dim, size_t rank) {
     const size_t missing = rank - x.lead;
     if (dim < missing || x.view.shape[dim - missing] == 1) return 0;
@@ -31,13 +31,13 @@ Product product_from(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b
     return p;
 }
 
-/// A product with the matrices that the library is given.
+/// A product and the layouts of the library's matrices.
 struct Call {
     ProductPlan plan;
     MatrixLayout a, b, c;
 };
 
-/// What does not lie as the library wants it.
+/// The operands whose layout the library does not take.
 struct Obstacles {
     bool a = false, b = false, c = false;
     [[nodiscard]] bool any() const { return a || b || c; }
@@ -50,11 +50,11 @@ Obstacles find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b,
     const auto of_c = matrix_layout(m.size, m.c, n.size, n.c);
     call.a = of_a.value_or(MatrixLayout{}), call.b = of_b.value_or(MatrixLayout{});
     call.c = of_c.value_or(MatrixLayout{});
-    const ProductDim& each = call.plan.batch;  // the library wants no negative steps
+    const ProductDim& each = call.plan.batch;  // the library takes no negative steps
     return {!of_a || each.a < 0, !of_b || each.b < 0, !of_c || of_c->transposed || each.c < 0};
 }
 
-/// Operands that the library takes, and the call; copies are made where they must, or where they save calls.
+/// Prepares the operands and the call: copies those that the library does not take, or all if that saves calls.
 class Preparation {
  public:
     Preparation(diopiContextHandle_t ctx, std::string_view op, ShapeView batch) : ctx_(ctx), op_(op), batch_(batch) {}
@@ -70,7 +70,7 @@ class Preparation {
         if (const diopiError_t error = remove(obstacles); error != diopiSuccess) return error;
         obstacles = find_call(batch_, a, b, c, call);
         if (!obstacles.any()) return diopiSuccess;
-        // One copy changed how the batch is taken, and what lay well no longer does.
+        // The copy changed the plan of the batch, so that another layout no longer fits.
         if (const diopiError_t error =
                 remove({!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()});
             error != diopiSuccess) {
@@ -102,7 +102,7 @@ void move(GemmMatrix& x, int64_t elements, Dtype dtype) {
     x.data = static_cast<std::byte*>(x.data) + elements * static_cast<int64_t>(size_of(dtype));
 }
 
-/// Every call of the plan; those that meet a c again add to it.
+/// Makes every call of the plan; a later call on the same c adds to it.
 diopiError_t run_calls(diopiContextHandle_t ctx, std::string_view op, const ProductPlan& plan, const Gemm& first) {
     for (int64_t call = 0; call < plan.calls(); ++call) {
         Gemm g = first;
@@ -121,7 +121,7 @@ diopiError_t run_calls(diopiContextHandle_t ctx, std::string_view op, const Prod
     return diopiSuccess;
 }
 
-/// The dtypes that a product is computed of and written in.
+/// The dtypes of the factors and of the result.
 struct Types {
     Dtype factors, result;
 };
@@ -136,7 +136,7 @@ Types types_of(const View& a, const View& b, const View& c, const Addend& addend
     return {a.dtype, c.dtype == a.dtype && is_exact ? c.dtype : Dtype::float32};
 }
 
-/// One number for each column of every matrix.
+/// Whether the addend has one number for each column of every matrix.
 bool is_bias(const Addend& addend, int64_t columns) {
     const View& v = *addend.view;
     return addend.weight == 1 && v.numel == columns && !v.shape.empty() && v.shape.back() == columns &&
@@ -148,7 +148,7 @@ bool is_same(const View& a, const View& b) {
            std::ranges::equal(a.strides, b.strides);
 }
 
-/// Leaves the addend to the library, or puts it where the product will be added to it.
+/// Gives the addend to the library as its bias, or stores it where the product is added to it.
 diopiError_t bring_addend(diopiContextHandle_t ctx, std::string_view op, const Addend& addend, const View& c,
                           int64_t columns, Gemm& g) {
     if (is_bias(addend, columns) && g.n == columns && addend.view->dtype == c.dtype &&
@@ -160,7 +160,7 @@ diopiError_t bring_addend(diopiContextHandle_t ctx, std::string_view op, const A
     return is_same(*addend.view, c) ? diopiSuccess : assign(ctx, op, c, *addend.view);
 }
 
-/// Without terms c is the addend, or zeros.
+/// Without terms c becomes the addend, or zeros.
 diopiError_t write_empty_sums(diopiContextHandle_t ctx, std::string_view op, const View& c, const Addend& addend) {
     if (addend.view == nullptr) return assign_zero(ctx, op, c);
     View zeros;
@@ -190,7 +190,7 @@ diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView b
     if (c.view.dtype != types.result) error = require(ctx, c.view.shape, types.result, ready.c.view);
     if (error == diopiSuccess) error = ready.run();
     if (error == diopiSuccess && ready.call.plan.adds() && is_half(types.result)) {
-        types.result = Dtype::float32;  // sums of several calls are rounded once
+        types.result = Dtype::float32;  // so that sums of several calls are rounded once
         error = require(ctx, c.view.shape, types.result, ready.c.view);
         if (error == diopiSuccess) error = ready.run();
     }

@@ -1,4 +1,4 @@
-/// Products of batches of matrices: what matmul and linear share.
+/// Products of batches of matrices, for matmul and linear.
 #pragma once
 
 #include "kernels/cuda/product/product.hpp"
@@ -7,15 +7,15 @@
 
 namespace diopi::cuda {
 
-/// What is added to a product.
+/// A tensor that is added to a product.
 struct Addend {
     const View* view = nullptr;  ///< broadcasts to c; null: nothing
     double weight = 1;           ///< not 0
 };
 
-/// c = alpha * a * b + addend for every index of `batch`, to which the batch dimensions of all three broadcast. Where
-/// c has fewer, the products that fall on the same matrix are added up; then there is no addend. Any strides, any real
-/// dtypes; computes in float64 where a factor is of it, else in float32. alpha is not 0.
+/// c = alpha * a * b + addend for every index of `batch`, to which the batch dimensions of all three broadcast. If c
+/// has fewer of them, the products of the same matrix are summed; then there is no addend. Any strides, any real
+/// dtypes; computes in float64 if a factor is float64, else in float32. alpha is not 0.
 [[nodiscard]] diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView batch,
                                     const MatrixBatch& c, MatrixBatch a, MatrixBatch b, const Addend& addend = {},
                                     double alpha = 1);

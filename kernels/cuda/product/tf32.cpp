@@ -7,7 +7,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// The only way to tell an exported library, whose host knows nothing but the standard.
+/// The only setting for an exported library, whose host knows only the standard.
 bool is_asked_for() {
     const char* value = std::getenv("DIOPI_TF32");
     return value != nullptr && std::string_view(value) == "1";

@@ -13,7 +13,7 @@ bool is_in_a_new_thread() {
     return is;
 }
 
-TEST_CASE("cuda: TF32 is of float32 alone, and of the thread that asked for it") {
+TEST_CASE("cuda: TF32 is only for float32, and for the thread that requested it") {
     use_tf32(true);
     CHECK(is_in_tf32(Dtype::float32));
     CHECK_FALSE(is_in_tf32(Dtype::float64));
@@ -23,7 +23,7 @@ TEST_CASE("cuda: TF32 is of float32 alone, and of the thread that asked for it")
     CHECK_FALSE(is_in_tf32(Dtype::float32));
 }
 
-TEST_CASE("cuda: the environment asks for TF32 where nobody else does") {
+TEST_CASE("cuda: the environment variable is the default for TF32") {
     setenv("DIOPI_TF32", "1", 1);
     CHECK(is_in_a_new_thread());
     setenv("DIOPI_TF32", "0", 1);

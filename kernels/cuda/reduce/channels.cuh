@@ -12,10 +12,10 @@
 
 namespace diopi::cuda {
 
-/// Operands in one order of memory without gaps: element n belongs to channel n / inner % channels.
+/// The channels of operands in one order of memory without gaps: element n belongs to channel n / inner % channels.
 struct ChannelsOf {
     FastSize inner, channels;
-    bool same_each_step;  ///< a thread meets the same channels again and again
+    bool same_each_step;  ///< a thread has the same channels in each step
 };
 
 template <class T, class C, int kIns, class F>

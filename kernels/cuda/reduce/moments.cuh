@@ -1,4 +1,4 @@
-/// Mean and variance in one pass, and the small tensors of numbers that belong to channels or rows.
+/// Mean and variance in one pass, and the tensors with a number for each channel or row.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace diopi::cuda {
 
-/// Of some numbers: how many, their sum, and the sum of their squared distances from their mean.
+/// The count and the sum of some numbers, and the sum of their squared distances from their mean.
 template <class C>
 struct Moments {
     C count, sum, squares;
@@ -35,7 +35,7 @@ __device__ void take_moments(Moments<C>& state, const C (&x)[kCount]) {
     state = JoinMoments<C>{}.combine(state, own);
 }
 
-/// The sums of a gradient g and of g times what the gradient of a factor is, as xhat of a norm's weight.
+/// The sums of a gradient g and of g times a factor, such as the normalised input of a norm.
 template <class C>
 struct GradientSum {
     C sum, product;
@@ -48,7 +48,7 @@ struct JoinGradients {
     }
 };
 
-/// Adds kCount gradients and factors to a state in double: sums of many terms of both signs end near zero.
+/// Adds kCount gradients and factors to a state in double, because sums of many terms of both signs are near zero.
 template <class C, int kCount, class Factor>
 __device__ void take_gradients(GradientSum<double>& state, const C (&gx)[kCount][2], Factor&& factor) {
     C sum = 0, product = 0;
@@ -61,7 +61,7 @@ __device__ void take_gradients(GradientSum<double>& state, const C (&gx)[kCount]
     state.product += static_cast<double>(product);
 }
 
-/// A tensor of one dimension, of any floating dtype; may be missing.
+/// A tensor of one dimension and any floating dtype; it may be missing.
 struct Numbers {
     void* data;
     Dtype dtype;
@@ -72,7 +72,7 @@ struct Numbers {
     __device__ void set(int64_t i, double value) const { store(data, i * stride, dtype, value); }
 };
 
-/// Of a tensor with one dimension at most that is not of size 1.
+/// `v` has at most one dimension whose size is not 1.
 [[nodiscard]] inline Numbers numbers_of(const View& v) {
     int64_t stride = 0;
     for (size_t d = 0; d < v.shape.size(); ++d) stride = v.shape[d] > 1 ? v.strides[d] : stride;

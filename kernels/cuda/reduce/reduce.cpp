@@ -10,13 +10,13 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Chosen by reading, not measured: no GPU was available.
-constexpr int64_t kFullDevice = int64_t{1} << 18;  ///< threads that keep a large device busy
-constexpr int64_t kLaneUnits = 4;                  ///< loads of a lane, where there are rows enough
-constexpr int64_t kWarpUnits = 4096;               ///< loads of a warp, where there are rows enough
+/// Estimates, not measured: no GPU was available.
+constexpr int64_t kFullDevice = int64_t{1} << 18;  ///< threads that use a large device fully
+constexpr int64_t kLaneUnits = 4;                  ///< loads of a lane, if there are enough rows
+constexpr int64_t kWarpUnits = 4096;               ///< loads of a warp, if there are enough rows
 constexpr int64_t kPartUnits = 4;                  ///< least loads of a thread in a part
 constexpr int64_t kRowsDown = 4;                   ///< rows that a thread of a column has at least
-constexpr int64_t kChannelBlocks = 2048;           ///< blocks that go over a tensor in steps
+constexpr int64_t kChannelBlocks = 2048;           ///< blocks that loop over a tensor
 constexpr int kWarp = 32;
 
 int64_t divided_up(int64_t n, int64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
@@ -33,7 +33,7 @@ View resized(const View& view, ShapeView shape) {
     return v;
 }
 
-/// Whether packs stay aligned when a dimension moves: all but the innermost one of `inner` and all of `outer`.
+/// Whether all steps but the innermost one of `inner` keep packs aligned.
 bool moves_by_packs(const Nest& inner, const Nest& outer, size_t operand, int pack) {
     for (size_t d = 0; d + 1 < static_cast<size_t>(inner.rank); ++d) {
         if (inner.strides[operand][d] % pack != 0) return false;
@@ -93,7 +93,7 @@ ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack
 }
 
 bool joins_packs(const Reduction& r, std::span<const View> ins, int pack) {
-    // One input's single run: the kernel begins where it is aligned.
+    // With one input and one run, the kernel itself begins at an aligned element.
     if (pack > 1 && ins.size() == 1 && r.joined.rank == 1 && r.joined.inner_stride(0) == 1) {
         return is_aligned(ins[0].data, static_cast<size_t>(ins[0].item_size()));
     }
@@ -110,7 +110,7 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
     const auto many = static_cast<int64_t>(kManyHeldBytes / held.item) / held.tensors;
     const int64_t threads = kThreads;
     if (side_by_side) {
-        // A warp's rows lie side by side; lanes share a row among the warps of a block.
+        // The rows of a warp are neighbours; a row's lanes are in different warps of a block.
         t.lanes = power_of_2(divided_up(size, few), static_cast<int>(kThreads) / kWarp);
         t.holds_few = size <= t.lanes * few;
     } else if (size <= kWarp * many) {

@@ -1,4 +1,4 @@
-/// Reductions. An operator over its compute type C (float, double or int64_t) is a struct,
+/// Reductions. An operator over its compute type C (float, double or int64_t) is a struct
 ///
 ///     template <class C>
 ///     struct Largest {
@@ -9,10 +9,10 @@
 ///         __device__ C finish(State state) const { return state; }
 ///     };
 ///
-/// and `reduce<C>(ctx, op, plan, out, in, Largest<C>{})`: any dimensions, strides and dtypes, 0-dim, empty (the
-/// identity's result). `take` may ask for the element's number among the joined ones as a third argument. States are
-/// combined as trees whose form depends on the shape alone, in any order of a and b. Contents of a State: words of 4
-/// bytes, at most 32 bytes, no initialisers.
+/// and `reduce<C>(ctx, op, plan, out, in, Largest<C>{})` runs it for any dimensions, strides and dtypes, 0-dim and
+/// empty tensors (the result of the identity). `take` may have the element's number among the joined ones as a third
+/// argument. States are combined as trees whose form depends only on the shape, in any order of a and b. A State has
+/// words of 4 bytes, at most 32 bytes, and no initialisers.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ __device__ C fetch(const void* data, int64_t place, Dtype dtype) {
     }
 }
 
-/// The state of the lane whose number differs by `bits`; all lanes of the warp take part.
+/// The state of the lane whose number differs by `bits`; all lanes of the warp must call it.
 template <class State>
 __device__ State from_lane(const State& state, int bits) {
     static_assert(sizeof(State) % sizeof(unsigned) == 0);
@@ -51,8 +51,8 @@ __device__ State from_lane(const State& state, int bits) {
     return other;
 }
 
-/// The states of `lanes` neighbouring threads as one, the same in each of them. `lanes` is a power of 2 up to 32, or
-/// the whole block, of 64 to 1024 threads. All threads of the block take part.
+/// Joins the states of `lanes` neighbouring threads; each gets the same result. `lanes` is a power of 2 up to 32, or
+/// the whole block, of 64 to 1024 threads. All threads of the block must call it.
 template <class State, class Op>
 __device__ State join(const Op& op, State state, int lanes) {
     constexpr int kWarp = 32;
@@ -70,9 +70,9 @@ __device__ State join(const Op& op, State state, int lanes) {
     return state;
 }
 
-/// What the kernels take. Beside what a simple operator has: kIns inputs, `at` (the operator of the result at `place`)
-/// and `write`; with kTakesMany, `take_many(state, values, number)` instead of `take`: values[i] has the number
-/// number(i). kOnlyColumns: an operator whose results are neighbours in memory but for a single one.
+/// A simple operator in the form that kernels take, with kIns inputs, `at` (the operator of the result at `place`) and
+/// `write`. With kTakesMany an operator has `take_many(state, values, number)` instead of `take`: values[i] has the
+/// number number(i). kOnlyColumns: the results are neighbours in memory, unless there is only one.
 template <class C, class Op>
 struct Stored {
     using Compute = C;
@@ -99,10 +99,10 @@ struct Stored {
 
 namespace reduce_detail {
 
-/// States of a thread that work on one result, so that one need not wait for the other.
+/// The number of independent states of a thread for one result, so that no step waits for the one before.
 template <class Op>
 constexpr int kStates = Op::kTakesMany ? 1 : 4;
-/// Loads on their way at once.
+/// The number of loads that a thread has in flight.
 template <class Op>
 constexpr int kAhead = Op::kIns == 1 ? 4 : 2;
 
@@ -118,7 +118,7 @@ __device__ void take_all(const Op& op, typename Op::State* states, const C (&val
     }
 }
 
-/// A thread's elements [first, last) of a row that begins at `base`: every lanes-th pack or element.
+/// Takes a thread's part of the elements [first, last) of a row that begins at `base`: every lanes-th pack or element.
 template <class T, class Op, class Index>
 struct RowScan {
     using C = typename Op::Compute;
@@ -151,7 +151,7 @@ struct RowScan {
         for (int k = 0; k < kIns; ++k) values[k] = fetch<T, C>(in.data[k], base[k] + places[k], in.dtypes[k]);
     }
 
-    /// Of elements that are neighbours and begin at a multiple of a pack; returns how far packs go.
+    /// For neighbouring elements that begin at a multiple of a pack; returns the end of the last pack.
     __device__ Index in_packs(Index first, Index last) {
         const Index packs = (last - first) / kPack;
         Index at = lane;
@@ -182,7 +182,8 @@ struct RowScan {
         });
     }
 
-    /// Elements before the first that is aligned to a pack; 0 where the plan has seen to it.
+    /// The number of elements before the first one that is aligned to a pack; 0 for several inputs, which the plan has
+    /// checked.
     __device__ Index head(Index first, Index last) const {
         const auto address = reinterpret_cast<uintptr_t>(static_cast<const T*>(in.data[0]) + base[0] + first);
         const auto past = static_cast<Index>(address % 16 / sizeof(T));
@@ -211,7 +212,7 @@ struct RowJob {
     bool packs;
 };
 
-/// Each result by s.lanes threads. With partials, part p of result r goes to partials[p * results + r].
+/// Joins each result by s.lanes threads. With partials, part p of result r goes to partials[p * results + r].
 template <class T, class Op, class Index>
 __global__ void __launch_bounds__(kThreads)
     reduce_rows(Op op, Sources<Op::kIns> in, Walk<int64_t, Op::kIns + 1> kept, Walk<Index, Op::kIns> joined, RowJob s,
@@ -250,7 +251,7 @@ struct ColumnJob {
     bool packs;
 };
 
-/// A thread's columns, and every down-th of their elements [first, last).
+/// Takes every down-th of the elements [first, last) of a thread's columns.
 template <class T, class Op, class Index>
 struct ColumnScan {
     using C = typename Op::Compute;
@@ -268,7 +269,7 @@ struct ColumnScan {
     __device__ int64_t place_of(int v) const { return base[kIns] + column_of(v) * s.strides[kIns]; }
     __device__ bool is_there(int v) const { return column_of(v) < s.width; }
 
-    /// `all`: the operator of all results.
+    /// `all` is the operator of all results.
     __device__ void begin(const Op& all) {
 #pragma unroll
         for (int v = 0; v < kPack; ++v) {
@@ -320,7 +321,7 @@ struct ColumnScan {
     }
 };
 
-/// Neighbouring results by neighbouring threads; `slices` walks over all but the innermost dimension that is kept.
+/// Joins neighbouring results by neighbouring threads; `slices` walks over all kept dimensions but the innermost.
 template <class T, class Op, class Index>
 __global__ void __launch_bounds__(kThreads)
     reduce_columns(Op op, Sources<Op::kIns> in, Walk<int64_t, Op::kIns + 1> slices, Walk<Index, Op::kIns> joined,
@@ -342,7 +343,7 @@ __global__ void __launch_bounds__(kThreads)
                                       {}, {}};
         scan.begin(op);
         if (first + y < last) scan.run(static_cast<Index>(first + y), static_cast<Index>(last));
-        // States are joined and written from shared memory, by loops: registers are for the scan.
+        // Loops join and write the states in shared memory, so that the scan has the registers.
         if (s.down > 1) __syncthreads();  // the last tile's states have been read
 #pragma unroll
         for (int v = 0; v < kPack; ++v) shared[v][threadIdx.x] = scan.states[v];
@@ -368,7 +369,7 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-/// Joins the parts of each result, by a warp.
+/// Joins the parts of each result, with a warp.
 template <class Op>
 __global__ void __launch_bounds__(kThreads)
     join_parts(Op op, Walk<int64_t, Op::kIns + 1> kept, const typename Op::State* partials, int64_t results,
@@ -389,7 +390,7 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-/// Room for the parts' states; none where there is one part.
+/// Memory for the parts' states; none if there is one part.
 template <class Op>
 diopiError_t require_partials(diopiContextHandle_t ctx, int64_t states, int64_t parts, typename Op::State*& partials) {
     partials = nullptr;
@@ -467,7 +468,7 @@ diopiError_t launch_typed(diopiContextHandle_t ctx, std::string_view op, const R
 
 }  // namespace reduce_detail
 
-/// Runs a kernel's operator over `ins`, of which the plan was made. No input may be complex.
+/// Runs a kernel's operator over `ins`, for which the plan was made. No input may be complex.
 template <class Op>
 diopiError_t run_reduction(diopiContextHandle_t ctx, std::string_view op, const Reduction& r,
                            const std::array<View, Op::kIns>& ins, const Op& f) {
@@ -480,7 +481,7 @@ diopiError_t run_reduction(diopiContextHandle_t ctx, std::string_view op, const 
         in.dtypes[k] = ins[k].dtype;
         if (ins[k].dtype != dtype) dtype = Dtype::unsupported;
     }
-    // A thread steps past the last element by a few times the block.
+    // A thread's index exceeds the last element by a few times the size of a block.
     const bool is_narrow = r.joined.fits_32_bits() && r.count < INT32_MAX - 16 * int64_t{kThreads};
     if constexpr (std::is_same_v<typename Op::Compute, float>) {
         if (is_narrow && dtype == Dtype::float32) return launch_typed<float, int32_t>(ctx, op, r, ins, in, f);

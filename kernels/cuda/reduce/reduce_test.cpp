@@ -21,7 +21,7 @@ Reduction planned(const Layout& out, const Layout& in, const Shape& dims) {
     return plan;
 }
 
-/// The places of the input's elements that each place of the output is made of.
+/// For each place of the output the places of the input elements that it joins.
 using Members = std::map<int64_t, std::multiset<int64_t>>;
 
 Members walked(const Reduction& plan) {
@@ -56,7 +56,7 @@ Members counted(const Layout& in, const Layout& kept_out, const Shape& dims) {
 
 }  // namespace
 
-TEST_CASE("cuda: a reduction joins the elements of each result, whatever the strides") {
+TEST_CASE("cuda: a reduction joins the elements of each result, with any strides") {
     const Layout plain = contiguous({2, 3, 4, 5}), permuted{{2, 3, 4, 5}, {1, 2, 6, 24}};
     const Layout backwards{{2, 3, 4, 5}, {60, -20, 5, -1}}, expanded{{2, 3, 4, 5}, {0, 5, 0, 1}};
     for (const Layout& in : {plain, permuted, backwards, expanded}) {
@@ -110,7 +110,7 @@ TEST_CASE("cuda: dimensions and outputs that do not fit are refused") {
     CHECK_THAT(refused(contiguous({3, 1, 1}), {1}), Catch::Contains("reduced over dim"));
 }
 
-TEST_CASE("cuda: rows are shared out among whole groups of threads, in parts that cover them") {
+TEST_CASE("cuda: rows are divided among whole groups of threads, in parts that cover them") {
     for (const int64_t results : {1, 2, 7, 1000, 1 << 20}) {
         for (const int64_t count : {0, 1, 3, 31, 257, 4096, 100000, 1 << 26}) {
             for (const int pack : {1, 4, 8}) {
@@ -138,7 +138,7 @@ TEST_CASE("cuda: short rows share a block, long rows share a device") {
     CHECK(share_rows(1, 0, 1).parts == 1);
 }
 
-TEST_CASE("cuda: columns are shared out among the threads of blocks, in parts that cover them") {
+TEST_CASE("cuda: columns are divided among the threads of blocks, in parts that cover them") {
     for (const int64_t slices : {1, 3, 10000}) {
         for (const int64_t width : {1, 3, 64, 1000, 1 << 20}) {
             for (const int64_t count : {0, 1, 3, 100, 1 << 20}) {
@@ -162,7 +162,7 @@ TEST_CASE("cuda: columns are shared out among the threads of blocks, in parts th
     CHECK(share_columns(1, 1 << 20, 1 << 10, 4).parts == 1);
 }
 
-TEST_CASE("cuda: joined elements are loaded in packs where each row's are neighbours and aligned") {
+TEST_CASE("cuda: joined elements are loaded in packs if those of each row are neighbours and aligned") {
     const auto joins = [](const Layout& in, const Layout& out, const Shape& dims, int pack) {
         return joins_packs(planned(out, in, dims), std::array{in.view()}, pack);
     };
@@ -183,7 +183,7 @@ TEST_CASE("cuda: joined elements are loaded in packs where each row's are neighb
     CHECK_FALSE(joins_packs(both, std::array{contiguous({3, 7}).view(), contiguous({3, 7}).view()}, 4));
 }
 
-TEST_CASE("cuda: neighbouring results are loaded in packs where rows begin aligned") {
+TEST_CASE("cuda: neighbouring results are loaded in packs if the beginnings of rows are aligned") {
     const auto keeps = [](const Layout& in, const Layout& out) {
         return keeps_packs(planned(out, in, {0}), std::array{in.view()}, 4);
     };
@@ -194,7 +194,7 @@ TEST_CASE("cuda: neighbouring results are loaded in packs where rows begin align
     CHECK_FALSE(keeps({{3, 8}, {32, 2}}, contiguous({8})));
 }
 
-TEST_CASE("cuda: a team holds a row up to what a block can hold") {
+TEST_CASE("cuda: a team holds a row up to the limit of a block") {
     for (const bool side_by_side : {false, true}) {
         for (const auto& [tensors, item] : {Held{1, 4}, Held{1, 8}, Held{2, 4}, Held{2, 8}}) {
             for (int64_t size = 1; size < 100000; size = size * 5 / 4 + 1) {
@@ -216,7 +216,7 @@ TEST_CASE("cuda: a team holds a row up to what a block can hold") {
     }
 }
 
-TEST_CASE("cuda: rows along any dimension, side by side where neighbours belong to different rows") {
+TEST_CASE("cuda: rows are along any dimension, and side by side if neighbours belong to different rows") {
     const Layout in = contiguous({2, 8, 16});
     const std::array views = {in.view(), in.view()};
     const RowPlan inner = make_rows(views, 2, 4, {1, sizeof(float)});
@@ -235,7 +235,7 @@ TEST_CASE("cuda: rows along any dimension, side by side where neighbours belong 
     CHECK_FALSE(make_rows(std::array{contiguous({7}).view()}, 0, 4, {1, sizeof(float)}).teams.side_by_side);
 }
 
-TEST_CASE("cuda: channels of tensors without gaps are known by their distance in memory") {
+TEST_CASE("cuda: channels of tensors without gaps are found by their distance in memory") {
     const Layout plain = contiguous({2, 3, 4, 4}), last{{2, 3, 4, 4}, {48, 1, 12, 3}};
     CHECK(dense_channels(std::array{plain.view(), plain.view()})->inner == 16);
     CHECK(dense_channels(std::array{last.view(), last.view()})->inner == 1);
@@ -250,7 +250,7 @@ TEST_CASE("cuda: channels of tensors without gaps are known by their distance in
     CHECK_FALSE(dense_channels(std::array{contiguous({1 << 16, 1 << 15}).view()}));
 }
 
-TEST_CASE("cuda: where channels are innermost, a thread keeps them from step to step") {
+TEST_CASE("cuda: if channels are innermost, a thread keeps them from step to step") {
     for (const int64_t channels : {3, 64, 96, 2048}) {
         const DenseChannels dense{channels << 20, 1, channels};
         const Launch grid = launch_for_channels(dense, 4);

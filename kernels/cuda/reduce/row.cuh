@@ -1,12 +1,12 @@
-/// Kernels that need the elements of a row twice, as softmax does: a team of threads loads a row once and holds it in
-/// registers, or goes over it in parts where it is too long.
+/// Kernels that need the elements of a row twice, such as softmax: a team of threads loads a row once and holds it in
+/// registers, or goes over it in parts if it is too long.
 #pragma once
 
 #include "kernels/cuda/reduce/reduce.cuh"
 
 namespace diopi::cuda {
 
-/// What a thread holds of a row: few elements of rows that are short, many of longer ones.
+/// The number of elements that a thread holds: few of short rows, many of longer ones.
 template <class T>
 constexpr int kFewHeld = kFewHeldBytes / sizeof(ComputeOf<T>);
 template <class T, int kTensors>
@@ -17,14 +17,14 @@ struct Add {
     __device__ C combine(C a, C b) const { return a + b; }
 };
 
-/// A thread's place: the row, and which of the row's lanes it is.
+/// The row of a thread, and its lane in the row's team.
 struct Member {
     int64_t row;
     int lane;
     bool is_there;
 };
 
-/// Calls body(member) for every row of the launch; all threads of a block come together each time.
+/// Calls body(member) for every row of the launch, with all threads of a block each time.
 template <class Body>
 __device__ void for_each_row(const RowTeams& t, Body&& body) {
     const int in_block = blockDim.x / t.lanes, thread = threadIdx.x;
@@ -36,7 +36,7 @@ __device__ void for_each_row(const RowTeams& t, Body&& body) {
     }
 }
 
-/// The states of a team as one, the same for all of its members.
+/// Joins the states of a team; all members get the same result.
 template <class State, class Op>
 __device__ State join_team(const RowTeams& t, const Op& op, State state) {
     if (!t.side_by_side) return join(op, state, t.lanes);
@@ -56,7 +56,7 @@ __device__ State join_team(const RowTeams& t, const Op& op, State state) {
 }
 
 /// A lane's elements of the part of a row that a team holds at once, from element `begin` on: every lanes-th pack or
-/// element, of which the lane holds the first `count`.
+/// element, `count` elements in all.
 template <class T, int kHeld>
 struct RowPart {
     using C = ComputeOf<T>;
@@ -76,7 +76,7 @@ struct RowPart {
         count = packs ? own * kPack : own;
     }
 
-    /// Calls body(i) for what lane holds at i.
+    /// Calls body(i) for each i < count.
     template <class Body>
     __device__ void each(Body&& body) const {
 #pragma unroll
@@ -84,8 +84,8 @@ struct RowPart {
             if (i < count) body(i);
         }
     }
-    /// Calls body<kWidth>(i, element of the row) for the kWidth neighbours that lane holds from i on: packs, which
-    /// begin aligned, or single elements.
+    /// Calls body<kWidth>(i, element of the row) for each kWidth neighbours that the lane holds from i on: aligned
+    /// packs or single elements.
     template <class Body>
     __device__ void each_run(Body&& body) const {
         if (packs) {
@@ -119,7 +119,7 @@ struct RowPart {
     }
 };
 
-/// Of a kernel's operands, along the row.
+/// Strides of a kernel's operands along the row.
 template <int kOperands>
 struct Strides {
     int64_t at[kOperands];
@@ -136,7 +136,7 @@ T* elements(const View& v) {
     return reinterpret_cast<T*>(v.data);
 }
 
-/// Calls f<T>() with the C++ type of a dtype that is computable.
+/// Calls f<T>() with the C++ type of a dtype for which is_computable is true.
 template <class F>
 diopiError_t with_floating_type(Dtype dtype, F&& f) {
     if (dtype == Dtype::float64) return f.template operator()<double>();
@@ -145,7 +145,7 @@ diopiError_t with_floating_type(Dtype dtype, F&& f) {
     return f.template operator()<float>();
 }
 
-/// Calls f<kHeld>() with the number of elements that a thread holds by the plan.
+/// Calls f<kHeld>() with the number of elements that a thread holds in the plan.
 template <class T, int kTensors, class F>
 diopiError_t with_held(const RowTeams& t, F&& f) {
     return t.holds_few ? f.template operator()<kFewHeld<T>>() : f.template operator()<kManyHeld<T, kTensors>>();

@@ -1,4 +1,4 @@
-/// Arguments in the dtypes and layouts that kernels are compiled for.
+/// Converts arguments to the dtypes and layouts for which kernels are compiled.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace diopi::cuda {
 
-/// Reads and writes floating tensors through copies where they are not what a kernel takes. The first error stays:
-/// views made after it have no data.
+/// Reads and writes floating tensors, through copies if a kernel does not take them. The first error stays: views made
+/// after it have no data.
 class Staging {
  public:
     Staging(diopiContextHandle_t ctx, std::string_view op) : ctx_(ctx), op_(op) {}
@@ -17,9 +17,9 @@ class Staging {
 
     enum class Strides { any, contiguous };
 
-    /// An input; of null a view without data.
+    /// An input; a view without data for null.
     [[nodiscard]] View in(diopiConstTensorHandle_t tensor, Dtype dtype, Strides strides);
-    /// An output, contents undefined; of null a view without data.
+    /// An output, contents undefined; a view without data for null.
     [[nodiscard]] View out(diopiTensorHandle_t tensor, Dtype dtype, Strides strides);
     /// Contiguous memory for `count` elements.
     [[nodiscard]] View buffer(int64_t count, Dtype dtype);
