@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh, then every test. --full adds the long tests (sanitizers, fuzzing for seconds, the
-# mutation score, bisection's score, all operator cases, as root a Slurm job array).
+# The same set-up as quickstart.sh, then every test. --full adds the long tests (sanitizers, each header alone, fuzzing
+# for seconds, an operator added as the docs say, the mutation score, bisection's score, all operator cases, as root a
+# Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +19,7 @@ ctest --test-dir build/release --output-on-failure -j "$(nproc)"
 if [ $full -eq 1 ]; then
     scripts/build.sh asan unit_tests diopi
     ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -R '^unit:'
+    tests/check_headers.py --alone
     scripts/fuzz.sh 5
     tests/try_adding.py
     build/release/bin/diopi_mutation
