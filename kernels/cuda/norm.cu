@@ -140,11 +140,8 @@ struct BatchGradient {
 
 /// The sums of g and of g * (x - mean) of each channel, and what follows from them.
 template <class C>
-struct GradientSums : JoinGradients<double> {
-    using Compute = C;
+struct GradientSums : GradientReduction<C> {
     using State = GradientSum<double>;
-    static constexpr int kIns = 2;
-    static constexpr bool kTakesMany = true, kOnlyColumns = false;
 
     Numbers weight, centre, spread, grad_weight, grad_bias;
     Coefficients<C>* made;
@@ -157,7 +154,6 @@ struct GradientSums : JoinGradients<double> {
         each.mean = static_cast<C>(centre.get(c));
         return each;
     }
-    __device__ State identity() const { return {0, 0}; }
     template <int kCount, class Number>
     __device__ void take_many(State& state, const C (&gx)[kCount][2], Number&&) const {
         take_gradients(state, gx, [&](int i) { return gx[i][1] - mean; });

@@ -31,10 +31,26 @@ struct Statistics : JoinMoments<C> {
     }
 };
 
-/// The elements of an output, one after another. The output may be null.
-[[nodiscard]] inline Numbers numbers_in(Staging& staging, diopiTensorHandle_t tensor) {
+/// What the sums of gradients have in common: operators take g and x, whose elements are of the compute type C.
+template <class C>
+struct GradientReduction : JoinGradients<double> {
+    using Compute = C;
+    using State = GradientSum<double>;
+    static constexpr int kIns = 2;
+    static constexpr bool kTakesMany = true, kOnlyColumns = false;
+
+    __device__ State identity() const { return {0, 0}; }
+};
+
+/// The elements of a tensor that may be null, one after another.
+[[nodiscard]] inline Numbers output_numbers(Staging& staging, diopiTensorHandle_t tensor) {
     if (tensor == nullptr) return {};
     const View v = staging.out(tensor, view(tensor).dtype, Staging::Strides::contiguous);
+    return {v.data, v.dtype, 1};
+}
+[[nodiscard]] inline Numbers input_numbers(Staging& staging, diopiConstTensorHandle_t tensor) {
+    if (tensor == nullptr) return {};
+    const View v = staging.in(tensor, view(tensor).dtype, Staging::Strides::contiguous);
     return {v.data, v.dtype, 1};
 }
 

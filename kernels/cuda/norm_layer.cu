@@ -153,18 +153,15 @@ __global__ void __launch_bounds__(kMostRowThreads)
 
 /// For each column the sums over the rows of g * xhat and of g.
 template <class C>
-struct ColumnGradients : JoinGradients<double> {
-    using Compute = C;
+struct ColumnGradients : GradientReduction<C> {
     using State = GradientSum<double>;
-    static constexpr int kIns = 2;
-    static constexpr bool kTakesMany = true, kOnlyColumns = true;
+    static constexpr bool kOnlyColumns = true;
 
     const C* means;
     const C* rstds;
     Numbers grad_weight, grad_bias;
 
     __device__ const ColumnGradients& at(int64_t) const { return *this; }
-    __device__ State identity() const { return {0, 0}; }
     template <int kCount, class Number>
     __device__ void take_many(State& state, const C (&gx)[kCount][2], Number&& row) const {
         take_gradients(state, gx, [&](int i) { return (gx[i][1] - means[row(i)]) * rstds[row(i)]; });
@@ -200,7 +197,7 @@ diopiError_t normalize(diopiContextHandle_t ctx, const LayerNorm& a) {
     const View x = staging.in(a.input, dtype, Staging::Strides::contiguous);
     const View y = staging.out(a.out, dtype, Staging::Strides::contiguous);
     const Affine<T> weight = affine<T>(staging, a.weight, dtype), bias = affine<T>(staging, a.bias, dtype);
-    const Numbers mean = numbers_in(staging, a.save_mean), invstd = numbers_in(staging, a.save_invstd);
+    const Numbers mean = output_numbers(staging, a.save_mean), invstd = output_numbers(staging, a.save_invstd);
     if (staging.error() != diopiSuccess) return staging.error();
     const RowTeams teams = teams_of<T>(a.rows, 1, {x.data, y.data, weight.data, bias.data});
     const diopiError_t error = with_held<T, 1>(teams, [&]<int kHeld>() {
@@ -220,8 +217,8 @@ diopiError_t sum_columns(diopiContextHandle_t ctx, const LayerNormGradient& a, S
     ColumnGradients<C> f{};
     f.means = elements<C>(mean);
     f.rstds = elements<C>(rstd);
-    f.grad_weight = numbers_in(staging, a.grad_weight);
-    f.grad_bias = numbers_in(staging, a.grad_bias);
+    f.grad_weight = output_numbers(staging, a.grad_weight);
+    f.grad_bias = output_numbers(staging, a.grad_bias);
     if (staging.error() != diopiSuccess) return staging.error();
     return reduce_matrix(ctx, a.op, a.rows.count, a.rows.size, Kept::columns, {g, x}, f);
 }
@@ -234,16 +231,14 @@ diopiError_t normalize_backward(diopiContextHandle_t ctx, const LayerNormGradien
     const View g = staging.in(a.grad_output, dtype, Staging::Strides::contiguous);
     const View gx = staging.out(a.grad_input, dtype, Staging::Strides::contiguous);
     const Affine<T> weight = affine<T>(staging, a.weight, dtype);
-    const View mean = staging.in(a.mean, view(a.mean).dtype, Staging::Strides::contiguous);
-    const View rstd = staging.in(a.rstd, view(a.rstd).dtype, Staging::Strides::contiguous);
+    const Numbers mean = input_numbers(staging, a.mean), rstd = input_numbers(staging, a.rstd);
     if (staging.error() != diopiSuccess) return staging.error();
     diopiError_t error = diopiSuccess;
     if (a.grad_input != nullptr) {
         const RowTeams teams = teams_of<T>(a.rows, 2, {x.data, g.data, gx.data, weight.data});
         error = with_held<T, 2>(teams, [&]<int kHeld>() {
             return launch(ctx, a.op, launch_for(teams), row_gradient_kernel<T, kHeld>, elements<T>(gx), elements<T>(g),
-                          elements<T>(x), weight, Numbers{mean.data, mean.dtype, 1}, Numbers{rstd.data, rstd.dtype, 1},
-                          teams);
+                          elements<T>(x), weight, mean, rstd, teams);
         });
     }
     if (error == diopiSuccess && (a.grad_weight != nullptr || a.grad_bias != nullptr)) {
