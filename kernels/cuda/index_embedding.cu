@@ -14,6 +14,7 @@
 #include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/index.hpp"
 #include "runtime/cuda/cuda_check.cuh"
 
@@ -255,11 +256,8 @@ diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, const Rows& 
     return (is_wide ? add_up<double> : add_up<float>)(ctx, op, a, grad, out);
 }
 
-}  // namespace
-
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
-    const std::string_view op = __func__;
+diopiError_t embedding(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices, int64_t, bool, bool) {
     const View y = view(out);
     View table = view(weight), at = view(indices);
     if (const diopiError_t error = check_embedding(op, y, table, at); error != diopiSuccess) return error;
@@ -283,10 +281,9 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
 
-diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
-                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
-                                    bool scale_grad_byfreq, bool sparse) {
-    const std::string_view op = __func__;
+diopiError_t embedding_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,
+                                int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
     const View gw = view(out);
     View g = view(grad), at = view(indices);
     const diopiError_t refused = check_embedding_gradient(op, gw, g, at, num_weights, sparse);
@@ -306,5 +303,9 @@ diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     error = scatter(ctx, op, rows, padding_idx, scale_grad_byfreq, g, dense.view());
     return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
+
+}  // namespace
+
+#include "kernels/entries/index_embedding.inc"
 
 }  // namespace diopi::cuda

@@ -9,6 +9,7 @@
 #include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/philox.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/random.hpp"
 
 namespace diopi::cuda {
@@ -115,11 +116,8 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     });
 }
 
-}  // namespace
-
-diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
-                            diopiGeneratorHandle_t generator) {
-    const std::string_view op = __func__;
+diopiError_t normal(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t inout, double mean, double std,
+                    diopiGeneratorHandle_t generator) {
     const View y = view(inout);
     if (const diopiError_t error = check_normal(op, y, std, generator); error != diopiSuccess) return error;
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
@@ -130,18 +128,8 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
     });
 }
 
-diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, out, input, generator);
-}
-
-diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, inout, inout, generator);
-}
-
-diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
-                                  diopiGeneratorHandle_t generator) {
-    const std::string_view op = __func__;
+diopiError_t bernoulli_of_number(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, double p,
+                                 diopiGeneratorHandle_t generator) {
     const View y = view(out);
     if (const diopiError_t error = check_bernoulli(op, y, p, generator); error != diopiSuccess) return error;
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
@@ -149,5 +137,9 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
                       Shares{nullptr, Dtype::float64, p}, from);
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/random.inc"
 
 }  // namespace diopi::cuda
