@@ -40,7 +40,7 @@ struct SiluBackward {
     }
 };
 
-/// float64 in long double: the tail magnifies the rounding of the argument by its square.
+/// float64 computes in long double, because the tail magnifies the rounding of the argument by its square.
 struct Gelu {
     static double one(double x) {
         const long double wide = x;

@@ -10,7 +10,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Where a product of wrapping integers is formed: int would overflow for uint16.
+/// The type that computes a product of wrapping integers: int would overflow for uint16.
 template <class T>
 using Product = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 

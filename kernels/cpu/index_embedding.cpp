@@ -1,5 +1,5 @@
-/// Rows of a table by their numbers. The gradient gives each thread rows of its own, so that none is added to by two
-/// and the order of the sums is always that of the indices.
+/// Rows of a table by their numbers. In the gradient each thread adds up rows of its own: no row has two writers, and
+/// the order of the sums is always that of the indices.
 #include <algorithm>
 #include <cstring>
 #include <span>

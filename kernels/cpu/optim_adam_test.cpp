@@ -5,7 +5,7 @@ using namespace diopi::testing;
 
 namespace {
 
-/// One step as the papers have it, on one element.
+/// One step by the formulas of the papers, on one element.
 struct Expected {
     double param, m, v, most;
 

@@ -43,7 +43,7 @@ void join_channels(const T* tap, IndexOf<T> index, int64_t n, T* best, IndexOf<T
     }
 }
 
-/// Where the windows of one output row stand: the input row and layer of their first tap, which may lie outside, and
+/// The place of the windows of one output row: the input row and layer of their first tap, which may lie outside, and
 /// the taps that lie inside.
 struct RowWindow {
     int64_t layer, row;
@@ -89,7 +89,7 @@ void max_row(const PoolShape& s, const Window& w, const T* plane, int64_t z, int
     const RowWindow at(s, w, z, y);
     std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
     if constexpr (kIndexed) {
-        // Where every element is -inf, the first one of the window counts.
+        // Where every element is -inf, the first one of the window is the maximum.
         const int64_t row = at.place(s, w, at.layers.first, at.rows.first);
         for (int64_t x = 0; x < s.out[2]; ++x) {
             const int64_t left = x * w.stride[2] - w.padding[2];

@@ -76,7 +76,7 @@ void fill_bernoulli(const View& to, const T* p, const Sequence& from) {
     });
 }
 
-/// Whether any is no probability.
+/// Whether any number is not a probability.
 template <class T>
 bool has_wrong_share(const T* p, int64_t n) {
     bool wrong = false;
@@ -84,7 +84,7 @@ bool has_wrong_share(const T* p, int64_t n) {
     return wrong;
 }
 
-/// Calls draw(dense output, sequence), then moves the generator on.
+/// Calls draw(dense output, sequence), then advances the generator.
 template <class Draw>
 diopiError_t fill_random(diopiContextHandle_t ctx, const View& out, diopiGeneratorHandle_t generator, Draw&& draw) {
     View dense;

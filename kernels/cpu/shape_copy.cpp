@@ -1,4 +1,4 @@
-/// Copies into another layout, shape or dtype, and constants. zeros and ones write what they are given.
+/// Copies into another layout, shape or dtype, and constants.
 #include <algorithm>
 
 #include "kernels/cpu/onednn_staging.hpp"
@@ -10,7 +10,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// to = from, which broadcasts; where both share memory, from a copy.
+/// to = from, which broadcasts; through a copy where both share memory.
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
     if (const diopiError_t error = check_rank(op, "the output", to); error != diopiSuccess) return error;
     if (const diopiError_t error = check_source(op, from, to); error != diopiSuccess) return error;

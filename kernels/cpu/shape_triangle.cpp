@@ -12,7 +12,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Which columns of a row stay: from `diagonal` on to the right of the row's number, or up to it.
+/// The columns of a row that are kept: from column row + diagonal on (upper), or up to it.
 struct Triangle {
     bool upper;
     int64_t diagonal;

@@ -1,4 +1,4 @@
-/// One value where a mask says so: where with a number in the dtype of input.
+/// One value where a mask is true: `where` with a number in the dtype of input.
 #include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/copy.hpp"
 #include "kernels/cuda/operators.hpp"

@@ -8,8 +8,8 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Of param, grad and, where `kHasBuf`, buf. Factors of 0 leave their term out, so that an infinity there does not
-/// become NaN.
+/// A step on param, grad and, where `kHasBuf`, buf. Factors of 0 leave their term out, so that an infinity there does
+/// not become NaN.
 template <class C, bool kHasBuf>
 struct Sgd {
     static constexpr int kTensors = kHasBuf ? 3 : 2;

@@ -8,7 +8,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// Of param, grad, exp_avg, exp_avg_sq and, where `kHasMost` (amsgrad), max_exp_avg_sq.
+/// A step on param, grad, exp_avg, exp_avg_sq and, where `kHasMost` (amsgrad), max_exp_avg_sq.
 template <class C, bool kHasMost>
 struct Adam {
     static constexpr int kTensors = kHasMost ? 5 : 4;
@@ -23,7 +23,7 @@ struct Adam {
         values[3] = second;
         C spread = second;
         if constexpr (kHasMost) {
-            // A NaN in the new one is taken.
+            // A NaN of the new one is kept.
             spread = values[4] >= second ? values[4] : second;
             values[4] = spread;
         }

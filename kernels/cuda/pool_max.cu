@@ -11,7 +11,7 @@ namespace {
 
 /// Places of maxima, int64 or int32.
 struct Indices {
-    void* data;  ///< null: nobody wants them
+    void* data;  ///< null: they are not wanted
     bool is_wide;
 
     [[nodiscard]] static Indices of(const Images& x) { return {x.data, x.dtype == Dtype::int64}; }
@@ -93,7 +93,7 @@ __global__ void max_pool_kernel(Elements<T> out, Indices indices, Elements<T> in
 }
 
 /// Each element gathers from the windows that hold it and whose index names it: the same sum in every run, without
-/// atomics. An index that its window does not hold counts nowhere; refusing it would need a synchronisation.
+/// atomics. An index that its window does not hold is ignored; refusing it would need a synchronisation.
 template <class T, int kPack>
 __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_out, Indices indices,
                                          MaxPlan<IndexOf<T>> p) {

@@ -29,7 +29,7 @@ NormalTarget target_in(const View& dense, int64_t of_block) {
             is_aligned(dense.data, static_cast<size_t>(of_block * dense.item_size()))};
 }
 
-/// Elements [at, at + kCount), as far as there are any.
+/// Stores elements [at, at + kCount), as far as they exist.
 template <class C, int kCount>
 __device__ void store_block(const NormalTarget& to, int64_t at, const C (&values)[kCount]) {
     with_type(to.dtype, [&](auto typed) {
@@ -83,7 +83,7 @@ __global__ void bernoulli_kernel(NormalTarget to, Shares p, Sequence from) {
     }
 }
 
-/// Calls draw(dense output, sequence), then moves the generator on.
+/// Calls draw(dense output, sequence), then advances the generator.
 template <class Draw>
 diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const View& out,
                          diopiGeneratorHandle_t generator, Draw&& draw) {
@@ -99,8 +99,8 @@ diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const Vi
     return from.advance(generator, out.numel);
 }
 
-/// out may be input. What is no probability is not refused, which would need a synchronisation: below 0 and NaN give 0,
-/// above 1 gives 1.
+/// out may be input. A number that is not a probability is not refused, which would need a synchronisation: one below 0
+/// and NaN give 0, one above 1 gives 1.
 diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
     const View y = view(out), p = view(input);

@@ -41,7 +41,7 @@ __global__ void cat_kernel(T* out, CatParts parts, Size width, int64_t pitch, in
     }
 }
 
-/// What cat does with dense tensors of out's dtype.
+/// cat of dense tensors of out's dtype.
 class DenseCat {
  public:
     DenseCat(diopiContextHandle_t ctx, std::string_view op, const View& out, size_t dim) : ctx_(ctx), op_(op) {

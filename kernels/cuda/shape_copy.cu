@@ -32,7 +32,8 @@ struct Crossing {
     int32_t row_strides[2], column_strides[2];
 };
 
-/// Through a tile of shared memory, so that loads and stores both go along neighbours. `outer` walks what is left.
+/// Copies through a tile of shared memory, so that loads and stores both go along neighbours. `outer` walks the other
+/// dimensions.
 template <class T>
 __global__ void transpose_kernel(T* out, const T* in, Walk<int32_t, 2> outer, Crossing c, int32_t tiles) {
     __shared__ T tile[kSide][kSide + 1];

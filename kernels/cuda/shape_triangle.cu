@@ -15,7 +15,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// What stays: the elements whose column, less the row's number, is at least `diagonal` (upper) or at most that.
+/// The elements that are kept: their column less their row is at least `diagonal` (upper) or at most that.
 struct Triangle {
     bool upper;
     int64_t diagonal;

@@ -1,4 +1,4 @@
-/// What the activations read and refuse of a call before they compute. Shared by the backends cpu and cuda.
+/// The arguments of activations, read and checked. Shared by the backends cpu and cuda.
 #pragma once
 
 #include <string_view>
@@ -18,14 +18,14 @@ template <auto kExact, auto kTanh, class... Tensors>
     return (is_tanh ? kTanh : kExact)(ctx, op, tensors...);
 }
 
-/// Softmax along `dim` of what is read (`x`) and written; dim then counts from the front. Refuses dtypes that are not
+/// Softmax along `dim` of `x`, which is read, into `out`; dim then counts from the front. Refuses dtypes that are not
 /// floating, too many dimensions, an out of another shape, and a dim that x does not have.
 [[nodiscard]] diopiError_t read_softmax(std::string_view op, const View& x, const View& out, int64_t& dim);
 /// The same for the gradient: `output` is the forward function's.
 [[nodiscard]] diopiError_t read_softmax_gradient(std::string_view op, const View& grad_output, const View& output,
                                                  const View& grad_input, int64_t& dim);
 
-/// An integer or floating dtype: one with an order that a limit divides.
+/// An integer or floating dtype, whose numbers are ordered.
 [[nodiscard]] inline bool is_ordered_number(Dtype dtype) { return !is_complex(dtype) && dtype != Dtype::boolean; }
 
 }  // namespace diopi::operands

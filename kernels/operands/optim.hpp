@@ -18,7 +18,7 @@ struct AdamNumbers {
 };
 
 /// param = shrink * param - rate * m / (sqrt(v) * root + eps), where m and v are means with weights of beta and rest.
-/// Source: torch.optim.Adam, its corrections of the bias drawn into rate and root.
+/// Source: torch.optim.Adam, with its bias corrections in rate and root.
 template <class C>
 struct AdamFactors {
     C beta1, rest1, beta2, rest2, decay, shrink, rate, root, eps;

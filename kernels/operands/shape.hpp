@@ -38,12 +38,12 @@ struct Cat {
 [[nodiscard]] diopiError_t read_cat(std::string_view op, diopiTensorHandle_t out,
                                     const diopiConstTensorHandle_t* tensors, int64_t num_inputs, int64_t dim, Cat& cat);
 
-/// `input` seen with some dimensions backwards.
+/// A view of input with some dimensions reversed.
 struct Flipped {
     Shape strides;
-    View view;  ///< with those strides: neither may be moved
+    View view;  ///< borrows `strides`: neither may be moved
 };
-/// Refuses an out of another shape, and dimensions that are not there or named twice.
+/// Refuses an out of another shape, and dimensions that do not exist or are named twice.
 [[nodiscard]] diopiError_t read_flip(std::string_view op, const View& out, const View& input, ShapeView dims,
                                      Flipped& flipped);
 

@@ -23,7 +23,7 @@ Operand<int64_t> row_numbers(diopiConstTensorHandle_t indices, int64_t count) {
     return rows;
 }
 
-/// The shape of indices with the rows' size behind it.
+/// The shape of indices, followed by the size of a row.
 Shape shape_of_rows(const Operand<int64_t>& rows, int64_t size) {
     Shape shape(rows.shape().begin(), rows.shape().end());
     shape.push_back(size);
@@ -48,7 +48,7 @@ diopiError_t embedding(diopiContextHandle_t, std::string_view, diopiTensorHandle
     return kernel([&] { in_kind(view_of(weight).dtype, [&](auto t) { look_up<decltype(t)>(out, weight, indices); }); });
 }
 
-/// out[r] = sum of grad[i] over all i with indices[i] = r, by the frequency of r divided by their number; 0 for rows
+/// out[r] = sum of grad[i] over all i with indices[i] = r, divided by their number with scale_grad_byfreq; 0 for rows
 /// that indices does not name and for padding_idx.
 diopiError_t embedding_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
                                 diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,

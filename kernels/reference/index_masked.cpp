@@ -1,4 +1,4 @@
-/// One value where a mask says so.
+/// One value where a mask is true.
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"

@@ -55,7 +55,7 @@ struct Side {
     }
 };
 
-/// The arguments that are no tensors.
+/// The arguments that are not tensors.
 struct PoolArguments {
     diopiSize_t kernel_size, stride, padding, dilation;
     bool ceil_mode;

@@ -11,7 +11,7 @@ namespace diopi::reference {
 
 namespace {
 
-/// A 1-dim tensor without elements has no say in shape, whatever the others are; it is how lists were begun once.
+/// torch.cat skips 1-dim tensors without elements, whatever the shapes of the others.
 bool is_skipped(ShapeView shape) { return shape.size() == 1 && shape[0] == 0; }
 
 /// out[.., start_k + i, ..] = tensors[k][.., i, ..] with start_k the sizes along dim of those before.

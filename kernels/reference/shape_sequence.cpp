@@ -9,7 +9,7 @@ namespace diopi::reference {
 
 namespace {
 
-/// out[i] = start + i * step up to end, which is not reached. Integers wrap.
+/// out[i] = start + i * step up to end, which is excluded. Integers wrap.
 template <class T>
 void take_steps(diopiTensorHandle_t out, T start, T end, T step) {
     Output<T> y(out, "out");
@@ -24,7 +24,7 @@ void take_steps(diopiTensorHandle_t out, T start, T end, T step) {
     y.store();
 }
 
-/// In float64, for an out of integers in int64, whose fractions are dropped first.
+/// Computes in float64, or in int64 for an out of integers, where the arguments lose their fractions first.
 diopiError_t arange(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, const diopiScalar_t* start,
                     const diopiScalar_t* end, const diopiScalar_t* step) {
     return kernel([&] {

@@ -22,7 +22,7 @@ void mask_matrices(diopiTensorHandle_t out, diopiConstTensorHandle_t input, cons
     y.store();
 }
 
-/// The upper triangle, from the diagonal of that number on to the right; or the lower one, up to it.
+/// Keeps the upper triangle, from that diagonal to the right, or the lower one, up to that diagonal.
 template <bool kUpper>
 diopiError_t triangle(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       int64_t diagonal) {
