@@ -17,7 +17,7 @@ struct ReluOf {
     T operator()(T x) const { return x < T(0) ? T(0) : x; }
 };
 
-/// On the bits of a half type: what lies between -0 and NaN becomes 0. kInfinity: bits of +infinity.
+/// Works on the bits of a half type: numbers between -0 and NaN become 0. kInfinity: bits of +infinity.
 template <uint16_t kInfinity>
 struct ReluOfBits {
     uint16_t operator()(uint16_t bits) const {

@@ -40,7 +40,7 @@ struct SiluBackward {
     }
 };
 
-/// float64 in long double: the tail magnifies the rounding of the argument by its square.
+/// float64 computes in long double, because the tail magnifies the rounding of the argument by its square.
 struct Gelu {
     static double one(double x) {
         const long double wide = x;
@@ -84,18 +84,14 @@ struct GeluTanhBackward {
 
 diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                   diopiConstTensorHandle_t input, const char* approximate) {
-    bool is_tanh = false;
-    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
-    return (is_tanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
+    return run_gelu_form<map_unary<Gelu>, map_unary<GeluTanh>>(ctx, op, approximate, out, input);
 }
 
 diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                            const char* approximate) {
-    bool is_tanh = false;
-    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
-    const auto run = is_tanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
-    return run(ctx, op, grad_input, grad_output, input);
+    return run_gelu_form<map_gradient<GeluBackward>, map_gradient<GeluTanhBackward>>(ctx, op, approximate, grad_input,
+                                                                                     grad_output, input);
 }
 
 }  // namespace

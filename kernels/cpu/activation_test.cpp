@@ -43,7 +43,7 @@ TEST_CASE("relu of strided tensors", "[cpu][activation]") {
     Values wanted;
     for (const double v : values(transposed)) wanted.push_back(std::max(v, 0.0));
     CHECK(same(values(out), wanted));
-    // The rows of x overlap each other, which only an out of place call can honour.
+    // The rows of x overlap each other, which only a call out of place supports.
     const auto dense = blank(Dtype::float32, {64, 30, 40});
     wanted.clear();
     for (const double v : values(x)) wanted.push_back(std::max(v, 0.0));

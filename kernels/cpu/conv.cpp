@@ -35,7 +35,7 @@ struct Problem {
 memory::dims dims_of(const Problem& p, const Sides& sides) {
     return {sides.end() - static_cast<std::ptrdiff_t>(p.shape.sides), sides.end()};
 }
-/// The same behind other sizes.
+/// The same after other sizes.
 memory::dims dims_of(const Problem& p, memory::dims first, const Sides& sides) {
     first.insert(first.end(), sides.end() - static_cast<std::ptrdiff_t>(p.shape.sides), sides.end());
     return first;
@@ -48,7 +48,7 @@ memory::dims dilation_of(const Problem& p) {
     return dilation;
 }
 
-/// In the orders of memory of tensors with one, two and three sides: row-major, and with the channels last.
+/// Memory formats of tensors with one, two and three sides: row-major, and with the channels last.
 struct Tags {
     Tag plain, channels_last;
     [[nodiscard]] Tag of(Layout layout) const { return layout == Layout::plain ? plain : channels_last; }
@@ -56,7 +56,7 @@ struct Tags {
 constexpr Tags kImageTags[] = {{Tag::abc, Tag::acb}, {Tag::abcd, Tag::acdb}, {Tag::abcde, Tag::acdeb}};
 constexpr Tags kGroupedTags[] = {{Tag::abcd, Tag::abdc}, {Tag::abcde, Tag::abdec}, {Tag::abcdef, Tag::abdefc}};
 
-/// The memory descriptors of a problem: of the caller's layouts, and those that the primitive may choose.
+/// The memory descriptors of a problem: in the caller's layouts, and ones that the primitive may choose.
 struct Descs {
     memory::desc input, weight, bias, out;
 };
@@ -158,7 +158,7 @@ diopiError_t run_plan(diopiContextHandle_t ctx, Kind kind, const Problem& proble
     return plan->run(ctx, {pointers.data(), data.size()});
 }
 
-/// Pixels from which a pointwise convolution goes as a matrix product.
+/// Pixels from which a pointwise convolution is computed as a matrix product.
 constexpr int64_t kPointwiseArea = 16;
 
 /// A convolution of 1 x 1 in plain layouts is one matrix product for each image, and saves the reorders (on an AMD EPYC
@@ -226,7 +226,7 @@ diopiError_t forward_float64(diopiContextHandle_t ctx, const Problem& p, const V
     return staging.finish();
 }
 
-/// grad_bias[c] = the sum of grad_out over all but the channels.
+/// grad_bias[c] = the sum of grad_out over all dimensions but the channels.
 diopiError_t bias_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_bias, const View& grad_out,
                            const ConvShape& s) {
     Staging staging(ctx);

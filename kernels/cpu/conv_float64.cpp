@@ -11,7 +11,8 @@ using namespace operands;
 
 namespace {
 
-/// Groups with fewer output channels than this go by rows: a matrix of so few rows leaves the tiles of gemm empty.
+/// Groups with fewer output channels than this are computed by rows: a matrix of so few rows leaves the tiles of gemm
+/// empty.
 constexpr int64_t kNarrowGroup = 4;
 
 bool by_rows(const ConvShape& shape) { return shape.group_out() < kNarrowGroup; }

@@ -10,7 +10,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// Where a product of wrapping integers is formed: int would overflow for uint16.
+/// The type that computes a product of wrapping integers: int would overflow for uint16.
 template <class T>
 using Product = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
@@ -49,25 +49,15 @@ struct Multiply {
     }
 };
 
-diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, const Operands& x, const diopiScalar_t& factor) {
+template <auto kReadFactor>
+diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                        diopiConstTensorHandle_t input, const Other& other, const diopiScalar_t* alpha) {
+    const Operands x = operands_of(out, input, other);
+    diopiScalar_t factor{};
+    if (const diopiError_t error = kReadFactor(op, x, alpha, factor); error != diopiSuccess) return error;
     return run_wrapping(ctx, op, x, [&]<class T>() { return AddScaled<T>{number<T>(factor)}; });
 }
-
-diopiError_t add(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const Other& other, const diopiScalar_t* alpha) {
-    const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor{};
-    if (const diopiError_t error = read_sum(op, x, alpha, factor); error != diopiSuccess) return error;
-    return add_scaled(ctx, op, x, factor);
-}
-
-diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const Other& other, const diopiScalar_t* alpha) {
-    const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor{};
-    if (const diopiError_t error = read_difference(op, x, alpha, factor); error != diopiSuccess) return error;
-    return add_scaled(ctx, op, x, factor);
-}
+constexpr auto add = add_scaled<read_sum>, sub = add_scaled<read_difference>;
 
 diopiError_t mul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Other& other) {

@@ -49,7 +49,7 @@ struct DivideFloor {
     }
 };
 
-/// Integer quotient; a divisor of 0 gives 0 and is remembered.
+/// Integer quotient; a divisor of 0 gives 0 and is recorded.
 template <class T, bool kFloor>
 struct DivideInteger {
     bool by_zero = false;

@@ -14,7 +14,7 @@ struct Exp {
     static __m256d four(__m256d x) { return exp(x); }
 };
 
-/// exp(x) - 1, which near 0 has no digits left; there two terms of the series.
+/// exp(x) - 1; near 0, where that has no digits left, two terms of the series.
 struct Expm1 {
     static double one(double x) { return std::expm1(x); }
     static __m256d four(__m256d x) {
@@ -38,7 +38,7 @@ struct Log10 {
     static __m256d four(__m256d x) { return log(x) * spread(0.4342944819032518); }
 };
 
-/// log(u) of u = 1 + x, times what the rounding of u took from x.
+/// log(u) with u = 1 + x, corrected for the rounding of u.
 struct Log1p {
     static double one(double x) { return std::log1p(x); }
     static __m256d four(__m256d x) {

@@ -11,7 +11,7 @@ namespace diopi::cpu {
 namespace {
 
 /// exp(y log(x)) where every x is above 0 and all is finite: the error of the logarithm is too small to show in
-/// float32. Elsewhere the C library, which knows the special cases.
+/// float32. The C library computes the other cases.
 struct Power {
     static double one(double x, double y) { return std::pow(x, y); }
     static __m256d four(__m256d x, __m256d y) {

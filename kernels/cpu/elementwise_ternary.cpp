@@ -47,8 +47,8 @@ diopiError_t addcmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     return in_type.template operator()<float>(Dtype::float32, y);
 }
 
-/// out = input + value * tensor1 / tensor2. In float64: a quotient by a denormal float32 is a number there, and
-/// infinity in float32.
+/// out = input + value * tensor1 / tensor2. Computed in float64: a quotient by a denormal float32 is a number there,
+/// and infinity in float32.
 diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                      const diopiScalar_t* value) {

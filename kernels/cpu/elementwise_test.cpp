@@ -230,30 +230,6 @@ TEST_CASE("a 0-dim float64 tensor is rounded to the float32 of the other", "[cpu
     CHECK(values(out) == Values{3});
 }
 
-TEST_CASE("scalars", "[cpu][elementwise]") {
-    const auto x = tensor(Dtype::float32, {3}, {1, -2, 4});
-    const auto out = blank(Dtype::float32, {3});
-    const diopiScalar_t half = scalar(0.5), three = scalar(int64_t{3}), yes = scalar(true), tenth = scalar(0.1);
-    REQUIRE(cpu::diopiAddScalar(&context, out.get(), x.get(), &half, &three) == diopiSuccess);
-    CHECK(values(out) == Values{2.5, -0.5, 5.5});
-    REQUIRE(cpu::diopiSubScalar(&context, out.get(), x.get(), &three, &half) == diopiSuccess);
-    CHECK(values(out) == Values{-0.5, -3.5, 2.5});
-    REQUIRE(cpu::diopiMulScalar(&context, out.get(), x.get(), &tenth) == diopiSuccess);
-    CHECK(values(out)[2] == double(4 * 0.1f));
-    REQUIRE(cpu::diopiDivScalar(&context, out.get(), x.get(), &three, RoundModeNone) == diopiSuccess);
-    CHECK(values(out)[0] == double(1.0f / 3.0f));
-    REQUIRE(cpu::diopiAddInpScalar(&context, out.get(), &yes, nullptr) == diopiSuccess);
-    CHECK(values(out)[0] == double(1.0f / 3.0f + 1.0f));
-    REQUIRE(cpu::diopiSubInpScalar(&context, x.get(), &half, nullptr) == diopiSuccess);
-    REQUIRE(cpu::diopiMulInpScalar(&context, x.get(), &three) == diopiSuccess);
-    REQUIRE(cpu::diopiDivInpScalar(&context, x.get(), &half, RoundModeFloor) == diopiSuccess);
-    CHECK(values(x) == Values{3, -15, 21});
-    const auto whole = tensor(Dtype::int32, {2}, {3, -3});
-    const auto real = blank(Dtype::float32, {2});
-    REQUIRE(cpu::diopiAddScalar(&context, real.get(), whole.get(), &half, nullptr) == diopiSuccess);
-    CHECK(values(real) == Values{3.5, -2.5});
-}
-
 TEST_CASE("bool: sum is or, product is and, no difference", "[cpu][elementwise]") {
     const auto a = tensor(Dtype::boolean, {4}, {0, 0, 1, 1});
     const auto b = tensor(Dtype::boolean, {4}, {0, 1, 0, 1});
@@ -477,6 +453,8 @@ TEST_CASE("contradicting shapes and outs are refused with a message", "[cpu][ele
     CHECK(cpu::diopiAddInp(&context, repeated.get(), c.get(), nullptr) == diopiErrorOccurred);
     const auto whole = blank(Dtype::int32, {3});
     CHECK(cpu::diopiMul(&context, whole.get(), c.get(), c.get()) == diopiDtypeNotSupported);
-    const diopiScalar_t fraction = scalar(0.5);
+    const diopiScalar_t fraction = scalar(0.5), one = scalar(int64_t{1});
     CHECK(cpu::diopiAdd(&context, whole.get(), whole.get(), whole.get(), &fraction) == diopiErrorOccurred);
+    CHECK(cpu::diopiAddcdiv(&context, whole.get(), whole.get(), whole.get(), whole.get(), &one) ==
+          diopiDtypeNotSupported);
 }

@@ -1,5 +1,5 @@
-/// Rows of a table by their numbers. The gradient gives each thread rows of its own, so that none is added to by two
-/// and the order of the sums is always that of the indices.
+/// Rows of a table by their numbers. In the gradient each thread adds up rows of its own: no row has two writers, and
+/// the order of the sums is always that of the indices.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -8,6 +8,7 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/index.hpp"
 
 namespace diopi::cpu {
@@ -63,18 +64,16 @@ diopiError_t backward(diopiContextHandle_t ctx, const Gradient& a, const View& g
     return staging.finish();
 }
 
-}  // namespace
-
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
+diopiError_t embedding(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices, int64_t, bool, bool) {
     const View y = view(out), at = view(indices);
-    View table = view(weight), rows, to = y;
-    diopiError_t error = check_embedding(__func__, y, table, at);
+    View table = view(weight), rows, to;
+    diopiError_t error = check_embedding(op, y, table, at);
     if (error != diopiSuccess) return error;
     const int64_t size = table.shape[1], item = table.item_size();
-    error = row_numbers(ctx, __func__, at, table.shape[0], rows);
+    error = row_numbers(ctx, op, at, table.shape[0], rows);
     if (error == diopiSuccess && size > 1 && table.strides[1] != 1) error = contiguous(ctx, table, table);
-    if (error == diopiSuccess && !y.is_contiguous()) error = require(ctx, y.shape, y.dtype, to);
+    if (error == diopiSuccess) error = require_dense(ctx, y, to);
     if (error != diopiSuccess || y.numel == 0) return error;
     const int64_t pitch = table.strides[0] * item;
     const int64_t* row = rows.as<int64_t>();
@@ -83,17 +82,17 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
             std::memcpy(to.data + i * size * item, table.data + row[i] * pitch, static_cast<size_t>(size * item));
         }
     });
-    if (!y.is_contiguous()) copy(to, y);
+    if (to.data != y.data) copy(to, y);
     return diopiSuccess;
 }
 
-diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
-                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
-                                    bool scale_grad_byfreq, bool sparse) {
+diopiError_t embedding_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,
+                                int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
     const View gw = view(out), g = view(grad), at = view(indices);
-    diopiError_t error = check_embedding_gradient(__func__, gw, g, at, num_weights, sparse);
+    diopiError_t error = check_embedding_gradient(op, gw, g, at, num_weights, sparse);
     View rows;
-    if (error == diopiSuccess) error = row_numbers(ctx, __func__, at, num_weights, rows);
+    if (error == diopiSuccess) error = row_numbers(ctx, op, at, num_weights, rows);
     if (error != diopiSuccess) return error;
     if (gw.numel == 0) return diopiSuccess;
     const Gradient a{{rows.as<int64_t>(), static_cast<size_t>(rows.numel)},
@@ -104,5 +103,9 @@ diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     const bool wide = g.dtype == Dtype::float64 || gw.dtype == Dtype::float64;
     return (wide ? backward<double> : backward<float>)(ctx, a, g, gw);
 }
+
+}  // namespace
+
+#include "kernels/entries/index_embedding.inc"
 
 }  // namespace diopi::cpu

@@ -1,6 +1,8 @@
-/// One value where a mask says so: where with a number in the dtype of input.
+/// One value where a mask is true: `where` with a number in the dtype of input.
 #include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/elementwise.hpp"
 #include "kernels/operands/index.hpp"
 
 namespace diopi::cpu {
@@ -8,40 +10,18 @@ namespace diopi::cpu {
 namespace {
 
 diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, const View& value) {
-    const View x = view(input), is = view(mask);
-    if (const diopiError_t error = check_masked(op, is, value); error != diopiSuccess) return error;
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, const Other& value) {
+    diopiScalar_t number = value.number != nullptr ? *value.number : diopiScalar_t{};
+    const View x = view(input), is = view(mask), one = value.number != nullptr ? element(number) : view(value.tensor);
+    if (const diopiError_t error = check_masked(op, is, one); error != diopiSuccess) return error;
     alignas(16) std::byte bytes[16]{};
     const View converted = element(bytes, x.dtype);
-    copy(value, converted);
+    copy(one, converted);
     return choose(ctx, op, view(out), is, converted, x);
-}
-
-diopiError_t fill_masked(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
-                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, diopiScalar_t value) {
-    return fill_masked(ctx, op, out, input, mask, element(value));
 }
 
 }  // namespace
 
-diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             diopiConstTensorHandle_t mask, diopiConstTensorHandle_t value) {
-    return fill_masked(ctx, __func__, out, input, mask, view(value));
-}
-
-diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t mask,
-                                diopiConstTensorHandle_t value) {
-    return fill_masked(ctx, __func__, input, input, mask, view(value));
-}
-
-diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
-    return fill_masked(ctx, __func__, out, input, mask, *value);
-}
-
-diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                      diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
-    return fill_masked(ctx, __func__, input, input, mask, *value);
-}
+#include "kernels/entries/index_masked.inc"
 
 }  // namespace diopi::cpu

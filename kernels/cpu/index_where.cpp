@@ -2,6 +2,7 @@
 #include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/ternary.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
 
@@ -29,9 +30,15 @@ diopiError_t choose(diopiContextHandle_t ctx, std::string_view op, const View& o
     });
 }
 
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return choose(ctx, __func__, view(out), view(condition), view(input), view(other));
+namespace {
+
+diopiError_t where(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                   diopiConstTensorHandle_t condition, diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    return choose(ctx, op, view(out), view(condition), view(input), view(other));
 }
+
+}  // namespace
+
+#include "kernels/entries/index_where.inc"
 
 }  // namespace diopi::cpu

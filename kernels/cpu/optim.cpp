@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/optim.hpp"
 
 namespace diopi::cpu {
@@ -49,26 +50,25 @@ struct SgdStep {
     }
 };
 
-}  // namespace
-
-diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
-                      diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
-                      bool nesterov) {
-    const std::string_view op = __func__;
-    const bool is_given = buf != nullptr, has_buf = is_given && momentum != 0.0;
-    const View p = view(param), g = view(grad), b = is_given ? view(buf) : View{};
-    const Argument arguments[] = {{p, "param"}, {g, "grad"}, {b, "buf"}};
-    if (const auto error = check_step(op, {arguments, is_given ? 3u : 2u}); error != diopiSuccess) return error;
-    const std::array outs = {p, b};
-    const std::array ins = {p, g, b};
-    const size_t drop = has_buf ? 0 : 1;
+diopiError_t sgd(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param, diopiTensorHandle_t grad,
+                 diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
+                 bool nesterov) {
+    SgdTensors t;
+    if (const auto error = read_sgd(op, param, grad, buf, momentum, t); error != diopiSuccess) return error;
+    const std::array outs = {t.param, t.buf};
+    const std::array ins = {t.param, t.grad, t.buf};
+    const size_t drop = t.has_buf ? 0 : 1;
     const auto step = [&]<class T>(Dtype compute) {
         SgdStep<T> s{T(lr), T(momentum), T(1.0 - dampening), T(weight_decay), nesterov};
         return for_each_tile(ctx, op, {outs.data(), outs.size() - drop}, {ins.data(), ins.size() - drop},
-                             {compute, s.function(has_buf), &s});
+                             {compute, s.function(t.has_buf), &s});
     };
-    return p.dtype == Dtype::float64 ? step.template operator()<double>(Dtype::float64)
-                                     : step.template operator()<float>(Dtype::float32);
+    return t.param.dtype == Dtype::float64 ? step.template operator()<double>(Dtype::float64)
+                                           : step.template operator()<float>(Dtype::float32);
 }
+
+}  // namespace
+
+#include "kernels/entries/optim.inc"
 
 }  // namespace diopi::cpu

@@ -5,6 +5,7 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/optim.hpp"
 
 namespace diopi::cpu {
@@ -55,27 +56,20 @@ diopiError_t step_in(diopiContextHandle_t ctx, const AdamTensors& t, const AdamN
     return staging.finish();
 }
 
-diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, AdamTensors tensors, const AdamNumbers& numbers,
-                  bool amsgrad) {
-    if (const diopiError_t error = read_adam(op, amsgrad, tensors); error != diopiSuccess) return error;
-    const bool wide = view(tensors.param).dtype == Dtype::float64;
-    return (wide ? step_in<double> : step_in<float>)(ctx, tensors, numbers);
+template <bool kDecoupled>
+diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param,
+                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
+                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps, float weight_decay,
+                  int64_t step, bool amsgrad) {
+    AdamTensors t{param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq};
+    if (const diopiError_t error = read_adam(op, amsgrad, t); error != diopiSuccess) return error;
+    const bool is_wide = view(param).dtype == Dtype::float64;
+    return (is_wide ? step_in<double> : step_in<float>)(ctx, t,
+                                                        {lr, beta1, beta2, eps, weight_decay, step, kDecoupled});
 }
 
 }  // namespace
 
-diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
-                       diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
-                       float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
-                {lr, beta1, beta2, eps, weight_decay, step, false}, amsgrad);
-}
-
-diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
-                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
-                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
-                {lr, beta1, beta2, eps, weight_decay, step, true}, amsgrad);
-}
+#include "kernels/entries/optim_adam.inc"
 
 }  // namespace diopi::cpu

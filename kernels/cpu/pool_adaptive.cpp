@@ -95,13 +95,13 @@ void for_each_mean_row(const PoolShape& s, int64_t first, int64_t last, Body&& b
 }
 
 template <class T>
-diopiError_t run_mean(diopiContextHandle_t ctx, const Images& result, const Images& source, bool is_backward) {
-    const Layout layout = common_layout(result, source);
-    const PoolShape s = is_backward ? pool_shape(result, source, layout) : pool_shape(source, result, layout);
+diopiError_t run_mean(diopiContextHandle_t ctx, const PoolImages& p, bool is_backward) {
+    const Layout layout = common_layout(p.in, p.out);
+    const PoolShape s = pool_shape(p.in, p.out, layout);
     const int64_t plane = s.in_size();
     Staging staging(ctx);
-    const auto* x = staging.in<T>(source.view(), layout);
-    auto* y = staging.out<T>(result.view(), layout);
+    const auto* x = staging.in<T>((is_backward ? p.out : p.in).view(), layout);
+    auto* y = staging.out<T>((is_backward ? p.in : p.out).view(), layout);
     if (staging.error() != diopiSuccess) return staging.error();
     parallel_for(s.count, plane, [&](int64_t first, int64_t last) {
         if (is_backward) {
@@ -122,22 +122,21 @@ diopiError_t run_mean(diopiContextHandle_t ctx, const Images& result, const Imag
 
 diopiError_t adaptive_avg_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
                                diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    const View x = view(input), y = view(out);
-    const diopiError_t error = check_adaptive_pool(op, sides, y, x, output_size);
-    if (error != diopiSuccess || y.numel == 0) return error;
-    return (x.dtype == Dtype::float64 ? run_mean<double> : run_mean<float>)(ctx, Images(sides, y), Images(sides, x),
-                                                                            false);
+    PoolImages p;
+    const diopiError_t error = read_adaptive_pool(op, sides, view(out), view(input), output_size, p);
+    if (error != diopiSuccess || p.out.numel() == 0) return error;
+    return (p.in.dtype == Dtype::float64 ? run_mean<double> : run_mean<float>)(ctx, p, false);
 }
 
 diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
                                         diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
                                         diopiConstTensorHandle_t input) {
-    const View grad = view(grad_input), g = view(grad_output);
-    const diopiError_t error = check_adaptive_pool_backward(op, sides, grad, g, view(input));
-    if (error != diopiSuccess || grad.numel == 0) return error;
-    if (g.numel == 0) return fill(ctx, grad, 0);
-    return (grad.dtype == Dtype::float64 ? run_mean<double> : run_mean<float>)(ctx, Images(sides, grad),
-                                                                               Images(sides, g), true);
+    PoolImages p;
+    const diopiError_t error =
+        read_adaptive_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), p);
+    if (error != diopiSuccess || p.in.numel() == 0) return error;
+    if (p.out.numel() == 0) return fill(ctx, view(grad_input), 0);
+    return (p.in.dtype == Dtype::float64 ? run_mean<double> : run_mean<float>)(ctx, p, true);
 }
 
 #include "kernels/entries/pool_adaptive.inc"

@@ -43,7 +43,7 @@ void join_channels(const T* tap, IndexOf<T> index, int64_t n, T* best, IndexOf<T
     }
 }
 
-/// Where the windows of one output row stand: the input row and layer of their first tap, which may lie outside, and
+/// The place of the windows of one output row: the input row and layer of their first tap, which may lie outside, and
 /// the taps that lie inside.
 struct RowWindow {
     int64_t layer, row;
@@ -89,7 +89,7 @@ void max_row(const PoolShape& s, const Window& w, const T* plane, int64_t z, int
     const RowWindow at(s, w, z, y);
     std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
     if constexpr (kIndexed) {
-        // Where every element is -inf, the first one of the window counts.
+        // Where every element is -inf, the first one of the window is the maximum.
         const int64_t row = at.place(s, w, at.layers.first, at.rows.first);
         for (int64_t x = 0; x < s.out[2]; ++x) {
             const int64_t left = x * w.stride[2] - w.padding[2];
@@ -118,30 +118,28 @@ void max_rows(const PoolShape& s, const Window& w, const T* in, T* out, IndexOf<
     });
 }
 
-/// `indices`: null where nobody wants them.
 template <class T>
-diopiError_t run_max_pool(diopiContextHandle_t ctx, std::string_view op, const Window& window, const Images& result,
-                          const Images* indices, const Images& in) {
-    const Layout layout = common_layout(in, result);
-    const PoolShape s = pool_shape(in, result, layout);
+diopiError_t run_max_pool(diopiContextHandle_t ctx, std::string_view op, const PoolImages& p) {
+    const Layout layout = common_layout(p.in, p.out);
+    const PoolShape s = pool_shape(p.in, p.out, layout);
     Staging staging(ctx);
-    const auto* x = staging.in<T>(in.view(), layout);
-    auto* y = staging.out<T>(result.view(), layout);
-    if (indices == nullptr) {
+    const auto* x = staging.in<T>(p.in.view(), layout);
+    auto* y = staging.out<T>(p.out.view(), layout);
+    if (p.indices.data == nullptr) {
         if (staging.error() != diopiSuccess) return staging.error();
-        max_rows<T, false>(s, window, x, y, nullptr);
+        max_rows<T, false>(s, p.window, x, y, nullptr);
         return staging.finish();
     }
     if constexpr (sizeof(T) == 4) {
-        if (in.area() > std::numeric_limits<int32_t>::max()) {
+        if (p.in.area() > std::numeric_limits<int32_t>::max()) {
             return fail(diopiErrorOccurred, std::string(op) + ": planes of 2^31 elements or more");
         }
     }
-    auto* where = staging.out<int64_t>(indices->view(), layout);
-    auto* narrow = sizeof(T) == 4 ? staging.buffer<IndexOf<T>>(result.numel()) : reinterpret_cast<IndexOf<T>*>(where);
+    auto* where = staging.out<int64_t>(p.indices.view(), layout);
+    auto* narrow = sizeof(T) == 4 ? staging.buffer<IndexOf<T>>(p.out.numel()) : reinterpret_cast<IndexOf<T>*>(where);
     if (staging.error() != diopiSuccess) return staging.error();
-    max_rows<T, true>(s, window, x, y, narrow);
-    if constexpr (sizeof(T) == 4) std::copy_n(narrow, result.numel(), where);
+    max_rows<T, true>(s, p.window, x, y, narrow);
+    if constexpr (sizeof(T) == 4) std::copy_n(narrow, p.out.numel(), where);
     return staging.finish();
 }
 
@@ -171,47 +169,30 @@ bool scatter_maxima(const PoolShape& s, const T* grad_out, const int64_t* indice
 }
 
 template <class T>
-diopiError_t run_max_backward(diopiContextHandle_t ctx, std::string_view op, const Images& to, const Images& from,
-                              const Images& places) {
-    const Layout layout = common_layout(to, from);
+diopiError_t run_max_backward(diopiContextHandle_t ctx, std::string_view op, const PoolImages& p) {
+    const Layout layout = common_layout(p.in, p.out);
     Staging staging(ctx);
-    const auto* g = staging.in<T>(from.view(), layout);
-    const auto* where = staging.in<int64_t>(places.view(), layout);
-    auto* grad = staging.out<T>(to.view(), layout);
+    const auto* g = staging.in<T>(p.out.view(), layout);
+    const auto* where = staging.in<int64_t>(p.indices.view(), layout);
+    auto* grad = staging.out<T>(p.in.view(), layout);
     if (staging.error() != diopiSuccess) return staging.error();
-    if (!scatter_maxima(pool_shape(to, from, layout), g, where, grad)) {
+    if (!scatter_maxima(pool_shape(p.in, p.out, layout), g, where, grad)) {
         return fail(diopiErrorOccurred, std::string(op) + ": indices holds a place outside of the plane of input");
     }
     return staging.finish();
 }
 
-/// `indices`: null where they are not wanted.
-diopiError_t find_maxima(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
-                         diopiTensorHandle_t indices, diopiConstTensorHandle_t input, const PoolArguments& arguments) {
-    const View x = view(input), y = view(out), places = indices == nullptr ? View{} : view(indices);
-    Window window;
-    const diopiError_t error =
-        read_max_pool(op, sides, y, indices == nullptr ? nullptr : &places, x, arguments, window);
-    if (error != diopiSuccess || y.numel == 0) return error;
-    const auto run = x.dtype == Dtype::float64 ? run_max_pool<double> : run_max_pool<float>;
-    const Images result(sides, y), in(sides, x);
-    if (indices == nullptr) return run(ctx, op, window, result, nullptr, in);
-    const Images wanted(sides, places);
-    return run(ctx, op, window, result, &wanted, in);
-}
-
 }  // namespace
-
-diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                      diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(ctx, op, sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
-}
 
 diopiError_t max_pool_with_indices(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
                                    diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
                                    diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(ctx, op, sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
+    const View places = indices == nullptr ? View{} : view(indices);
+    PoolImages p;
+    const diopiError_t error = read_max_pool(op, sides, view(out), indices == nullptr ? nullptr : &places, view(input),
+                                             {kernel_size, stride, padding, dilation, ceil_mode}, p);
+    if (error != diopiSuccess || p.out.numel() == 0) return error;
+    return (p.in.dtype == Dtype::float64 ? run_max_pool<double> : run_max_pool<float>)(ctx, op, p);
 }
 
 diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
@@ -220,14 +201,12 @@ diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, si
                                diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
                                diopiConstTensorHandle_t indices) {
     if (grad_input == nullptr) return diopiSuccess;
-    const View grad = view(grad_input), g = view(grad_output), places = view(indices);
-    Window window;
-    const diopiError_t error = read_max_pool_backward(op, sides, grad, g, view(input), places,
-                                                      {kernel_size, stride, padding, dilation, ceil_mode}, window);
-    if (error != diopiSuccess || grad.numel == 0) return error;
-    return (grad.dtype == Dtype::float64
-                ? run_max_backward<double>
-                : run_max_backward<float>)(ctx, op, Images(sides, grad), Images(sides, g), Images(sides, places));
+    PoolImages p;
+    const diopiError_t error =
+        read_max_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), view(indices),
+                               {kernel_size, stride, padding, dilation, ceil_mode}, p);
+    if (error != diopiSuccess || p.in.numel() == 0) return error;
+    return (p.in.dtype == Dtype::float64 ? run_max_backward<double> : run_max_backward<float>)(ctx, op, p);
 }
 
 #include "kernels/entries/pool_max.inc"

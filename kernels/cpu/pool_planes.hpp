@@ -1,4 +1,4 @@
-/// Planes of images as the loops of pooling see them: a depth, a height and a width each, and the channels last or not.
+/// Planes of images as the loops of pooling use them: a depth, a height and a width each, and the channels last or not.
 #pragma once
 
 #include "kernels/cpu/onednn_staging.hpp"

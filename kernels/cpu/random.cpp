@@ -6,6 +6,7 @@
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/random.hpp"
 
 namespace diopi::cpu {
@@ -75,7 +76,7 @@ void fill_bernoulli(const View& to, const T* p, const Sequence& from) {
     });
 }
 
-/// Whether any is no probability.
+/// Whether any number is not a probability.
 template <class T>
 bool has_wrong_share(const T* p, int64_t n) {
     bool wrong = false;
@@ -83,13 +84,11 @@ bool has_wrong_share(const T* p, int64_t n) {
     return wrong;
 }
 
-/// Calls draw(dense output, sequence), then moves the generator on.
+/// Calls draw(dense output, sequence), then advances the generator.
 template <class Draw>
 diopiError_t fill_random(diopiContextHandle_t ctx, const View& out, diopiGeneratorHandle_t generator, Draw&& draw) {
-    View dense = out;
-    if (!out.is_contiguous()) {
-        if (const diopiError_t error = require(ctx, out.shape, out.dtype, dense); error != diopiSuccess) return error;
-    }
+    View dense;
+    if (const diopiError_t error = require_dense(ctx, out, dense); error != diopiSuccess) return error;
     const Sequence from = Sequence::of(generator);
     draw(dense, from);
     if (dense.data != out.data) copy(dense, out);
@@ -116,31 +115,24 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     return (p.dtype == Dtype::float64 ? bernoulli_of<double> : bernoulli_of<float>)(ctx, op, y, p, generator);
 }
 
-}  // namespace
-
-diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
-                            diopiGeneratorHandle_t generator) {
+diopiError_t normal(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t inout, double mean, double std,
+                    diopiGeneratorHandle_t generator) {
     const View to = view(inout);
-    if (const diopiError_t error = check_normal(__func__, to, std, generator); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_normal(op, to, std, generator); error != diopiSuccess) return error;
     return fill_random(ctx, to, generator, [&](const View& dense, const Sequence& from) {
         (dense.dtype == Dtype::float64 ? fill_normal<double> : fill_normal<float>)(dense, mean, std, from);
     });
 }
 
-diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, out, input, generator);
-}
-
-diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, inout, inout, generator);
-}
-
-diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
-                                  diopiGeneratorHandle_t generator) {
+diopiError_t bernoulli_of_number(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, double p,
+                                 diopiGeneratorHandle_t generator) {
     const View y = view(out);
-    if (const diopiError_t error = check_bernoulli(__func__, y, p, generator); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_bernoulli(op, y, p, generator); error != diopiSuccess) return error;
     return fill_random(ctx, y, generator, [&](const View& to, const Sequence& from) { fill_bernoulli(to, p, from); });
 }
+
+}  // namespace
+
+#include "kernels/entries/random.inc"
 
 }  // namespace diopi::cpu

@@ -1,15 +1,16 @@
-/// Copies into another layout, shape or dtype, and constants. zeros and ones write what they are given.
+/// Copies into another layout, shape or dtype, and constants.
 #include <algorithm>
 
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// to = from, which broadcasts; where both share memory, from a copy.
+/// to = from, which broadcasts; through a copy where both share memory.
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
     if (const diopiError_t error = check_rank(op, "the output", to); error != diopiSuccess) return error;
     if (const diopiError_t error = check_source(op, from, to); error != diopiSuccess) return error;
@@ -25,37 +26,35 @@ diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View
     return diopiSuccess;
 }
 
-diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size,
-                      double value) {
+constexpr auto copy_from = copy_from_by<copy_into>;
+constexpr auto cast = cast_by<copy_into>;
+constexpr auto expand = expand_by<copy_into>;
+
+diopiError_t fill_with(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t input,
+                       const diopiScalar_t* value) {
+    const View to = view(input);
+    if (const diopiError_t error = check_rank(op, "input", to); error != diopiSuccess) return error;
+    diopiScalar_t number = *value;
+    alignas(16) std::byte bytes[16]{};
+    const View converted = element(bytes, to.dtype);
+    copy(element(number), converted);
+    copy(converted, to);
+    return diopiSuccess;
+}
+
+template <int kValue>
+diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size) {
     const View to = view(out);
     const diopiError_t error = check_shape(op, "out", to, list_of(size));
-    return error != diopiSuccess ? error : fill(ctx, to, value);
+    return error != diopiSuccess ? error : fill(ctx, to, kValue);
+}
+
+diopiError_t set_zero(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t self) {
+    return fill(ctx, view(self), 0);
 }
 
 }  // namespace
 
-diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
-    return copy_into(ctx, __func__, view(src), view(dest));
-}
-
-diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    const View to = view(out), from = view(input);
-    const diopiError_t error = check_shape(__func__, "out", to, from.shape);
-    return error != diopiSuccess ? error : copy_into(ctx, __func__, from, to);
-}
-
-diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return copy_into(ctx, __func__, view(input), view(out));
-}
-
-diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, __func__, out, size, 0);
-}
-
-diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, __func__, out, size, 1);
-}
-
-diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) { return fill(ctx, view(self), 0); }
+#include "kernels/entries/shape_copy.inc"
 
 }  // namespace diopi::cpu

@@ -31,26 +31,3 @@ TEST_CASE("a copy refuses a source that does not broadcast, a cast one of anothe
     CHECK(cpu::diopiZeros(&ctx, b.get(), {size, 1}) == diopiErrorOccurred);
     CHECK(last_error() == "diopiZeros: out has shape (2,), wanted (4,)");
 }
-
-TEST_CASE("where chooses by a condition that broadcasts, addcmul and addcdiv add what is scaled") {
-    const Dtype dtype = GENERATE(Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32);
-    diopiContext ctx(cpu_device());
-    const auto is = tensor({2, 1}, Dtype::boolean, {1, 0}), y = unwritten({2, 2}, dtype);
-    const auto a = tensor({2}, dtype, {1, 2}), b = tensor({2, 2}, dtype, {3, 4, 5, 6});
-    REQUIRE(cpu::diopiWhere(&ctx, y.get(), is.get(), a.get(), b.get()) == diopiSuccess);
-    CHECK(values(*y) == Values{1, 2, 5, 6});
-    diopiScalar_t two{};
-    two.stype = diopi_dtype_int64;
-    two.ival = 2;
-    REQUIRE(cpu::diopiAddcmul(&ctx, y.get(), a.get(), b.get(), a.get(), &two) == diopiSuccess);
-    CHECK(values(*y) == Values{7, 18, 11, 26});
-    const diopiError_t divided = cpu::diopiAddcdiv(&ctx, y.get(), a.get(), b.get(), a.get(), &two);
-    if (dtype == Dtype::int32) {
-        CHECK(divided == diopiDtypeNotSupported);
-    } else {
-        REQUIRE(divided == diopiSuccess);
-        CHECK(values(*y) == Values{7, 6, 11, 8});
-    }
-    REQUIRE(cpu::diopiNeg(&ctx, y.get(), b.get()) == diopiSuccess);
-    CHECK(values(*y) == Values{-3, -4, -5, -6});
-}

@@ -1,6 +1,7 @@
 /// Numbers at a regular distance.
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cpu {
@@ -21,23 +22,24 @@ void fill_steps(const View& to, Dtype compute, T start, T step) {
     }
 }
 
-}  // namespace
-
-diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* start,
-                         const diopiScalar_t* end, const diopiScalar_t* step) {
+diopiError_t arange(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, const diopiScalar_t* start,
+                    const diopiScalar_t* end, const diopiScalar_t* step) {
     const View y = view(out);
-    if (const diopiError_t error = check_steps(__func__, y, *start, *end, *step); error != diopiSuccess) return error;
-    View to = y;
-    if (!y.is_contiguous()) {
-        if (const diopiError_t error = require(ctx, y.shape, y.dtype, to); error != diopiSuccess) return error;
-    }
+    View to;
+    diopiError_t error = check_steps(op, y, *start, *end, *step);
+    if (error == diopiSuccess) error = require_dense(ctx, y, to);
+    if (error != diopiSuccess) return error;
     if (is_floating(y.dtype)) {
         fill_steps(to, Dtype::float64, number<double>(*start), number<double>(*step));
     } else {
         fill_steps(to, Dtype::int64, number<uint64_t>(*start), number<uint64_t>(*step));
     }
-    if (!y.is_contiguous()) copy(to, y);
+    if (to.data != y.data) copy(to, y);
     return diopiSuccess;
 }
+
+}  // namespace
+
+#include "kernels/entries/shape_sequence.inc"
 
 }  // namespace diopi::cpu

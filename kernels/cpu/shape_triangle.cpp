@@ -5,13 +5,14 @@
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// Which columns of a row stay: from `diagonal` on to the right of the row's number, or up to it.
+/// The columns of a row that are kept: from column row + diagonal on (upper), or up to it.
 struct Triangle {
     bool upper;
     int64_t diagonal;
@@ -43,35 +44,23 @@ void copy_triangle(const View& out, const View& input, const Triangle& triangle)
     });
 }
 
-diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const Triangle& triangle) {
+template <bool kUpper>
+diopiError_t triangle(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, int64_t diagonal) {
     const View y = view(out), x = view(input);
     if (const diopiError_t error = check_triangle(op, y, x); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
-    View from, to = y;
-    if (const diopiError_t error = contiguous(ctx, x, from); error != diopiSuccess) return error;
-    if (!y.is_contiguous()) {
-        if (const diopiError_t error = require(ctx, y.shape, y.dtype, to); error != diopiSuccess) return error;
-    }
-    copy_triangle(to, from, triangle);
-    if (!y.is_contiguous()) copy(to, y);
+    View from, to;
+    diopiError_t error = contiguous(ctx, x, from);
+    if (error == diopiSuccess) error = require_dense(ctx, y, to);
+    if (error != diopiSuccess) return error;
+    copy_triangle(to, from, {kUpper, diagonal});
+    if (to.data != y.data) copy(to, y);
     return diopiSuccess;
 }
 
 }  // namespace
 
-diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return run(ctx, __func__, out, input, {true, diagonal});
-}
-
-diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
-    return run(ctx, __func__, input, input, {true, diagonal});
-}
-
-diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return run(ctx, __func__, out, input, {false, diagonal});
-}
+#include "kernels/entries/shape_triangle.inc"
 
 }  // namespace diopi::cpu

@@ -11,13 +11,13 @@ namespace diopi::cuda {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752;
-constexpr double kSqrtHalfRest = -4.833646656726457e-17;  // of the root of 1/2, behind the digits of a double
+constexpr double kSqrtHalfRest = -4.833646656726457e-17;  // the root of 1/2 less kSqrtHalf
 constexpr double kTwoBySqrtPi = 1.1283791670955126;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-// W: the type of the inner arithmetic. double, also for float: there the rounding of an argument, and of exp far below
-// 0, would show. For half types it is float, which a GPU computes many times faster.
+// W: the type of the inner arithmetic. It is double also for float, where the rounding of an argument, and of exp far
+// below 0, would show. For half types it is float, which a GPU computes many times faster.
 
 template <class W>
 __device__ W sigmoid_of(W x) {
@@ -57,8 +57,8 @@ struct SiluBackward {
     [[nodiscard]] SiluBackward<C, float> half_form() const { return {}; }
 };
 
-/// The normal distribution up to x; by erfc, for 1 + erf has no digits left where x is far below 0. For float64 what
-/// the rounding of the argument took is given back: the tail magnifies it by the argument's square.
+/// The normal distribution up to x; by erfc, because 1 + erf has no digits left where x is far below 0. float64
+/// corrects the rounding of the argument, which the tail magnifies by the argument's square.
 template <class C, class W>
 __device__ W normal_up_to(W x) {
     const W argument = x * static_cast<W>(-kSqrtHalf), tail = erfc(argument);
@@ -84,8 +84,8 @@ struct GeluBackward {
     [[nodiscard]] GeluBackward<C, float> half_form() const { return {}; }
 };
 
-/// e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with the digits that a double
-/// has: what roundings took of 2u is given back, for far below 0 the power magnifies it by 2u.
+/// e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with all digits of a double:
+/// corrects the roundings of 2u, which the power magnifies by 2u far below 0.
 __device__ double gelu_power(double x) {
     constexpr double kScale = 2 * kSqrtTwoByPi, kScaleRest = -9.96930880911092e-17, kCubicRest = 2.1960211427085595e-18;
     const double square = x * x, square_rest = fma(x, x, -square);
@@ -125,18 +125,14 @@ struct GeluTanhBackward {
 
 diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                   diopiConstTensorHandle_t input, const char* approximate) {
-    bool is_tanh = false;
-    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
-    return (is_tanh ? map_unary<GeluTanh> : map_unary<Gelu>)(ctx, op, out, input);
+    return run_gelu_form<map_unary<Gelu>, map_unary<GeluTanh>>(ctx, op, approximate, out, input);
 }
 
 diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                            const char* approximate) {
-    bool is_tanh = false;
-    if (const diopiError_t error = read_gelu_form(op, approximate, is_tanh); error != diopiSuccess) return error;
-    const auto run = is_tanh ? map_gradient<GeluTanhBackward> : map_gradient<GeluBackward>;
-    return run(ctx, op, grad_input, grad_output, input);
+    return run_gelu_form<map_gradient<GeluBackward>, map_gradient<GeluTanhBackward>>(ctx, op, approximate, grad_input,
+                                                                                     grad_output, input);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace diopi::cuda {
 
 namespace {
 
-/// The largest of some numbers, and the sum of exp(x - most) over them. Of none, or of -inf only: -inf and 0. A NaN,
-/// which no comparison selects, shows in the sum.
+/// The largest of some numbers, and the sum of exp(x - most) over them; -inf and 0 where there is none, or only -inf. A
+/// NaN, which no comparison selects, shows in the sum.
 template <class C>
 struct Exponentials {
     C most, sum;
@@ -30,7 +30,7 @@ struct JoinExponentials {
     }
 };
 
-/// Adds what a lane holds to its state; but for the logarithm held becomes exp(held - state.most).
+/// Adds the numbers that a lane holds to its state. Except for the logarithm, held becomes exp(held - state.most).
 template <class Part, class C, int kHeld>
 __device__ void take(const Part& part, C (&held)[kHeld], Exponentials<C>& state, bool logarithm) {
     C most = state.most;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
         }
         const auto all = join_team(t, JoinExponentials<C>{}, own);
         const C shift = logarithm ? log(all.sum) : C(0), scale = 1 / all.sum;
-        // What is held belongs to the lane's own maximum.
+        // The held numbers are relative to the lane's own maximum.
         const C own_scale = (own.most == C(-INFINITY) ? C(0) : exp(own.most - all.most)) * scale;
         for (int64_t begin = 0; begin < t.size; begin += step) {
             const Part part(t, member, begin);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
     });
 }
 
-/// The one dtype that kernels are called with: that of all, else the one to compute in.
+/// The one dtype that kernels are called with: the dtype of all tensors, else the one to compute in.
 Dtype common_dtype(std::initializer_list<Dtype> dtypes) {
     const Dtype first = *dtypes.begin();
     if (std::ranges::all_of(dtypes, [=](Dtype each) { return each == first; })) return first;
@@ -130,7 +130,6 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view op, diopiT
                            diopiConstTensorHandle_t input, int64_t dim) {
     const View x = view(input), y = view(out);
     if (const diopiError_t error = read_softmax(op, x, y, dim); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_rank(op, "input", x); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     const Dtype dtype = common_dtype({x.dtype, y.dtype});
     Staging staging(ctx, op);
@@ -153,7 +152,6 @@ diopiError_t softmax_backward(diopiContextHandle_t ctx, std::string_view op, dio
                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
     const View g = view(grad_output), y = view(output), grad = view(grad_input);
     if (const diopiError_t error = read_softmax_gradient(op, g, y, grad, dim); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_rank(op, "input", y); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
     const Dtype dtype = common_dtype({y.dtype, g.dtype, grad.dtype});
     Staging staging(ctx, op);

@@ -22,7 +22,7 @@ struct ThresholdSlope {
     __device__ C operator()(C g, C x) const { return x <= limit ? C(0) : g; }
 };
 
-/// Calls f<C>(); uint64 computes in int64, for a limit may be below 0.
+/// Calls f<C>(); uint64 computes in int64, because a limit may be below 0.
 template <class F>
 diopiError_t with_signed_type(Dtype dtype, F&& f) {
     return with_compute_type(is_floating(dtype) ? dtype : Dtype::int64, f);

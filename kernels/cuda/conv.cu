@@ -18,7 +18,7 @@ namespace {
 /// The library counts elements and places with 32 bits.
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 
-/// A tensor of images or weights, which may move to memory of its own.
+/// A tensor of images or weights, which may be moved to new memory.
 struct Moving : Images {
     using Images::Images;
 
@@ -52,19 +52,19 @@ struct Problem {
     Moving input, weight, out;
 };
 
-/// The dtype of all that takes part, or one that holds them.
+/// The dtype of all operands, or one that holds them.
 Dtype compute_dtype(std::initializer_list<Dtype> dtypes, Dtype input) {
     if (input == Dtype::float64) return Dtype::float64;
     const bool is_one = std::ranges::all_of(dtypes, [&](Dtype dtype) { return dtype == input; });
     return is_one ? input : Dtype::float32;
 }
 
-/// How many images the library can count at a time; 0: not one.
+/// How many images the library can count at a time; 0: not even one.
 int64_t images_per_call(const ConvShape& s) {
     return kMostElements / std::max(s.channels * s.area(), s.out_channels * s.out_area());
 }
 
-/// Chooses dtype and layout: the channels stay last where input or weight have them so and the library can do it.
+/// Chooses dtype and layout: the channels stay last where input or weight have them so and the library supports it.
 diopiError_t choose_form(std::string_view op, const Problem& p, std::initializer_list<Dtype> dtypes, Convolution& c) {
     c.dtype = compute_dtype(dtypes, p.input.dtype);
     const bool adds_calls = c.pass == ConvPass::kWeightGradient && images_per_call(c.shape) < c.shape.count;
@@ -84,8 +84,8 @@ class Pass {
     Pass(diopiContextHandle_t ctx, std::string_view op, const Problem& p, const Convolution& c)
         : ctx_(ctx), op_(op), c_(c), input_(p.input), weight_(p.weight), out_(p.out) {}
 
-    /// `result`: what is written instead of the problem's own tensor. With the channels last the library may still
-    /// refuse what it proposed: then they are moved.
+    /// `result` is written instead of the problem's own tensor. The library may refuse a layout with the channels last
+    /// that it proposed: then the channels are moved.
     [[nodiscard]] diopiError_t run(const Moving& result, const View* bias) {
         const diopiError_t error = run_in_form(result, bias);
         if (error != diopiNoImplement || !c_.channels_last) return error;
@@ -145,7 +145,7 @@ struct Channels {
     std::array<int64_t, 4> shape, strides{1, 1, 1, 1};
     View view;
 
-    /// `v` has as many elements; of several dimensions only where it is contiguous.
+    /// `v` has one element for each channel; with several dimensions it is contiguous.
     explicit Channels(const View& v) : shape{v.numel, 1, 1, 1}, view(v) {
         if (v.shape.size() == 1) strides[0] = v.strides[0];
         view.shape = shape, view.strides = strides;

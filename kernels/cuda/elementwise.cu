@@ -39,27 +39,17 @@ struct Multiply {
     }
 };
 
-diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, const Operands& x, const diopiScalar_t& factor) {
+template <auto kReadFactor>
+diopiError_t add_scaled(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                        diopiConstTensorHandle_t input, const Other& other, const diopiScalar_t* alpha) {
+    const Operands x = operands_of(out, input, other);
+    diopiScalar_t factor{};
+    if (const diopiError_t error = kReadFactor(op, x, alpha, factor); error != diopiSuccess) return error;
     if (x.result == Dtype::boolean) return map_operands<int64_t>(ctx, op, x, AddBool{number<bool>(factor)});
     return with_any_compute_type(
         x.result, [&]<class C>() { return map_operands<C>(ctx, op, x, AddScaled<C>{compute_number<C>(factor)}); });
 }
-
-diopiError_t add(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const Other& other, const diopiScalar_t* alpha) {
-    const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor{};
-    if (const diopiError_t error = read_sum(op, x, alpha, factor); error != diopiSuccess) return error;
-    return add_scaled(ctx, op, x, factor);
-}
-
-diopiError_t sub(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const Other& other, const diopiScalar_t* alpha) {
-    const Operands x = operands_of(out, input, other);
-    diopiScalar_t factor{};
-    if (const diopiError_t error = read_difference(op, x, alpha, factor); error != diopiSuccess) return error;
-    return add_scaled(ctx, op, x, factor);
-}
+constexpr auto add = add_scaled<read_sum>, sub = add_scaled<read_difference>;
 
 diopiError_t mul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Other& other) {

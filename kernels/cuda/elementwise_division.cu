@@ -17,7 +17,8 @@ struct Divide {
 /// 1 where x is infinite, else 0, with the sign of x.
 __device__ double unit_of(double x) { return copysign(isinf(x) ? 1.0 : 0.0, x); }
 
-/// What a quotient of two NaN really is: infinite by 0 or of an infinite number, 0 by one. Source: C17, annex G.5.1.
+/// The quotient where both parts were computed as NaN: infinite for a divisor of 0 or an infinite dividend, 0 for an
+/// infinite divisor. Source: C17, annex G.5.1.
 __device__ Complex recovered(Complex a, Complex b, Complex quotient) {
     const double infinity = copysign(HUGE_VAL, b.real);
     const bool is_finite_a = isfinite(a.real) && isfinite(a.imag), is_finite_b = isfinite(b.real) && isfinite(b.imag);
@@ -40,7 +41,7 @@ __device__ Complex recovered(Complex a, Complex b, Complex quotient) {
 template <>
 struct Divide<Complex> {
     __device__ Complex operator()(Complex a, Complex b) const {
-        const bool turns = fabs(b.real) < fabs(b.imag);  // both by -i
+        const bool turns = fabs(b.real) < fabs(b.imag);  // then both are multiplied by -i
         const Complex c = turns ? Complex{a.imag, -a.real} : a, d = turns ? Complex{b.imag, -b.real} : b;
         const double ratio = d.imag / d.real, share = d.real + d.imag * ratio;
         const Complex quotient = {(c.real + c.imag * ratio) / share, (c.imag - c.real * ratio) / share};
@@ -53,7 +54,8 @@ struct DivideTrunc {
     __device__ C operator()(C a, C b) const { return trunc(a / b); }
 };
 
-/// Source: torch.div with rounding_mode "floor": the quotient of what fmod leaves, which is whole but for its rounding.
+/// Source: torch.div with rounding_mode "floor": the quotient without fmod's remainder, which is whole except for its
+/// rounding.
 template <class C>
 struct DivideFloor {
     __device__ C operator()(C a, C b) const {
@@ -67,7 +69,7 @@ struct DivideFloor {
     }
 };
 
-/// Division by 0 gives 0: an error would need a synchronisation, and PyTorch leaves the result open on a GPU.
+/// Division by 0 gives 0: an error would need a synchronisation, and PyTorch does not define the result on a GPU.
 template <class C, bool kFloor>
 struct DivideInteger {
     __device__ C operator()(C a, C b) const {

@@ -1,5 +1,5 @@
-/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions, as CUDA's library has them: at most 2 ulp
-/// in float32 (CUDA Programming Guide, mathematical functions), roots and quotients rounded correctly.
+/// Exponentials, logarithms, roots, trigonometric and hyperbolic functions, from CUDA's library: at most 2 ulp in
+/// float32 (CUDA Programming Guide, mathematical functions), roots and quotients rounded correctly.
 #include "kernels/cuda/element/unary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"

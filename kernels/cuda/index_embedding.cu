@@ -1,7 +1,7 @@
 /// Rows of a table by their numbers. A number that no row has is not refused, which would need a synchronisation: it
 /// looks up zeros, and its gradient is dropped.
 ///
-/// The gradient sorts the places of `indices` by row and adds up what lies together, always in the same order:
+/// The gradient sorts the places of `indices` by row and adds up neighbours, always in the same order:
 ///
 ///     keys    row * n + place, sorted: tiles by counting, then pairs of runs by binary search
 ///     parts   neighbours of one row within a window of kWindow keys; a row's only part is its sum
@@ -14,6 +14,7 @@
 #include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/index.hpp"
 #include "runtime/cuda/cuda_check.cuh"
 
@@ -21,7 +22,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// `n` numbers of rows, all of int64 or all of int32; `count` rows there are.
+/// `n` numbers of rows, all of int64 or all of int32; the table has `count` rows.
 struct Rows {
     const void* data;
     bool is_wide;
@@ -143,7 +144,7 @@ __device__ C factor(const Sums& a, int64_t first, int64_t last) {
 }
 
 /// Adds up each part: into the row where it is the row's only one, else into its window's two rows of `partial`, the
-/// first for a part that goes on from the window before.
+/// first for a part that continues one of the window before.
 template <class C>
 __global__ void add_parts_kernel(Sums a, const void* grad, Dtype dtype, void* out, Dtype out_dtype, C* partial,
                                  int64_t chunks, int lanes_log) {
@@ -178,7 +179,7 @@ __global__ void add_parts_kernel(Sums a, const void* grad, Dtype dtype, void* ou
     }
 }
 
-/// Adds up the parts of each row that begins in a window and goes on into the next one.
+/// Adds up the parts of each row that begins in a window and continues in the next one.
 template <class C>
 __global__ void join_parts_kernel(Sums a, const C* partial, void* out, Dtype out_dtype, int lanes_log) {
     const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, lanes = int64_t{1} << lanes_log;
@@ -231,7 +232,7 @@ diopiError_t add_up(diopiContextHandle_t ctx, std::string_view op, const Sums& a
                   join_log);
 }
 
-/// out's rows, dense, from grad's, dense.
+/// The dense rows of out, from the dense rows of grad.
 diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, const Rows& rows, int64_t padding,
                      bool by_frequency, const View& grad, const View& out) {
     const auto nbytes = static_cast<size_t>(out.numel * out.item_size());
@@ -255,11 +256,8 @@ diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, const Rows& 
     return (is_wide ? add_up<double> : add_up<float>)(ctx, op, a, grad, out);
 }
 
-}  // namespace
-
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
-    const std::string_view op = __func__;
+diopiError_t embedding(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices, int64_t, bool, bool) {
     const View y = view(out);
     View table = view(weight), at = view(indices);
     if (const diopiError_t error = check_embedding(op, y, table, at); error != diopiSuccess) return error;
@@ -283,10 +281,9 @@ diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
 
-diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
-                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
-                                    bool scale_grad_byfreq, bool sparse) {
-    const std::string_view op = __func__;
+diopiError_t embedding_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,
+                                int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
     const View gw = view(out);
     View g = view(grad), at = view(indices);
     const diopiError_t refused = check_embedding_gradient(op, gw, g, at, num_weights, sparse);
@@ -306,5 +303,9 @@ diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     error = scatter(ctx, op, rows, padding_idx, scale_grad_byfreq, g, dense.view());
     return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
+
+}  // namespace
+
+#include "kernels/entries/index_embedding.inc"
 
 }  // namespace diopi::cuda

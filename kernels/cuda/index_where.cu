@@ -2,6 +2,7 @@
 #include "kernels/cuda/choose.hpp"
 #include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
@@ -33,10 +34,16 @@ diopiError_t choose(diopiContextHandle_t ctx, std::string_view op, const View& o
     return is_widened && error == diopiSuccess ? copy_into(ctx, op, y, out) : error;
 }
 
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+namespace {
+
+diopiError_t where(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                   diopiConstTensorHandle_t condition, diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     const View a = view(input), b = view(other);
-    return choose(ctx, __func__, view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
+    return choose(ctx, op, view(out), view(condition), a, b, promote(a.dtype, b.dtype), {});
 }
+
+}  // namespace
+
+#include "kernels/entries/index_where.inc"
 
 }  // namespace diopi::cuda

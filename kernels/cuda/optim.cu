@@ -1,14 +1,15 @@
 /// sgd.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/optim.cuh"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/optim.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// Of param, grad and, where `kHasBuf`, buf. Factors of 0 leave their term out, so that an infinity there does not
-/// become NaN.
+/// A step on param, grad and, where `kHasBuf`, buf. Factors of 0 leave their term out, so that an infinity there does
+/// not become NaN.
 template <class C, bool kHasBuf>
 struct Sgd {
     static constexpr int kTensors = kHasBuf ? 3 : 2;
@@ -30,24 +31,23 @@ struct Sgd {
     }
 };
 
-}  // namespace
-
-diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
-                      diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
-                      bool nesterov) {
-    const std::string_view op = __func__;
-    const bool is_given = buf != nullptr;
-    const View p = view(param), g = view(grad), b = is_given ? view(buf) : View{};
-    const Argument arguments[] = {{p, "param"}, {g, "grad"}, {b, "buf"}};
-    if (const auto error = check_step(op, {arguments, is_given ? 3u : 2u}); error != diopiSuccess) return error;
+diopiError_t sgd(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param, diopiTensorHandle_t grad,
+                 diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
+                 bool nesterov) {
+    SgdTensors t;
+    if (const auto error = read_sgd(op, param, grad, buf, momentum, t); error != diopiSuccess) return error;
     const auto step = [&]<class C>() {
         const C rate = C(lr), m = C(momentum), keep = C(1 - dampening), decay = C(weight_decay);
-        if (is_given && momentum != 0) {
-            return take_step<C>(ctx, op, Sgd<C, true>{rate, m, keep, decay, nesterov}, {p, g, b});
+        if (t.has_buf) {
+            return take_step<C>(ctx, op, Sgd<C, true>{rate, m, keep, decay, nesterov}, {t.param, t.grad, t.buf});
         }
-        return take_step<C>(ctx, op, Sgd<C, false>{rate, m, keep, decay, nesterov}, {p, g});
+        return take_step<C>(ctx, op, Sgd<C, false>{rate, m, keep, decay, nesterov}, {t.param, t.grad});
     };
-    return p.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
+    return t.param.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
 }
+
+}  // namespace
+
+#include "kernels/entries/optim.inc"
 
 }  // namespace diopi::cuda

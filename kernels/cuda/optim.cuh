@@ -6,8 +6,8 @@
 ///         __device__ void operator()(C (&values)[kTensors]) const;
 ///     };
 ///
-/// which gets one element of each tensor, the parameter's first and the gradient's second, and leaves there what is to
-/// be written. The gradient is only read.
+/// which gets one element of each tensor, the parameter's first and the gradient's second, and replaces them by what is
+/// to be written. The gradient is only read.
 #pragma once
 
 #include "kernels/cuda/element/elements.cuh"

@@ -1,13 +1,14 @@
 /// adam and adamw.
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/optim.cuh"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/optim.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// Of param, grad, exp_avg, exp_avg_sq and, where `kHasMost` (amsgrad), max_exp_avg_sq.
+/// A step on param, grad, exp_avg, exp_avg_sq and, where `kHasMost` (amsgrad), max_exp_avg_sq.
 template <class C, bool kHasMost>
 struct Adam {
     static constexpr int kTensors = kHasMost ? 5 : 4;
@@ -22,7 +23,7 @@ struct Adam {
         values[3] = second;
         C spread = second;
         if constexpr (kHasMost) {
-            // A NaN in the new one is taken.
+            // A NaN of the new one is kept.
             spread = values[4] >= second ? values[4] : second;
             values[4] = spread;
         }
@@ -30,33 +31,24 @@ struct Adam {
     }
 };
 
-diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, AdamTensors tensors, const AdamNumbers& numbers,
-                  bool amsgrad) {
-    if (const diopiError_t error = read_adam(op, amsgrad, tensors); error != diopiSuccess) return error;
-    const View p = view(tensors.param), g = view(tensors.grad);
-    const View m = view(tensors.exp_avg), v = view(tensors.exp_avg_sq);
-    const auto step = [&]<class C>() {
-        const auto factors = AdamFactors<C>::of(numbers);
+template <bool kDecoupled>
+diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param,
+                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
+                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps, float weight_decay,
+                  int64_t step, bool amsgrad) {
+    AdamTensors t{param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq};
+    if (const diopiError_t error = read_adam(op, amsgrad, t); error != diopiSuccess) return error;
+    const View p = view(param), g = view(grad), m = view(exp_avg), v = view(exp_avg_sq);
+    const auto run = [&]<class C>() {
+        const auto factors = AdamFactors<C>::of({lr, beta1, beta2, eps, weight_decay, step, kDecoupled});
         if (!amsgrad) return take_step<C>(ctx, op, Adam<C, false>{factors}, {p, g, m, v});
-        return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, view(tensors.max_exp_avg_sq)});
+        return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, view(max_exp_avg_sq)});
     };
-    return p.dtype == Dtype::float64 ? step.template operator()<double>() : step.template operator()<float>();
+    return p.dtype == Dtype::float64 ? run.template operator()<double>() : run.template operator()<float>();
 }
 
 }  // namespace
 
-diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
-                       diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
-                       float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
-                {lr, beta1, beta2, eps, weight_decay, step, false}, amsgrad);
-}
-
-diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
-                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
-                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step, bool amsgrad) {
-    return adam(ctx, __func__, {param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq},
-                {lr, beta1, beta2, eps, weight_decay, step, true}, amsgrad);
-}
+#include "kernels/entries/optim_adam.inc"
 
 }  // namespace diopi::cuda

@@ -22,8 +22,8 @@ struct MeanPlan {
 };
 
 template <class Index>
-MeanPlan<Index> mean_plan(const Images& in, const Images& out, bool walks_in, int pack) {
-    const Images& walked = walks_in ? in : out;
+MeanPlan<Index> mean_plan(const PoolImages& p, bool walks_in, int pack) {
+    const Images &in = p.in, &out = p.out, &walked = walks_in ? in : out;
     const bool channels_last = has_channels_last(in);
     const Sides from = in.sides(), to = out.sides();
     int64_t window = 1;
@@ -136,9 +136,9 @@ __global__ void mean_backward_kernel(Elements<T> grad_in, Elements<T> grad_out, 
     }
 }
 
-bool are_narrow(const Images& in, const Images& out) {
-    for (size_t d = 0; d < in.sides().size(); ++d) {
-        if (!parts_fit_32_bits(in.sides()[d], out.sides()[d])) return false;
+bool are_narrow(const PoolImages& p) {
+    for (size_t d = 0; d < p.in.sides().size(); ++d) {
+        if (!parts_fit_32_bits(p.in.sides()[d], p.out.sides()[d])) return false;
     }
     return true;
 }
@@ -147,29 +147,28 @@ bool are_narrow(const Images& in, const Images& out) {
 
 diopiError_t adaptive_avg_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
                                diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    const View x = view(input), y = view(out);
-    const diopiError_t error = check_adaptive_pool(op, sides, y, x, output_size);
-    if (error != diopiSuccess || y.numel == 0) return error;
-    const Images from(sides, x), to(sides, y);
-    return with_channel_packs(op, to, from, are_narrow(from, to), [&]<class T, int>() {
-        const auto plan = mean_plan<IndexOf<T>>(from, to, false, 1);
+    PoolImages p;
+    const diopiError_t error = read_adaptive_pool(op, sides, view(out), view(input), output_size, p);
+    if (error != diopiSuccess || p.out.numel() == 0) return error;
+    return with_channel_packs(op, p.out, p.in, are_narrow(p), [&]<class T, int>() {
+        const auto plan = mean_plan<IndexOf<T>>(p, false, 1);
         const Launch grid = launch_for(int64_t{plan.items} << plan.slice_bits, 1);
-        return launch(ctx, op, grid, mean_kernel<T>, Elements<T>::of(y), Elements<T>::of(x), plan);
+        return launch(ctx, op, grid, mean_kernel<T>, Elements<T>::of(p.out.view()), Elements<T>::of(p.in.view()), plan);
     });
 }
 
 diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
                                         diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
                                         diopiConstTensorHandle_t input) {
-    const View grad = view(grad_input), g = view(grad_output);
-    const diopiError_t error = check_adaptive_pool_backward(op, sides, grad, g, view(input));
-    if (error != diopiSuccess || grad.numel == 0) return error;
-    if (g.numel == 0) return assign_zero(ctx, op, grad);
-    const Images to(sides, grad), from(sides, g);
-    return with_channel_packs(op, to, from, are_narrow(to, from), [&]<class T, int kPack>() {
-        const auto plan = mean_plan<IndexOf<T>>(to, from, true, kPack);
-        return launch(ctx, op, launch_for(plan.items, 1), mean_backward_kernel<T, kPack>, Elements<T>::of(grad),
-                      Elements<T>::of(g), plan);
+    PoolImages p;
+    const diopiError_t error =
+        read_adaptive_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), p);
+    if (error != diopiSuccess || p.in.numel() == 0) return error;
+    if (p.out.numel() == 0) return assign_zero(ctx, op, p.in.view());
+    return with_channel_packs(op, p.in, p.out, are_narrow(p), [&]<class T, int kPack>() {
+        const auto plan = mean_plan<IndexOf<T>>(p, true, kPack);
+        return launch(ctx, op, launch_for(plan.items, 1), mean_backward_kernel<T, kPack>, Elements<T>::of(p.in.view()),
+                      Elements<T>::of(p.out.view()), plan);
     });
 }
 

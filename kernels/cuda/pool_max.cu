@@ -11,10 +11,10 @@ namespace {
 
 /// Places of maxima, int64 or int32.
 struct Indices {
-    void* data;  ///< null: nobody wants them
+    void* data;  ///< null: they are not wanted
     bool is_wide;
 
-    [[nodiscard]] static Indices of(const View& v) { return {v.data, v.dtype == Dtype::int64}; }
+    [[nodiscard]] static Indices of(const Images& x) { return {x.data, x.dtype == Dtype::int64}; }
     __device__ int64_t get(int64_t place) const {
         return is_wide ? static_cast<const int64_t*>(data)[place] : static_cast<const int32_t*>(data)[place];
     }
@@ -40,15 +40,14 @@ struct MaxPlan {
 };
 
 template <class Index>
-MaxPlan<Index> max_plan(const Window& w, const Images& in, const Images& out, const Images& indices, bool walks_in,
-                        int pack) {
-    const Images& walked = walks_in ? in : out;
-    const auto side = [&](size_t d) { return WindowSide<Index>::of(w, d, in.sides()[d], out.sides()[d]); };
-    return {PlaneWalk<Index>::of(walked, has_channels_last(in), pack),
+MaxPlan<Index> max_plan(const PoolImages& p, bool walks_in, int pack) {
+    const Images& walked = walks_in ? p.in : p.out;
+    const auto side = [&](size_t d) { return WindowSide<Index>::of(p.window, d, p.in.sides()[d], p.out.sides()[d]); };
+    return {PlaneWalk<Index>::of(walked, has_channels_last(p.in), pack),
             static_cast<Index>(walked.numel() / pack),
-            PlaneStrides<Index>::of(in),
-            PlaneStrides<Index>::of(out),
-            PlaneStrides<Index>::of(indices),
+            PlaneStrides<Index>::of(p.in),
+            PlaneStrides<Index>::of(p.out),
+            PlaneStrides<Index>::of(p.indices),
             side(0),
             side(1),
             side(2)};
@@ -94,7 +93,7 @@ __global__ void max_pool_kernel(Elements<T> out, Indices indices, Elements<T> in
 }
 
 /// Each element gathers from the windows that hold it and whose index names it: the same sum in every run, without
-/// atomics. An index that its window does not hold counts nowhere; refusing it would need a synchronisation.
+/// atomics. An index that its window does not hold is ignored; refusing it would need a synchronisation.
 template <class T, int kPack>
 __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_out, Indices indices,
                                          MaxPlan<IndexOf<T>> p) {
@@ -123,35 +122,23 @@ __global__ void max_pool_backward_kernel(Elements<T> grad_in, Elements<T> grad_o
     }
 }
 
-/// `indices`: null where they are not wanted.
-diopiError_t find_maxima(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
-                         diopiTensorHandle_t indices, diopiConstTensorHandle_t input, const PoolArguments& arguments) {
-    const View x = view(input), y = view(out), places = indices == nullptr ? View{} : view(indices);
-    Window window;
-    const diopiError_t error =
-        read_max_pool(op, sides, y, indices == nullptr ? nullptr : &places, x, arguments, window);
-    if (error != diopiSuccess || y.numel == 0) return error;
-    const Images from(sides, x), to(sides, y), where(sides, indices == nullptr ? y : places);
-    const bool is_narrow = fits_32_bits(where) && fits_32_bits(window, from.sides());
-    return with_channel_packs(op, to, from, is_narrow, [&]<class T, int kPack>() {
-        const auto plan = max_plan<IndexOf<T>>(window, from, to, where, false, kPack);
-        return launch(ctx, op, launch_for(plan.items, 1), max_pool_kernel<T, kPack>, Elements<T>::of(y),
-                      Indices::of(places), Elements<T>::of(x), plan);
-    });
-}
+bool is_narrow(const PoolImages& p) { return fits_32_bits(p.indices) && fits_32_bits(p.window, p.in.sides()); }
 
 }  // namespace
-
-diopiError_t max_pool(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                      diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(ctx, op, sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
-}
 
 diopiError_t max_pool_with_indices(diopiContextHandle_t ctx, std::string_view op, size_t sides, diopiTensorHandle_t out,
                                    diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
                                    diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(ctx, op, sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
+    const View places = indices == nullptr ? View{} : view(indices);
+    PoolImages p;
+    const diopiError_t error = read_max_pool(op, sides, view(out), indices == nullptr ? nullptr : &places, view(input),
+                                             {kernel_size, stride, padding, dilation, ceil_mode}, p);
+    if (error != diopiSuccess || p.out.numel() == 0) return error;
+    return with_channel_packs(op, p.out, p.in, is_narrow(p), [&]<class T, int kPack>() {
+        const auto plan = max_plan<IndexOf<T>>(p, false, kPack);
+        return launch(ctx, op, launch_for(plan.items, 1), max_pool_kernel<T, kPack>, Elements<T>::of(p.out.view()),
+                      Indices::of(p.indices), Elements<T>::of(p.in.view()), plan);
+    });
 }
 
 diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, size_t sides,
@@ -160,17 +147,15 @@ diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view op, si
                                diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
                                diopiConstTensorHandle_t indices) {
     if (grad_input == nullptr) return diopiSuccess;
-    const View grad = view(grad_input), g = view(grad_output), places = view(indices);
-    Window window;
-    const diopiError_t error = read_max_pool_backward(op, sides, grad, g, view(input), places,
-                                                      {kernel_size, stride, padding, dilation, ceil_mode}, window);
-    if (error != diopiSuccess || grad.numel == 0) return error;
-    const Images to(sides, grad), from(sides, g), where(sides, places);
-    const bool is_narrow = fits_32_bits(where) && fits_32_bits(window, to.sides());
-    return with_channel_packs(op, to, from, is_narrow, [&]<class T, int kPack>() {
-        const auto plan = max_plan<IndexOf<T>>(window, to, from, where, true, kPack);
-        return launch(ctx, op, launch_for(plan.items, 1), max_pool_backward_kernel<T, kPack>, Elements<T>::of(grad),
-                      Elements<T>::of(g), Indices::of(places), plan);
+    PoolImages p;
+    const diopiError_t error =
+        read_max_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), view(indices),
+                               {kernel_size, stride, padding, dilation, ceil_mode}, p);
+    if (error != diopiSuccess || p.in.numel() == 0) return error;
+    return with_channel_packs(op, p.in, p.out, is_narrow(p), [&]<class T, int kPack>() {
+        const auto plan = max_plan<IndexOf<T>>(p, true, kPack);
+        return launch(ctx, op, launch_for(plan.items, 1), max_pool_backward_kernel<T, kPack>,
+                      Elements<T>::of(p.in.view()), Elements<T>::of(p.out.view()), Indices::of(p.indices), plan);
     });
 }
 

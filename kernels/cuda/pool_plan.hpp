@@ -67,14 +67,14 @@ struct PlaneStrides {
         return {stride(0), stride(1), stride(2), stride(3), stride(4)};
     }
     DIOPI_HOST_DEVICE Index plane(const PlanePlace<Index>& at) const { return at.n * n + at.c * c; }
-    /// Of the row that holds the element, whose plane begins at `plane`.
+    /// The place of a row in the plane that begins at `plane`.
     DIOPI_HOST_DEVICE Index row(Index plane, Index layer, Index row) const { return plane + layer * z + row * y; }
     DIOPI_HOST_DEVICE Index place(const PlanePlace<Index>& at) const { return row(plane(at), at.z, at.y) + at.x * x; }
 };
 
 template <class Index>
 struct Range {
-    Index first, last;  ///< last is not in it
+    Index first, last;  ///< last is excluded
 };
 
 /// The windows of max pooling along one side.

@@ -9,6 +9,7 @@
 #include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/philox.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/random.hpp"
 
 namespace diopi::cuda {
@@ -28,7 +29,7 @@ NormalTarget target_in(const View& dense, int64_t of_block) {
             is_aligned(dense.data, static_cast<size_t>(of_block * dense.item_size()))};
 }
 
-/// Elements [at, at + kCount), as far as there are any.
+/// Stores elements [at, at + kCount), as far as they exist.
 template <class C, int kCount>
 __device__ void store_block(const NormalTarget& to, int64_t at, const C (&values)[kCount]) {
     with_type(to.dtype, [&](auto typed) {
@@ -82,7 +83,7 @@ __global__ void bernoulli_kernel(NormalTarget to, Shares p, Sequence from) {
     }
 }
 
-/// Calls draw(dense output, sequence), then moves the generator on.
+/// Calls draw(dense output, sequence), then advances the generator.
 template <class Draw>
 diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const View& out,
                          diopiGeneratorHandle_t generator, Draw&& draw) {
@@ -98,8 +99,8 @@ diopiError_t fill_random(diopiContextHandle_t ctx, std::string_view op, const Vi
     return from.advance(generator, out.numel);
 }
 
-/// out may be input. What is no probability is not refused, which would need a synchronisation: below 0 and NaN give 0,
-/// above 1 gives 1.
+/// out may be input. A number that is not a probability is not refused, which would need a synchronisation: one below 0
+/// and NaN give 0, one above 1 gives 1.
 diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
     const View y = view(out), p = view(input);
@@ -115,11 +116,8 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     });
 }
 
-}  // namespace
-
-diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
-                            diopiGeneratorHandle_t generator) {
-    const std::string_view op = __func__;
+diopiError_t normal(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t inout, double mean, double std,
+                    diopiGeneratorHandle_t generator) {
     const View y = view(inout);
     if (const diopiError_t error = check_normal(op, y, std, generator); error != diopiSuccess) return error;
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
@@ -130,18 +128,8 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
     });
 }
 
-diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, out, input, generator);
-}
-
-diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
-    return bernoulli(ctx, __func__, inout, inout, generator);
-}
-
-diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
-                                  diopiGeneratorHandle_t generator) {
-    const std::string_view op = __func__;
+diopiError_t bernoulli_of_number(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, double p,
+                                 diopiGeneratorHandle_t generator) {
     const View y = view(out);
     if (const diopiError_t error = check_bernoulli(op, y, p, generator); error != diopiSuccess) return error;
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
@@ -149,5 +137,9 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
                       Shares{nullptr, Dtype::float64, p}, from);
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/random.inc"
 
 }  // namespace diopi::cuda

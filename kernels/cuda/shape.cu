@@ -8,6 +8,7 @@
 #include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
@@ -40,7 +41,7 @@ __global__ void cat_kernel(T* out, CatParts parts, Size width, int64_t pitch, in
     }
 }
 
-/// What cat does with dense tensors of out's dtype.
+/// cat of dense tensors of out's dtype.
 class DenseCat {
  public:
     DenseCat(diopiContextHandle_t ctx, std::string_view op, const View& out, size_t dim) : ctx_(ctx), op_(op) {
@@ -87,54 +88,39 @@ class DenseCat {
     int64_t row_bytes_ = 0, rows_ = 0, width_ = 0;
 };
 
-bool is_all_dense(const View& to, std::span<const diopiConstTensorHandle_t> tensors) {
-    return to.is_contiguous() && std::ranges::all_of(tensors, [&](diopiConstTensorHandle_t tensor) {
+bool is_all_dense(const Cat& cat) {
+    return cat.out.is_contiguous() && std::ranges::all_of(cat.tensors, [&](diopiConstTensorHandle_t tensor) {
                const View from = view(tensor);
-               return is_passed_over(from) || (from.dtype == to.dtype && from.is_contiguous());
+               return is_passed_over(from) || (from.dtype == cat.out.dtype && from.is_contiguous());
            });
 }
 
-/// One copy for each tensor: any strides and dtypes.
-diopiError_t cat_one_by_one(diopiContextHandle_t ctx, std::string_view op, const View& to,
-                            std::span<const diopiConstTensorHandle_t> tensors, size_t dim) {
-    View part = to;
-    for (const diopiConstTensorHandle_t tensor : tensors) {
-        const View from = view(tensor);
-        if (is_passed_over(from)) continue;
-        part.shape = from.shape;
-        part.numel = from.numel;
-        if (const diopiError_t error = copy_into(ctx, op, from, part); error != diopiSuccess) return error;
-        part.data += from.shape[dim] * to.strides[dim] * to.item_size();
+diopiError_t cat(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                 diopiConstTensorHandle_t* tensors, int64_t num_inputs, int64_t dim) {
+    Cat cat;
+    const diopiError_t error = read_cat(op, out, tensors, num_inputs, dim, cat);
+    if (error != diopiSuccess || cat.out.numel == 0) return error;
+    if (!is_all_dense(cat)) {
+        return cat.for_each_part([&](const View& from, const View& part) { return copy_into(ctx, op, from, part); });
     }
-    return diopiSuccess;
+    DenseCat dense(ctx, op, cat.out, cat.dim);
+    for (const diopiConstTensorHandle_t tensor : cat.tensors) {
+        if (const diopiError_t failed = dense.add(view(tensor)); failed != diopiSuccess) return failed;
+    }
+    return dense.finish();
+}
+
+diopiError_t flip(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                  diopiConstTensorHandle_t input, diopiSize_t dims) {
+    const View to = view(out);
+    if (const diopiError_t error = check_views(op, to, {}); error != diopiSuccess) return error;
+    Flipped flipped;
+    const diopiError_t error = read_flip(op, to, view(input), list_of(dims), flipped);
+    return error != diopiSuccess ? error : copy_into(ctx, op, flipped.view, to);
 }
 
 }  // namespace
 
-diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
-                      int64_t num_inputs, int64_t dim) {
-    const std::string_view op = __func__;
-    if (num_inputs < 1) return refuse(op, "no tensors, wanted one or more");
-    const std::span list(tensors, static_cast<size_t>(num_inputs));
-    const View to = view(out);
-    if (const diopiError_t error = check_views(op, to, {}); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_cat(op, to, list, dim); error != diopiSuccess) return error;
-    if (to.numel == 0) return diopiSuccess;
-    if (!is_all_dense(to, list)) return cat_one_by_one(ctx, op, to, list, static_cast<size_t>(dim));
-    DenseCat cat(ctx, op, to, static_cast<size_t>(dim));
-    for (const diopiConstTensorHandle_t tensor : list) {
-        if (const diopiError_t error = cat.add(view(tensor)); error != diopiSuccess) return error;
-    }
-    return cat.finish();
-}
-
-diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dims) {
-    const View to = view(out);
-    if (const diopiError_t error = check_views(__func__, to, {}); error != diopiSuccess) return error;
-    Flipped flipped;
-    const diopiError_t error = read_flip(__func__, to, view(input), list_of(dims), flipped);
-    return error != diopiSuccess ? error : copy_into(ctx, __func__, flipped.view, to);
-}
+#include "kernels/entries/shape.inc"
 
 }  // namespace diopi::cuda

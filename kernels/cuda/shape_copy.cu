@@ -8,6 +8,7 @@
 #include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"
 #include "kernels/operands/shape.hpp"
 
@@ -31,7 +32,8 @@ struct Crossing {
     int32_t row_strides[2], column_strides[2];
 };
 
-/// Through a tile of shared memory, so that loads and stores both go along neighbours. `outer` walks what is left.
+/// Copies through a tile of shared memory, so that loads and stores both go along neighbours. `outer` walks the other
+/// dimensions.
 template <class T>
 __global__ void transpose_kernel(T* out, const T* in, Walk<int32_t, 2> outer, Crossing c, int32_t tiles) {
     __shared__ T tile[kSide][kSide + 1];
@@ -116,13 +118,6 @@ diopiError_t move_bits(diopiContextHandle_t ctx, std::string_view op, const View
     });
 }
 
-diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size,
-                      int64_t value) {
-    const View to = view(out);
-    const diopiError_t error = check_shape(op, "out", to, list_of(size));
-    return error != diopiSuccess ? error : fill(ctx, op, to, whole_number(value));
-}
-
 }  // namespace
 
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
@@ -173,42 +168,38 @@ diopiError_t fill_all(diopiContextHandle_t ctx, std::string_view op, std::initia
 }
 
 diopiError_t DenseOut::begin(diopiContextHandle_t ctx, const View& out) {
-    out_ = dense_ = out;
-    return out.is_contiguous() ? diopiSuccess : require(ctx, out.shape, out.dtype, dense_);
+    out_ = out;
+    return require_dense(ctx, out, dense_);
 }
 
 diopiError_t DenseOut::finish(diopiContextHandle_t ctx, std::string_view op) const {
     return dense_.data == out_.data ? diopiSuccess : copy_into(ctx, op, dense_, out_);
 }
 
-diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* value) {
-    return fill(ctx, __func__, view(input), *value);
+namespace {
+
+constexpr auto copy_from = copy_from_by<copy_into>;
+constexpr auto cast = cast_by<copy_into>;
+constexpr auto expand = expand_by<copy_into>;
+
+diopiError_t fill_with(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t input,
+                       const diopiScalar_t* value) {
+    return fill(ctx, op, view(input), *value);
 }
 
-diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
-    return copy_into(ctx, __func__, view(src), view(dest));
+template <int kValue>
+diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size) {
+    const View to = view(out);
+    const diopiError_t error = check_shape(op, "out", to, list_of(size));
+    return error != diopiSuccess ? error : fill(ctx, op, to, whole_number(kValue));
 }
 
-diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    const View to = view(out), from = view(input);
-    const diopiError_t error = check_shape(__func__, "out", to, from.shape);
-    return error != diopiSuccess ? error : copy_into(ctx, __func__, from, to);
+diopiError_t set_zero(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t self) {
+    return fill(ctx, op, view(self), whole_number(0));
 }
 
-diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return copy_into(ctx, __func__, view(input), view(out));
-}
+}  // namespace
 
-diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, __func__, out, size, 0);
-}
-
-diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(ctx, __func__, out, size, 1);
-}
-
-diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) {
-    return fill(ctx, __func__, view(self), whole_number(0));
-}
+#include "kernels/entries/shape_copy.inc"
 
 }  // namespace diopi::cuda

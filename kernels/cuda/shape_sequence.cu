@@ -2,6 +2,7 @@
 #include "kernels/cuda/element/element.cuh"
 #include "kernels/cuda/element/launch.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
@@ -17,11 +18,8 @@ __global__ void steps_kernel(void* out, Dtype dtype, int64_t stride, C start, C 
     }
 }
 
-}  // namespace
-
-diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* start,
-                         const diopiScalar_t* end, const diopiScalar_t* step) {
-    const std::string_view op = __func__;
+diopiError_t arange(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, const diopiScalar_t* start,
+                    const diopiScalar_t* end, const diopiScalar_t* step) {
     const View y = view(out);
     if (const diopiError_t error = check_steps(op, y, *start, *end, *step); error != diopiSuccess) return error;
     if (y.numel == 0) return diopiSuccess;
@@ -33,5 +31,9 @@ diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, cons
     return launch(ctx, op, l, steps_kernel<uint64_t>, y.data, y.dtype, y.strides[0], number<uint64_t>(*start),
                   number<uint64_t>(*step), y.numel);
 }
+
+}  // namespace
+
+#include "kernels/entries/shape_sequence.inc"
 
 }  // namespace diopi::cuda

@@ -8,13 +8,14 @@
 #include "kernels/cuda/element/nest.hpp"
 #include "kernels/cuda/element/units.hpp"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// What stays: the elements whose column, less the row's number, is at least `diagonal` (upper) or at most that.
+/// The elements that are kept: their column less their row is at least `diagonal` (upper) or at most that.
 struct Triangle {
     bool upper;
     int64_t diagonal;
@@ -68,8 +69,9 @@ diopiError_t launch_triangle(diopiContextHandle_t ctx, std::string_view op, cons
     return run(triangle_kernel<T, 1, Size>, 1);
 }
 
-diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 int64_t diagonal, bool upper) {
+template <bool kUpper>
+diopiError_t triangle(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input, int64_t diagonal) {
     const View y = view(out);
     View x = view(input);
     if (const diopiError_t error = check_triangle(op, y, x); error != diopiSuccess) return error;
@@ -82,25 +84,13 @@ diopiError_t run(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
     error = with_bits(y.item_size(), [&]<class T>() {
         const bool is_narrow = y.numel <= INT32_MAX;
         return (is_narrow ? launch_triangle<T, FastSize> : launch_triangle<T, WideSize>)(ctx, op, dense.view(), x,
-                                                                                         {upper, diagonal});
+                                                                                         {kUpper, diagonal});
     });
     return error == diopiSuccess ? dense.finish(ctx, op) : error;
 }
 
 }  // namespace
 
-diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return run(ctx, __func__, out, input, diagonal, true);
-}
-
-diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
-    return run(ctx, __func__, input, input, diagonal, true);
-}
-
-diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return run(ctx, __func__, out, input, diagonal, false);
-}
+#include "kernels/entries/shape_triangle.inc"
 
 }  // namespace diopi::cuda

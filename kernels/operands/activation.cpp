@@ -16,6 +16,7 @@ diopiError_t read_gelu_form(std::string_view op, const char* approximate, bool& 
 diopiError_t read_softmax(std::string_view op, const View& x, const View& out, int64_t& dim) {
     if (!is_computable(x.dtype)) return unsupported(op, "input", x.dtype, "a floating dtype");
     if (!is_computable(out.dtype)) return unsupported(op, "out", out.dtype, "a floating dtype");
+    if (const diopiError_t error = check_rank(op, "input", x); error != diopiSuccess) return error;
     if (const diopiError_t error = check_shape(op, "out", out, x.shape); error != diopiSuccess) return error;
     const auto wrapped = wrap_dim(dim, x.rank());
     if (!wrapped) {

@@ -1,5 +1,4 @@
-/// What a convolution checks about its arguments, and the sizes that it is planned by. Shared by the backends cpu and
-/// cuda.
+/// The arguments of convolutions, checked, and their sizes. Shared by the backends cpu and cuda.
 #pragma once
 
 #include <string_view>
@@ -8,7 +7,7 @@
 
 namespace diopi::operands {
 
-/// The arguments of a convolution that are no tensors. Each list holds one number for all sides, or one for each.
+/// The arguments of a convolution that are not tensors. Each list holds one number for all sides, or one for each.
 struct ConvArguments {
     diopiSize_t stride, padding, dilation;
     int64_t groups;
@@ -34,10 +33,10 @@ struct ConvShape {
     [[nodiscard]] bool is_pointwise() const;
 };
 
-/// Refuses an input that is no image of a floating dtype, and a weight, numbers or an out that do not fit it.
+/// Refuses an input that is not an image of a floating dtype, and a weight, numbers or an out that do not fit it.
 [[nodiscard]] diopiError_t read_convolution(std::string_view op, size_t sides, const View& input, const View& weight,
                                             const View& out, const ConvArguments& arguments, ConvShape& shape);
-/// Refuses a bias, or its gradient, that has not one element for each output channel.
+/// Refuses a bias, or its gradient, without one element for each output channel.
 [[nodiscard]] diopiError_t check_bias(std::string_view op, std::string_view argument, const View& bias,
                                       const ConvShape& shape);
 

@@ -1,4 +1,4 @@
-/// What the element-wise operators read and refuse of a call before they compute. Shared by the backends cpu and cuda.
+/// The arguments of element-wise operators, read and checked. Shared by the backends cpu and cuda.
 #pragma once
 
 #include <span>

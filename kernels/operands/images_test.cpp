@@ -17,9 +17,9 @@ diopiSize_t numbers(const Shape& list) { return {list.data(), static_cast<int64_
 const Shape kTwo{2}, kNone{}, kZero{0}, kOne{1};
 
 diopiError_t read_pool(size_t sides, const Layout& in, const Layout& out, const Shape& kernel, const Shape& padding) {
-    Window window;
+    PoolImages pool;
     return read_max_pool("op", sides, out.view(), nullptr, in.view(),
-                         {numbers(kernel), numbers(kNone), numbers(padding), numbers(kOne), false}, window);
+                         {numbers(kernel), numbers(kNone), numbers(padding), numbers(kOne), false}, pool);
 }
 
 diopiError_t read_conv(const Shape& out, const Shape& in, const Shape& weight, int64_t groups, const Shape& stride) {
@@ -55,10 +55,10 @@ TEST_CASE("pooling refuses wrong arguments, and its message gives the valid ones
 
 TEST_CASE("places of maxima need a dtype that holds them, and the shape of the maxima") {
     const auto check = [](const Layout& in, const Layout& out, const Layout& indices) {
-        Window window;
+        PoolImages pool;
         const View places = indices.view();
         return read_max_pool("op", 2, out.view(), &places, in.view(),
-                             {numbers(kTwo), numbers(kNone), numbers(kZero), numbers(kOne), false}, window);
+                             {numbers(kTwo), numbers(kNone), numbers(kZero), numbers(kOne), false}, pool);
     };
     const Layout x = contiguous({1, 4, 4}), out = contiguous({1, 2, 2});
     CHECK(check(x, out, contiguous({1, 2, 2}, Dtype::int32)) == diopiSuccess);
@@ -74,7 +74,8 @@ TEST_CASE("places of maxima need a dtype that holds them, and the shape of the m
 
 TEST_CASE("adaptive pooling refuses shapes that contradict each other, and means of no elements") {
     const auto check = [](const Shape& out, const Shape& in, const Shape& size) {
-        return check_adaptive_pool("op", 2, contiguous(out).view(), contiguous(in).view(), numbers(size));
+        PoolImages pool;
+        return read_adaptive_pool("op", 2, contiguous(out).view(), contiguous(in).view(), numbers(size), pool);
     };
     CHECK(check({1, 2, 2}, {1, 5, 4}, kTwo) == diopiSuccess);
     CHECK(check({1, 5, 4}, {1, 5, 4}, kNone) == diopiSuccess);
@@ -82,8 +83,9 @@ TEST_CASE("adaptive pooling refuses shapes that contradict each other, and means
     CHECK(last_error() == "op: out has shape (1, 2, 3), wanted (1, 2, 2)");
     CHECK(check({1, 2, 2}, {1, 0, 4}, kTwo) == diopiErrorOccurred);
     CHECK(last_error() == "op: input has shape (1, 0, 4), wanted sides of at least 1");
-    CHECK(check_adaptive_pool_backward("op", 2, contiguous({1, 5, 4}).view(), contiguous({2, 2, 2}).view(),
-                                       contiguous({1, 5, 4}).view()) == diopiErrorOccurred);
+    PoolImages pool;
+    CHECK(read_adaptive_pool_backward("op", 2, contiguous({1, 5, 4}).view(), contiguous({2, 2, 2}).view(),
+                                      contiguous({1, 5, 4}).view(), pool) == diopiErrorOccurred);
     CHECK(last_error() == "op: grad_output has shape (2, 2, 2), wanted the outer dimensions of input");
 }
 

@@ -16,15 +16,15 @@ namespace diopi::operands {
     return dtype == Dtype::int64 || count - 1 <= std::numeric_limits<int32_t>::max();
 }
 
-/// Refuses a table that is not one of rows, an out of another dtype or without a row for each index, and indices that
-/// are no integers.
+/// Refuses a table without two dimensions, an out of another dtype or without a row for each index, and indices that
+/// are not int32 or int64.
 [[nodiscard]] diopiError_t check_embedding(std::string_view op, const View& out, const View& weight,
                                            const View& indices);
 /// The same for the gradient `out` of a table of num_weights rows.
 [[nodiscard]] diopiError_t check_embedding_gradient(std::string_view op, const View& out, const View& grad,
                                                     const View& indices, int64_t num_weights, bool sparse);
 
-/// Refuses a mask that is no mask, and a value that is not one number.
+/// Refuses a mask that is not bool, and a value that is not one number.
 [[nodiscard]] diopiError_t check_masked(std::string_view op, const View& mask, const View& value);
 
 }  // namespace diopi::operands

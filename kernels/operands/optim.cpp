@@ -1,11 +1,20 @@
 #include "kernels/operands/optim.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "kernels/operands/refusal.hpp"
 
 namespace diopi::operands {
 
+namespace {
+
+struct Argument {
+    View view;
+    std::string_view name;
+};
+
+/// Refuses tensors that are not floating, or of another shape than the first one.
 diopiError_t check_step(std::string_view op, std::span<const Argument> arguments) {
     for (const auto& [v, name] : arguments) {
         if (!is_floating(v.dtype)) return unsupported(op, name, v.dtype, "a floating dtype");
@@ -14,6 +23,16 @@ diopiError_t check_step(std::string_view op, std::span<const Argument> arguments
         }
     }
     return diopiSuccess;
+}
+
+}  // namespace
+
+diopiError_t read_sgd(std::string_view op, diopiTensorHandle_t param, diopiTensorHandle_t grad, diopiTensorHandle_t buf,
+                      double momentum, SgdTensors& t) {
+    const bool is_given = buf != nullptr;
+    t = {view(param), view(grad), is_given ? view(buf) : View{}, is_given && momentum != 0.0};
+    const Argument arguments[] = {{t.param, "param"}, {t.grad, "grad"}, {t.buf, "buf"}};
+    return check_step(op, std::span(arguments).first(is_given ? 3 : 2));
 }
 
 diopiError_t read_adam(std::string_view op, bool amsgrad, AdamTensors& t) {

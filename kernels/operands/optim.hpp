@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "kernels/operands/view.hpp"
@@ -19,7 +18,7 @@ struct AdamNumbers {
 };
 
 /// param = shrink * param - rate * m / (sqrt(v) * root + eps), where m and v are means with weights of beta and rest.
-/// Source: torch.optim.Adam, its corrections of the bias drawn into rate and root.
+/// Source: torch.optim.Adam, with its bias corrections in rate and root.
 template <class C>
 struct AdamFactors {
     C beta1, rest1, beta2, rest2, decay, shrink, rate, root, eps;
@@ -39,22 +38,23 @@ struct AdamFactors {
     }
 };
 
-struct Argument {
-    View view;
-    std::string_view name;
+/// The tensors of a step of gradient descent. Refuses those that are not floating, or of another shape than param.
+struct SgdTensors {
+    View param, grad, buf;
+    bool has_buf = false;  ///< momentum 0 leaves buf as it is
 };
-
-/// Refuses tensors that are not floating, or of another shape than the first one.
-[[nodiscard]] diopiError_t check_step(std::string_view op, std::span<const Argument> arguments);
+[[nodiscard]] diopiError_t read_sgd(std::string_view op, diopiTensorHandle_t param, diopiTensorHandle_t grad,
+                                    diopiTensorHandle_t buf, double momentum, SgdTensors& tensors);
 
 /// The tensors of a step of Adam.
 struct AdamTensors {
     diopiTensorHandle_t param;
     diopiConstTensorHandle_t grad;
-    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;  ///< the last one has a say with amsgrad only
+    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;
 };
 
-/// check_step; without amsgrad max_exp_avg_sq becomes null, with it null is refused.
+/// Refuses tensors that are not floating, or of another shape than param. Without amsgrad max_exp_avg_sq becomes null;
+/// with it, null is refused.
 [[nodiscard]] diopiError_t read_adam(std::string_view op, bool amsgrad, AdamTensors& tensors);
 
 }  // namespace diopi::operands

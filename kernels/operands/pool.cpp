@@ -52,38 +52,46 @@ diopiError_t check_indices(std::string_view op, size_t sides, const View& indice
 }  // namespace
 
 diopiError_t read_max_pool(std::string_view op, size_t sides, const View& out, const View* indices, const View& input,
-                           const PoolArguments& arguments, Window& window) {
-    const diopiError_t error = read_window(op, sides, input, out, arguments, window);
-    return error != diopiSuccess || indices == nullptr ? error : check_indices(op, sides, *indices, input, out);
+                           const PoolArguments& arguments, PoolImages& pool) {
+    diopiError_t error = read_window(op, sides, input, out, arguments, pool.window);
+    if (error == diopiSuccess && indices != nullptr) error = check_indices(op, sides, *indices, input, out);
+    if (error != diopiSuccess) return error;
+    pool.in = Images(sides, input), pool.out = Images(sides, out);
+    if (indices != nullptr) pool.indices = Images(sides, *indices);
+    return diopiSuccess;
 }
 
 diopiError_t read_max_pool_backward(std::string_view op, size_t sides, const View& grad_input, const View& grad_output,
                                     const View& input, const View& indices, const PoolArguments& arguments,
-                                    Window& window) {
-    const diopiError_t error = read_window(op, sides, input, grad_output, arguments, window);
+                                    PoolImages& pool) {
+    diopiError_t error = read_window(op, sides, input, grad_output, arguments, pool.window);
     if (error != diopiSuccess) return error;
     if (!std::ranges::equal(grad_input.shape, input.shape)) {
         return wrong_shape(op, "grad_input", grad_input.shape, "that of input");
     }
-    return check_indices(op, sides, indices, input, grad_output);
+    error = check_indices(op, sides, indices, input, grad_output);
+    if (error != diopiSuccess) return error;
+    pool.in = Images(sides, grad_input), pool.out = Images(sides, grad_output), pool.indices = Images(sides, indices);
+    return diopiSuccess;
 }
 
-diopiError_t check_adaptive_pool(std::string_view op, size_t sides, const View& out, const View& input,
-                                 diopiSize_t output_size) {
+diopiError_t read_adaptive_pool(std::string_view op, size_t sides, const View& out, const View& input,
+                                diopiSize_t output_size, PoolImages& pool) {
     if (const diopiError_t error = check_computable(op, "input", input); error != diopiSuccess) return error;
     if (!Images::fits(sides, input)) return wrong_shape(op, "input", input.shape, image_shapes(sides));
-    const Images images(sides, input);
-    const Sides wanted_sides = sides_of(sides, output_size, images.sides());
+    pool.in = Images(sides, input);
+    const Sides wanted_sides = sides_of(sides, output_size, pool.in.sides());
     Shape wanted(input.shape.begin(), input.shape.end());
     std::copy_n(wanted_sides.end() - static_cast<std::ptrdiff_t>(sides), sides,
                 wanted.end() - static_cast<std::ptrdiff_t>(sides));
     if (const diopiError_t error = check_shape(op, "out", out, wanted); error != diopiSuccess) return error;
-    if (out.numel > 0 && images.area() == 0) return wrong_shape(op, "input", input.shape, "sides of at least 1");
+    if (out.numel > 0 && pool.in.area() == 0) return wrong_shape(op, "input", input.shape, "sides of at least 1");
+    pool.out = Images(sides, out);
     return diopiSuccess;
 }
 
-diopiError_t check_adaptive_pool_backward(std::string_view op, size_t sides, const View& grad_input,
-                                          const View& grad_output, const View& input) {
+diopiError_t read_adaptive_pool_backward(std::string_view op, size_t sides, const View& grad_input,
+                                         const View& grad_output, const View& input, PoolImages& pool) {
     const diopiError_t error = check_computable(op, "grad_output", grad_output);
     if (error != diopiSuccess) return error;
     if (!Images::fits(sides, grad_input) || !std::ranges::equal(grad_input.shape, input.shape)) {
@@ -94,6 +102,7 @@ diopiError_t check_adaptive_pool_backward(std::string_view op, size_t sides, con
         !std::ranges::equal(grad_output.shape.first(outer), input.shape.first(outer))) {
         return wrong_shape(op, "grad_output", grad_output.shape, "the outer dimensions of input");
     }
+    pool.in = Images(sides, grad_input), pool.out = Images(sides, grad_output);
     return diopiSuccess;
 }
 

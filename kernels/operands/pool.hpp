@@ -1,4 +1,4 @@
-/// What pools check about their arguments, and their windows. Shared by the backends cpu and cuda.
+/// The arguments of pools, checked, and their windows. Shared by the backends cpu and cuda.
 #pragma once
 
 #include <string_view>
@@ -7,27 +7,35 @@
 
 namespace diopi::operands {
 
-/// The arguments of max pooling that are no tensors. Each list holds one number for all sides, or one for each; an
+/// The arguments of max pooling that are not tensors. Each list holds one number for all sides, or one for each; an
 /// empty stride means the kernel's size.
 struct PoolArguments {
     diopiSize_t kernel, stride, padding, dilation;
     bool ceil_mode;
 };
 
-/// Refuses what is no image of a floating dtype, a window that makes no sense, and an out of another shape than it
-/// gives. `indices` (null: there are none) need an integer dtype that holds the places of a plane, and out's shape.
+/// The tensors of a pool, as in its forward function: the gradient goes from `out` to `in`.
+struct PoolImages {
+    Images in, out;
+    Images indices;  ///< places of maxima; without data where they are not wanted
+    Window window;   ///< of maxima
+};
+
+/// Refuses an input that is not an image of a floating dtype, a window that makes no sense, and an out of another shape
+/// than it gives. `indices` (null: they are not wanted) need an integer dtype that holds the places of a plane, and
+/// out's shape.
 [[nodiscard]] diopiError_t read_max_pool(std::string_view op, size_t sides, const View& out, const View* indices,
-                                         const View& input, const PoolArguments& arguments, Window& window);
+                                         const View& input, const PoolArguments& arguments, PoolImages& pool);
 /// The same for the gradient, which has input's shape; grad_output has the shape of the pool's out.
 [[nodiscard]] diopiError_t read_max_pool_backward(std::string_view op, size_t sides, const View& grad_input,
                                                   const View& grad_output, const View& input, const View& indices,
-                                                  const PoolArguments& arguments, Window& window);
+                                                  const PoolArguments& arguments, PoolImages& pool);
 
-/// Refuses what is no image of a floating dtype, an out of other sides than output_size (empty: those of input), and
-/// planes without elements to take means of.
-[[nodiscard]] diopiError_t check_adaptive_pool(std::string_view op, size_t sides, const View& out, const View& input,
-                                               diopiSize_t output_size);
-[[nodiscard]] diopiError_t check_adaptive_pool_backward(std::string_view op, size_t sides, const View& grad_input,
-                                                        const View& grad_output, const View& input);
+/// Refuses an input that is not an image of a floating dtype, an out of other sides than output_size (empty: those of
+/// input), and planes without elements to take means of.
+[[nodiscard]] diopiError_t read_adaptive_pool(std::string_view op, size_t sides, const View& out, const View& input,
+                                              diopiSize_t output_size, PoolImages& pool);
+[[nodiscard]] diopiError_t read_adaptive_pool_backward(std::string_view op, size_t sides, const View& grad_input,
+                                                       const View& grad_output, const View& input, PoolImages& pool);
 
 }  // namespace diopi::operands

@@ -18,7 +18,7 @@ diopiError_t Sequence::advance(diopiGeneratorHandle_t generator, int64_t numbers
 
 namespace {
 
-/// What is left to check once the dtypes are known to be right.
+/// The checks after those of dtypes and shapes.
 diopiError_t check_target(std::string_view op, std::string_view argument, const View& out,
                           diopiGeneratorHandle_t generator) {
     if (generator == nullptr) return refuse(op, "generator is null, wanted one");

@@ -8,21 +8,21 @@
 
 namespace diopi::operands {
 
-/// Where the numbers of a call begin.
+/// The place in a generator's sequence where the numbers of a call begin.
 struct Sequence {
     uint64_t seed = 0, offset = 0;
 
     [[nodiscard]] static Sequence of(diopiGeneratorHandle_t generator);
-    /// Moves the generator on behind `numbers` words, rounded up to whole blocks.
+    /// Advances the generator by `numbers` words, rounded up to whole blocks.
     [[nodiscard]] diopiError_t advance(diopiGeneratorHandle_t generator, int64_t numbers) const;
 };
 
 [[nodiscard]] diopiError_t check_normal(std::string_view op, const View& inout, double std,
                                         diopiGeneratorHandle_t generator);
-/// With a probability for each element.
+/// `input` has a probability for each element.
 [[nodiscard]] diopiError_t check_bernoulli(std::string_view op, const View& out, const View& input,
                                            diopiGeneratorHandle_t generator);
-/// With one probability for all.
+/// `p` is the probability of all elements.
 [[nodiscard]] diopiError_t check_bernoulli(std::string_view op, const View& out, double p,
                                            diopiGeneratorHandle_t generator);
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "kernels/operands/promotion.hpp"
-#include "kernels/operands/refusal.hpp"
 
 namespace diopi::operands {
 
@@ -26,14 +25,17 @@ diopiError_t no_such_dim(std::string_view op, int64_t dim, const View& v) {
 
 }  // namespace
 
-diopiError_t check_cat(std::string_view op, const View& out, std::span<const diopiConstTensorHandle_t> tensors,
-                       int64_t& dim) {
+diopiError_t read_cat(std::string_view op, diopiTensorHandle_t out_tensor, const diopiConstTensorHandle_t* tensors,
+                      int64_t num_inputs, int64_t dim, Cat& cat) {
+    if (num_inputs < 1) return refuse(op, "no tensors, wanted one or more");
+    const View out = view(out_tensor);
+    if (const diopiError_t error = check_rank(op, "out", out); error != diopiSuccess) return error;
     const auto wrapped = wrap_dim(dim, out.rank());
     if (out.shape.empty() || !wrapped) return no_such_dim(op, dim, out);
-    dim = *wrapped;
-    const auto d = static_cast<size_t>(dim);
+    const auto d = static_cast<size_t>(*wrapped);
+    cat = {out, {tensors, static_cast<size_t>(num_inputs)}, d};
     int64_t total = 0;
-    for (size_t i = 0; i < tensors.size(); ++i) {
+    for (size_t i = 0; i < cat.tensors.size(); ++i) {
         const View from = view(tensors[i]);
         if (is_passed_over(from)) continue;
         if (!agrees(from, out, d)) {

@@ -73,4 +73,9 @@ diopiError_t require(diopiContextHandle_t ctx, ShapeView shape, Dtype dtype, Vie
     return error;
 }
 
+diopiError_t require_dense(diopiContextHandle_t ctx, const View& out, View& dense) {
+    dense = out;
+    return out.is_contiguous() ? diopiSuccess : require(ctx, out.shape, out.dtype, dense);
+}
+
 }  // namespace diopi::operands

@@ -69,5 +69,7 @@ struct View {
 
 /// A contiguous tensor owned by the context for the rest of the call; contents undefined.
 [[nodiscard]] diopiError_t require(diopiContextHandle_t ctx, ShapeView shape, Dtype dtype, View& made);
+/// `out` itself where it is contiguous, else such a tensor of its shape and dtype.
+[[nodiscard]] diopiError_t require_dense(diopiContextHandle_t ctx, const View& out, View& dense);
 
 }  // namespace diopi::operands

@@ -30,6 +30,7 @@ struct Images {
     std::byte* data = nullptr;
     Dtype dtype = Dtype::float32;
 
+    Images() = default;
     /// The tensor must fit.
     Images(size_t sides, const View& tensor);
     [[nodiscard]] static bool fits(size_t sides, const View& tensor);

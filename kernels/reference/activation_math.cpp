@@ -29,8 +29,8 @@ constexpr auto SiluBackward = [](double g, double x) {
     return g * (s + x * s * (1.0 - s));
 };
 
-/// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf.
-/// In long double: the tail magnifies the rounding of the argument by its square.
+/// x Phi(x), Phi the normal distribution: by erfc, so that the tail below 0 keeps its digits. NaN at -inf. Computed in
+/// long double, because the tail magnifies the rounding of the argument by its square.
 double gelu_exact(double x) {
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
@@ -52,7 +52,7 @@ double gelu_tanh_slope(double g, double x) {
     return g * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * slope);
 }
 
-/// Whether gelu is meant by its approximation; refuses another word.
+/// Whether the word asks for gelu's approximation. Refuses other words.
 bool approximates(const char* word) {
     const std::string_view approximate = word == nullptr ? "none" : word;
     if (approximate != "none" && approximate != "tanh") {

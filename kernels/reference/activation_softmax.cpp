@@ -112,8 +112,8 @@ diopiError_t gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t g
     });
 }
 
-/// out = exp(x - m) / sum(exp(x - m)) along dim, m the maximum; its logarithm is x - m - log(sum(exp(x - m))). Nothing
-/// along dim: nothing to do.
+/// out = exp(x - m) / sum(exp(x - m)) along dim, m the maximum; its logarithm is x - m - log(sum(exp(x - m))). An empty
+/// dim leaves nothing to do.
 template <bool kLogarithm>
 diopiError_t softmax_along(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input, int64_t dim) {
@@ -131,7 +131,7 @@ diopiError_t softmax_along(diopiContextHandle_t, std::string_view, diopiTensorHa
     });
 }
 
-/// grad_input = y * (g - sum(g * y)); of the logarithm g - exp(y) * sum(g).
+/// grad_input = y * (g - sum(g * y)); for the logarithm g - exp(y) * sum(g).
 template <bool kLogarithm>
 diopiError_t softmax_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {

@@ -1,6 +1,6 @@
 /// Convolution by im2col and matrix products; with few channels in a group by plain loops over rows, where a product
-/// would be all overhead. Images have a depth, a height and a width; where the function's images have fewer sides, the
-/// first ones have one element and a kernel of one.
+/// would be mostly overhead. Images have a depth, a height and a width; where the function's images have fewer sides,
+/// the first ones have one element and a kernel of one.
 #include "kernels/reference/conv.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ struct Geometry {
     }
 };
 
-/// The arguments that are no tensors.
+/// The arguments that are not tensors.
 struct ConvArguments {
     diopiSize_t stride, padding, dilation;
     int64_t groups;
@@ -330,8 +330,8 @@ diopiError_t convolution(diopiContextHandle_t, std::string_view, size_t sides, d
     });
 }
 
-/// With columns the unfolded input: grad_input = fold(weight^T * g), grad_weight = sum over images of g * columns^T,
-/// grad_bias = g summed over all but the channels.
+/// columns is the unfolded input: grad_input = fold(weight^T * g), grad_weight = sum over images of g * columns^T,
+/// grad_bias = the sum of g over all dimensions but the channels.
 diopiError_t convolution_backward(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t grad_input,
                                   diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,

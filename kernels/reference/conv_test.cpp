@@ -90,14 +90,6 @@ Values convolve_by_formula(const Setting& s, const Values& x, const Values& w, c
 
 }  // namespace
 
-TEST_CASE("convolution of a 3 by 3 image by hand", "[reference][conv2d]") {
-    const TensorPtr x = tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-    const TensorPtr w = tensor({1, 1, 2, 2}, {1, 0, 0, -1});
-    const TensorPtr b = tensor({1}, {10});
-    check_close(convolve({{1, 1, 3, 3}, {1, 1, 2, 2}, {1}, {0}, {1}, 1}, x, w, b), {6, 6, 6, 6});
-    check_close(convolve({{1, 1, 3, 3}, {1, 1, 2, 2}, {2}, {1}, {1}, 1}, x, w, b), {9, 7, 3, 6});
-}
-
 TEST_CASE("convolution of one, two and three sides agrees with its formula on every path", "[reference][conv2d]") {
     for (const Setting& s : kSettings) {
         INFO(to_string(s.input) << " by " << to_string(s.weight));

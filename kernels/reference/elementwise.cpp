@@ -1,6 +1,6 @@
 /// Sums, differences and products of two tensors or of a tensor and a number. The operands are broadcast to out and the
-/// formula runs in the widest kind among them. Empty tensors and 0-dim ones need no special case; NaN goes where
-/// arithmetic takes it.
+/// formula runs in the widest kind among them. Empty tensors and 0-dim ones need no special case; NaN follows the
+/// arithmetic.
 #include <cmath>
 
 #include "kernels/entries/entries.hpp"

@@ -19,7 +19,7 @@ int64_t integer_power(int64_t base, int64_t exponent) {
     return static_cast<int64_t>(result);
 }
 
-/// out = a^b with the number, if one is, as b, or as the base where `reversed`.
+/// out = a^b. A number is the exponent b, or the base where `reversed`.
 diopiError_t power(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, bool reversed) {
     return kernel([&] {
         switch (common_kind(input, other)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -22,7 +23,7 @@ Operand<int64_t> row_numbers(diopiConstTensorHandle_t indices, int64_t count) {
     return rows;
 }
 
-/// The shape of indices with the rows' size behind it.
+/// The shape of indices, followed by the size of a row.
 Shape shape_of_rows(const Operand<int64_t>& rows, int64_t size) {
     Shape shape(rows.shape().begin(), rows.shape().end());
     shape.push_back(size);
@@ -41,19 +42,17 @@ void look_up(diopiTensorHandle_t out, diopiConstTensorHandle_t weight, diopiCons
     y.store();
 }
 
-}  // namespace
-
-/// out[i] = weight[indices[i]]; what concerns the gradient only is not looked at.
-diopiError_t diopiEmbedding(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t, bool, bool) {
+/// out[i] = weight[indices[i]]; the arguments of the gradient are not read.
+diopiError_t embedding(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
+                       diopiConstTensorHandle_t indices, int64_t, bool, bool) {
     return kernel([&] { in_kind(view_of(weight).dtype, [&](auto t) { look_up<decltype(t)>(out, weight, indices); }); });
 }
 
-/// out[r] = sum of grad[i] over all i with indices[i] = r, by the frequency of r divided by their number; 0 for rows
+/// out[r] = sum of grad[i] over all i with indices[i] = r, divided by their number with scale_grad_byfreq; 0 for rows
 /// that indices does not name and for padding_idx.
-diopiError_t diopiEmbeddingBackward(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t grad,
-                                    diopiConstTensorHandle_t indices, int64_t num_weights, int64_t padding_idx,
-                                    bool scale_grad_byfreq, bool sparse) {
+diopiError_t embedding_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,
+                                int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
     return kernel([&] {
         if (sparse) refuse("sparse is true, wanted false: out is a dense tensor");
         const Operand<int64_t> rows = row_numbers(indices, num_weights);
@@ -76,5 +75,9 @@ diopiError_t diopiEmbeddingBackward(diopiContextHandle_t, diopiTensorHandle_t ou
         gw.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/index_embedding.inc"
 
 }  // namespace diopi::reference

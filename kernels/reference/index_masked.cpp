@@ -1,4 +1,5 @@
-/// One value where a mask says so.
+/// One value where a mask is true.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 /// out = mask ? value : input, both broadcast to out.
 template <class T>
-void fill_masked(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, T value) {
+void fill_as(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, T value) {
     const Operand<T> x(input, "input");
     const Operand<int64_t> is(mask, "mask");
     Output<T> y(out, "out");
@@ -26,18 +27,18 @@ void fill_masked(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiC
 }
 
 /// The value takes the dtype of input: a fraction is dropped for integers, bool is != 0.
-void fill_masked_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
-                     const diopiScalar_t& value) {
+void fill_in_dtype(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
+                   const diopiScalar_t& value) {
     if (view_of(mask).dtype != Dtype::boolean) refuse_dtype("mask", view_of(mask).dtype, "bool");
     switch (kind_of(view_of(input).dtype)) {
         case Kind::kComplex:
-            return fill_masked(out, input, mask, scalar_as<Complex>(value));
+            return fill_as(out, input, mask, scalar_as<Complex>(value));
         case Kind::kFloating:
-            return fill_masked(out, input, mask, scalar_as<double>(value));
+            return fill_as(out, input, mask, scalar_as<double>(value));
         case Kind::kInteger:
-            return fill_masked(out, input, mask, scalar_as<int64_t>(value));
+            return fill_as(out, input, mask, scalar_as<int64_t>(value));
         case Kind::kBool:
-            return fill_masked(out, input, mask, int64_t{scalar_as<double>(value) != 0.0});
+            return fill_as(out, input, mask, int64_t{scalar_as<double>(value) != 0.0});
     }
 }
 
@@ -56,26 +57,18 @@ diopiScalar_t number_of(diopiConstTensorHandle_t value) {
     return number;
 }
 
+diopiError_t fill_masked(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
+                         diopiConstTensorHandle_t value) {
+    return kernel([&] { fill_in_dtype(out, input, mask, number_of(value)); });
+}
+diopiError_t fill_masked(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
+    return kernel([&] { fill_in_dtype(out, input, mask, *value); });
+}
+
 }  // namespace
 
-diopiError_t diopiMaskedFill(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             diopiConstTensorHandle_t mask, diopiConstTensorHandle_t value) {
-    return kernel([&] { fill_masked_any(out, input, mask, number_of(value)); });
-}
-
-diopiError_t diopiMaskedFillInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t mask,
-                                diopiConstTensorHandle_t value) {
-    return kernel([&] { fill_masked_any(input, input, mask, number_of(value)); });
-}
-
-diopiError_t diopiMaskedFillScalar(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
-    return kernel([&] { fill_masked_any(out, input, mask, *value); });
-}
-
-diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t mask,
-                                      const diopiScalar_t* value) {
-    return kernel([&] { fill_masked_any(input, input, mask, *value); });
-}
+#include "kernels/entries/index_masked.inc"
 
 }  // namespace diopi::reference

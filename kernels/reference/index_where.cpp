@@ -1,12 +1,15 @@
 /// One of two tensors by a condition.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
 #include "kernels/reference/ternary.hpp"
 
 namespace diopi::reference {
 
+namespace {
+
 /// out = condition ? input : other, all three broadcast. The condition is bool, or a number that is not 0.
-diopiError_t diopiWhere(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+diopiError_t where(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
+                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return kernel([&] {
         const auto choose = [](int64_t is, auto a, auto b) { return is != 0 ? a : b; };
         const Dtype dtype = dtype_of_all({input, other});
@@ -21,5 +24,9 @@ diopiError_t diopiWhere(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
         }
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/index_where.inc"
 
 }  // namespace diopi::reference

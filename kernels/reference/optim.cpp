@@ -1,15 +1,18 @@
 /// Optimiser steps.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
 namespace diopi::reference {
 
+namespace {
+
 /// d = grad + weight_decay * param; with momentum: buf = momentum * buf + (1 - dampening) * d, on the first step (buf
 /// null) buf = d; d = nesterov ? d + momentum * buf : buf. param -= lr * d. A factor of 0 leaves its term out, so that
 /// an infinite value there does not turn into NaN. grad is only read.
-diopiError_t diopiSgd(diopiContextHandle_t, diopiTensorHandle_t param, diopiTensorHandle_t grad,
-                      diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
-                      bool nesterov) {
+diopiError_t sgd(diopiContextHandle_t, std::string_view, diopiTensorHandle_t param, diopiTensorHandle_t grad,
+                 diopiTensorHandle_t buf, double lr, double momentum, double dampening, double weight_decay,
+                 bool nesterov) {
     return kernel([&] {
         using Inout = Output<double>;
         Inout p(param, "param", Inout::Start::kOldValues);
@@ -31,5 +34,9 @@ diopiError_t diopiSgd(diopiContextHandle_t, diopiTensorHandle_t param, diopiTens
         b.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/optim.inc"
 
 }  // namespace diopi::reference

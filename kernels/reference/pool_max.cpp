@@ -55,7 +55,7 @@ struct Side {
     }
 };
 
-/// The arguments that are no tensors.
+/// The arguments that are not tensors.
 struct PoolArguments {
     diopiSize_t kernel_size, stride, padding, dilation;
     bool ceil_mode;
@@ -135,13 +135,16 @@ void max_row(const Geometry& g, const double* plane, int64_t oz, int64_t oy, dou
     }
 }
 
-diopiError_t find_maxima(size_t sides, diopiTensorHandle_t out, diopiTensorHandle_t indices,
-                         diopiConstTensorHandle_t input, const PoolArguments& arguments) {
+}  // namespace
+
+diopiError_t max_pool_with_indices(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
+                                   diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
         Output<int64_t> places(indices, "indices?");
-        const Geometry g(sides, x.shape(), arguments);
+        const Geometry g(sides, x.shape(), {kernel_size, stride, padding, dilation, ceil_mode});
         require_shape("out", y.shape(), g.output_shape);
         if (places) require_shape("indices", places.shape(), g.output_shape);
         int64_t at = 0;
@@ -156,20 +159,6 @@ diopiError_t find_maxima(size_t sides, diopiTensorHandle_t out, diopiTensorHandl
         y.store();
         places.store();
     });
-}
-
-}  // namespace
-
-diopiError_t max_pool(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                      diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(sides, out, nullptr, input, {kernel_size, stride, padding, dilation, ceil_mode});
-}
-
-diopiError_t max_pool_with_indices(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t out,
-                                   diopiTensorHandle_t indices, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return find_maxima(sides, out, indices, input, {kernel_size, stride, padding, dilation, ceil_mode});
 }
 
 diopiError_t max_pool_backward(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t grad_input,

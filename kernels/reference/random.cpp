@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/normal.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 /// Element i = mean + std * n_i with n_i the i-th standard normal number of (seed, offset), made in Number's precision.
 template <class Number>
-void normal(Output<double>& y, double mean, double std, uint64_t seed, uint64_t offset) {
+void fill_normal(Output<double>& y, double mean, double std, uint64_t seed, uint64_t offset) {
     constexpr int64_t kTile = 4096;
     std::vector<Number> numbers(kTile);
     for (int64_t first = 0; first < y.numel(); first += kTile) {
@@ -25,7 +26,7 @@ void normal(Output<double>& y, double mean, double std, uint64_t seed, uint64_t 
 
 /// out[i] = u_i < p(i), with u_i the i-th uniform float of the generator, which moves on by a number for each element.
 template <class Probability>
-void bernoulli(Output<double>& y, diopiGeneratorHandle_t generator, const Probability& p) {
+void fill_bernoulli(Output<double>& y, diopiGeneratorHandle_t generator, const Probability& p) {
     if (generator == nullptr) refuse("generator is null, wanted one");
     uint64_t seed = 0;
     uint64_t offset = 0;
@@ -43,23 +44,22 @@ void bernoulli(Output<double>& y, diopiGeneratorHandle_t generator, const Probab
 }
 
 /// out may be input.
-diopiError_t bernoulli_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
+diopiError_t bernoulli(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                       diopiGeneratorHandle_t generator) {
     return kernel([&] {
         const Dtype dtype = view_of(input).dtype;
         if (kind_of(dtype) != Kind::kFloating) refuse_dtype("input", dtype, "a floating dtype");
         const Operand<double> p(input, "input");
         Output<double> y(out, "out");
         require_shape("out", y.shape(), p.shape());
-        bernoulli(y, generator, [&](int64_t i) { return p[i]; });
+        fill_bernoulli(y, generator, [&](int64_t i) { return p[i]; });
         y.store();
     });
 }
 
-}  // namespace
-
 /// The offset advances by the number of elements rounded up to a multiple of 4, the words of a Philox block.
-diopiError_t diopiNormalInp(diopiContextHandle_t, diopiTensorHandle_t inout, double mean, double std,
-                            diopiGeneratorHandle_t generator) {
+diopiError_t normal(diopiContextHandle_t, std::string_view, diopiTensorHandle_t inout, double mean, double std,
+                    diopiGeneratorHandle_t generator) {
     return kernel([&] {
         const Dtype dtype = view_of(inout).dtype;
         if (kind_of(dtype) != Kind::kFloating) refuse_dtype("inout", dtype, "a floating dtype");
@@ -70,32 +70,27 @@ diopiError_t diopiNormalInp(diopiContextHandle_t, diopiTensorHandle_t inout, dou
         uint64_t offset = 0;
         diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
         if (dtype == Dtype::float64) {
-            normal<double>(y, mean, std, seed, offset);
+            fill_normal<double>(y, mean, std, seed, offset);
         } else {
-            normal<float>(y, mean, std, seed, offset);
+            fill_normal<float>(y, mean, std, seed, offset);
         }
         y.store();
         diopiGeneratorSetSeedAndOffset(generator, seed, offset + (static_cast<uint64_t>(y.numel()) + 3) / 4 * 4);
     });
 }
 
-diopiError_t diopiBernoulli(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiGeneratorHandle_t generator) {
-    return bernoulli_of(out, input, generator);
-}
-
-diopiError_t diopiBernoulliInp(diopiContextHandle_t, diopiTensorHandle_t inout, diopiGeneratorHandle_t generator) {
-    return bernoulli_of(inout, inout, generator);
-}
-
-diopiError_t diopiBernoulliScalar(diopiContextHandle_t, diopiTensorHandle_t out, double p,
-                                  diopiGeneratorHandle_t generator) {
+diopiError_t bernoulli_of_number(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, double p,
+                                 diopiGeneratorHandle_t generator) {
     return kernel([&] {
         Output<double> y(out, "out");
         if (!(p >= 0.0 && p <= 1.0)) refuse("p is " + std::to_string(p) + ", wanted 0 to 1");
-        bernoulli(y, generator, [=](int64_t) { return p; });
+        fill_bernoulli(y, generator, [=](int64_t) { return p; });
         y.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/random.inc"
 
 }  // namespace diopi::reference

@@ -1,8 +1,9 @@
-/// Copies that change a shape or an order, and constants.
+/// Copies into another order.
 #include <algorithm>
 #include <span>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -10,12 +11,12 @@ namespace diopi::reference {
 
 namespace {
 
-/// A 1-dim tensor without elements has no say in shape, whatever the others are; it is how lists were begun once.
+/// torch.cat skips 1-dim tensors without elements, whatever the shapes of the others.
 bool is_skipped(ShapeView shape) { return shape.size() == 1 && shape[0] == 0; }
 
 /// out[.., start_k + i, ..] = tensors[k][.., i, ..] with start_k the sizes along dim of those before.
 template <class T>
-void cat(diopiTensorHandle_t out, std::span<diopiConstTensorHandle_t> tensors, int64_t dim_argument) {
+void cat_into(diopiTensorHandle_t out, std::span<diopiConstTensorHandle_t> tensors, int64_t dim_argument) {
     Output<T> y(out, "out");
     const auto dim = static_cast<size_t>(require_dim(dim_argument, y.rank()));
     const ShapeView wide = y.shape();
@@ -42,7 +43,7 @@ void cat(diopiTensorHandle_t out, std::span<diopiConstTensorHandle_t> tensors, i
 
 /// out[.., i_d, ..] = input[.., size_d - 1 - i_d, ..] for each d in dims: a walk with negative strides.
 template <class T>
-void flip(diopiTensorHandle_t out, diopiConstTensorHandle_t input, ShapeView dims) {
+void flip_into(diopiTensorHandle_t out, diopiConstTensorHandle_t input, ShapeView dims) {
     const Operand<T> x(input, "input");
     Output<T> y(out, "out");
     require_shape("out", y.shape(), x.shape());
@@ -73,44 +74,23 @@ void flip(diopiTensorHandle_t out, diopiConstTensorHandle_t input, ShapeView dim
     y.store();
 }
 
-/// The value is converted to the dtype first, as for a 0-dim tensor: a fraction is dropped for integers, bool is != 0.
-template <class T>
-void fill(diopiTensorHandle_t input, T value) {
-    Output<T> y(input, "input");
-    std::fill_n(y.data(), y.numel(), value);
-    y.store();
+diopiError_t cat(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
+                 int64_t num_inputs, int64_t dim) {
+    return kernel([&] {
+        if (num_inputs < 1) refuse("tensors holds none, wanted one at least");
+        const std::span list(tensors, static_cast<size_t>(num_inputs));
+        in_kind(view_of(out).dtype, [&](auto t) { cat_into<decltype(t)>(out, list, dim); });
+    });
+}
+
+diopiError_t flip(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                  diopiSize_t dims) {
+    return kernel(
+        [&] { in_kind(view_of(input).dtype, [&](auto t) { flip_into<decltype(t)>(out, input, list_of(dims)); }); });
 }
 
 }  // namespace
 
-diopiError_t diopiCat(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
-                      int64_t num_inputs, int64_t dim) {
-    return kernel([&] {
-        if (num_inputs < 1) refuse("tensors holds none, wanted one at least");
-        const std::span list(tensors, static_cast<size_t>(num_inputs));
-        in_kind(view_of(out).dtype, [&](auto t) { cat<decltype(t)>(out, list, dim); });
-    });
-}
-
-diopiError_t diopiFlip(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dims) {
-    return kernel(
-        [&] { in_kind(view_of(input).dtype, [&](auto t) { flip<decltype(t)>(out, input, list_of(dims)); }); });
-}
-
-diopiError_t diopiFill(diopiContextHandle_t, diopiTensorHandle_t input, const diopiScalar_t* value) {
-    return kernel([&] {
-        switch (kind_of(view_of(input).dtype)) {
-            case Kind::kComplex:
-                return fill(input, scalar_as<Complex>(*value));
-            case Kind::kFloating:
-                return fill(input, scalar_as<double>(*value));
-            case Kind::kInteger:
-                return fill(input, scalar_as<int64_t>(*value));
-            case Kind::kBool:
-                return fill(input, int64_t{scalar_as<double>(*value) != 0.0});
-        }
-    });
-}
+#include "kernels/entries/shape.inc"
 
 }  // namespace diopi::reference

@@ -1,6 +1,7 @@
 /// Copies into another shape or dtype, and constants.
 #include <algorithm>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -36,24 +37,13 @@ void spread_any(diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     }
 }
 
-diopiError_t constant(diopiTensorHandle_t out, ShapeView size, double value) {
-    return kernel([&] {
-        Output<double> y(out, "out");
-        require_shape("out", y.shape(), size);
-        std::fill_n(y.data(), y.numel(), value);
-        y.store();
-    });
-}
-
-}  // namespace
-
 /// dest = src, broadcast and converted to dest's dtype.
-diopiError_t diopiCopyInp(diopiContextHandle_t, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
+diopiError_t copy_from(diopiContextHandle_t, std::string_view, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
     return kernel([&] { spread_any(dest, src); });
 }
 
 /// out = input in out's dtype.
-diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+diopiError_t cast(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return kernel([&] {
         require_shape("out", view_of(out).shape, view_of(input).shape);
         spread_any(out, input);
@@ -61,24 +51,47 @@ diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 }
 
 /// out = input, broadcast to out's shape.
-diopiError_t diopiExpand(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+diopiError_t expand(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return kernel([&] { spread_any(out, input); });
 }
 
-diopiError_t diopiZeros(diopiContextHandle_t, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(out, list_of(size), 0.0);
+template <class T>
+void fill(Output<T> y, T value) {
+    std::fill_n(y.data(), y.numel(), value);
+    y.store();
 }
 
-diopiError_t diopiOnes(diopiContextHandle_t, diopiTensorHandle_t out, diopiSize_t size) {
-    return constant(out, list_of(size), 1.0);
-}
-
-diopiError_t diopiZeroInp(diopiContextHandle_t, diopiTensorHandle_t self) {
+/// The value is converted to the dtype first, as for a 0-dim tensor: a fraction is dropped for integers, bool is != 0.
+diopiError_t fill_with(diopiContextHandle_t, std::string_view, diopiTensorHandle_t input, const diopiScalar_t* value) {
     return kernel([&] {
-        Output<double> y(self, "self");
-        std::fill_n(y.data(), y.numel(), 0.0);
-        y.store();
+        switch (kind_of(view_of(input).dtype)) {
+            case Kind::kComplex:
+                return fill(Output<Complex>(input, "input"), scalar_as<Complex>(*value));
+            case Kind::kFloating:
+                return fill(Output<double>(input, "input"), scalar_as<double>(*value));
+            case Kind::kInteger:
+                return fill(Output<int64_t>(input, "input"), scalar_as<int64_t>(*value));
+            case Kind::kBool:
+                return fill(Output<int64_t>(input, "input"), int64_t{scalar_as<double>(*value) != 0.0});
+        }
     });
 }
+
+template <int kValue>
+diopiError_t constant(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiSize_t size) {
+    return kernel([&] {
+        Output<double> y(out, "out");
+        require_shape("out", y.shape(), list_of(size));
+        fill(std::move(y), double{kValue});
+    });
+}
+
+diopiError_t set_zero(diopiContextHandle_t, std::string_view, diopiTensorHandle_t self) {
+    return kernel([&] { fill(Output<double>(self, "self"), 0.0); });
+}
+
+}  // namespace
+
+#include "kernels/entries/shape_copy.inc"
 
 }  // namespace diopi::reference

@@ -1,6 +1,7 @@
 /// Numbers at a regular distance.
 #include <cmath>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -8,9 +9,9 @@ namespace diopi::reference {
 
 namespace {
 
-/// out[i] = start + i * step up to end, which is not reached. Integers wrap.
+/// out[i] = start + i * step up to end, which is excluded. Integers wrap.
 template <class T>
-void arange(diopiTensorHandle_t out, T start, T end, T step) {
+void take_steps(diopiTensorHandle_t out, T start, T end, T step) {
     Output<T> y(out, "out");
     if (step == T(0)) refuse("step is 0, wanted a number that leads from start to end");
     const double count = std::ceil((static_cast<double>(end) - static_cast<double>(start)) / static_cast<double>(step));
@@ -23,18 +24,20 @@ void arange(diopiTensorHandle_t out, T start, T end, T step) {
     y.store();
 }
 
-}  // namespace
-
-/// In float64, for an out of integers in int64, whose fractions are dropped first.
-diopiError_t diopiArange(diopiContextHandle_t, diopiTensorHandle_t out, const diopiScalar_t* start,
-                         const diopiScalar_t* end, const diopiScalar_t* step) {
+/// Computes in float64, or in int64 for an out of integers, where the arguments lose their fractions first.
+diopiError_t arange(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, const diopiScalar_t* start,
+                    const diopiScalar_t* end, const diopiScalar_t* step) {
     return kernel([&] {
         if (kind_of(view_of(out).dtype) == Kind::kFloating) {
-            arange(out, scalar_as<double>(*start), scalar_as<double>(*end), scalar_as<double>(*step));
+            take_steps(out, scalar_as<double>(*start), scalar_as<double>(*end), scalar_as<double>(*step));
         } else {
-            arange(out, scalar_as<int64_t>(*start), scalar_as<int64_t>(*end), scalar_as<int64_t>(*step));
+            take_steps(out, scalar_as<int64_t>(*start), scalar_as<int64_t>(*end), scalar_as<int64_t>(*step));
         }
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/shape_sequence.inc"
 
 }  // namespace diopi::reference

@@ -15,17 +15,6 @@ diopiError_t cat(const TensorPtr& out, std::vector<TensorPtr> tensors, int64_t d
 
 }  // namespace
 
-TEST_CASE("cat joins along any dimension", "[reference][cat]") {
-    const TensorPtr a = tensor({2, 1}, {1, 2});
-    const TensorPtr b = tensor({2, 2}, {3, 4, 5, 6}, Dtype::float64, {1, 2});
-    const TensorPtr wide = make({2, 3});
-    REQUIRE(cat(wide, {a, b}, -1) == diopiSuccess);
-    check_close(wide, {1, 3, 4, 2, 5, 6});
-    const TensorPtr tall = make({4, 2});
-    REQUIRE(cat(tall, {b, b}, 0) == diopiSuccess);
-    check_close(tall, {3, 4, 5, 6, 3, 4, 5, 6});
-}
-
 TEST_CASE("cat skips empty 1-dim tensors and promotes dtypes", "[reference][cat]") {
     const TensorPtr a = tensor({1, 2}, {1, 2}, Dtype::int32);
     const TensorPtr b = tensor({1, 2}, {0.5, -1}, Dtype::float16);
@@ -46,18 +35,6 @@ TEST_CASE("cat refuses sizes that contradict", "[reference][cat]") {
     CHECK(cat(make({4, 2}), {make({2, 2}), make({2, 2})}, 2) == diopiErrorOccurred);
 }
 
-TEST_CASE("flip reverses the named dimensions", "[reference][flip]") {
-    const TensorPtr x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-    const TensorPtr y = make({2, 3});
-    REQUIRE(reference::diopiFlip(context(), y.get(), x.get(), sizes({1})) == diopiSuccess);
-    check_close(y, {3, 2, 1, 6, 5, 4});
-    REQUIRE(reference::diopiFlip(context(), y.get(), x.get(), sizes({-2})) == diopiSuccess);
-    check_close(y, {4, 5, 6, 1, 2, 3});
-    REQUIRE(reference::diopiFlip(context(), y.get(), x.get(), sizes({0, 1})) == diopiSuccess);
-    check_close(y, {6, 5, 4, 3, 2, 1});
-    CHECK(reference::diopiFlip(context(), y.get(), x.get(), sizes({1, -1})) == diopiErrorOccurred);
-}
-
 TEST_CASE("flip of 0-dim, empty, strided and bool tensors", "[reference][flip]") {
     const TensorPtr scalar = make({});
     REQUIRE(reference::diopiFlip(context(), scalar.get(), tensor({}, {3}).get(), sizes({-1})) == diopiSuccess);
@@ -67,6 +44,7 @@ TEST_CASE("flip of 0-dim, empty, strided and bool tensors", "[reference][flip]")
     const TensorPtr y = make({2, 2}, Dtype::boolean, {3, 1});
     REQUIRE(reference::diopiFlip(context(), y.get(), x.get(), sizes({1})) == diopiSuccess);
     CHECK(values_of(y) == Values{0, 1, 1, 1});
+    CHECK(reference::diopiFlip(context(), y.get(), x.get(), sizes({1, -1})) == diopiErrorOccurred);
 }
 
 TEST_CASE("fill converts the value to the tensor's dtype", "[reference][fill]") {

@@ -1,4 +1,5 @@
 /// Upper and lower triangles of matrices.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
 
@@ -21,26 +22,18 @@ void mask_matrices(diopiTensorHandle_t out, diopiConstTensorHandle_t input, cons
     y.store();
 }
 
-template <class Keeps>
-diopiError_t triangle(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Keeps& keeps) {
-    return kernel(
-        [&] { in_kind(view_of(input).dtype, [&](auto t) { mask_matrices<decltype(t)>(out, input, keeps); }); });
+/// Keeps the upper triangle, from that diagonal to the right, or the lower one, up to that diagonal.
+template <bool kUpper>
+diopiError_t triangle(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      int64_t diagonal) {
+    return kernel([&] {
+        const auto keeps = [=](int64_t above) { return kUpper ? above >= diagonal : above <= diagonal; };
+        in_kind(view_of(input).dtype, [&](auto t) { mask_matrices<decltype(t)>(out, input, keeps); });
+    });
 }
 
 }  // namespace
 
-diopiError_t diopiTriu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return triangle(out, input, [=](int64_t above) { return above >= diagonal; });
-}
-
-diopiError_t diopiTriuInp(diopiContextHandle_t, diopiTensorHandle_t input, int64_t diagonal) {
-    return triangle(input, input, [=](int64_t above) { return above >= diagonal; });
-}
-
-diopiError_t diopiTril(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       int64_t diagonal) {
-    return triangle(out, input, [=](int64_t above) { return above <= diagonal; });
-}
+#include "kernels/entries/shape_triangle.inc"
 
 }  // namespace diopi::reference
