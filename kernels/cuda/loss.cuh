@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/element/elements.cuh"
 #include "kernels/cuda/element/launch.cuh"
-#include "kernels/cuda/loss.hpp"
+#include "kernels/cuda/loss_plan.hpp"
 
 namespace diopi::cuda {
 
