@@ -117,28 +117,4 @@ __device__ inline void put_sums(Sums own, double* partials, const Results& resul
     partials[2 * blockIdx.x + 1] = all.weight;
 }
 
-/// Launches one block that sums up what `count` blocks left. (loss_nll.cu)
-[[nodiscard]] diopiError_t sum_partials(diopiContextHandle_t ctx, std::string_view op, const double* partials,
-                                        int64_t count, const Results& results);
-
-/// sum(launch shape, memory for partial sums) launches a kernel of `blocks` blocks that ends with put_sums; where there
-/// are several, one more follows.
-template <class Sum>
-diopiError_t sum_samples(diopiContextHandle_t ctx, std::string_view op, int64_t blocks, const Results& results,
-                         Sum&& sum) {
-    View partials;
-    const int64_t size[] = {2 * blocks};
-    if (blocks > 1) {
-        if (const auto error = require(ctx, size, Dtype::float64, partials); error != diopiSuccess) return error;
-    }
-    auto* data = reinterpret_cast<double*>(partials.data);
-    if (const auto error = sum(Launch{static_cast<unsigned>(blocks), kThreads}, data); error != diopiSuccess) {
-        return error;
-    }
-    return blocks > 1 ? sum_partials(ctx, op, data, blocks, results) : diopiSuccess;
-}
-
-/// The sum of the weights of the targets that count, float64 and owned by the context. (loss_nll.cu)
-[[nodiscard]] diopiError_t total_weight(diopiContextHandle_t ctx, const Loss& loss, View& total);
-
 }  // namespace diopi::cuda
