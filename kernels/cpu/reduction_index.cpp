@@ -6,6 +6,7 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {
@@ -155,19 +156,17 @@ class ArgMax {
     Index indices_[kTile];
 };
 
-}  // namespace
-
-diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         const int64_t* dim, bool) {
+diopiError_t argmax(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, const int64_t* dim, bool) {
     const View to = view(out);
     View in = view(input);
-    if (const diopiError_t error = check_argmax(__func__, to, in); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_argmax(op, to, in); error != diopiSuccess) return error;
     if (dim == nullptr) {  // the index counts in row-major order
         if (const diopiError_t error = contiguous(ctx, in, in); error != diopiSuccess) return error;
     }
     Reduction plan;
-    if (const diopiError_t error = plan_argmax(__func__, to, in, dim, plan); error != diopiSuccess) return error;
-    if (to.numel == 0) return diopiSuccess;
+    const diopiError_t error = plan_argmax(op, to, in, dim, plan);
+    if (error != diopiSuccess || to.numel == 0) return error;
     switch (wide(in.dtype)) {
         case Dtype::float64:
             ArgMax<double, int64_t>(plan, to, in, Dtype::float64).run();
@@ -181,5 +180,9 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     }
     return diopiSuccess;
 }
+
+}  // namespace
+
+#include "kernels/entries/reduction_index.inc"
 
 }  // namespace diopi::cpu

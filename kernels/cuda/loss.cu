@@ -3,6 +3,7 @@
 /// a second one.
 #include "kernels/cuda/loss.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -133,12 +134,14 @@ diopiError_t total_weight(diopiContextHandle_t ctx, const Loss& loss, View& tota
     return sum_nll(ctx, loss, {}, {Number::of(View{}), Number::of(total), false, -1});
 }
 
-diopiError_t nll(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out, diopiTensorHandle_t total_weight) {
+diopiError_t nll_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiTensorHandle_t total_out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                      diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
     const View y = view(out);
     if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
-    const View total = total_weight == nullptr ? View{} : view(total_weight);
+    const View total = total_out == nullptr ? View{} : view(total_out);
     if (loss.reduction != ReductionNone) {
         const bool is_mean = loss.reduction == ReductionMean;
         return sum_nll(ctx, loss, log_probabilities(loss), {Number::of(y), Number::of(total), is_mean, -1});
@@ -150,13 +153,15 @@ diopiError_t nll(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out, d
                   Number::of(total), Targets::of(loss), log_probabilities(loss), sample_walk(loss, each), samples);
 }
 
-/// `saved_total`: as saved by the forward, or null to sum it up here.
-diopiError_t nll_gradient(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t grad_input,
-                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved_total) {
+/// `saved_total`: the total weight from the forward function; null: it is summed up here.
+diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiConstTensorHandle_t saved_total, diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
     const View grad = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
     if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(loss.op, grad, {}); error != diopiSuccess) return error;
     if (grad.numel == 0) return diopiSuccess;
     View total;
@@ -171,8 +176,8 @@ diopiError_t nll_gradient(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle
     number_strides[loss.class_dim()] = 1;
     View class_number = grad;
     class_number.strides = number_strides;
-    const ReducedView target(loss, loss.target, true), each(loss, g, true);
-    const Nest nest = make_nest(std::array<View, 4>{grad, target, each, class_number});
+    const ReducedView targets(loss, loss.target, true), each(loss, g, true);
+    const Nest nest = make_nest(std::array<View, 4>{grad, targets, each, class_number});
     const auto start = [&]<class Index>() {
         return launch(ctx, loss.op, launch_for(grad.numel, 1), nll_backward_kernel<Index>, grad.data, grad.dtype,
                       g.data, g.dtype, Number::of(total), Targets::of(loss), walk_of<Index, 4>(nest), nest.numel);
@@ -453,20 +458,24 @@ class TargetView {
     View view_;
 };
 
-diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out) {
+diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                           diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
+                           double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     const View y = view(out);
     if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
     const bool has_each = loss.reduction == ReductionNone;
     if (has_each && loss.samples() == 0) return diopiSuccess;
-    const SampleView input(loss, loss.input);
-    const TargetView target(loss);
+    const SampleView samples(loss, loss.input);
+    const TargetView targets(loss);
     const ReducedView each(loss, y, false);
     if (has_each) {
         if (const diopiError_t error = check_views(loss.op, each, {}); error != diopiSuccess) return error;
     }
-    const View& like = has_each ? static_cast<const View&>(each) : target;
-    const ProbabilityWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, target, input}));
+    const View& like = has_each ? static_cast<const View&>(each) : targets;
+    const ProbabilityWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, targets, samples}));
     const Results results{Number::of(y), Number::of(View{}), loss.reduction == ReductionMean, divisor_of(loss)};
     return with_elements(loss.input.dtype, [&]<class T>() {
         const Entropy<T> e = entropy<T>(loss, has_class_packs(loss, loss.input, kPackOf<T>));
@@ -479,8 +488,11 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHan
     });
 }
 
-diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t grad_input,
-                              diopiConstTensorHandle_t grad_output) {
+diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     const View grad = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
     if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
@@ -491,10 +503,10 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
     if (is_mean && !loss.has_probabilities()) {
         if (const diopiError_t error = total_weight(ctx, loss, total); error != diopiSuccess) return error;
     }
-    const SampleView first(loss, grad), input(loss, loss.input);
-    const TargetView target(loss);
+    const SampleView first(loss, grad), samples(loss, loss.input);
+    const TargetView targets(loss);
     const ReducedView each(loss, g, false);
-    const auto walk = walk_of<int64_t, 4>(make_nest(std::array<View, 4>{first, target, input, each}));
+    const auto walk = walk_of<int64_t, 4>(make_nest(std::array<View, 4>{first, targets, samples, each}));
     const EntropyGradient gradient{g.data, g.dtype, Number::of(total), is_mean ? divisor_of(loss) : 1};
     return with_elements(grad.dtype == loss.input.dtype ? grad.dtype : Dtype::unsupported, [&]<class T>() {
         const bool has_packs = has_class_packs(loss, loss.input, kPackOf<T>) && has_class_packs(loss, grad, kPackOf<T>);
@@ -506,50 +518,6 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
 
 }  // namespace
 
-diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                          int64_t ignore_index) {
-    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, nullptr);
-}
-
-diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
-                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                            diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, totalWeight);
-}
-
-diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                  diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                  diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
-                        grad_output, nullptr);
-}
-
-diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                    diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
-                                    int64_t ignore_index) {
-    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
-                        grad_output, totalWeight);
-}
-
-diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                   diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_forward(
-        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
-        out);
-}
-
-diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                           diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_backward(
-        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
-        grad_input, grad_output);
-}
+#include "kernels/entries/loss.inc"
 
 }  // namespace diopi::cuda

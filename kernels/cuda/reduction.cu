@@ -3,6 +3,7 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce/reduce.cuh"
 #include "kernels/cuda/reduce/staging.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
@@ -110,27 +111,21 @@ diopiError_t sum_into_complex(diopiContextHandle_t ctx, std::string_view op, con
     return fill(ctx, op, parts[1], whole_number(0));
 }
 
-diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& given, const View& in, ShapeView dims,
-                 bool mean) {
+template <bool kMean>
+diopiError_t sum_along(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t to,
+                       diopiConstTensorHandle_t from, diopiSize_t dim) {
+    const ShapeView dims = list_of(dim);
+    const View given = view(to), in = view(from), out = result_view(given, in, dims);
     Reduction plan;
-    if (const diopiError_t error = plan_sum(op, given, in, dims, mean, plan); error != diopiSuccess) return error;
-    const View out = result_view(given, in, dims);
-    if (out.numel == 0) return diopiSuccess;
-    if (is_complex(in.dtype)) return sum_complex(ctx, op, out, in, dims, mean);
-    if (is_complex(out.dtype)) return sum_into_complex(ctx, op, plan, out, in, dims, mean);
-    return sum_real(ctx, op, plan, out, in, mean);
+    const diopiError_t error = plan_sum(op, given, in, dims, kMean, plan);
+    if (error != diopiSuccess || out.numel == 0) return error;
+    if (is_complex(in.dtype)) return sum_complex(ctx, op, out, in, dims, kMean);
+    if (is_complex(out.dtype)) return sum_into_complex(ctx, op, plan, out, in, dims, kMean);
+    return sum_real(ctx, op, plan, out, in, kMean);
 }
 
 }  // namespace
 
-diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiSize_t dim) {
-    return sum(ctx, __func__, view(out), view(input), list_of(dim), false);
-}
-
-diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dim) {
-    return sum(ctx, __func__, view(out), view(input), list_of(dim), true);
-}
+#include "kernels/entries/reduction.inc"
 
 }  // namespace diopi::cuda

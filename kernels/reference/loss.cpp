@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/activation_softmax.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
@@ -116,9 +117,9 @@ class GradScale {
 };
 
 /// loss = -weight[t] * input[t], 0 at ignore_index; mean: divided by the total weight.
-diopiError_t nll_loss(diopiTensorHandle_t out, diopiTensorHandle_t total_weight, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                      int64_t ignore_index) {
+diopiError_t nll_loss(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t total_weight,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                      diopiReduction_t reduction, int64_t ignore_index) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
@@ -142,10 +143,11 @@ diopiError_t nll_loss(diopiTensorHandle_t out, diopiTensorHandle_t total_weight,
 
 /// grad_input = -weight[t] * grad_output at the target, divided by the total weight under mean; 0 elsewhere. The total
 /// weight is the given one, or (null) computed anew.
-diopiError_t nll_loss_backward(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                               diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t total_weight,
-                               diopiReduction_t reduction, int64_t ignore_index) {
+diopiError_t nll_loss_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiConstTensorHandle_t total_weight, diopiReduction_t reduction,
+                               int64_t ignore_index) {
     return kernel([&] {
         const View x = view_of(input);
         const Operand<double> total(total_weight, "totalWeight?");
@@ -218,39 +220,11 @@ std::unique_ptr<double[]> log_probabilities(const Operand<double>& x, const Clas
     return values;
 }
 
-}  // namespace
-
-diopiError_t diopiNLLLoss(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                          int64_t ignore_index) {
-    return nll_loss(out, nullptr, input, target, weight, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossV2(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
-                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                            diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_loss(out, totalWeight, input, target, weight, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                  diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                  diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_loss_backward(grad_input, grad_output, input, target, weight, nullptr, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                    diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
-                                    int64_t ignore_index) {
-    return nll_loss_backward(grad_input, grad_output, input, target, weight, totalWeight, reduction, ignore_index);
-}
-
 /// loss = -sum of q_c * log softmax(input)_c, see Coefficients. Empty: sum 0, mean NaN.
-diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                   diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+diopiError_t cross_entropy(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                           diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
+                           double label_smoothing) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
@@ -268,10 +242,10 @@ diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t, diopiTensorHandle_t out
 }
 
 /// grad_input_c = (softmax(input)_c * sum(q) - q_c) * g, with g grad_output scaled as the reduction was.
-diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                           diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+diopiError_t cross_entropy_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
@@ -297,5 +271,9 @@ diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t, diopiTensorHand
         gx.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/loss.inc"
 
 }  // namespace diopi::reference
