@@ -14,7 +14,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// The elements of the operand, dense; where its matrices are transposes of dense ones, they stay so.
+/// The matrices of the operand, dense; transposes of dense matrices are not copied.
 template <class T>
 Matrices<T> load(Staging& staging, const MatrixBatch& x) {
     const View& v = x.view;
@@ -28,7 +28,7 @@ Matrices<T> load(Staging& staging, const MatrixBatch& x) {
     return {staging.in<T>(v), false, false};
 }
 
-/// A dense batch of matrices read as one of `wide`: how many matrices the next index of each dim is away.
+/// The steps, in matrices, of a dense batch that is broadcast to the dimensions `wide`.
 Shape batch_strides(ShapeView batch, ShapeView wide) {
     const Shape dense = contiguous_strides(batch);
     Shape strides(wide.size(), 0);
@@ -41,8 +41,8 @@ bool is_one(ShapeView batch) {
     return std::ranges::all_of(batch, [](int64_t size) { return size == 1; });
 }
 
-/// c = a * b where each operand has its own batch dims, which broadcast to `batch`. Where c has fewer, the products
-/// that fall on the same matrix are added up.
+/// c = a * b, where each operand has its own batch dimensions, which broadcast to `batch`. Where c has fewer, the
+/// products that belong to the same matrix are added up.
 template <class T>
 struct Contraction {
     ShapeView batch;
@@ -95,7 +95,7 @@ Matrices<T> transpose(Matrices<T> x) {
     return x;
 }
 
-/// out = input * other; the shapes are right.
+/// out = input * other; the shapes have been checked.
 template <class T>
 diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
     Staging staging(ctx);

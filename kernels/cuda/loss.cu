@@ -49,7 +49,7 @@ struct LogProbabilities {
     bool is_wanted;
 };
 
-/// Where a sample lies in the losses or the targets, the targets, the input.
+/// The places of a sample in the losses (or the targets), in the targets and in the input.
 using SampleWalk = Walk<int64_t, 3>;
 
 __device__ Sums sample_loss(const Targets& targets, const LogProbabilities& input, const int64_t (&places)[3]) {
@@ -86,7 +86,7 @@ __global__ void nll_sum_kernel(double* partials, Results results, Targets target
     put_sums(sums, partials, results);
 }
 
-/// What each element of grad_input needs: its own place, those of its sample's target and gradient, its class.
+/// The places that an element of grad_input needs: its own, those of its sample's target and gradient, its class.
 template <class Index>
 using GradientWalk = Walk<Index, 4>;
 
@@ -112,7 +112,7 @@ LogProbabilities log_probabilities(const Loss& loss) {
     return {loss.input.data, loss.input.dtype, loss.class_stride(loss.input), true};
 }
 
-/// `like`: in the shape of the samples; the walk goes in the order of its memory.
+/// `like` has the shape of the samples; the walk goes in the order of its memory.
 SampleWalk sample_walk(const Loss& loss, const View& like) {
     const SampleView input(loss, loss.input);
     return walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, loss.target, input}));
@@ -185,7 +185,7 @@ diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, di
     return nest.fits_32_bits() ? start.template operator()<int32_t>() : start.template operator()<int64_t>();
 }
 
-/// The sum of exp(x - most) over what was seen; most is -inf where that is nothing or -inf.
+/// The sum of exp(x - most) over the numbers so far; most is their maximum, -inf where there are none.
 template <class C>
 struct Softmax {
     C most, sum;
@@ -199,7 +199,7 @@ struct Softmax {
             sum += exp(x - most);
         }
     }
-    /// Of all classes: NaN where the maximum is infinite, as x - most is then.
+    /// The sum over all classes: NaN where the maximum is infinite, as x - most is then.
     __device__ C total() const { return most - most == C(0) ? sum : most - most; }
 };
 
@@ -211,7 +211,7 @@ __device__ Softmax<C> join(Softmax<C> a, Softmax<C> b) {
     return {most, from_a + from_b};
 }
 
-/// One sample's classes, of which this thread takes some.
+/// The classes of a sample, of which this thread takes some.
 template <class T>
 struct Row {
     const Elements<T>& elements;
@@ -266,7 +266,7 @@ struct Row {
     }
 };
 
-/// What both kernels are told.
+/// The arguments of both kernels.
 template <class T>
 struct Entropy {
     Elements<T> input;
@@ -284,7 +284,7 @@ struct Entropy {
         const int slices = 1 << slice_bits, slice = static_cast<int>(threadIdx.x) % slices;
         return {input, first, class_stride, is_used ? targets.classes : 0, slice, slices, has_packs};
     }
-    /// What smoothing gives to each class.
+    /// The share that smoothing gives to each class.
     __device__ double spread() const { return smoothing / static_cast<double>(targets.classes); }
     /// The weight of class c times its share in a target of probabilities.
     __device__ double weighted_share(int64_t c, int64_t target) const {
@@ -296,7 +296,7 @@ struct Entropy {
     }
 };
 
-/// What a sample's target is.
+/// The target of a sample.
 struct Target {
     int64_t number = 0;
     bool is_used = false;   ///< probabilities, or a class that exists and counts
@@ -315,7 +315,8 @@ __device__ Target target_of(const Entropy<T>& e, bool is_there, int64_t place) {
     return target;
 }
 
-/// -sum over the classes of q * log(softmax), q their part in the target. All threads of a block come here together.
+/// -sum over the classes of q * log(softmax), where q is the share of a class in the target. All threads of a block
+/// call it together.
 template <class T>
 __device__ Sums entropy_of(const Entropy<T>& e, const Target& target, int64_t first, int64_t place) {
     using C = ComputeOf<T>;
@@ -338,10 +339,10 @@ __device__ Sums entropy_of(const Entropy<T>& e, const Target& target, int64_t fi
     return {loss, weight};
 }
 
-/// Each sample's place in the losses, or the targets; in the targets; its first class in the input.
+/// The places of a sample in the losses (or the targets) and in the targets, and of its first class in the input.
 using ProbabilityWalk = Walk<int64_t, 3>;
 
-/// `out`: of each sample's loss; null where they are summed up.
+/// `out`: the loss of each sample; null: the losses are summed up.
 template <class T>
 __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Results results, Entropy<T> e,
                                ProbabilityWalk walk) {
@@ -366,13 +367,13 @@ __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Res
 struct EntropyGradient {
     const void* data;
     Dtype dtype;
-    Number total;    ///< without data: `divisor` counts
+    Number total;    ///< without data: `divisor` is used
     double divisor;  ///< of the mean; 1 otherwise
 
     __device__ double scale() const { return 1 / (total.data == nullptr ? divisor : total.get()); }
 };
 
-/// Each sample's first class in grad_input, its target, its first class in the input, its place in grad_output.
+/// The places of a sample's first class in grad_input, its target, its first class in the input, its grad_output.
 using EntropyWalk = Walk<int64_t, 4>;
 
 /// With p = softmax(input) and q as above: grad_input = (p * sum(q) - q) * grad_output, scaled as the loss was.
@@ -437,7 +438,7 @@ Entropy<T> entropy(const Loss& loss, bool has_packs) {
             loss.samples()};
 }
 
-/// What the mean divides by; below 0: the total weight of the targets.
+/// The divisor of the mean; below 0: the total weight of the targets.
 double divisor_of(const Loss& loss) {
     if (!loss.has_probabilities()) return -1;
     return loss.input.numel == 0 ? 0 : static_cast<double>(loss.samples());

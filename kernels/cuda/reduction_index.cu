@@ -1,4 +1,4 @@
-/// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
+/// argmax: the index of the greatest element. Among equal ones it is the first; NaN is greater than all.
 #include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce/reduce.cuh"
@@ -33,7 +33,7 @@ struct ArgMax {
         state.index = -1;
         return state;
     }
-    /// A state takes its elements in rising order.
+    /// Elements come in rising order of their indices.
     __device__ void take(State& state, C x, int64_t index) const {
         if (state.index >= 0 && !beats(x, state.value)) return;
         state.value = x;

@@ -18,7 +18,7 @@ struct Sizes {
     int64_t m = 1, n = 1, k = 1;
 };
 
-/// The dims before the matrix; a vector has none.
+/// The dimensions before the matrix; a vector has none.
 ShapeView lead_of(ShapeView shape) { return shape.first(shape.size() < 2 ? 0 : shape.size() - 2); }
 
 /// Source: torch.matmul. A vector on the left is a row, on the right a column, and that dim is not in the result.

@@ -1,5 +1,5 @@
-/// Losses over class numbers and class probabilities. Tensors are read as (N, C, S): dimension 1 counts classes (a
-/// 1-dim input: dimension 0, with N = S = 1), all after it positions.
+/// Losses over class numbers and class probabilities. Tensors are read as (N, C, S): dimension 1 is the classes (in
+/// a 1-dim input dimension 0, with N = S = 1), the dimensions after it are positions.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 struct Classes {
     int64_t samples = 1, classes = 0, positions = 1;
-    /// Of the input without its classes.
+    /// The shape of the input without its classes.
     Shape target_shape;
 
     explicit Classes(ShapeView input) {
@@ -32,7 +32,7 @@ struct Classes {
     }
 
     [[nodiscard]] int64_t targets() const { return samples * positions; }
-    /// Offset of class 0 of the target-th position; classes are `positions` apart.
+    /// The offset of class 0 for a target; classes are `positions` apart.
     [[nodiscard]] int64_t column(int64_t target) const {
         return target / positions * classes * positions + target % positions;
     }
@@ -99,7 +99,7 @@ void reduce(Output<double>& y, const Classes& at, diopiReduction_t reduction, do
     y[0] = reduction == ReductionMean ? sum / divisor : sum;
 }
 
-/// What a reduced loss's gradient is worth to each target.
+/// The gradient of the loss of each target.
 class GradScale {
  public:
     GradScale(diopiConstTensorHandle_t grad_output, const Classes& at, diopiReduction_t reduction, double divisor)
@@ -166,10 +166,10 @@ diopiError_t nll_loss_backward(diopiContextHandle_t, std::string_view, diopiTens
     });
 }
 
-/// Cross entropy of every kind is -sum over c of q_c * log softmax(input)_c per position. Its coefficients q are here:
-/// class t: q_t = (1 - s) * w_t, plus s/C * w_c for every class, all 0 at ignore_index, with s = max(label_smoothing,
-/// 0); probabilities p: q_c = w_c * ((1 - s) * p_c + s/C). Mean divides by the sum of w_t in use; with probabilities by
-/// the number of positions.
+/// Cross entropy of every kind is -sum over c of q_c * log softmax(input)_c for each target. Its coefficients q are,
+/// for class t: q_t = (1 - s) * w_t, plus s/C * w_c for every class, all 0 at ignore_index, with s =
+/// max(label_smoothing, 0); for probabilities p: q_c = w_c * ((1 - s) * p_c + s/C). A mean divides by the sum of w_t in
+/// use; with probabilities by the number of targets.
 class Coefficients {
  public:
     Coefficients(ShapeView input, const Classes& at, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
