@@ -87,7 +87,6 @@ set(diopi_cuda_families
     "masks=activation activation_threshold index_masked index_where shape_triangle"
     "signs=elementwise_sign elementwise_ternary"
     "powers=elementwise_extreme elementwise_pow"
-    "losses=loss_entropy loss_nll"
     "reductions=reduction reduction_index")
 
 # The .cu files to compile: one file that includes the sources of a family, unless each source is

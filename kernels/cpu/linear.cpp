@@ -4,6 +4,7 @@
 #include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/linear.hpp"
 
 namespace diopi::cpu {
@@ -66,7 +67,7 @@ diopiError_t backward(diopiContextHandle_t ctx, const Linear& s, Gradients grads
     return staging.finish();
 }
 
-/// Sums a gradient of out down to a bias that broadcasts: only in the order of the elements, since it is rare.
+/// Sums a gradient of out down to a bias that broadcasts, element by element: such a bias is rare.
 diopiError_t broadcast_bias_gradient(diopiContextHandle_t ctx, const View& grad_bias, const View& grad_output) {
     Staging staging(ctx);
     const auto* g = staging.in<double>(grad_output);
@@ -83,25 +84,22 @@ diopiError_t broadcast_bias_gradient(diopiContextHandle_t ctx, const View& grad_
     return staging.finish();
 }
 
-}  // namespace
-
-diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
+diopiError_t linear(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
     const View y = view(out);
     Linear x;
-    const diopiError_t error = read_linear(__func__, y, view(input), view(weight), bias, x);
+    const diopiError_t error = read_linear(op, y, view(input), view(weight), bias, x);
     if (error != diopiSuccess || y.numel == 0) return error;
     return (x.input.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, x, y, bias);
 }
 
-diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                 diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                 diopiConstTensorHandle_t weight) {
+diopiError_t linear_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                             diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t weight) {
     const View g = view(grad_output);
     Linear x;
-    diopiError_t error =
-        read_linear_gradient(__func__, g, view(input), view(weight), grad_input, grad_weight, grad_bias, x);
+    diopiError_t error = read_linear_gradient(op, g, view(input), view(weight), grad_input, grad_weight, grad_bias, x);
     if (error != diopiSuccess) return error;
     if (grad_bias != nullptr && (!x.is_row(view(grad_bias)) || g.numel == 0)) {
         error = broadcast_bias_gradient(ctx, view(grad_bias), g);
@@ -116,5 +114,9 @@ diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     const auto run = x.input.dtype == Dtype::float64 ? backward<double> : backward<float>;
     return run(ctx, x, {grad_input, grad_weight, grad_bias}, g);
 }
+
+}  // namespace
+
+#include "kernels/entries/linear.inc"
 
 }  // namespace diopi::cpu

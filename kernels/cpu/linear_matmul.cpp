@@ -7,13 +7,14 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/linear.hpp"
 
 namespace diopi::cpu {
 
 namespace {
 
-/// The elements of the operand, dense; where its matrices are transposes of dense ones, they stay so.
+/// The matrices of the operand, dense; transposes of dense matrices are not copied.
 template <class T>
 Matrices<T> load(Staging& staging, const MatrixBatch& x) {
     const View& v = x.view;
@@ -27,7 +28,7 @@ Matrices<T> load(Staging& staging, const MatrixBatch& x) {
     return {staging.in<T>(v), false, false};
 }
 
-/// A dense batch of matrices read as one of `wide`: how many matrices the next index of each dim is away.
+/// The steps, in matrices, of a dense batch that is broadcast to the dimensions `wide`.
 Shape batch_strides(ShapeView batch, ShapeView wide) {
     const Shape dense = contiguous_strides(batch);
     Shape strides(wide.size(), 0);
@@ -40,8 +41,8 @@ bool is_one(ShapeView batch) {
     return std::ranges::all_of(batch, [](int64_t size) { return size == 1; });
 }
 
-/// c = a * b where each operand has its own batch dims, which broadcast to `batch`. Where c has fewer, the products
-/// that fall on the same matrix are added up.
+/// c = a * b, where each operand has its own batch dimensions, which broadcast to `batch`. Where c has fewer, the
+/// products that belong to the same matrix are added up.
 template <class T>
 struct Contraction {
     ShapeView batch;
@@ -94,11 +95,7 @@ Matrices<T> transpose(Matrices<T> x) {
     return x;
 }
 
-bool computes_in_float64(const View& a, const View& b) {
-    return a.dtype == Dtype::float64 || b.dtype == Dtype::float64;
-}
-
-/// out = input * other; the shapes are right.
+/// out = input * other; the shapes have been checked.
 template <class T>
 diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
     Staging staging(ctx);
@@ -112,16 +109,17 @@ diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const V
 }
 
 diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
-    const bool wide = computes_in_float64(dims.a.view, dims.b.view);
+    const bool wide = computes_in_float64({dims.a.view, dims.b.view});
     return (wide ? multiply<double> : multiply<float>)(ctx, dims, out);
 }
 
-/// out = input * other for tensors of `rank` dims; 0: of any.
-diopiError_t multiply(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
-                      const View& other, int64_t rank) {
+template <int64_t kRank>
+diopiError_t matmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    const View y = view(out);
     ProductDims dims;
-    const diopiError_t error = read_product(op, out, input, other, rank, dims);
-    return error != diopiSuccess ? error : multiply(ctx, dims, out);
+    const diopiError_t error = read_product(op, y, view(input), view(other), kRank, dims);
+    return error == diopiSuccess ? multiply(ctx, dims, y) : error;
 }
 
 template <class T>
@@ -151,6 +149,17 @@ diopiError_t multiply_backward(diopiContextHandle_t ctx, const ProductDims& dims
     return staging.finish();
 }
 
+diopiError_t matmul_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                             diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
+                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    const View a = view(input), b = view(other), g = view(grad_out);
+    ProductDims dims;
+    const diopiError_t error = read_product_gradient(op, grad_input, grad_other, g, a, b, dims);
+    if (error != diopiSuccess) return error;
+    const bool wide = computes_in_float64({a, b, g});
+    return (wide ? multiply_backward<double> : multiply_backward<float>)(ctx, dims, grad_input, grad_other, g);
+}
+
 template <class T>
 struct Scaled {
     T factor;
@@ -163,7 +172,7 @@ struct WeightedSum {
     T operator()(T p, T x) const { return std::fma(factor, p, weight * x); }
 };
 
-/// beta * addend + alpha * product: what stands behind a product. beta = 0 leaves the addend out, NaN and all.
+/// out = beta * addend + alpha * product. beta = 0 leaves the addend out, NaN and all.
 template <class T>
 diopiError_t combine(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& addend,
                      const View& product, double beta, double alpha) {
@@ -174,66 +183,27 @@ diopiError_t combine(diopiContextHandle_t ctx, std::string_view op, const View& 
     return for_each_tile(ctx, op, {&out, 1}, ins, binary<T>(product.dtype, add));
 }
 
-/// out = beta * input + alpha * mat1 * mat2 for matrices (rank 2) or batches of them (rank 3).
-diopiError_t add_product(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& input,
-                         const View& mat1, const View& mat2, double beta, double alpha, int64_t rank) {
+/// out = beta * input + alpha * mat1 * mat2.
+template <int64_t kRank>
+diopiError_t add_matmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2,
+                        const Factor& beta, const Factor& alpha) {
+    const View y = view(out), addend = view(input), a = view(mat1), b = view(mat2);
     ProductDims dims;
-    if (const diopiError_t error = read_product_sum(op, out, input, mat1, mat2, rank, dims); error != diopiSuccess) {
+    if (const diopiError_t error = read_product_sum(op, y, addend, a, b, kRank, dims); error != diopiSuccess) {
         return error;
     }
-    if (beta == 0 && alpha == 1) return multiply(ctx, dims, out);
-    const bool wide = computes_in_float64(mat1, mat2) || input.dtype == Dtype::float64;
+    if (beta.value == 0 && alpha.value == 1) return multiply(ctx, dims, y);
+    const bool wide = computes_in_float64({a, b, addend});
     View made;
-    const diopiError_t required = require(ctx, out.shape, wide ? Dtype::float64 : Dtype::float32, made);
-    if (required != diopiSuccess) return required;
-    if (const diopiError_t error = (wide ? multiply<double> : multiply<float>)(ctx, dims, made); error != diopiSuccess)
-        return error;
-    return (wide ? combine<double> : combine<float>)(ctx, op, out, input, made, beta, alpha);
+    diopiError_t error = require(ctx, y.shape, wide ? Dtype::float64 : Dtype::float32, made);
+    if (error == diopiSuccess) error = (wide ? multiply<double> : multiply<float>)(ctx, dims, made);
+    if (error != diopiSuccess) return error;
+    return (wide ? combine<double> : combine<float>)(ctx, op, y, addend, made, beta.value, alpha.value);
 }
 
 }  // namespace
 
-diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                     diopiConstTensorHandle_t mat2) {
-    return multiply(ctx, __func__, view(out), view(input), view(mat2), 2);
-}
-
-diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t mat2) {
-    return multiply(ctx, __func__, view(out), view(input), view(mat2), 3);
-}
-
-diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t other) {
-    return multiply(ctx, __func__, view(out), view(input), view(other), 0);
-}
-
-diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                 diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
-                                 diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    const View a = view(input), b = view(other), g = view(grad_out);
-    ProductDims dims;
-    const diopiError_t error = read_product_gradient(__func__, grad_input, grad_other, g, a, b, dims);
-    if (error != diopiSuccess) return error;
-    const bool wide = computes_in_float64(a, b) || g.dtype == Dtype::float64;
-    return (wide ? multiply_backward<double> : multiply_backward<float>)(ctx, dims, grad_input, grad_other, g);
-}
-
-diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                        diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
-                        const diopiScalar_t* alpha) {
-    return add_product(ctx, __func__, view(out), view(input), view(mat1), view(mat2), number<double>(*beta),
-                       number<double>(*alpha), 2);
-}
-
-diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return add_product(ctx, __func__, view(out), view(input), view(batch1), view(batch2), beta, alpha, 3);
-}
-
-diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t batch1,
-                             diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return add_product(ctx, __func__, view(input), view(input), view(batch1), view(batch2), beta, alpha, 3);
-}
+#include "kernels/entries/linear_matmul.inc"
 
 }  // namespace diopi::cpu

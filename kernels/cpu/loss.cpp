@@ -6,6 +6,7 @@
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/loss.hpp"
 
 namespace diopi::cpu {
@@ -234,73 +235,51 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, const DenseLoss& loss, d
     return staging.finish();
 }
 
-diopiError_t nll(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out, diopiTensorHandle_t total) {
+diopiError_t nll_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiTensorHandle_t total,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                      diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_class_numbers(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
     const auto run = loss.input.dtype == Dtype::float64 ? nll_forward<double> : nll_forward<float>;
     return run(ctx, DenseLoss(loss), out, total);
 }
 
-diopiError_t nll_gradient(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t grad_input,
-                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t total) {
-    diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
-    if (error == diopiSuccess) error = check_class_numbers(loss);
+diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiConstTensorHandle_t total, diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
+    const diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
     if (error != diopiSuccess || loss.input.numel == 0) return error;
     const auto run = loss.input.dtype == Dtype::float64 ? nll_backward<double> : nll_backward<float>;
     return run(ctx, DenseLoss(loss), grad_input, grad_output, total);
 }
 
-}  // namespace
-
-diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                          int64_t ignore_index) {
-    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, nullptr);
-}
-
-diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
-                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                            diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, out, totalWeight);
-}
-
-diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                  diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                  diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
-                        grad_output, nullptr);
-}
-
-diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                    diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
-                                    int64_t ignore_index) {
-    return nll_gradient(ctx, {__func__, view(input), view(target), weight, reduction, ignore_index}, grad_input,
-                        grad_output, totalWeight);
-}
-
-diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                   diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    Loss loss{__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)};
+diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                           diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
+                           double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
     const auto run = loss.input.dtype == Dtype::float64 ? entropy_forward<double> : entropy_forward<float>;
     return run(ctx, DenseLoss(loss), out);
 }
 
-diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                           diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    Loss loss{__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)};
+diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     const diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
     if (error != diopiSuccess || loss.input.numel == 0) return error;
     const auto run = loss.input.dtype == Dtype::float64 ? entropy_backward<double> : entropy_backward<float>;
     return run(ctx, DenseLoss(loss), grad_input, grad_output);
 }
+
+}  // namespace
+
+#include "kernels/entries/loss.inc"
 
 }  // namespace diopi::cpu

@@ -5,6 +5,7 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {
@@ -18,7 +19,7 @@ constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registe
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
 constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
-constexpr int64_t kFarRow = 256;    ///< columns from which the next row is prefetched
+constexpr int64_t kFarRow = 256;    ///< least number of columns whose next row is prefetched
 constexpr int64_t kCacheLine = 64;
 
 /// Adds up numbers in levels: each passes its sum on after kBlockOfTiles additions.
@@ -64,7 +65,7 @@ Sum sum_row(const Element* x, int64_t n) {
     return lanes[0];
 }
 
-/// Walks a reduction. Element: what tiles of the input hold; Sum: what sums are formed in.
+/// Computes a reduction. Element: the type of the input's tiles; Sum: the type of the sums.
 template <class Element, class Sum>
 class Summation {
  public:
@@ -127,7 +128,7 @@ class Summation {
         });
     }
 
-    /// One result from all of `joined`.
+    /// One result, from all elements of `joined`.
     [[nodiscard]] Sum long_sum(int64_t offset) {
         const Nest& nest = plan_.joined;
         const int64_t n = nest.inner_size();
@@ -200,14 +201,14 @@ class Summation {
         }
     }
 
-    /// Rows that lie far apart escape the hardware's prefetching.
+    /// The hardware does not prefetch rows that lie far apart.
     void prefetch_row(int64_t offset, int64_t n) const {
         if (n < kFarRow || plan_.kept.inner_stride(0) != 1 || plan_.joined.inner_stride(0) <= 2 * n) return;
         const std::byte* row = in_.data + offset * in_.item_size();
         for (int64_t at = 0; at < n * in_.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
     }
 
-    /// Adds `rows` rows of n columns to the first level, `width` elements at a time; more than a tile in parts.
+    /// Adds `rows` rows of n columns to the first level, `width` elements at a time; longer rows in parts of a tile.
     void add_rows(int64_t offset, int64_t rows, int64_t n, int64_t width) {
         const int64_t stride = plan_.kept.inner_stride(0);
         for (int64_t c = 0; c < n; c += kTile) {
@@ -222,7 +223,7 @@ class Summation {
         for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<Sum>(x[i]);
     }
 
-    /// After kBlockOfTiles additions a level's sums go to the next one.
+    /// After kBlockOfTiles additions the sums of a level are added to those of the next one.
     void pass_on(int64_t (&counts)[kLevels], int64_t width) {
         for (int level = 0; level + 1 < kLevels && ++counts[level] == kBlockOfTiles; ++level) {
             counts[level] = 0;
@@ -241,15 +242,18 @@ class Summation {
     Sum levels_[kLevels][kColumns];
 };
 
-diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {
+template <bool kMean>
+diopiError_t sum_along(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t to, diopiConstTensorHandle_t from,
+                       diopiSize_t dims) {
+    const View out = view(to), in = view(from);
     Reduction plan;
-    if (const diopiError_t error = plan_sum(op, out, in, dims, mean, plan); error != diopiSuccess) return error;
-    if (out.numel == 0) return diopiSuccess;
+    const diopiError_t error = plan_sum(op, out, in, list_of(dims), kMean, plan);
+    if (error != diopiSuccess || out.numel == 0) return error;
     // Over no elements the mean is 0/0; any divisor marks it as a mean.
-    const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
+    const double divisor = kMean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
     if (is_complex(in.dtype)) {
         Summation<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor).run();
-    } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
+    } else if (in.dtype == Dtype::float64 || (kMean && !is_floating(in.dtype))) {
         Summation<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor).run();
     } else if (is_floating(in.dtype)) {
         Summation<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor).run();
@@ -261,12 +265,6 @@ diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView
 
 }  // namespace
 
-diopiError_t diopiSum(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
-    return sum(__func__, view(out), view(input), list_of(dim), false);
-}
-
-diopiError_t diopiMean(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
-    return sum(__func__, view(out), view(input), list_of(dim), true);
-}
+#include "kernels/entries/reduction.inc"
 
 }  // namespace diopi::cpu

@@ -1,4 +1,4 @@
-/// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
+/// argmax: the index of the greatest element. Among equal ones it is the first; NaN is greater than all.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -6,6 +6,7 @@
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
 #include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/reduction.hpp"
 
 namespace diopi::cpu {
@@ -19,7 +20,7 @@ bool is_nan(T x) {
     return x != x;
 }
 
-/// Partial results of a row. A lane remembers whether it met a NaN, which no comparison selects.
+/// Partial results of a row, and whether a lane has met a NaN, which no comparison selects.
 template <class T>
 struct Lanes {
     using Mask = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -33,7 +34,7 @@ struct Lanes {
     }
 };
 
-/// Greatest of n >= 1 elements, NaN if there is one.
+/// The greatest of n >= 1 elements, NaN if there is one.
 template <class T>
 T greatest(const T* x, int64_t n) {
     Lanes<T> lanes(x[0]);
@@ -51,7 +52,7 @@ T greatest(const T* x, int64_t n) {
     return lanes.top[0];
 }
 
-/// Index of the first of n elements that equals `top`, or that is a NaN if `top` is one; there is such an element.
+/// The index of the first of n elements that equals `top`, or that is a NaN if `top` is one; there is such an element.
 template <class T>
 int64_t first_of(const T* x, int64_t n, T top) {
     const bool wants_nan = is_nan(top);
@@ -71,7 +72,7 @@ bool beats(T x, T best) {
     return x > best || (is_nan(x) && !is_nan(best));
 }
 
-/// T: what tiles of the input hold; Index: as wide as T, for loops across results.
+/// T: the type of the input's tiles; Index: as wide as T, for loops across results.
 template <class T, class Index>
 class ArgMax {
  public:
@@ -101,7 +102,7 @@ class ArgMax {
         storer_.store(results_, {out_.data + offset * out_.item_size(), 1, n, 0, stride});
     }
 
-    /// Per tile only its greatest element is looked for; where it stands, once the tile is known to have it.
+    /// Finds the greatest element of each tile, and its index only where no tile before has a greater one.
     [[nodiscard]] int64_t row(int64_t offset) {
         const int64_t stride = plan_.joined.inner_stride(0);
         T best{};
@@ -155,19 +156,17 @@ class ArgMax {
     Index indices_[kTile];
 };
 
-}  // namespace
-
-diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         const int64_t* dim, bool) {
+diopiError_t argmax(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, const int64_t* dim, bool) {
     const View to = view(out);
     View in = view(input);
-    if (const diopiError_t error = check_argmax(__func__, to, in); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_argmax(op, to, in); error != diopiSuccess) return error;
     if (dim == nullptr) {  // the index counts in row-major order
         if (const diopiError_t error = contiguous(ctx, in, in); error != diopiSuccess) return error;
     }
     Reduction plan;
-    if (const diopiError_t error = plan_argmax(__func__, to, in, dim, plan); error != diopiSuccess) return error;
-    if (to.numel == 0) return diopiSuccess;
+    const diopiError_t error = plan_argmax(op, to, in, dim, plan);
+    if (error != diopiSuccess || to.numel == 0) return error;
     switch (wide(in.dtype)) {
         case Dtype::float64:
             ArgMax<double, int64_t>(plan, to, in, Dtype::float64).run();
@@ -181,5 +180,9 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     }
     return diopiSuccess;
 }
+
+}  // namespace
+
+#include "kernels/entries/reduction_index.inc"
 
 }  // namespace diopi::cpu

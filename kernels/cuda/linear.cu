@@ -5,23 +5,21 @@
 #include "kernels/cuda/product/copies.hpp"
 #include "kernels/cuda/product/sums.hpp"
 #include "kernels/cuda/product/tensors.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// Without the dimensions of size 1 before the columns: those could be more than out has.
+/// The row without the dimensions of size 1 before its columns: they could be more than out has.
 View without_lead(View row) {
     row.shape = row.shape.last(1);
     row.strides = row.strides.last(1);
     return row;
 }
 
-}  // namespace
-
-diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
-    const std::string_view op = __func__;
+diopiError_t linear(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
     const View y = view(out);
     Linear x;
     const diopiError_t error = read_linear(op, y, view(input), view(weight), bias, x);
@@ -37,11 +35,10 @@ diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     return contract(ctx, op, a.batch(), product_of(y, a, b), a, b, addend);
 }
 
-diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                 diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                 diopiConstTensorHandle_t weight) {
-    const std::string_view op = __func__;
+diopiError_t linear_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                             diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t weight) {
     const View g = view(grad_output);
     Linear x;
     diopiError_t error = read_linear_gradient(op, g, view(input), view(weight), grad_input, grad_weight, grad_bias, x);
@@ -60,5 +57,9 @@ diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     }
     return error;
 }
+
+}  // namespace
+
+#include "kernels/entries/linear.inc"
 
 }  // namespace diopi::cuda

@@ -1,17 +1,17 @@
-/// What the kernels of the losses share: targets and weights, sums over blocks and samples.
+/// Parts of the kernels of losses: targets and weights, sums over the threads of a block.
 #pragma once
 
 #include "kernels/cuda/element/elements.cuh"
 #include "kernels/cuda/element/launch.cuh"
-#include "kernels/cuda/loss.hpp"
+#include "kernels/cuda/loss_plan.hpp"
 
 namespace diopi::cuda {
 
-/// Blocks of these kernels have kThreads threads: whole warps, all of which come to each exchange.
+/// Blocks of these kernels have kThreads threads: whole warps, all of which take part in each exchange.
 constexpr unsigned kAllLanes = ~0u;
 constexpr int kWarp = 32;
 
-/// Joins what the threads of an aligned group of 2^bits brought; each gets the result. join(a, b) == join(b, a).
+/// Joins the values of the threads of an aligned group of 2^bits; each gets the result. join(a, b) == join(b, a).
 /// exchange(value, mask): the value of the lane whose number differs in `mask`. `bits` is 0 to 5, or that of the block.
 template <class V, class Join, class Exchange>
 __device__ V join_slices(V value, int bits, Join join, Exchange exchange) {
@@ -37,12 +37,12 @@ __device__ inline double sum_slices(double value, int bits) {
 constexpr int kBlockBits = 8;
 static_assert(1 << kBlockBits == kThreads);
 
-/// Not inlined: the losses have many places that may need one, and mostly none that does.
+/// Not inlined: many places may need it, and mostly none does.
 __attribute__((noinline)) __device__ inline double load_number(const void* data, int64_t place, Dtype dtype) {
     return load<double>(data, place, dtype);
 }
 
-/// Class numbers, the weights of the classes, and which class does not count.
+/// Class numbers, the weights of the classes, and the class that does not count.
 struct Targets {
     const void* data;
     Dtype dtype;
@@ -77,7 +77,7 @@ struct Sums {
     double loss, weight;
 };
 
-/// A double from memory that a kernel before may have written.
+/// A number in memory that an earlier kernel may have written.
 struct Number {
     void* data;
     Dtype dtype;
@@ -86,7 +86,7 @@ struct Number {
     __device__ double get() const { return load_number(data, 0, dtype); }
 };
 
-/// Rounded to float32 first where it is not float64, as the host's kernels do.
+/// Stores a number, rounded to float32 first unless the dtype is float64, as the kernels of cpu do.
 __device__ inline void put_rounded(void* data, int64_t place, Dtype dtype, double value) {
     if (dtype == Dtype::float64)
         store(data, place, dtype, value);
@@ -94,7 +94,7 @@ __device__ inline void put_rounded(void* data, int64_t place, Dtype dtype, doubl
         store(data, place, dtype, static_cast<float>(value));
 }
 
-/// What becomes of the sums over all samples. Null data: nobody wants it.
+/// The places of the results. Null data: that result is not wanted.
 struct Results {
     Number loss, total;
     bool is_mean;
@@ -108,7 +108,7 @@ struct Results {
     }
 };
 
-/// The block's threads bring their sums; its sum becomes the result if there is no other block, else a partial one.
+/// Adds up the sums of the threads. The block writes the results if it is the only one, else partial sums.
 __device__ inline void put_sums(Sums own, double* partials, const Results& results) {
     const Sums all{sum_slices(own.loss, kBlockBits), sum_slices(own.weight, kBlockBits)};
     if (threadIdx.x != 0) return;
@@ -116,29 +116,5 @@ __device__ inline void put_sums(Sums own, double* partials, const Results& resul
     partials[2 * blockIdx.x] = all.loss;
     partials[2 * blockIdx.x + 1] = all.weight;
 }
-
-/// Launches one block that sums up what `count` blocks left. (loss_nll.cu)
-[[nodiscard]] diopiError_t sum_partials(diopiContextHandle_t ctx, std::string_view op, const double* partials,
-                                        int64_t count, const Results& results);
-
-/// sum(launch shape, memory for partial sums) launches a kernel of `blocks` blocks that ends with put_sums; where there
-/// are several, one more follows.
-template <class Sum>
-diopiError_t sum_samples(diopiContextHandle_t ctx, std::string_view op, int64_t blocks, const Results& results,
-                         Sum&& sum) {
-    View partials;
-    const int64_t size[] = {2 * blocks};
-    if (blocks > 1) {
-        if (const auto error = require(ctx, size, Dtype::float64, partials); error != diopiSuccess) return error;
-    }
-    auto* data = reinterpret_cast<double*>(partials.data);
-    if (const auto error = sum(Launch{static_cast<unsigned>(blocks), kThreads}, data); error != diopiSuccess) {
-        return error;
-    }
-    return blocks > 1 ? sum_partials(ctx, op, data, blocks, results) : diopiSuccess;
-}
-
-/// The sum of the weights of the targets that count, float64 and owned by the context. (loss_nll.cu)
-[[nodiscard]] diopiError_t total_weight(diopiContextHandle_t ctx, const Loss& loss, View& total);
 
 }  // namespace diopi::cuda

@@ -3,13 +3,14 @@
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce/reduce.cuh"
 #include "kernels/cuda/reduce/staging.hpp"
+#include "kernels/entries/entries.hpp"
 #include "kernels/operands/promotion.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// The sum, divided where it is a mean's.
+/// The sum, or the mean: the sum divided.
 template <class C>
 struct Sum {
     using State = C;
@@ -22,7 +23,7 @@ struct Sum {
     __device__ C finish(State sum) const { return is_mean ? sum / divisor : sum; }
 };
 
-/// Wraps.
+/// Integers wrap.
 template <>
 struct Sum<int64_t> {
     using State = uint64_t;
@@ -49,7 +50,7 @@ struct Parts {
                : dtype == Dtype::complex64 ? Dtype::float32
                                            : Dtype::float16;
     }
-    /// One part of all elements.
+    /// The real parts of all elements (0), or the imaginary ones (1).
     [[nodiscard]] View part(int64_t number) const {
         View v = view;
         if (v.data != nullptr) v.data += number * v.item_size();
@@ -60,7 +61,7 @@ struct Parts {
     }
 };
 
-/// Of real tensors, over the dimensions of `plan`.
+/// The sum or mean of real tensors over the dimensions of `plan`.
 diopiError_t sum_real(diopiContextHandle_t ctx, std::string_view op, const Reduction& plan, const View& out,
                       const View& in, bool mean) {
     if (!is_floating(in.dtype) && !mean) return reduce<int64_t>(ctx, op, plan, out, in, Sum<int64_t>{});
@@ -71,7 +72,7 @@ diopiError_t sum_real(diopiContextHandle_t ctx, std::string_view op, const Reduc
     return reduce<float>(ctx, op, plan, out, in, Sum<float>{static_cast<float>(count), mean});
 }
 
-/// Dimensions counted from the front, so that they stay what they are in a tensor of a higher rank.
+/// The dimensions counted from the front: they have the same numbers in a tensor with one more at the end.
 Shape from_front(const View& in, ShapeView dims) {
     Shape all;
     const auto rank = static_cast<int64_t>(in.shape.size());
@@ -99,7 +100,7 @@ diopiError_t sum_complex(diopiContextHandle_t ctx, std::string_view op, const Vi
     return sum_real(ctx, op, plan, to.view, from.view, mean);
 }
 
-/// The results' real parts; their imaginary parts are 0.
+/// Sums into the real parts of the results; their imaginary parts become 0.
 diopiError_t sum_into_complex(diopiContextHandle_t ctx, std::string_view op, const Reduction& plan, const View& out,
                               const View& in, ShapeView dims, bool mean) {
     const Parts to(out);
@@ -110,27 +111,21 @@ diopiError_t sum_into_complex(diopiContextHandle_t ctx, std::string_view op, con
     return fill(ctx, op, parts[1], whole_number(0));
 }
 
-diopiError_t sum(diopiContextHandle_t ctx, std::string_view op, const View& given, const View& in, ShapeView dims,
-                 bool mean) {
+template <bool kMean>
+diopiError_t sum_along(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t to,
+                       diopiConstTensorHandle_t from, diopiSize_t dim) {
+    const ShapeView dims = list_of(dim);
+    const View given = view(to), in = view(from), out = result_view(given, in, dims);
     Reduction plan;
-    if (const diopiError_t error = plan_sum(op, given, in, dims, mean, plan); error != diopiSuccess) return error;
-    const View out = result_view(given, in, dims);
-    if (out.numel == 0) return diopiSuccess;
-    if (is_complex(in.dtype)) return sum_complex(ctx, op, out, in, dims, mean);
-    if (is_complex(out.dtype)) return sum_into_complex(ctx, op, plan, out, in, dims, mean);
-    return sum_real(ctx, op, plan, out, in, mean);
+    const diopiError_t error = plan_sum(op, given, in, dims, kMean, plan);
+    if (error != diopiSuccess || out.numel == 0) return error;
+    if (is_complex(in.dtype)) return sum_complex(ctx, op, out, in, dims, kMean);
+    if (is_complex(out.dtype)) return sum_into_complex(ctx, op, plan, out, in, dims, kMean);
+    return sum_real(ctx, op, plan, out, in, kMean);
 }
 
 }  // namespace
 
-diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiSize_t dim) {
-    return sum(ctx, __func__, view(out), view(input), list_of(dim), false);
-}
-
-diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dim) {
-    return sum(ctx, __func__, view(out), view(input), list_of(dim), true);
-}
+#include "kernels/entries/reduction.inc"
 
 }  // namespace diopi::cuda

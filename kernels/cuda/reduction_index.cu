@@ -1,7 +1,8 @@
-/// argmax: where the greatest element stands. The first one wins, and NaN is greater than all.
+/// argmax: the index of the greatest element. Among equal ones it is the first; NaN is greater than all.
 #include "kernels/cuda/element/map.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/cuda/reduce/reduce.cuh"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
@@ -32,7 +33,7 @@ struct ArgMax {
         state.index = -1;
         return state;
     }
-    /// A state takes its elements in rising order.
+    /// Elements come in rising order of their indices.
     __device__ void take(State& state, C x, int64_t index) const {
         if (state.index >= 0 && !beats(x, state.value)) return;
         state.value = x;
@@ -47,11 +48,8 @@ struct ArgMax {
     __device__ int64_t finish(const State& state) const { return state.index; }
 };
 
-}  // namespace
-
-diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         const int64_t* dim, bool) {
-    const std::string_view op = __func__;
+diopiError_t argmax(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, const int64_t* dim, bool) {
     const View to = view(out);
     View in = view(input);
     if (const diopiError_t error = check_argmax(op, to, in); error != diopiSuccess) return error;
@@ -59,8 +57,8 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
         if (const diopiError_t error = copy_of(ctx, op, in, in); error != diopiSuccess) return error;
     }
     Reduction plan;
-    if (const diopiError_t error = plan_argmax(op, to, in, dim, plan); error != diopiSuccess) return error;
-    if (to.numel == 0) return diopiSuccess;
+    const diopiError_t error = plan_argmax(op, to, in, dim, plan);
+    if (error != diopiSuccess || to.numel == 0) return error;
     return with_compute_type(in.dtype, [&]<class C>() {
         if constexpr (std::is_same_v<C, uint64_t>)
             return diopiErrorOccurred;  // refused above
@@ -68,5 +66,9 @@ diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
             return reduce<C>(ctx, op, plan, to, in, ArgMax<C>{});
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/reduction_index.inc"
 
 }  // namespace diopi::cuda

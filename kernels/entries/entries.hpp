@@ -23,9 +23,13 @@
 #define DIOPI_WORD_OUT(name) diopiTensorHandle_t, name, name
 #define DIOPI_WORD_INOUT(name) diopiTensorHandle_t, name, name, name
 #define DIOPI_WORD_IN(name) diopiConstTensorHandle_t, name, name
+// Followed by null, in the place of an argument that only another function of the implementation has.
+#define DIOPI_WORD_OUT_NULL(name) diopiTensorHandle_t, name, name, nullptr
+#define DIOPI_WORD_IN_NULL(name) diopiConstTensorHandle_t, name, name, nullptr
 #define DIOPI_WORD_LIST(name) diopiConstTensorHandle_t*, name, name
 #define DIOPI_WORD_NUMBER(name) const diopiScalar_t*, name, name
 #define DIOPI_WORD_INT(name) int64_t, name, name
+#define DIOPI_WORD_INT_OR_NULL(name) const int64_t*, name, name
 #define DIOPI_WORD_INTS(name) diopiSize_t, name, name
 #define DIOPI_WORD_SIZES(name) diopiSize_t*, name, name
 #define DIOPI_WORD_REAL(name) double, name, name

@@ -8,6 +8,16 @@
 
 namespace diopi::operands {
 
+namespace {
+
+/// Refuses a gradient of another shape; null is accepted.
+diopiError_t check_gradient(std::string_view op, std::string_view argument, diopiTensorHandle_t gradient,
+                            ShapeView wanted) {
+    return gradient == nullptr ? diopiSuccess : check_shape(op, argument, view(gradient), wanted);
+}
+
+}  // namespace
+
 MatrixBatch factor(const View& v, Side side) {
     const auto last = static_cast<int>(v.shape.size()) - 1;
     if (last == 0) return side == Side::kLeft ? MatrixBatch{v, 0, -1, 0} : MatrixBatch{v, 0, 0, -1};
@@ -63,13 +73,8 @@ diopiError_t read_product_gradient(std::string_view op, diopiTensorHandle_t grad
                                    const View& grad_out, const View& input, const View& other, ProductDims& dims) {
     diopiError_t error = read_product(op, input, other, dims);
     if (error == diopiSuccess) error = check_shape(op, "grad_out", grad_out, dims.out);
-    if (error == diopiSuccess && grad_input != nullptr) {
-        error = check_shape(op, "grad_input", view(grad_input), input.shape);
-    }
-    if (error == diopiSuccess && grad_other != nullptr) {
-        error = check_shape(op, "grad_other", view(grad_other), other.shape);
-    }
-    return error;
+    if (error == diopiSuccess) error = check_gradient(op, "grad_input", grad_input, input.shape);
+    return error == diopiSuccess ? check_gradient(op, "grad_other", grad_other, other.shape) : error;
 }
 
 diopiError_t read_product_sum(std::string_view op, const View& out, const View& input, const View& mat1,
@@ -80,6 +85,10 @@ diopiError_t read_product_sum(std::string_view op, const View& out, const View& 
     if (const diopiError_t error = check_computable(op, "input", input); error != diopiSuccess) return error;
     if (const diopiError_t error = read_product(op, mat1, mat2, dims); error != diopiSuccess) return error;
     return check_shape(op, "out", out, dims.out);
+}
+
+bool computes_in_float64(std::initializer_list<View> tensors) {
+    return std::ranges::any_of(tensors, [](const View& v) { return v.dtype == Dtype::float64; });
 }
 
 bool Linear::is_row(const View& bias) const {
@@ -112,11 +121,8 @@ diopiError_t read_linear_gradient(std::string_view op, const View& grad_output, 
             return wrong_shape(op, "grad_bias", gb.shape, "one that broadcasts to grad_output");
         }
     }
-    if (grad_input != nullptr) error = check_shape(op, "grad_input", view(grad_input), input.shape);
-    if (error == diopiSuccess && grad_weight != nullptr) {
-        error = check_shape(op, "grad_weight", view(grad_weight), weight.shape);
-    }
-    return error;
+    error = check_gradient(op, "grad_input", grad_input, input.shape);
+    return error == diopiSuccess ? check_gradient(op, "grad_weight", grad_weight, weight.shape) : error;
 }
 
 }  // namespace diopi::operands

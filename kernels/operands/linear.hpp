@@ -2,9 +2,10 @@
 /// by the backends cpu and cuda.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
-#include "kernels/operands/view.hpp"
+#include "kernels/operands/promotion.hpp"
 
 namespace diopi::operands {
 
@@ -34,7 +35,7 @@ enum class Side { kLeft, kRight };
 [[nodiscard]] MatrixBatch product_of(const View& v, const MatrixBatch& a, const MatrixBatch& b);
 [[nodiscard]] MatrixBatch transpose(MatrixBatch x);
 
-/// A product of two factors: its batch dims, and the shape of the tensor.
+/// A product of two factors: its batch dimensions, and its shape.
 struct ProductDims {
     MatrixBatch a, b;
     Shape batch, out;
@@ -42,7 +43,7 @@ struct ProductDims {
 
 /// Refuses factors whose sizes do not fit each other.
 [[nodiscard]] diopiError_t read_product(std::string_view op, const View& input, const View& other, ProductDims& dims);
-/// The same for tensors of `rank` dims (0: of any) and their product.
+/// The same for tensors of `rank` dimensions (0: of any number) and their product.
 [[nodiscard]] diopiError_t read_product(std::string_view op, const View& out, const View& input, const View& other,
                                         int64_t rank, ProductDims& dims);
 /// The same for the arguments of the gradient; the gradients may be null.
@@ -52,6 +53,16 @@ struct ProductDims {
 /// The same for out = beta * input + alpha * mat1 * mat2.
 [[nodiscard]] diopiError_t read_product_sum(std::string_view op, const View& out, const View& input, const View& mat1,
                                             const View& mat2, int64_t rank, ProductDims& dims);
+/// Whether products of these tensors, and sums with them, are computed in float64; else in float32.
+[[nodiscard]] bool computes_in_float64(std::initializer_list<View> tensors);
+
+/// A factor of a sum, as C functions take it: as a double or as a number. Both convert to it.
+struct Factor {
+    Factor(double real) : value(real) {}
+    Factor(const diopiScalar_t* scalar) : value(number<double>(*scalar)) {}
+
+    double value;
+};
 
 /// The linear layer: input (..., in) times weight (out, in), transposed.
 struct Linear {

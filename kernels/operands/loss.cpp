@@ -27,6 +27,7 @@ bool Loss::has_probabilities() const {
 
 diopiError_t read_loss(Loss& loss) {
     const View& x = loss.input;
+    loss.smoothing = std::max(loss.smoothing, 0.0);
     if (const diopiError_t error = check_computable(loss.op, "input", x); error != diopiSuccess) return error;
     if (x.shape.empty()) return wrong_shape(loss.op, "input", x.shape, "(C) or (N, C, ...)");
     if (const diopiError_t error = check_rank(loss.op, "input", x); error != diopiSuccess) return error;
@@ -36,16 +37,13 @@ diopiError_t read_loss(Loss& loss) {
     loss.sample_shape.assign(x.shape.begin(), x.shape.end());
     loss.sample_shape.erase(loss.sample_shape.begin() + static_cast<std::ptrdiff_t>(loss.class_dim()));
     if (const diopiError_t error = read_weights(loss); error != diopiSuccess) return error;
-    if (loss.has_probabilities()) return diopiSuccess;
+    if (loss.has_probabilities()) {
+        return loss.takes_probabilities ? diopiSuccess : unsupported(loss.op, "target", loss.target.dtype, "int64");
+    }
     if (!is_integer(loss.target.dtype)) {
         return unsupported(loss.op, "target", loss.target.dtype, "int64, or probabilities in the shape of input");
     }
     return check_shape(loss.op, "target", loss.target, loss.sample_shape);
-}
-
-diopiError_t check_class_numbers(const Loss& loss) {
-    if (!loss.has_probabilities()) return diopiSuccess;
-    return unsupported(loss.op, "target", loss.target.dtype, "int64");
 }
 
 diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v) {

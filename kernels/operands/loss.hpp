@@ -9,15 +9,16 @@
 
 namespace diopi::operands {
 
-/// The arguments that all losses share. Classes are dimension 1 of input, or dimension 0 of a 1-dim one; every element
-/// of the other dimensions is a sample.
+/// The arguments that all losses share. The classes are dimension 1 of input, or dimension 0 of a 1-dim input; each
+/// element of the other dimensions is a sample.
 struct Loss {
     std::string_view op;
     View input, target;
     diopiConstTensorHandle_t weight = nullptr;
     diopiReduction_t reduction = ReductionMean;
     int64_t ignore_index = -100;
-    double smoothing = 0;  ///< 0 when there is none
+    bool takes_probabilities = false;  ///< as targets, beside class numbers: cross_entropy
+    double smoothing = 0;              ///< below 0: none, which read_loss makes 0
     // Set by read_loss.
     Shape sample_shape{};
     View weights{};  ///< without data where there are none
@@ -25,19 +26,17 @@ struct Loss {
     [[nodiscard]] size_t class_dim() const { return input.shape.size() == 1 ? 0 : 1; }
     [[nodiscard]] int64_t classes() const { return input.shape[class_dim()]; }
     [[nodiscard]] int64_t samples() const { return numel(sample_shape); }
-    /// The target is a share for each class, in the shape of input.
+    /// Whether the target is a share for each class, in the shape of input.
     [[nodiscard]] bool has_probabilities() const;
     /// Between the classes of a tensor in the shape of input.
     [[nodiscard]] int64_t class_stride(const View& v) const { return v.strides[class_dim()]; }
 };
 
-/// Completes `loss`. Refuses what the losses cannot take.
+/// Completes `loss`. Refuses dtypes, shapes and a reduction that the losses do not take.
 [[nodiscard]] diopiError_t read_loss(Loss& loss);
-/// Refuses a target of probabilities, which the negative log likelihood does not take.
-[[nodiscard]] diopiError_t check_class_numbers(const Loss& loss);
-/// The loss, or its gradient, is one element, or one for each sample under ReductionNone.
+/// Refuses a loss, or its gradient, that is not one element, or one for each sample under ReductionNone.
 [[nodiscard]] diopiError_t check_reduced(const Loss& loss, std::string_view argument, const View& v);
-/// read_loss, and what the backward functions share.
+/// read_loss for the backward functions. Refuses gradients that do not fit the loss.
 [[nodiscard]] diopiError_t read_gradient(Loss& loss, const View& grad_input, const View& grad_output);
 
 }  // namespace diopi::operands

@@ -25,7 +25,7 @@ diopiError_t mark_dims(std::string_view op, const View& in, ShapeView dims, Flag
     return diopiSuccess;
 }
 
-/// Strides of out along the input's dimensions that are kept; false when the shapes contradict.
+/// The strides of out along the kept dimensions of the input; false where the shapes contradict each other.
 bool out_strides(const View& out, const View& in, const Flags& reduced, std::array<int64_t, kMaxRank>& strides) {
     const bool keeps = out.rank() == in.rank();
     size_t next = 0;

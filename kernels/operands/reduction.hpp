@@ -1,4 +1,4 @@
-/// Reductions, planned on the host: which elements are put together. Shared by the backends cpu and cuda.
+/// Reductions, planned on the host: which elements are joined. Shared by the backends cpu and cuda.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ using Flags = std::array<bool, kMaxRank>;
                                        std::span<const int64_t> out_strides);
 
 /// `out` as a 0-dim view where a reduction over `dims` (none: all) joins all dimensions and out has shape (1,), which
-/// PyTorch takes in the place of (); else out itself.
+/// PyTorch accepts for (); else out itself.
 [[nodiscard]] View result_view(const View& out, const View& in, ShapeView dims);
 
-/// Takes the dimensions (counted from either end; none = all) and checks out's shape: the input's with the reduced
-/// dimensions dropped or left as 1; (1,) in the place of (), too.
+/// Reads the dimensions (counted from either end; none: all) and checks the shape of out: the input's with the reduced
+/// dimensions dropped or left as 1; (1,) is accepted for ().
 [[nodiscard]] diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims,
                                           Reduction& plan);
 /// plan_reduction, and refuses an out that cannot hold a sum, or a mean, of such an input.

@@ -1,4 +1,5 @@
-/// Products of matrices.
+/// The linear layer.
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/blas.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
@@ -23,7 +24,7 @@ Layer layer_of(ShapeView input, ShapeView weight) {
     return {numel(input.first(input.size() - 1)), weight[1], weight[0], std::move(output)};
 }
 
-/// Each element of `wide` (shape (rows, out) or as given) is added to the element of `y` that broadcasts to it.
+/// Adds each element of `wide` to the element of `y` that broadcasts to it.
 void sum_to_shape(const Operand<double>& wide, Output<double>& y, std::string_view argument) {
     const Shape dense = contiguous_strides(wide.shape());
     const Shape strides = broadcast_strides(argument, y.shape(), wide.shape());
@@ -33,11 +34,9 @@ void sum_to_shape(const Operand<double>& wide, Output<double>& y, std::string_vi
     });
 }
 
-}  // namespace
-
 /// out = input * weight^T + bias, bias broadcast to out. No rows or no outputs: out is empty; no inputs: out is bias.
-diopiError_t diopiLinear(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
+diopiError_t linear(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         const Operand<double> w(weight, "weight");
@@ -59,10 +58,12 @@ diopiError_t diopiLinear(diopiContextHandle_t, diopiTensorHandle_t out, diopiCon
     });
 }
 
-/// grad_input = g * weight, grad_weight = g^T * input, grad_bias = g summed over what bias was broadcast along.
-diopiError_t diopiLinearBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input, diopiTensorHandle_t grad_weight,
-                                 diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
-                                 diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight) {
+/// grad_input = g * weight, grad_weight = g^T * input, grad_bias = g summed over the dimensions that bias was broadcast
+/// along.
+diopiError_t linear_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                             diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t weight) {
     return kernel([&] {
         const Operand<double> g(grad_output, "grad_output");
         const Operand<double> x(input, "input");
@@ -89,5 +90,9 @@ diopiError_t diopiLinearBackward(diopiContextHandle_t, diopiTensorHandle_t grad_
         gb.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/linear.inc"
 
 }  // namespace diopi::reference

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/blas.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
@@ -17,7 +18,7 @@ struct Sizes {
     int64_t m = 1, n = 1, k = 1;
 };
 
-/// The dims before the matrix; a vector has none.
+/// The dimensions before the matrix; a vector has none.
 ShapeView lead_of(ShapeView shape) { return shape.first(shape.size() < 2 ? 0 : shape.size() - 2); }
 
 /// Source: torch.matmul. A vector on the left is a row, on the right a column, and that dim is not in the result.
@@ -66,18 +67,20 @@ void require_rank(std::string_view argument, ShapeView shape, size_t rank) {
            " dimensions");
 }
 
-/// out = input * other for tensors of `rank` dims; 0: of any.
-diopiError_t product(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t other,
-                     size_t rank) {
+/// out = input * other, products of the last two dimensions; the others are a batch, which broadcasts for kRank = 0.
+/// A side of 0: out is empty, or zeros where only the inner one is 0. Source: torch.matmul.
+template <size_t kRank>
+diopiError_t matmul(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                    diopiConstTensorHandle_t other) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         const Operand<double> w(other, "other");
         Output<double> y(out, "out");
-        if (rank != 0) {
-            require_rank("input", x.shape(), rank);
-            require_rank("mat2", w.shape(), rank);
+        if (kRank != 0) {
+            require_rank("input", x.shape(), kRank);
+            require_rank("mat2", w.shape(), kRank);
         }
-        if (rank == 3 && x.size(0) != w.size(0)) {
+        if (kRank == 3 && x.size(0) != w.size(0)) {
             refuse("mat2 has a batch of " + std::to_string(w.size(0)) + ", wanted " + std::to_string(x.size(0)));
         }
         const Sizes s = sizes_of(x.shape(), w.shape());
@@ -87,60 +90,10 @@ diopiError_t product(diopiTensorHandle_t out, diopiConstTensorHandle_t input, di
     });
 }
 
-/// out = beta * input + alpha * (mat1 * mat2), input broadcast to out. beta = 0: input is not looked at, so that NaN
-/// in it does not matter. Of integers beta and alpha are cut off to integers. Source: torch.addmm, torch.baddbmm.
-diopiError_t weighted_sum(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1,
-                          diopiConstTensorHandle_t mat2, double beta, double alpha, size_t rank) {
-    return kernel([&] {
-        const bool is_whole = kind_of(view_of(mat1).dtype) == Kind::kInteger;
-        const double weight = is_whole ? std::trunc(beta) : beta, scale = is_whole ? std::trunc(alpha) : alpha;
-        const Operand<double> addend(input, "input");
-        const Operand<double> x(mat1, "mat1");
-        const Operand<double> w(mat2, "mat2");
-        require_rank("the first factor", x.shape(), rank);
-        require_rank("the second factor", w.shape(), rank);
-        Output<double> y(out, "out");
-        const Sizes s = sizes_of(x.shape(), w.shape());
-        require_shape("out", y.shape(), s.out);
-        std::vector<double> products(static_cast<size_t>(y.numel()));
-        fill_products(s, x, w, products.data());
-        const Shape dense = contiguous_strides(y.shape());
-        const Shape strides = broadcast_strides("input", addend.shape(), y.shape());
-        const Rows<2> rows(y.shape(), {ShapeView(dense), ShapeView(strides)});
-        rows.for_each([&](const Rows<2>::Offsets& at) {
-            for (int64_t i = 0; i < rows.length(); ++i) {
-                const double term = weight == 0.0 ? 0.0 : weight * addend[at[1] + i * rows.step()[1]];
-                y[at[0] + i] = term + scale * products[static_cast<size_t>(at[0] + i)];
-            }
-        });
-        y.store();
-    });
-}
-
-}  // namespace
-
-/// out = input * mat2, matrices. A side of 0: out is empty, or zeros where only the inner one is 0.
-diopiError_t diopiMm(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                     diopiConstTensorHandle_t mat2) {
-    return product(out, input, mat2, 2);
-}
-
-/// out[i] = input[i] * mat2[i].
-diopiError_t diopiBmm(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t mat2) {
-    return product(out, input, mat2, 3);
-}
-
-/// The product of the last two dims; the others are a batch, which broadcasts. Source: torch.matmul.
-diopiError_t diopiMatmul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t other) {
-    return product(out, input, other, 0);
-}
-
 /// grad_input = g * other^T, grad_other = input^T * g, each summed over the batch dims that it was broadcast along.
-diopiError_t diopiMatmulBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input, diopiTensorHandle_t grad_other,
-                                 diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t input,
-                                 diopiConstTensorHandle_t other) {
+diopiError_t matmul_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                             diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
+                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return kernel([&] {
         const Operand<double> g(grad_out, "grad_out");
         const Operand<double> x(input, "input");
@@ -163,22 +116,49 @@ diopiError_t diopiMatmulBackward(diopiContextHandle_t, diopiTensorHandle_t grad_
     });
 }
 
-/// out = beta * input + alpha * (mat1 * mat2).
-diopiError_t diopiAddmm(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                        diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
-                        const diopiScalar_t* alpha) {
-    return weighted_sum(out, input, mat1, mat2, scalar_as<double>(*beta), scalar_as<double>(*alpha), 2);
+/// A factor of a sum: a double or a number. Both convert to it.
+struct Factor {
+    Factor(double real) : value(real) {}
+    Factor(const diopiScalar_t* scalar) : value(scalar_as<double>(*scalar)) {}
+
+    double value;
+};
+
+/// out = beta * input + alpha * (mat1 * mat2), input broadcast to out. beta = 0: input is not looked at, so that NaN
+/// in it does not matter. For integers, beta and alpha are cut off to integers. Source: torch.addmm, torch.baddbmm.
+template <size_t kRank>
+diopiError_t add_matmul(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                        diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2, const Factor& beta,
+                        const Factor& alpha) {
+    return kernel([&] {
+        const bool is_whole = kind_of(view_of(mat1).dtype) == Kind::kInteger;
+        const double weight = is_whole ? std::trunc(beta.value) : beta.value;
+        const double scale = is_whole ? std::trunc(alpha.value) : alpha.value;
+        const Operand<double> addend(input, "input");
+        const Operand<double> x(mat1, "mat1");
+        const Operand<double> w(mat2, "mat2");
+        require_rank("the first factor", x.shape(), kRank);
+        require_rank("the second factor", w.shape(), kRank);
+        Output<double> y(out, "out");
+        const Sizes s = sizes_of(x.shape(), w.shape());
+        require_shape("out", y.shape(), s.out);
+        std::vector<double> products(static_cast<size_t>(y.numel()));
+        fill_products(s, x, w, products.data());
+        const Shape dense = contiguous_strides(y.shape());
+        const Shape strides = broadcast_strides("input", addend.shape(), y.shape());
+        const Rows<2> rows(y.shape(), {ShapeView(dense), ShapeView(strides)});
+        rows.for_each([&](const Rows<2>::Offsets& at) {
+            for (int64_t i = 0; i < rows.length(); ++i) {
+                const double term = weight == 0.0 ? 0.0 : weight * addend[at[1] + i * rows.step()[1]];
+                y[at[0] + i] = term + scale * products[static_cast<size_t>(at[0] + i)];
+            }
+        });
+        y.store();
+    });
 }
 
-/// out[i] = beta * input[i] + alpha * (batch1[i] * batch2[i]).
-diopiError_t diopiBaddbmm(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return weighted_sum(out, input, batch1, batch2, beta, alpha, 3);
-}
+}  // namespace
 
-diopiError_t diopiBaddbmmInp(diopiContextHandle_t, diopiTensorHandle_t input, diopiConstTensorHandle_t batch1,
-                             diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return weighted_sum(input, input, batch1, batch2, beta, alpha, 3);
-}
+#include "kernels/entries/linear_matmul.inc"
 
 }  // namespace diopi::reference

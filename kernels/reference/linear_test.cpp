@@ -43,17 +43,6 @@ TEST_CASE("multiply agrees with three loops, transposed or not, accumulating or 
     CHECK(reference::blas_description().find("float64 matrix products") != std::string::npos);
 }
 
-TEST_CASE("linear multiplies by the transposed weight", "[reference][linear]") {
-    const TensorPtr x = tensor({1, 2, 2}, {1, 2, 3, 4});
-    const TensorPtr w = tensor({3, 2}, {1, 0, 0, 1, 1, 1}, Dtype::float64, {1, 3});
-    const TensorPtr b = tensor({3}, {0.5, 0, -1});
-    const TensorPtr y = make({1, 2, 3});
-    REQUIRE(reference::diopiLinear(context(), y.get(), x.get(), w.get(), b.get()) == diopiSuccess);
-    check_close(y, {1.5, 2, 2, 3.5, 4, 6});
-    REQUIRE(reference::diopiLinear(context(), y.get(), x.get(), w.get(), nullptr) == diopiSuccess);
-    check_close(y, {1, 2, 3, 3, 4, 7});
-}
-
 TEST_CASE("linear with no outputs, no inputs, no rows, and half tensors", "[reference][linear]") {
     CHECK(reference::diopiLinear(context(), make({16, 0}).get(), make({16, 8}).get(), make({0, 8}).get(),
                                  make({16, 0}).get()) == diopiSuccess);

@@ -1,11 +1,12 @@
-/// Losses over class numbers and class probabilities. Tensors are read as (N, C, S): dimension 1 counts classes (a
-/// 1-dim input: dimension 0, with N = S = 1), all after it positions.
+/// Losses over class numbers and class probabilities. Tensors are read as (N, C, S): dimension 1 is the classes (in
+/// a 1-dim input dimension 0, with N = S = 1), the dimensions after it are positions.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "kernels/entries/entries.hpp"
 #include "kernels/reference/activation_softmax.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct Classes {
     int64_t samples = 1, classes = 0, positions = 1;
-    /// Of the input without its classes.
+    /// The shape of the input without its classes.
     Shape target_shape;
 
     explicit Classes(ShapeView input) {
@@ -31,7 +32,7 @@ struct Classes {
     }
 
     [[nodiscard]] int64_t targets() const { return samples * positions; }
-    /// Offset of class 0 of the target-th position; classes are `positions` apart.
+    /// The offset of class 0 for a target; classes are `positions` apart.
     [[nodiscard]] int64_t column(int64_t target) const {
         return target / positions * classes * positions + target % positions;
     }
@@ -98,7 +99,7 @@ void reduce(Output<double>& y, const Classes& at, diopiReduction_t reduction, do
     y[0] = reduction == ReductionMean ? sum / divisor : sum;
 }
 
-/// What a reduced loss's gradient is worth to each target.
+/// The gradient of the loss of each target.
 class GradScale {
  public:
     GradScale(diopiConstTensorHandle_t grad_output, const Classes& at, diopiReduction_t reduction, double divisor)
@@ -116,9 +117,9 @@ class GradScale {
 };
 
 /// loss = -weight[t] * input[t], 0 at ignore_index; mean: divided by the total weight.
-diopiError_t nll_loss(diopiTensorHandle_t out, diopiTensorHandle_t total_weight, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                      int64_t ignore_index) {
+diopiError_t nll_loss(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t total_weight,
+                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                      diopiReduction_t reduction, int64_t ignore_index) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
@@ -142,10 +143,11 @@ diopiError_t nll_loss(diopiTensorHandle_t out, diopiTensorHandle_t total_weight,
 
 /// grad_input = -weight[t] * grad_output at the target, divided by the total weight under mean; 0 elsewhere. The total
 /// weight is the given one, or (null) computed anew.
-diopiError_t nll_loss_backward(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                               diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t total_weight,
-                               diopiReduction_t reduction, int64_t ignore_index) {
+diopiError_t nll_loss_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiConstTensorHandle_t total_weight, diopiReduction_t reduction,
+                               int64_t ignore_index) {
     return kernel([&] {
         const View x = view_of(input);
         const Operand<double> total(total_weight, "totalWeight?");
@@ -164,10 +166,10 @@ diopiError_t nll_loss_backward(diopiTensorHandle_t grad_input, diopiConstTensorH
     });
 }
 
-/// Cross entropy of every kind is -sum over c of q_c * log softmax(input)_c per position. Its coefficients q are here:
-/// class t: q_t = (1 - s) * w_t, plus s/C * w_c for every class, all 0 at ignore_index, with s = max(label_smoothing,
-/// 0); probabilities p: q_c = w_c * ((1 - s) * p_c + s/C). Mean divides by the sum of w_t in use; with probabilities by
-/// the number of positions.
+/// Cross entropy of every kind is -sum over c of q_c * log softmax(input)_c for each target. Its coefficients q are,
+/// for class t: q_t = (1 - s) * w_t, plus s/C * w_c for every class, all 0 at ignore_index, with s =
+/// max(label_smoothing, 0); for probabilities p: q_c = w_c * ((1 - s) * p_c + s/C). A mean divides by the sum of w_t in
+/// use; with probabilities by the number of targets.
 class Coefficients {
  public:
     Coefficients(ShapeView input, const Classes& at, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
@@ -218,39 +220,11 @@ std::unique_ptr<double[]> log_probabilities(const Operand<double>& x, const Clas
     return values;
 }
 
-}  // namespace
-
-diopiError_t diopiNLLLoss(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                          int64_t ignore_index) {
-    return nll_loss(out, nullptr, input, target, weight, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossV2(diopiContextHandle_t, diopiTensorHandle_t out, diopiTensorHandle_t totalWeight,
-                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                            diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_loss(out, totalWeight, input, target, weight, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                  diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                  diopiReduction_t reduction, int64_t ignore_index) {
-    return nll_loss_backward(grad_input, grad_output, input, target, weight, nullptr, reduction, ignore_index);
-}
-
-diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                    diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
-                                    int64_t ignore_index) {
-    return nll_loss_backward(grad_input, grad_output, input, target, weight, totalWeight, reduction, ignore_index);
-}
-
 /// loss = -sum of q_c * log softmax(input)_c, see Coefficients. Empty: sum 0, mean NaN.
-diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                   diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+diopiError_t cross_entropy(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                           diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
+                           double label_smoothing) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> y(out, "out");
@@ -268,10 +242,10 @@ diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t, diopiTensorHandle_t out
 }
 
 /// grad_input_c = (softmax(input)_c * sum(q) - q_c) * g, with g grad_output scaled as the reduction was.
-diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                           diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+diopiError_t cross_entropy_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
     return kernel([&] {
         const Operand<double> x(input, "input");
         Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
@@ -297,5 +271,9 @@ diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t, diopiTensorHand
         gx.store();
     });
 }
+
+}  // namespace
+
+#include "kernels/entries/loss.inc"
 
 }  // namespace diopi::reference

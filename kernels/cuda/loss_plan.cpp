@@ -1,4 +1,4 @@
-#include "kernels/cuda/loss.hpp"
+#include "kernels/cuda/loss_plan.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 
 namespace diopi::cuda {
 
-/// The loss, or its gradient, has the form that check_reduced wants, and can be seen in the shape of the samples.
+/// Refuses a loss, or its gradient, that check_reduced refuses or that has no view in the shape of the samples.
 [[nodiscard]] diopiError_t check_samples(const Loss& loss, std::string_view argument, const View& v);
 
 /// The first class of each sample of a tensor in the shape of input: a view in the shape of the samples.
@@ -23,8 +23,8 @@ class SampleView {
     View view_;
 };
 
-/// A tensor with one element for each sample, or one for all, seen in the shape of the samples, or, where
-/// `with_classes`, in the shape of input.
+/// A view of a tensor with one element for each sample, or one for all: in the shape of the samples, or of input if
+/// `with_classes`.
 class ReducedView {
  public:
     ReducedView(const Loss& loss, const View& v, bool with_classes);
@@ -37,8 +37,8 @@ class ReducedView {
     View view_;
 };
 
-/// Bits of the number of threads that share the classes of a sample: several where a sample's classes are neighbours
-/// in memory, one where samples are.
+/// The logarithm to base 2 of the number of threads that share a sample: several where its classes are neighbours in
+/// memory, one where samples are.
 [[nodiscard]] int class_slice_bits(const Loss& loss);
 
 /// Whether `count` neighbouring classes of `v` can be loaded at once, 16 bytes, everywhere.

@@ -1,13 +1,191 @@
-/// cross_entropy: a sample's maximum and its sum of exponentials in one reading of its classes; its other terms, where
-/// there are any, in a second one.
+/// nll_loss and cross_entropy. Sums over samples take two passes and are the same in every run. cross_entropy finds a
+/// sample's maximum and its sum of exponentials in one reading of its classes; its other terms, where there are any, in
+/// a second one.
 #include "kernels/cuda/loss.cuh"
 #include "kernels/cuda/operators.hpp"
+#include "kernels/entries/entries.hpp"
 
 namespace diopi::cuda {
 
 namespace {
 
-/// The sum of exp(x - most) over what was seen; most is -inf where that is nothing or -inf.
+__global__ void partials_kernel(const double* partials, int64_t count, Results results) {
+    Sums sums{0, 0};
+    for (int64_t i = threadIdx.x; i < count; i += kThreads) {
+        sums.loss += partials[2 * i];
+        sums.weight += partials[2 * i + 1];
+    }
+    put_sums(sums, nullptr, results);
+}
+
+/// Launches one block that sums up what `count` blocks left.
+diopiError_t sum_partials(diopiContextHandle_t ctx, std::string_view op, const double* partials, int64_t count,
+                          const Results& results) {
+    return launch(ctx, op, Launch{1, kThreads}, partials_kernel, partials, count, results);
+}
+
+/// sum(launch shape, memory for partial sums) launches a kernel of `blocks` blocks that ends with put_sums; where there
+/// are several, one more follows.
+template <class Sum>
+diopiError_t sum_samples(diopiContextHandle_t ctx, std::string_view op, int64_t blocks, const Results& results,
+                         Sum&& sum) {
+    View partials;
+    const int64_t size[] = {2 * blocks};
+    if (blocks > 1) {
+        if (const auto error = require(ctx, size, Dtype::float64, partials); error != diopiSuccess) return error;
+    }
+    auto* data = reinterpret_cast<double*>(partials.data);
+    if (const auto error = sum(Launch{static_cast<unsigned>(blocks), kThreads}, data); error != diopiSuccess) {
+        return error;
+    }
+    return blocks > 1 ? sum_partials(ctx, op, data, blocks, results) : diopiSuccess;
+}
+
+/// Log probabilities, or nothing where only weights are summed up.
+struct LogProbabilities {
+    const void* data;
+    Dtype dtype;
+    int64_t class_stride;
+    bool is_wanted;
+};
+
+/// The places of a sample in the losses (or the targets), in the targets and in the input.
+using SampleWalk = Walk<int64_t, 3>;
+
+__device__ Sums sample_loss(const Targets& targets, const LogProbabilities& input, const int64_t (&places)[3]) {
+    const int64_t t = targets.class_at(places[1]);
+    if (t == targets.ignore_index) return {0, 0};
+    if (!targets.is_class(t)) return {kNoSuchClass<double>, kNoSuchClass<double>};
+    const double weight = targets.weight_of(t);
+    if (!input.is_wanted) return {0, weight};
+    return {-weight * load_number(input.data, places[2] + t * input.class_stride, input.dtype), weight};
+}
+
+__global__ void nll_kernel(void* out, Dtype out_dtype, Number total, Targets targets, LogProbabilities input,
+                           SampleWalk walk, int64_t samples) {
+    const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, step = int64_t{gridDim.x} * blockDim.x;
+    if (first == 0 && total.data != nullptr) store(total.data, 0, total.dtype, 0.0);
+    for (int64_t i = first; i < samples; i += step) {
+        int64_t places[3];
+        walk.find(i, places);
+        put_rounded(out, places[0], out_dtype, sample_loss(targets, input, places).loss);
+    }
+}
+
+__global__ void nll_sum_kernel(double* partials, Results results, Targets targets, LogProbabilities input,
+                               SampleWalk walk, int64_t samples) {
+    Sums sums{0, 0};
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < samples; i += step) {
+        int64_t places[3];
+        walk.find(i, places);
+        const Sums own = sample_loss(targets, input, places);
+        sums.loss += own.loss;
+        sums.weight += own.weight;
+    }
+    put_sums(sums, partials, results);
+}
+
+/// The places that an element of grad_input needs: its own, those of its sample's target and gradient, its class.
+template <class Index>
+using GradientWalk = Walk<Index, 4>;
+
+template <class Index>
+__global__ void nll_backward_kernel(void* grad_in, Dtype grad_in_dtype, const void* grad_out, Dtype grad_out_dtype,
+                                    Number total, Targets targets, GradientWalk<Index> walk, Index numel) {
+    const double scale = total.data == nullptr ? 1 : 1 / total.get();
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < numel; i += step) {
+        Index places[4];
+        walk.find(static_cast<Index>(i), places);
+        const int64_t t = targets.class_at(places[1]);
+        double value = 0;
+        if (t != targets.ignore_index && !targets.is_class(t)) value = kNoSuchClass<double>;
+        if (t != targets.ignore_index && t == places[3]) {
+            value = -targets.weight_of(t) * (load_number(grad_out, places[2], grad_out_dtype) * scale);
+        }
+        put_rounded(grad_in, places[0], grad_in_dtype, value);
+    }
+}
+
+LogProbabilities log_probabilities(const Loss& loss) {
+    return {loss.input.data, loss.input.dtype, loss.class_stride(loss.input), true};
+}
+
+/// `like` has the shape of the samples; the walk goes in the order of its memory.
+SampleWalk sample_walk(const Loss& loss, const View& like) {
+    const SampleView input(loss, loss.input);
+    return walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, loss.target, input}));
+}
+
+diopiError_t sum_nll(diopiContextHandle_t ctx, const Loss& loss, const LogProbabilities& input,
+                     const Results& results) {
+    const SampleWalk walk = sample_walk(loss, loss.target);
+    const int64_t samples = loss.samples();
+    return sum_samples(ctx, loss.op, sum_blocks(samples, 0), results, [&](const Launch& grid, double* partials) {
+        return launch(ctx, loss.op, grid, nll_sum_kernel, partials, results, Targets::of(loss), input, walk, samples);
+    });
+}
+
+/// The sum of the weights of the targets that count, float64 and owned by the context.
+diopiError_t total_weight(diopiContextHandle_t ctx, const Loss& loss, View& total) {
+    const int64_t one[] = {1};
+    if (const diopiError_t error = require(ctx, one, Dtype::float64, total); error != diopiSuccess) return error;
+    return sum_nll(ctx, loss, {}, {Number::of(View{}), Number::of(total), false, -1});
+}
+
+diopiError_t nll_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                      diopiTensorHandle_t total_out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                      diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
+    if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
+    const View y = view(out);
+    if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
+    const View total = total_out == nullptr ? View{} : view(total_out);
+    if (loss.reduction != ReductionNone) {
+        const bool is_mean = loss.reduction == ReductionMean;
+        return sum_nll(ctx, loss, log_probabilities(loss), {Number::of(y), Number::of(total), is_mean, -1});
+    }
+    const int64_t samples = loss.samples();
+    const ReducedView each(loss, y, false);
+    if (const diopiError_t error = check_views(loss.op, each, {}); error != diopiSuccess) return error;
+    return launch(ctx, loss.op, launch_for(std::max<int64_t>(samples, 1), 1), nll_kernel, y.data, y.dtype,
+                  Number::of(total), Targets::of(loss), log_probabilities(loss), sample_walk(loss, each), samples);
+}
+
+/// `saved_total`: the total weight from the forward function; null: it is summed up here.
+diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                               diopiConstTensorHandle_t saved_total, diopiReduction_t reduction, int64_t ignore_index) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
+    const View grad = view(grad_input), g = view(grad_output);
+    if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_views(loss.op, grad, {}); error != diopiSuccess) return error;
+    if (grad.numel == 0) return diopiSuccess;
+    View total;
+    if (loss.reduction == ReductionMean) {
+        if (saved_total != nullptr) {
+            total = view(saved_total);
+        } else if (const diopiError_t error = total_weight(ctx, loss, total); error != diopiSuccess) {
+            return error;
+        }
+    }
+    Shape number_strides(grad.shape.size(), 0);
+    number_strides[loss.class_dim()] = 1;
+    View class_number = grad;
+    class_number.strides = number_strides;
+    const ReducedView targets(loss, loss.target, true), each(loss, g, true);
+    const Nest nest = make_nest(std::array<View, 4>{grad, targets, each, class_number});
+    const auto start = [&]<class Index>() {
+        return launch(ctx, loss.op, launch_for(grad.numel, 1), nll_backward_kernel<Index>, grad.data, grad.dtype,
+                      g.data, g.dtype, Number::of(total), Targets::of(loss), walk_of<Index, 4>(nest), nest.numel);
+    };
+    return nest.fits_32_bits() ? start.template operator()<int32_t>() : start.template operator()<int64_t>();
+}
+
+/// The sum of exp(x - most) over the numbers so far; most is their maximum, -inf where there are none.
 template <class C>
 struct Softmax {
     C most, sum;
@@ -21,7 +199,7 @@ struct Softmax {
             sum += exp(x - most);
         }
     }
-    /// Of all classes: NaN where the maximum is infinite, as x - most is then.
+    /// The sum over all classes: NaN where the maximum is infinite, as x - most is then.
     __device__ C total() const { return most - most == C(0) ? sum : most - most; }
 };
 
@@ -33,7 +211,7 @@ __device__ Softmax<C> join(Softmax<C> a, Softmax<C> b) {
     return {most, from_a + from_b};
 }
 
-/// One sample's classes, of which this thread takes some.
+/// The classes of a sample, of which this thread takes some.
 template <class T>
 struct Row {
     const Elements<T>& elements;
@@ -88,7 +266,7 @@ struct Row {
     }
 };
 
-/// What both kernels are told.
+/// The arguments of both kernels.
 template <class T>
 struct Entropy {
     Elements<T> input;
@@ -106,7 +284,7 @@ struct Entropy {
         const int slices = 1 << slice_bits, slice = static_cast<int>(threadIdx.x) % slices;
         return {input, first, class_stride, is_used ? targets.classes : 0, slice, slices, has_packs};
     }
-    /// What smoothing gives to each class.
+    /// The share that smoothing gives to each class.
     __device__ double spread() const { return smoothing / static_cast<double>(targets.classes); }
     /// The weight of class c times its share in a target of probabilities.
     __device__ double weighted_share(int64_t c, int64_t target) const {
@@ -118,7 +296,7 @@ struct Entropy {
     }
 };
 
-/// What a sample's target is.
+/// The target of a sample.
 struct Target {
     int64_t number = 0;
     bool is_used = false;   ///< probabilities, or a class that exists and counts
@@ -137,7 +315,8 @@ __device__ Target target_of(const Entropy<T>& e, bool is_there, int64_t place) {
     return target;
 }
 
-/// -sum over the classes of q * log(softmax), q their part in the target. All threads of a block come here together.
+/// -sum over the classes of q * log(softmax), where q is the share of a class in the target. All threads of a block
+/// call it together.
 template <class T>
 __device__ Sums entropy_of(const Entropy<T>& e, const Target& target, int64_t first, int64_t place) {
     using C = ComputeOf<T>;
@@ -160,10 +339,10 @@ __device__ Sums entropy_of(const Entropy<T>& e, const Target& target, int64_t fi
     return {loss, weight};
 }
 
-/// Each sample's place in the losses, or the targets; in the targets; its first class in the input.
+/// The places of a sample in the losses (or the targets) and in the targets, and of its first class in the input.
 using ProbabilityWalk = Walk<int64_t, 3>;
 
-/// `out`: of each sample's loss; null where they are summed up.
+/// `out`: the loss of each sample; null: the losses are summed up.
 template <class T>
 __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Results results, Entropy<T> e,
                                ProbabilityWalk walk) {
@@ -188,13 +367,13 @@ __global__ void entropy_kernel(void* out, Dtype out_dtype, double* partials, Res
 struct EntropyGradient {
     const void* data;
     Dtype dtype;
-    Number total;    ///< without data: `divisor` counts
+    Number total;    ///< without data: `divisor` is used
     double divisor;  ///< of the mean; 1 otherwise
 
     __device__ double scale() const { return 1 / (total.data == nullptr ? divisor : total.get()); }
 };
 
-/// Each sample's first class in grad_input, its target, its first class in the input, its place in grad_output.
+/// The places of a sample's first class in grad_input, its target, its first class in the input, its grad_output.
 using EntropyWalk = Walk<int64_t, 4>;
 
 /// With p = softmax(input) and q as above: grad_input = (p * sum(q) - q) * grad_output, scaled as the loss was.
@@ -259,7 +438,7 @@ Entropy<T> entropy(const Loss& loss, bool has_packs) {
             loss.samples()};
 }
 
-/// What the mean divides by; below 0: the total weight of the targets.
+/// The divisor of the mean; below 0: the total weight of the targets.
 double divisor_of(const Loss& loss) {
     if (!loss.has_probabilities()) return -1;
     return loss.input.numel == 0 ? 0 : static_cast<double>(loss.samples());
@@ -280,20 +459,24 @@ class TargetView {
     View view_;
 };
 
-diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t out) {
+diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                           diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
+                           double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     const View y = view(out);
     if (const diopiError_t error = check_samples(loss, "out", y); error != diopiSuccess) return error;
     const bool has_each = loss.reduction == ReductionNone;
     if (has_each && loss.samples() == 0) return diopiSuccess;
-    const SampleView input(loss, loss.input);
-    const TargetView target(loss);
+    const SampleView samples(loss, loss.input);
+    const TargetView targets(loss);
     const ReducedView each(loss, y, false);
     if (has_each) {
         if (const diopiError_t error = check_views(loss.op, each, {}); error != diopiSuccess) return error;
     }
-    const View& like = has_each ? static_cast<const View&>(each) : target;
-    const ProbabilityWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, target, input}));
+    const View& like = has_each ? static_cast<const View&>(each) : targets;
+    const ProbabilityWalk walk = walk_of<int64_t, 3>(make_nest(std::array<View, 3>{like, targets, samples}));
     const Results results{Number::of(y), Number::of(View{}), loss.reduction == ReductionMean, divisor_of(loss)};
     return with_elements(loss.input.dtype, [&]<class T>() {
         const Entropy<T> e = entropy<T>(loss, has_class_packs(loss, loss.input, kPackOf<T>));
@@ -306,8 +489,11 @@ diopiError_t entropy_forward(diopiContextHandle_t ctx, Loss loss, diopiTensorHan
     });
 }
 
-diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHandle_t grad_input,
-                              diopiConstTensorHandle_t grad_output) {
+diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+                                    diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
+    Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     const View grad = view(grad_input), g = view(grad_output);
     if (const diopiError_t error = read_gradient(loss, grad, g); error != diopiSuccess) return error;
     if (const diopiError_t error = check_samples(loss, "grad_output", g); error != diopiSuccess) return error;
@@ -318,10 +504,10 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
     if (is_mean && !loss.has_probabilities()) {
         if (const diopiError_t error = total_weight(ctx, loss, total); error != diopiSuccess) return error;
     }
-    const SampleView first(loss, grad), input(loss, loss.input);
-    const TargetView target(loss);
+    const SampleView first(loss, grad), samples(loss, loss.input);
+    const TargetView targets(loss);
     const ReducedView each(loss, g, false);
-    const auto walk = walk_of<int64_t, 4>(make_nest(std::array<View, 4>{first, target, input, each}));
+    const auto walk = walk_of<int64_t, 4>(make_nest(std::array<View, 4>{first, targets, samples, each}));
     const EntropyGradient gradient{g.data, g.dtype, Number::of(total), is_mean ? divisor_of(loss) : 1};
     return with_elements(grad.dtype == loss.input.dtype ? grad.dtype : Dtype::unsupported, [&]<class T>() {
         const bool has_packs = has_class_packs(loss, loss.input, kPackOf<T>) && has_class_packs(loss, grad, kPackOf<T>);
@@ -333,21 +519,6 @@ diopiError_t entropy_backward(diopiContextHandle_t ctx, Loss loss, diopiTensorHa
 
 }  // namespace
 
-diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                   diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_forward(
-        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
-        out);
-}
-
-diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                           diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                                           diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return entropy_backward(
-        ctx, {__func__, view(input), view(target), weight, reduction, ignore_index, std::max(label_smoothing, 0.0)},
-        grad_input, grad_output);
-}
+#include "kernels/entries/loss.inc"
 
 }  // namespace diopi::cuda

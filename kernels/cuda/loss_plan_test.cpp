@@ -1,4 +1,4 @@
-#include "kernels/cuda/loss.hpp"
+#include "kernels/cuda/loss_plan.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,7 +13,7 @@ using operands::testing::contiguous;
 using operands::testing::Layout;
 
 Loss loss_of(const Layout& input, const Layout& target, diopiReduction_t reduction = ReductionMean) {
-    return {"op", input.view(), target.view(), nullptr, reduction, -100};
+    return {"op", input.view(), target.view(), nullptr, reduction, -100, true};
 }
 
 diopiError_t read(const Layout& input, const Layout& target, diopiReduction_t reduction = ReductionMean) {
