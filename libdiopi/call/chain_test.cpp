@@ -30,7 +30,7 @@ Call add_call() {
 
 using testing::cpu;
 
-/// A table with one function, so that a call reaches what the test says.
+/// A table with one function, which the test chooses.
 struct OneFunction {
     OneFunction(std::string_view function, AnyFunction address) : table(rows().size(), nullptr) {
         table[find_row(function)->index()] = address;
@@ -39,7 +39,7 @@ struct OneFunction {
     [[nodiscard]] Backend backend() const { return {"test", cpu_device(), table}; }
 };
 
-/// Writes its name before and after the rest of the chain.
+/// Notes its name before and after the rest of the chain.
 class Note : public Interceptor {
  public:
     Note(std::string name, std::string& log) : name_(std::move(name)), log_(log) {}

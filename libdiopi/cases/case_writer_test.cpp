@@ -20,7 +20,7 @@ Case add_case() {
     return c;
 }
 
-/// The case from its own file, which must say the same.
+/// The case from its own file, which must be equal.
 Case same_again(const Case& c) {
     const auto again = reread(c);
     if (!again.ok()) FAIL(c.id() + ": " + again.error().message);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 /// The case files of this repository.
 std::string cases_folder() { return (fs::path(__FILE__).parent_path() / ".." / ".." / "cases").string(); }
 
-/// A folder of case files that is gone when the test ends.
+/// A folder of case files that is removed when the test ends.
 class TemporaryFolder {
  public:
     TemporaryFolder()

@@ -432,7 +432,7 @@ TEST_CASE("the density of a CSR tensor may be 0 or 1, its rank must be 2", "[dra
     CHECK(message_of(sparse) == "argument 'input': a CSR tensor has rank 2, the shape is (5,)");
 }
 
-// A hash that changes means that every stored baseline is void: change the stream only on purpose.
+// A changed hash makes every stored baseline invalid: change the stream only on purpose.
 TEST_CASE("the stream is the one that stored baselines were made of", "[draw]") {
     struct Golden {
         Fill fn;

@@ -25,7 +25,7 @@ CaseTensor filled_argument(Fill fn, Shape shape, Dtype dtype = Dtype::float32) {
     return tensor;
 }
 
-/// The elements as doubles, in row-major order; of complex tensors real and imaginary parts in turn.
+/// The elements as doubles, in row-major order; complex tensors give real and imaginary parts in turn.
 std::vector<double> values_of(const Tensor& tensor) {
     auto wide = make_tensor(cpu_device(), {tensor.shape, wide_dtype(tensor.dtype), {}});
     REQUIRE(wide.ok());

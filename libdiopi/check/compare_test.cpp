@@ -41,7 +41,7 @@ struct Dot {
     double exact = 0, magnitude = 0, in_float32 = 0, in_float16 = 0;
 };
 
-/// A dot product of float16 values, accumulated in float64, float32 and float16.
+/// A dot product of float16 values that is accumulated in float64, float32 and float16.
 Dot dot_product(int64_t k, unsigned seed) {
     const std::vector<double> x = reals(2 * k, seed);
     Dot dot;
@@ -370,7 +370,7 @@ TEST_CASE("class E allows its tolerance at every element, and half an ulp more w
     const Comparison none = check(rounded_to(Dtype::float32, {2}, {100.5, 2}), oracle, tolerance_of(0, 0));
     CHECK_THAT(none.reason,
                StartsWith("2 of 2 elements differ: difference 2 where the tolerance is 0, at (1,): got 2"));
-    // The second element has a tolerance, the first is worse: it has none.
+    // The first element is worse than the second, which has a tolerance: it has none.
     const Comparison zero =
         check(rounded_to(Dtype::float32, {2}, {1, 101}), oracle_of({2}, {0, 50}), tolerance_of(0, 0.1));
     CHECK_THAT(zero.reason,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPasses = 5;
 
-/// A call on a busy machine: passes differ by 0.6%, samples by 2%, and one in 30 is interrupted.
+/// Samples of a call on a busy machine: passes differ by 0.6%, samples by 2%, and one in 30 is interrupted.
 class BusyMachine {
  public:
     explicit BusyMachine(uint64_t seed) : random_(seed) {}
@@ -144,7 +144,7 @@ TEST_CASE("the bootstrap's interval of the ratio holds the planted ratio and is 
 TEST_CASE("an A/A comparison of 200 calls gives at most two verdicts of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         CHECK(changes(BusyMachine(seed).runs(200)) <= 2);
-        // Of two passes some agree by chance: the noise floor of all calls speaks for them.
+        // Some calls have two equal passes by chance: they get the noise floor of all calls.
         CHECK(changes(BusyMachine(seed).runs(200, 2)) <= 2);
     }
 }

@@ -24,7 +24,7 @@ diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 
 diopiError_t broken_add(diopiContextHandle_t) { return diopiErrorOccurred; }
 
-/// A backend on memory of its own with one function.
+/// A backend with its own memory and one function.
 struct AutocompareChip {
     AutocompareChip(const char* function, AnyFunction is) {
         table.assign(rows().size(), nullptr);
@@ -64,7 +64,7 @@ Verdicts compared(AutocompareChip& chip, Call& call, const Backend& against = cp
     return seen;
 }
 
-/// Values of one dim in a dtype, as an output of add.
+/// A tensor of one dim in a dtype, as an output of add.
 TensorPtr tensor_with(const std::vector<float>& values, Dtype dtype) {
     auto made = cast(*floats_on(cpu_device(), values), dtype);
     REQUIRE(made.ok());

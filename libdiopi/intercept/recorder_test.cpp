@@ -50,7 +50,7 @@ struct Counting final : Interceptor {
 
 TensorPtr floats(const std::vector<float>& values) { return floats_on(cpu_device(), values); }
 
-/// The part of a one-dim tensor from `offset` on.
+/// The elements of a one-dim tensor from `offset` on.
 TensorPtr tail_of(const TensorPtr& tensor, int64_t offset) {
     auto view = std::make_shared<Tensor>(*tensor);
     view->offset += offset;

@@ -1,4 +1,4 @@
-// Dump and tolerances.
+// Tests of dump and tolerances.
 #include <catch2/catch.hpp>
 
 #include "backend/testing.hpp"

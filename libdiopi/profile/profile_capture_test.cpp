@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): two calls that nobody implements.
+/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): no backend implements two of these calls.
 Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
@@ -46,7 +46,7 @@ Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
     return std::move(*profile);
 }
 
-/// On a device with a clock of its own.
+/// Profiles on a device with its own clock.
 Profile launched(testing::LaunchBackend& launching, bool roofs) {
     const Capture capture = calls_with_gaps();
     const CaptureValues values;
@@ -141,7 +141,7 @@ TEST_CASE("a device that was idle is busy with steps before the first that count
     CHECK(profile.calls[1].runs.size() == 3);
     CHECK(profile.calls[1].warmup > 1);
     CHECK(profile.calls[0].runs[0].start >= kRampSeconds);
-    // Asked behind the first call, not behind the step.
+    // It was asked after the first call, not after the step.
     CHECK(profile.slowdowns == std::vector<std::string>{"power limit"});
 }
 

@@ -27,7 +27,7 @@ using testing::add_case;
 
 namespace {
 
-/// A device with a clock of its own on which a "kernel" takes 2 ms.
+/// A device with its own clock on which a "kernel" takes 2 ms.
 class SlowAdd final : public Interceptor {
  public:
     explicit SlowAdd(AsyncDevice& device) : device_(device) {}
@@ -88,10 +88,10 @@ diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiSuccess;
 }
 
-/// How many processes there have been on the crowded machine; they share it.
+/// The number of processes so far on the crowded machine; they share this counter.
 std::atomic<int>* g_processes = nullptr;
 
-/// Where every other process is crowded: its calls and the probe take longer.
+/// A machine on which every other process is crowded: its calls and the probe take longer.
 class CrowdedMachine {
  public:
     CrowdedMachine() {
@@ -109,7 +109,7 @@ class CrowdedMachine {
     static double probe(Crowding::Of) { return is_crowded() ? 45e-6 : 30e-6; }
 
  private:
-    /// Every other process is slow as long as it lives, as where its memory lies may make it.
+    /// Every other process is slow until it ends, as the place of its memory may cause.
     static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                             diopiConstTensorHandle_t, const diopiScalar_t*) {
         std::this_thread::sleep_for(std::chrono::milliseconds(is_crowded() ? 10 : 1));
@@ -161,7 +161,7 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     REQUIRE(profile.ok());
     CHECK(profile->quietest == 30e-6);
     const ProfiledCall& call = profile->calls[0];
-    // Every other process: five of six passes are wanted quiet.
+    // Every other process is crowded: five of six passes must be quiet.
     CHECK(profile->pace.size() == 9);
     CHECK(passes_of(call, false).passes.size() == 5);
     for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
@@ -187,7 +187,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     auto comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->ambiguous == 1);
-    // More than crowded cores do to a call is a change.
+    // A slowdown larger than that of crowded cores is a change.
     for (TimedRun& run : now.calls[0].runs) run.cpu *= 3;
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
@@ -198,7 +198,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->slower == 1);
-    // Four quiet samples do not make a quiet pass.
+    // Four quiet samples are not enough for a quiet pass.
     int of_pass = 0;
     for (TimedRun& run : now.calls[0].runs) {
         if (run.pass == 0) run.crowding = ++of_pass <= 4 ? 1 : 1.5;
@@ -215,7 +215,7 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
     };
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    // More passes, until the call has had its time.
+    // There are more passes, until the call has had its time.
     CHECK(profile->pace.size() > 4);
     CHECK(profile->pace.size() <= 8);
     CHECK(summary_of(profile->calls[0], false).samples > 0);
@@ -239,7 +239,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
     REQUIRE(brief->calls.size() == 2);
     for (const ProfiledCall& call : brief->calls) {
         CHECK(summary_of(call, false).samples >= 10);
-        // Nothing that was left out counts as known: a plateau is one of all passes.
+        // A pass that was left out counts as unknown: a plateau needs all passes.
         CHECK((call.stop == "time limit" || call.stop == "converged"));
     }
     options.budget_seconds = 600;
@@ -252,7 +252,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
         for (const TimedRun& run : call.runs) passes.insert(run.pass);
         CHECK(passes.size() == 20);
     }
-    // It has no say in a schedule, whose iterations are counted.
+    // It does not affect a schedule, which has a fixed number of iterations.
     options.budget_seconds = 1e-9;
     options.schedule = *Schedule::parse("active=3");
     const auto counted = profile_cases(cases, options);
@@ -300,7 +300,7 @@ TEST_CASE("a device that stays in error costs its call, and a new worker goes on
     REQUIRE(profile->calls.size() == 4);
     for (const size_t inplace : {0, 2}) {
         CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
-        // Its case's other step had no device left in the first pass.
+        // The other step of its case had no device in the first pass.
         CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
         CHECK(profile->calls[inplace + 1].trouble == "");
     }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// A chain of `length` calls on 8 numbers: mul, add, sub, add, mul, ... by a tensor of 1.5; from 1 on.
+/// A chain of `length` calls on 8 numbers that begin at 1: mul, add, sub, add, mul, ... with a tensor of 1.5.
 Capture chain_of(int length) {
     Capture capture;
     capture.name = "chain";
@@ -34,10 +34,10 @@ Capture chain_of(int length) {
     return capture;
 }
 
-/// What the wrong call gets: every product of the chain has another factor. 0: each call is wrong.
+/// The factor of the wrong call: every product of the chain has another one. 0: each call is wrong.
 float wrong_input = 0;
 
-/// A wrong first element at the wrong call; else the right result, since factor and alpha are known.
+/// The first element is wrong at the wrong call; all others are right, since factor and alpha are known.
 diopiError_t wrong_mul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t) {
     for (int64_t i = 0; i < input->numel(); ++i) out->data_as<float>()[i] = 1.5f * input->data_as<float>()[i];

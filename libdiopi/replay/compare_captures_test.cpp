@@ -24,7 +24,7 @@ struct Made {
     std::string phase = "forward";
 };
 
-/// Calls, each on the output of the one before it, with what each left.
+/// Calls, each on the output of the one before it, with the results of each.
 struct Kept {
     Kept(const TestFolder& folder, const std::string& name, const std::vector<Made>& calls) {
         capture.name = name;

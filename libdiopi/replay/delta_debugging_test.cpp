@@ -118,7 +118,7 @@ TEST_CASE("a unit whose fallback makes others fail does not hide the passing set
     options.units = 8;
     options.replay = [](const UnitSet& fallback) -> Result<Trial> {
         const auto has = [&](size_t unit) { return std::ranges::count(fallback, unit) > 0; };
-        // 6 helps; 1 spoils it unless 2 falls back as well.
+        // 6 helps; 1 makes it fail unless 2 also falls back.
         return Trial{has(6) && (!has(1) || has(2)), "differs"};
     };
     const DeltaDebugging result = found(options);

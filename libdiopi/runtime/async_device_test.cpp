@@ -26,7 +26,7 @@ diopiStreamHandle_t stream_of(Device& device) {
     return *stream;
 }
 
-/// A task that a stream cannot pass before the test opens it.
+/// A task that blocks a stream until the test opens it.
 struct Gate {
     std::promise<void> promise;
     std::shared_future<void> opened = promise.get_future().share();
@@ -160,7 +160,7 @@ TEST_CASE("what a task owns is released before a synchronize comes back, and may
     const auto release = [&](const int* owned) {
         std::this_thread::sleep_for(milliseconds(20));
         delete owned;
-        // No CHECK: this is the stream's thread.
+        // CHECK is not possible here: this is the stream's thread.
         (void)device.enqueue(nullptr, [&released] { released = true; });
     };
     REQUIRE(device.enqueue(nullptr, [owned = std::shared_ptr<int>(new int, release)] {}).ok());

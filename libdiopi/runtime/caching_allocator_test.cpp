@@ -6,7 +6,7 @@
 namespace diopi {
 namespace {
 
-/// Host memory of `capacity` bytes that counts what is asked of it.
+/// Host memory of `capacity` bytes that counts requests.
 struct CountingSource {
     explicit CountingSource(size_t limit = SIZE_MAX) : capacity(limit) {}
     size_t capacity;

@@ -1,4 +1,4 @@
-/// The runtime side of the C ABI, called as a library would call it.
+/// The runtime functions of the C ABI, called like in an operator library.
 #include <diopi/diopirt.h>
 
 #include <catch2/catch.hpp>

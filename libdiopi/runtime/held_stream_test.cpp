@@ -16,7 +16,7 @@ namespace diopi {
 namespace {
 
 constexpr double kHold_s = 0.1;
-/// Copies are measured when others work, too.
+/// A device on which copies are measured while other streams work.
 constexpr int kTries = 3;
 
 diopiError_t copy_at_once(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
@@ -43,7 +43,7 @@ LibraryDevice prompt_device(bool has_copies) {
             }};
 }
 
-/// Streams that stand still for a time, or a caller that does.
+/// A device whose streams pause for a time, or whose caller does.
 class Pausing final : public AsyncDevice {
  public:
     enum class Pause { kBeside, kInCaller };
@@ -73,7 +73,8 @@ class Pausing final : public AsyncDevice {
     Pause pause_;
 };
 
-/// The stream of a device is held: what is enqueued behind the hold has not begun when the caller goes on.
+/// Checks that the stream of a device is held: commands enqueued after the hold have not begun when the caller
+/// continues.
 void expect_held(Device& device) {
     const diopiStreamHandle_t stream = *device.create_stream();
     auto held = HeldStream::create(device, stream);

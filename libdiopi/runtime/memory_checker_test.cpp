@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// Asks for memory; its name must be in the backtrace, so it stands in no anonymous namespace.
+/// Allocates memory. Its name must be in the backtrace, so it is not in an anonymous namespace.
 [[gnu::noinline]] std::shared_ptr<void> ask_for_memory_by_name(Device& device, size_t nbytes) {
     auto memory = device.allocate(nbytes);
     REQUIRE(memory.ok());

@@ -1,4 +1,4 @@
-/// Each check of streams fails on a device that breaks what it checks.
+/// Each check of streams fails on a device with the fault that it is for.
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -16,7 +16,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies to the host at once, past what is enqueued on the stream.
+/// Copies to the host at once, before the commands on the stream.
 class EarlyCopies : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -25,7 +25,7 @@ class EarlyCopies : public AsyncDevice {
     }
 };
 
-/// Copies on the default stream, whatever stream is asked for.
+/// Copies on the default stream instead of the given one.
 class OneCopyStream : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -37,7 +37,7 @@ class OneCopyStream : public AsyncDevice {
     }
 };
 
-/// Hands out one stream twice.
+/// Returns one stream twice.
 class SameStream : public AsyncDevice {
  public:
     Result<diopiStreamHandle_t> create_stream() override {
@@ -106,7 +106,7 @@ class Impatient : public AsyncDevice {
     Status synchronize(diopiStreamHandle_t) override { return {}; }
 };
 
-/// Streams that are paused, each alone or all together.
+/// Streams with pauses, each alone or all together.
 class Pausing : public AsyncDevice {
  public:
     explicit Pausing(bool together) : together_(together) {}
@@ -143,7 +143,7 @@ class NoStreams : public AsyncDevice {
 };
 
 diopiError_t no_stream(diopiContextHandle_t, diopiStreamHandle_t* stream) {
-    *stream = stream;  // anything but the context's
+    *stream = stream;  // any stream except the context's
     return diopiSuccess;
 }
 
@@ -159,7 +159,7 @@ diopiError_t add_through_globals(diopiContextHandle_t, diopiTensorHandle_t out, 
     return diopiSuccess;
 }
 
-/// A sum that forgets its last element.
+/// A sum without its last element.
 diopiError_t short_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t other, const diopiScalar_t*) {
     for (int64_t i = 0; i + 1 < out->numel(); ++i) {

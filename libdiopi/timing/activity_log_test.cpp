@@ -10,7 +10,7 @@ using namespace diopi;
 
 namespace {
 
-/// A device that reports one kernel, or why it cannot, and that is too hot.
+/// A device that is too hot and reports one kernel, or the reason why it cannot.
 class TellingDevice final : public DeviceDecorator {
  public:
     explicit TellingDevice(std::string trouble = "") : DeviceDecorator(cpu_device()), trouble_(std::move(trouble)) {}

@@ -30,7 +30,7 @@ TEST_CASE("a device's caches are dropped by a copy of more than they hold, insid
     REQUIRE(copies.size() == 1);
     CHECK(bytes > kCache);
     CHECK(copies[0].first - copies[0].second >= static_cast<std::ptrdiff_t>(bytes));
-    // Nobody waits for it.
+    // The host does not wait for it.
     CHECK(device.is_busy());
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("what drops the caches is in no sample's time", "[run][timing]") {
     for (int i = 0; i < 4; ++i) {
         const auto run = watch.measure(2);
         REQUIRE(run.ok());
-        // The stream is busy with the copy while the host makes the calls: no launch is in the time.
+        // The stream is busy with the copy while the host makes the calls, so that the time has no launch.
         CHECK(run->device == Approx(30e-6));
     }
     CHECK(evicted == 4);

@@ -62,7 +62,7 @@ WorkOutcome outcome_of_faulty(const std::function<void()>& fault, PoolOptions op
     return faulty;
 }
 
-/// The worker's own socket, which a stray write may hit.
+/// The worker's own socket, into which a stray write may go.
 int own_socket() {
     for (int fd = 3; fd < 256; ++fd) {
         struct stat info = {};

@@ -47,7 +47,7 @@ AdaptorRule rule_of(std::string_view casts, std::vector<TensorLayout> layouts = 
 
 AdaptorRules common(AdaptorRule rule) { return {std::move(rule), {}}; }
 
-/// What the device sees of a call.
+/// The call as the device gets it.
 struct Seen final : Interceptor {
     std::vector<TensorPtr> tensors;
     std::vector<std::string> places;
@@ -205,7 +205,7 @@ TEST_CASE("a layout is given to inputs and outputs, and taken back from the outp
 
 TEST_CASE("dtype and layout change together, there and back", "[intercept][adaptor]") {
     const Shape shape{2, 3, 2, 2}, last{12, 1, 6, 3}, gaps{96, 32, 8, 2};
-    // A cast that takes contiguous tensors alone needs a copy before it on the way in, and behind it on the way out.
+    // A cast that takes only contiguous tensors needs a copy before it for inputs, and after it for outputs.
     const Functions restricted{{"diopiAdd", of_cpu("diopiAdd")},
                                {"diopiCopyInp", of_cpu("diopiCopyInp")},
                                {"diopiCastDtype", any(&declining_cast)}};
@@ -335,7 +335,7 @@ TEST_CASE("an integer that does not fit is declined, with its value", "[intercep
     AdaptorRules unchecked = common(to_int32);
     unchecked.check_range = false;
     CHECK(run(large, std::move(unchecked)).outcome.ok());
-    // Neither does a float hold every integer.
+    // A float does not hold every integer either.
     Call odd = with((1 << 24) + 1);
     CHECK_THAT(run(odd, common(rule_of("int64->float32"))).outcome.message, Contains("16777217, which float32"));
 }
