@@ -152,7 +152,7 @@ Result<Capture> with_alpha(const Scalar& alpha) {
 
 }  // namespace
 
-TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][capture_json]") {
+TEST_CASE("a capture comes back from JSON unchanged, in its order", "[store][capture_json]") {
     const Capture capture = add_and_mystery();
     const std::string text = written(capture);
     const auto back = read(text);
@@ -167,7 +167,7 @@ TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][cap
     CHECK(back->position(*std::get<TensorPtr>(add["other"])) == 1);
 }
 
-TEST_CASE("each storage, tensor and call has a line of its own", "[store][capture_json]") {
+TEST_CASE("each storage, tensor and call has its own line", "[store][capture_json]") {
     const std::string text = written(add_and_mystery());
     CHECK_THAT(text, Contains("{\n  \"diopi_capture\": 1,\n  \"name\": \"two calls\",\n"));
     CHECK_THAT(text, Contains("\n    \"s2\": {\"nbytes\": 8, \"fill\": {\"kind\": \"integers\", \"dtype\": \"int64\", "
@@ -242,7 +242,7 @@ TEST_CASE("values of every C type that a function takes come back", "[store][cap
     }
 }
 
-TEST_CASE("what a capture may not say is refused by member and reason", "[store][capture_json]") {
+TEST_CASE("an invalid capture is refused with the member and the reason", "[store][capture_json]") {
     struct Row {
         const char* part;
         const char* by;
@@ -330,7 +330,7 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
                Contains("/storages: 'ssss") && Contains("...' is no id"));
 }
 
-TEST_CASE("a recipe must be able to make values that its dtype holds", "[store][capture_json]") {
+TEST_CASE("a recipe must give values that its dtype holds", "[store][capture_json]") {
     const auto refused = [](const std::string& recipe) {
         const auto capture = read(R"({"diopi_capture": 1, "name": "x", "storages": {"s": {"nbytes": 8, "fill": )" +
                                   recipe + R"(}}, "tensors": {}, "calls": []})");
@@ -393,7 +393,7 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
     CHECK_THAT(read(with(text, "\"seed\": 1, ", "")).error().message, Contains("/args/generator: the key 'seed'"));
 }
 
-TEST_CASE("what would take long or much memory is refused at once", "[store][capture_json]") {
+TEST_CASE("a capture that would need much time or memory is refused at once", "[store][capture_json]") {
     const std::string text = written(add_and_mystery()), endless(size_t{4} << 20, 'd');
     for (const char* part : {"diopiAdd", "\"function\"", "\"model\"", "\"t10\"", "float16", "\"kind\": \"normal\""}) {
         INFO(part);

@@ -47,7 +47,7 @@ TEST_CASE("an in-place step is work, too", "[run][cost]") {
     CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
 }
 
-TEST_CASE("what does not run costs nothing", "[run][cost]") {
+TEST_CASE("a step that does not run costs nothing", "[run][cost]") {
     CHECK(cost_of(testing::make_case("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
     CHECK(cost_of(testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) ==
           kCostOfNothing);

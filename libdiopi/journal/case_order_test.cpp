@@ -6,7 +6,7 @@
 
 namespace diopi {
 
-TEST_CASE("case ids stand in natural order", "[store][order]") {
+TEST_CASE("case ids are in natural order", "[store][order]") {
     const std::vector<std::string> ordered = {"ops/add.add.2",       "ops/add.add.9",       "ops/add.add.10",
                                               "ops/add.add.010",     "ops/add.add.10.1",    "ops/add.addcmul.0",
                                               "ops/conv2d.conv2d.0", "ops/conv2d.conv3d.0", "resnet50/a.b.1"};

@@ -90,7 +90,7 @@ TEST_CASE("the profile of a capture has a row for the step, and one for each cal
     CHECK(profile.calls[3].runs.size() == 4);
 }
 
-TEST_CASE("a call that nobody implements has that as its trouble, and no time", "[run][profile]") {
+TEST_CASE("a call that no backend implements has that as its error, and no time", "[run][profile]") {
     const Profile profile = profiled({});
     CHECK_THAT(profile.calls[2].trouble, Catch::Matchers::Contains("erfinv"));
     CHECK(profile.calls[2].runs.empty());
@@ -99,7 +99,7 @@ TEST_CASE("a call that nobody implements has that as its trouble, and no time", 
     CHECK(profile.calls[3].trouble.empty());
 }
 
-TEST_CASE("memory comes with the first call that uses it and goes with the last", "[run][profile]") {
+TEST_CASE("memory is allocated at the first call that uses it and freed after the last", "[run][profile]") {
     CaptureProfileOptions options;
     options.memory = true;
     const Profile profile = profiled(options);
@@ -111,7 +111,7 @@ TEST_CASE("memory comes with the first call that uses it and goes with the last"
     CHECK(profile.calls[4].freed == 8000);  // product and b; c is a result
 }
 
-TEST_CASE("a schedule says which steps are recorded", "[run][profile]") {
+TEST_CASE("a schedule determines the recorded steps", "[run][profile]") {
     CaptureProfileOptions options;
     options.run_times = 7;
     options.schedule = Schedule{1, 1, 2, 3, 1};

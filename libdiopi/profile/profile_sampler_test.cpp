@@ -51,7 +51,7 @@ class Sampling {
 
 }  // namespace
 
-TEST_CASE("a small cold call on a device has copies in front of its samples", "[run][profile]") {
+TEST_CASE("a small cold call on a device has copies before its samples", "[run][profile]") {
     Sampling sampling({16});
     int copies = 0;
     sampling.device.on_copy = [&](void*, const void*, size_t) { ++copies; };
@@ -80,7 +80,7 @@ TEST_CASE("a small cold call on a device has copies in front of its samples", "[
     }
 }
 
-TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][profile]") {
+TEST_CASE("a device is asked for slowdown reasons while it works on a sample", "[run][profile]") {
     Sampling sampling({16});
     sampling.run();
     // An idle device has no reason.
@@ -89,7 +89,7 @@ TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][
     CHECK(sampling.sampler->take_events().slowdowns.empty());
 }
 
-TEST_CASE("a process keeps its device busy before its first call, and not before others", "[run][profile]") {
+TEST_CASE("a process keeps its device busy before its first call only", "[run][profile]") {
     Sampling sampling({16});
     SECTION("samples") {}
     SECTION("iterations") { sampling.options.schedule = Schedule{0, 0, 0, 1, 2}; }

@@ -105,7 +105,7 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
     CHECK(report.calls == std::vector<size_t>{0, 4, 8});
 }
 
-TEST_CASE("where too many calls are wrong the first ones are found, and more replays find all", "[run][bisect]") {
+TEST_CASE("if too many calls are wrong, the first ones are found, and more replays find all", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(32), faulty.backend());
@@ -116,7 +116,7 @@ TEST_CASE("where too many calls are wrong the first ones are found, and more rep
     CHECK(bisected(chain_of(32), faulty.backend(), 60, 300).calls.size() == 8);
 }
 
-TEST_CASE("overloads that share a function are blamed together", "[run][bisect]") {
+TEST_CASE("overloads that share a function are named together", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     Capture capture = chain_of(12);
@@ -152,7 +152,7 @@ TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run]
     }
 }
 
-TEST_CASE("a correct backend has no function to blame", "[run][bisect]") {
+TEST_CASE("a correct backend has no function at fault", "[run][bisect]") {
     const BisectReport report = bisected(chain_of(8), **find_backend("cpu"));
     CHECK(report.function_search.end == DeltaDebugging::End::kNothingWrong);
     CHECK(report.functions.empty());

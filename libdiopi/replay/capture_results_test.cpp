@@ -27,7 +27,7 @@ TEST_CASE("a result is within the tolerance by its root mean square and its own 
     CHECK(far.max_rel == 0.1);
 }
 
-TEST_CASE("NaN is right where NaN is wanted, and nowhere else", "[run][fallback]") {
+TEST_CASE("NaN is right only where NaN is expected", "[run][fallback]") {
     const double nan = std::nan("");
     CHECK(distance_of(oracle_of({2}, {1, -nan}), oracle_of({2}, {1, nan}), 0).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, nan}), oracle_of({2}, {1, 2}), 10).within);

@@ -64,7 +64,7 @@ Replay replayed(const std::string& file, const Backend& backend) {
 
 }  // namespace
 
-TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run][replay]") {
+TEST_CASE("a replay fails like the run, and passes on a correct library", "[run][replay]") {
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
@@ -86,7 +86,7 @@ TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run]
     CHECK(bundle->actual.size() == 1);
 }
 
-TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
+TEST_CASE("tensors of a replay have their old places", "[run][replay]") {
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<true>)}});
     const Backend backend = faulty.backend();
@@ -106,7 +106,7 @@ TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
     CHECK((strides_at("input") == g_input_strides && strides_at("out") == g_output_strides));
 }
 
-TEST_CASE("a step whose worker died is saved without what it gave", "[run][replay]") {
+TEST_CASE("a step whose worker died is saved without results", "[run][replay]") {
     const TestFolder folder;
     const SaveFailures save{folder.path(), {}, [](const std::string& id) { return "diopi test --case " + id; }};
     const Case c = replayed_relu();
@@ -125,7 +125,7 @@ TEST_CASE("a step whose worker died is saved without what it gave", "[run][repla
     CHECK(replayed(saver.files(), **find_backend("cpu")).result.verdict == Verdict::kPassed);
 }
 
-TEST_CASE("the step under way is that of a worker's crash context", "[run][replay]") {
+TEST_CASE("the current step is that of a worker's crash context", "[run][replay]") {
     CHECK(step_under_way({WorkPhase::kInCall, "backward", "diopiAddBackward", "", ""}) == "backward");
     CHECK(step_under_way({WorkPhase::kInChecks, "forward", "diopiAdd", "", ""}) == "forward");
     CHECK(step_under_way({WorkPhase::kInCall, "inplace", "diopiAddInp", "", "4 bytes behind the end"}) == "inplace");

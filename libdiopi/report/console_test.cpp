@@ -69,7 +69,7 @@ struct PseudoTerminal {
 
 }  // namespace
 
-TEST_CASE("a log line has local time with milliseconds behind a comma", "[report][console]") {
+TEST_CASE("a log line has local time with milliseconds after a comma", "[report][console]") {
     std::tm parts = {};
     parts.tm_year = 122;
     parts.tm_mon = 8;
@@ -83,7 +83,7 @@ TEST_CASE("a log line has local time with milliseconds behind a comma", "[report
           "2022-09-29 16:40:40,050 - DIOPI-Test - INFO - Run diopi_functions.relu succeed");
 }
 
-TEST_CASE("a case speaks for each of its functions", "[report][console]") {
+TEST_CASE("a case gives a result for each of its functions", "[report][console]") {
     const auto passed = messages_of(result_of(Verdict::kPassed), "");
     REQUIRE(passed.size() == 2);
     CHECK(passed[1].text == "Run diopi_functions.relu_backward succeed");

@@ -100,12 +100,12 @@ void expect_held(Device& device) {
 
 }  // namespace
 
-TEST_CASE("a held stream begins what is enqueued behind its work later, in order") {
+TEST_CASE("a held stream begins later commands afterwards, in order") {
     AsyncDevice device;
     expect_held(device);
 }
 
-TEST_CASE("a device behind decorators is held as it is alone") {
+TEST_CASE("a device inside decorators is held like the device alone") {
     AsyncDevice device;
     MemoryChecker checker(device);
     expect_held(checker);
@@ -114,7 +114,7 @@ TEST_CASE("a device behind decorators is held as it is alone") {
     expect_held(guarded);
 }
 
-TEST_CASE("a stream with pauses is held by one, without scratch memory") {
+TEST_CASE("a stream with pauses is held by a pause, without scratch memory") {
     Pausing device(Pausing::Pause::kBeside);
     MemoryChecker checker(device);
     expect_held(checker);
@@ -129,7 +129,7 @@ TEST_CASE("a stream with pauses is held by one, without scratch memory") {
     CHECK(device.synchronize(nullptr).ok());
 }
 
-TEST_CASE("a stream whose pauses hold up the caller cannot be held") {
+TEST_CASE("a stream whose pauses block the caller cannot be held") {
     Pausing device(Pausing::Pause::kInCaller);
     auto held = HeldStream::create(device, nullptr);
     REQUIRE(held.ok());
@@ -137,7 +137,7 @@ TEST_CASE("a stream whose pauses hold up the caller cannot be held") {
     CHECK(device.allocated < 4096);
 }
 
-TEST_CASE("how fast a device copies is measured once") {
+TEST_CASE("the copy speed of a device is measured once") {
     int64_t copies = 0;
     class Counting final : public AsyncDevice {
      public:
@@ -155,7 +155,7 @@ TEST_CASE("how fast a device copies is measured once") {
     CHECK(copies == 10);
 }
 
-TEST_CASE("a stream that cannot be held behind the caller's back is none") {
+TEST_CASE("a stream that cannot be held without blocking the caller is null") {
     CHECK(*HeldStream::create(cpu_device(), nullptr) == nullptr);
     MemoryChecker checker(cpu_device());
     CHECK(*HeldStream::create(checker, nullptr) == nullptr);

@@ -171,7 +171,7 @@ const Slip kTensorSlips[] = {
 
 }  // namespace
 
-TEST_CASE("tensor_construction sees every runtime function that answers wrong") {
+TEST_CASE("tensor_construction finds every wrong runtime function") {
     AsyncDevice device;
     const TestBackend backend(device);
     for (const Slip& slip : kTensorSlips) {
@@ -181,13 +181,13 @@ TEST_CASE("tensor_construction sees every runtime function that answers wrong") 
     }
 }
 
-TEST_CASE("tensor_construction sees memory that is shared or not aligned") {
+TEST_CASE("tensor_construction finds memory that is shared or not aligned") {
     WrongMemory unaligned(false), shared(true);
     expect_failure("tensor_construction", TestBackend(unaligned).subject(), "is not aligned to 64 bytes");
     expect_failure("tensor_construction", TestBackend(shared).subject(), "does another tensor share it?");
 }
 
-TEST_CASE("copies sees a device that copies too little, too much, or to another place") {
+TEST_CASE("copies finds a device that copies too little, too much, or to another place") {
     for (const int64_t more : {-1, 1}) {
         WrongCopies to_device, to_host;
         to_device.more_to_device = more;

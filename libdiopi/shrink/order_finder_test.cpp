@@ -93,7 +93,7 @@ TEST_CASE("without a dependence on the order there is nothing to report") {
     CHECK(failing.failures == 4);
 }
 
-TEST_CASE("the one case that spoils the others is found among many") {
+TEST_CASE("the one case that makes others fail is found among many") {
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(6, 12));
@@ -109,7 +109,7 @@ TEST_CASE("the one case that spoils the others is found among many") {
     }
 }
 
-TEST_CASE("a case that passes only behind another one is found, too") {
+TEST_CASE("a case that passes only after another one is also found") {
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(relu_that_needs_the_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(0, 3));
@@ -132,7 +132,7 @@ TEST_CASE("a counter that all cases share needs as many of them as it counts") {
     }
 }
 
-TEST_CASE("a case that changes alone is called unsteady") {
+TEST_CASE("a case that changes alone is reported as unsteady") {
     void* shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
     g_calls_of_all_processes = static_cast<int*>(shared);
@@ -144,7 +144,7 @@ TEST_CASE("a case that changes alone is called unsteady") {
     CHECK(report.found[0].before.empty());
 }
 
-TEST_CASE("the search for the predecessor to blame ends in time") {
+TEST_CASE("the search for the responsible predecessor ends in time") {
     const Stopwatch watch;
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(slow_relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},

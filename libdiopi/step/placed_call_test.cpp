@@ -53,7 +53,7 @@ diopiError_t write_between(diopiContextHandle_t, diopiTensorHandle_t out, diopiC
 
 }  // namespace
 
-TEST_CASE("a write between the elements of an output is a stray one", "[run]") {
+TEST_CASE("a write between the elements of an output is a stray write", "[run]") {
     const testing::FaultyBackend faulty({{"diopiLogSoftmax", testing::any_function(write_between)}});
     CaseOptions options;
     options.backend = &faulty.backend();
@@ -62,7 +62,7 @@ TEST_CASE("a write between the elements of an output is a stray one", "[run]") {
     CHECK(result.reason == "wrote 4 bytes between the elements of out: it has strides (10, 2)");
 }
 
-TEST_CASE("a second run does not hold the room between the elements of the first one's output", "[run]") {
+TEST_CASE("a second run does not keep the gaps between the elements of the first one's output", "[run]") {
     const TensorSpec spec{{1025, 4096}, Dtype::float64, {}};
     const int64_t nbytes = numel(spec.shape) * 8;
     MeteredDevice device(cpu_device());

@@ -45,7 +45,7 @@ Gradients gradients_of(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("the gradient that comes in is of ones unless the case says otherwise", "[step][gradient]") {
+TEST_CASE("the incoming gradient is all ones unless the case has another fill", "[step][gradient]") {
     const Gradients ones = gradients_of(softmax_case(kOnesFill));
     CHECK(std::ranges::count(ones.incoming, 1.0) == 15);
     // With ones the gradient of a softmax is only rounding errors.

@@ -35,7 +35,7 @@ bool has_driver() {
 
 }  // namespace
 
-TEST_CASE("cuda: where there is no driver, the probe says what to try") {
+TEST_CASE("cuda: without a driver the probe has a suggestion") {
     if (has_driver()) return;
     CHECK(holds_in_child([] {
         const Status s = probe_cuda();
@@ -44,7 +44,7 @@ TEST_CASE("cuda: where there is no driver, the probe says what to try") {
     }));
 }
 
-TEST_CASE("cuda: where there is no driver, everything that it is asked for fails with the reason") {
+TEST_CASE("cuda: without a driver every function fails with the reason") {
     if (has_driver()) return;
     CHECK(holds_in_child([] {
         Device& device = cuda_device();
