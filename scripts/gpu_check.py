@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks that need a GPU: is the cuda backend correct, is it fast? Started by gpu_check.sh.
+"""The checks that need a GPU: is the cuda backend correct, is it fast? gpu_check.sh starts them.
 
 Parts, in their order:
   runtime                            the runtime suite

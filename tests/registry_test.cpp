@@ -1,4 +1,4 @@
-// The schema and the backends together: what a new operator must bring.
+// Checks the schema and the backends together: the parts that a new operator must have.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

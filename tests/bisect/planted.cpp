@@ -15,7 +15,7 @@ namespace diopi::bisect_score {
 
 namespace {
 
-/// What a faulty function does, and the function that it stands in for.
+/// The faults of a function, and the function that it replaces.
 struct Plan {
     Fault fault = Fault::kNone;
     uint64_t input = 0;
@@ -26,7 +26,7 @@ std::vector<uint64_t> recorded;
 
 constexpr uint64_t kEmptyHash = 0xcbf29ce484222325;
 
-/// FNV-1a over the bytes of a tensor; of one that repeats its storage over what the storage has.
+/// FNV-1a over the bytes of a tensor; of a repeating one over the bytes of its storage.
 void add_to_hash(uint64_t& hash, const Tensor* tensor) {
     if (tensor == nullptr) return;
     const auto* bytes = static_cast<const unsigned char*>(tensor->data());
@@ -35,7 +35,7 @@ void add_to_hash(uint64_t& hash, const Tensor* tensor) {
     for (size_t i = 0; i < nbytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
 }
 
-/// Tensors that a function only reads, and those that it writes; everything else counts for nothing.
+/// Tensors that a function only reads, and those that it writes; other arguments are ignored.
 void add_input(uint64_t& hash, diopiConstTensorHandle_t tensor) { add_to_hash(hash, tensor); }
 void add_input(uint64_t&, diopiTensorHandle_t) {}
 template <class Value>
@@ -44,7 +44,7 @@ void add_written(uint64_t& hash, diopiTensorHandle_t tensor) { add_to_hash(hash,
 template <class Value>
 void add_written(uint64_t&, const Value&) {}
 
-/// What is written counts only where nothing else is read: in place. An output holds anything.
+/// Written tensors count only if a function reads nothing else, that is, in place. An output has any contents.
 template <class... Args>
 uint64_t hash_of(const Args&... args) {
     uint64_t hash = kEmptyHash;
@@ -61,7 +61,8 @@ void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
     for (int64_t i = 0; i < tensor->numel(); ++i) values[i] = fault == Fault::kNan ? none : 8 * values[i] + 8;
 }
 
-/// Outputs of real numbers; of integers only counts, which have no dims: an index out of range is another fault.
+/// Changes outputs of real numbers, and of integers only counts, which have no dims: an index out of range is another
+/// fault.
 void spoil(diopiTensorHandle_t tensor, Fault fault) {
     if (tensor == nullptr) return;
     if (tensor->dtype == Dtype::float32) spoil_elements<float>(tensor, fault);
@@ -70,7 +71,7 @@ void spoil(diopiTensorHandle_t tensor, Fault fault) {
 template <class Value>
 void spoil(const Value&, Fault) {}
 
-/// Stands in for `kFunction`, a function of the standard; of it only the name and the type are used.
+/// Replaces `kFunction`, a function of the standard, of which it uses only the name and the type.
 template <auto kFunction>
 struct Faulty;
 

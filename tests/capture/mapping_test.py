@@ -1,4 +1,4 @@
-"""The table from ATen to the standard: checked against the headers, and on single calls. No PyTorch."""
+"""Checks the table from ATen to the standard against the headers, and on single calls. Needs no PyTorch."""
 import unittest
 
 import numpy as np
@@ -117,7 +117,7 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(self.recipe([-1, 0, 0, 5], "float32"), {"kind": "normal", "mean": 1.0, "std": 2.34521})
 
     def test_one_sign_stays(self):
-        """A variance or a share: its root or logarithm must work."""
+        """A variance or a probability: its root or logarithm must work."""
         self.assertEqual(self.recipe([0.25, 4], "float32"), {"kind": "uniform", "low": 0.25, "high": 4.0})
         self.assertEqual(self.recipe([0, 1e-12], "float64")["low"], 0)
         recipe = self.recipe([-3, -1], "float32")

@@ -130,7 +130,7 @@ class ValuesTest(RecorderTest):
     def test_a_buffer_that_is_written_in_part(self):
         def run(module, x):
             buffer = torch.empty(4, 6)
-            buffer.detach().numpy()[:] = 2.5  # a change that PyTorch does not see
+            buffer.detach().numpy()[:] = 2.5  # a change that PyTorch does not notice
             buffer[:, :3] = x
             return buffer * module.w
 

@@ -85,7 +85,7 @@ class AdaptorTest(ProgramTest):
         self.sim("--replay", bundle, adaptor=None, out="1 not implemented")
 
     def test_the_operator_suite_on_a_device_of_float32_and_int32(self):
-        """A sample of it; scripts/test.sh --full runs the whole."""
+        """A sample of the cases; scripts/test.sh --full runs all of them."""
         run = self.sim("--in-order", *self.sample_of_suite(4, 100_000), "--json", timeout=280)
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 1000, counts)

@@ -19,7 +19,7 @@ except ImportError as missing:
     print(f"skipped: this Python has no {missing.name}")
     sys.exit(77)
 
-# A second build of the program, with a relu whose last element is wrong by 1.
+# another build of the program, with a relu whose last element is wrong by 1
 FAULTY = pathlib.Path(os.environ.get("DIOPI_LEAKY", program.SOURCE / "build/release/bin/leaky_diopi"))
 NUMEL = 1000
 OVERLOADS = ["mul.Tensor", "relu", "log", "add.Tensor"]

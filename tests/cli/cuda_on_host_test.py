@@ -21,7 +21,7 @@ class CudaOnHostTest(ProgramTest):
         self.assertEqual(wanted - self.functions_of(LIBRARY), set())
 
     def test_a_sample_of_the_operator_suite(self):
-        """scripts/test.sh --full runs the whole."""
+        """A sample of the cases; scripts/test.sh --full runs all of them."""
         run = self.expect(0, "test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(12, 200_000), "--json",
                           timeout=280)
         counts = run.json["counts"]

@@ -22,7 +22,7 @@ class DeviceConfigTest(ProgramTest):
         return run.json["counts"]["passed"], run.json["counts"]["skipped"]
 
     def skips(self, *criteria):
-        """How many of the 4 cases the rules skip."""
+        """Checks how many of the 4 cases the rules skip."""
         run = self.run_with(0, *({**c, "skip": True, "reason": "why"} for c in criteria))
         self.assertEqual(self.counts(run), (4 - run.json["counts"]["skipped"], run.json["counts"]["skipped"]))
         return run.json["counts"]["skipped"]

@@ -327,7 +327,7 @@ class RealProgramTest(ProgramTest):
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only",
                              "runtime,random,exported,wide")
         self.assertIn("4 of 4 steps are ok", out)
-        # An output that is cut off has been parsed.
+        # The output that was cut off has been parsed.
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only", "profile",
                              "--limit", "2", code=1)
         self.assertIn("profile_step", out)

@@ -170,7 +170,7 @@ class FaultTest(PluginTest):
 
 
 class RulesTest(PluginTest):
-    """relu on a vendor's device, with one fault in each library."""
+    """Tests relu on a vendor's device, with one fault in each library."""
 
     def offends(self, name, text, *options):
         run = self.expect(1, "test", "--case", SMALL, "--impl", plugin(name), *options)
@@ -205,7 +205,7 @@ class RulesTest(PluginTest):
 
 
 class StreamTest(PluginTest):
-    """relu on an asynchronous device, whose stream the check holds."""
+    """Tests relu on an asynchronous device, whose stream the check holds."""
 
     def offends(self, name, text, case=SMALL):
         run = self.expect(1, "test", "--case", case, "--impl", plugin(name))

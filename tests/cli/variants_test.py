@@ -65,7 +65,7 @@ class VariantsTest(ProgramTest):
             self.assertTrue(any(0 in shape for shape in shapes), shapes)
 
     def shapes(self):
-        """Of the tensors of each case that ran."""
+        """The layouts of the tensors of each case that ran."""
         _, results = self.journal()
         return [[shape for _, _, shape in result["tensors"]] for result in results if result["verdict"] == "passed"]
 

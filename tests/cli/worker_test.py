@@ -1,4 +1,4 @@
-"""A crash, an abort, a hang, exhausted memory or stray output costs one case, never the run, and leaves no process."""
+"""A crash, an abort, a hang, exhausted memory or stray output fails one case, never the run, and leaves no process."""
 import os
 import random
 import resource
@@ -225,7 +225,7 @@ class WorkerTest(ProgramTest):
         self.assertNotIn("diopi: error", run.err, "the worker spoke with the program's voice")
 
     def peak_kib(self, count, binary=program.BINARY):
-        """Of a run of so many cases of nearly one size."""
+        """Peak memory of a worker in a run of so many cases of nearly one size."""
         self.write("mine.json", case_file(group("worker", [[1000, 1500 + i % 3] for i in range(count)])))
         command = [str(binary), "test", "--cases", "mine.json", "--jobs", "1", "--quiet", "--cases-dir",
                    str(program.SOURCE / "cases")]
@@ -241,7 +241,7 @@ class WorkerTest(ProgramTest):
         self.assertLess(many, 1.3 * few)
 
     def test_memory_does_not_depend_on_where_the_program_lies(self):
-        """Where small pieces of the heap come to lie depends on the lengths of paths. It must not tear large blocks."""
+        """The places of small heap blocks depend on the lengths of paths. They must not split large blocks."""
         peaks = []
         for length in (3, 16, 150):
             folder = self.folder / ("x" * length)

@@ -1,5 +1,5 @@
-/// What nvcc gives a .cu file without an include, for the host's compiler: kernels then run on the host's processor,
-/// block by block, their threads in turns. Included before each kernel source by the build (CMakeLists.txt).
+/// The declarations that nvcc adds to a .cu file, for the host's compiler: kernels then run on the host's processor,
+/// block by block, their threads in turns. The build includes it before each kernel source (CMakeLists.txt).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -39,7 +39,7 @@ inline void __threadfence_block() {}
 
 namespace cuda_on_host {
 
-/// What lane `from` brought, of all lanes in `mask`; the own value where that lane brought none.
+/// The value of lane `from`, after all lanes in `mask` have given theirs; the own value if that lane is not in `mask`.
 template <class T>
 T exchange(unsigned mask, T value, int from, int width) {
     static_assert(sizeof(T) <= kSlotBytes && std::is_trivially_copyable_v<T>);

@@ -25,8 +25,8 @@ constexpr size_t kStackBytes = 64 << 10;
     std::abort();
 }
 
-/// A stack on which threads begin one after another until one of them waits for others; it then is that thread's until
-/// the thread ends.
+/// A stack on which threads begin one after another until one of them waits for others; then it belongs to that thread
+/// until the thread ends.
 struct Fiber {
     std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
     jmp_buf place;
@@ -37,11 +37,11 @@ enum class State { kReady, kWaitsForBlock, kWaitsForWarp, kEnded };
 struct Thread {
     State state = State::kReady;
     Fiber* fiber = nullptr;  ///< null before it begins and after it ends
-    unsigned mask = 0;       ///< of the lanes that it waits for
-    unsigned values = 0;     ///< brought so far
+    unsigned mask = 0;       ///< the lanes that it waits for
+    unsigned values = 0;     ///< the number of values that it has given
 };
 
-/// What the lanes bring. A lane is at most one value ahead of the others.
+/// The values of the lanes. A lane is at most one value ahead of the others.
 struct Warp {
     alignas(kSlotBytes) std::byte slots[2][kWarp * kSlotBytes];
 };
@@ -90,7 +90,7 @@ class Block {
         threadIdx = {number_ - row * blockDim.x, row % blockDim.y, row / blockDim.y};
     }
 
-    /// Goes on to the next thread where it has not begun.
+    /// Chooses the next thread if it has not begun.
     bool choose_new() {
         if (looked_at_ + 1 >= threads_.size()) return false;
         const Thread& next = threads_[forward_ ? number_ + 1 : number_ - 1];
@@ -117,7 +117,7 @@ class Block {
         return fiber;
     }
 
-    /// Enters the fiber's stack, and comes back once it waits for its first thread.
+    /// Enters the fiber's stack, and returns when it waits for its first thread.
     void begin(Fiber& fiber) {
         ucontext_t context;
         getcontext(&context);
@@ -148,7 +148,7 @@ class Block {
         if (_setjmp(fiber.place) == 0) _longjmp(scheduler_, 1);
     }
 
-    /// Those whose others have all come.
+    /// Makes threads ready if all those that they wait for have arrived.
     void release() {
         bool all_wait = true;
         for (const Thread& t : threads_) all_wait &= t.state == State::kEnded || t.state == State::kWaitsForBlock;
@@ -179,10 +179,10 @@ class Block {
     std::vector<std::unique_ptr<Fiber>> fibers_;
     std::vector<Fiber*> free_;
     Fiber* begins_ = nullptr;
-    unsigned number_ = 0;  ///< of the thread that runs
+    unsigned number_ = 0;  ///< the number of the running thread
     unsigned left_ = 0;
     bool forward_ = true;
-    unsigned looked_at_ = 0;  ///< threads of this pass before it
+    unsigned looked_at_ = 0;  ///< the number of threads before it in this pass
     jmp_buf scheduler_;
 };
 

@@ -11,7 +11,7 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-/// The function of the library in the place of one of the cpu backend.
+/// The library's function that corresponds to one of the cpu backend.
 template <class Function>
 Function* on_host(Function*, const char* name) {
     static void* const library = dlopen(DIOPI_CUDA_ON_HOST, RTLD_NOW | RTLD_LOCAL);
@@ -27,7 +27,8 @@ Function* on_host(Function*, const char* name) {
 const std::pair<Shape, Shape> kLayouts[] = {{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}, {{0, 3}, {}}};
 const Dtype kFloating[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-/// Calls draw(on host or not, tensor, generator) twice from one state: the same numbers, and the same state after them.
+/// Calls draw(on host or not, tensor, generator) twice from one state, and checks that numbers and final states are
+/// equal.
 template <class Draw>
 void expect_same_numbers(Dtype dtype, const Draw& draw) {
     for (const auto& [shape, strides] : kLayouts) {

@@ -1,4 +1,4 @@
-/// A campaign counts what is planted, seen, missed and excused.
+/// A campaign counts planted, seen, missed and excused faults.
 #include "campaign.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-/// Each fault does what it says, and nothing else.
+/// Checks that each fault does only what its text says.
 #include "fault.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TensorPtr floats(const Shape& shape, const std::function<double(int64_t)>& value
 
 constexpr double kBefore = -100;
 
-/// out (3, 7) = i + 1 + 1/3, and what memory held there is -100.
+/// out (3, 7) = i + 1 + 1/3; its memory had -100 before.
 struct Sum {
     explicit Sum(Shape shape = {3, 7}, Dtype dtype = Dtype::float32) : call(*find_row("diopiAdd")) {
         call["out"] = floats(
@@ -38,7 +38,7 @@ struct Sum {
             shape, [](int64_t) { return 1.0 / 3; }, dtype);
         call["alpha"] = Scalar::of(int64_t{1});
     }
-    /// The fault at the first call; its results.
+    /// The results of a first call with the fault.
     std::vector<double> with(std::string_view name) {
         const Fault* fault = find_fault(name);
         REQUIRE(fault != nullptr);
@@ -62,7 +62,7 @@ struct Sum {
     Outcome outcome;
 };
 
-/// Positions at which the fault made a difference, and that it was noticed.
+/// The positions that the fault changed; checks that it was noticed.
 std::vector<size_t> changed(Sum& sum, std::string_view fault) {
     const std::vector<double> wrong = sum.with(fault);
     CHECK(sum.faulty->planted());

@@ -1,4 +1,4 @@
-/// Writes to the wrong place, and memory that is kept.
+/// Faults that write to the wrong place, and memory leaks.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -73,7 +73,7 @@ void gap_written(Scene& scene) {
     }
 }
 
-/// Kept blocks hang together, so that a leak checker finds them again.
+/// Leaked blocks are linked, so that a leak checker still finds them.
 void leak(Scene& scene) {
     static void* chain = nullptr;
     void** block = static_cast<void**>(std::malloc(kKept));

@@ -1,4 +1,4 @@
-/// Random numbers of another law, or from another state.
+/// Faults that draw random numbers of another law, or from another state.
 #include <cmath>
 
 #include "fault.hpp"

@@ -1,4 +1,4 @@
-/// Wrong, old and missing elements.
+/// Faults with wrong, old and missing elements.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLargeIndex = int64_t{1} << 15;
 
-/// Gives the elements that `chosen` names back what memory held before the call.
+/// Restores the values before the call in the elements that `chosen` names.
 template <class Chosen>
 void leave_unwritten(Scene& scene, Chosen chosen) {
     const Scene::Result* result = scene.first();
@@ -112,7 +112,7 @@ void index_off_by_one(Scene& scene) {
     }
 }
 
-/// Rows and columns of the last two dims; false where they cannot be told apart.
+/// Rows and columns of the last two dims; false if they cannot be distinguished.
 bool matrix_of(const Tensor& tensor, int64_t& rows, int64_t& columns) {
     if (tensor.rank() < 2) return false;
     rows = tensor.shape[tensor.shape.size() - 2];
@@ -186,7 +186,7 @@ void denormals_flushed(Scene& scene) {
     });
 }
 
-/// Where a denormal is no rounding error: copies, single operations, functions.
+/// Functions for which a denormal is not a rounding error: copies, single operations, functions.
 bool keeps_denormals(const Row& row) { return row.accuracy <= AccuracyClass::C; }
 
 bool has_indices(const Row& row) {

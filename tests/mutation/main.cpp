@@ -25,7 +25,7 @@ struct Options {
     bool quick = false;
 };
 
-/// One operator of each family, and faults of each kind.
+/// A sample: one operator of each family, and faults of each kind.
 const std::vector<std::string> kQuickOps = {"add", "relu", "linear", "sum", "argmax", "nll_loss", "normal_", "sgd"};
 const std::vector<std::string> kQuickFaults = {"last_unwritten", "middle_wrong",     "row_ends_ignored",   "truncation",
                                                "stale",          "write_past_end",   "input_modified",     "crash",
