@@ -486,7 +486,7 @@ TEST_CASE("every call gives what PyTorch gave") {
     }
 }
 
-TEST_CASE("every operator but the random ones has results of PyTorch to be held against") {
+TEST_CASE("every operator except the random ones has results of PyTorch") {
     const std::set<std::string> ops = recorded();
     for (const Row& row : rows()) {
         if (!reference_backend().implements(row) || row.accuracy == AccuracyClass::F) continue;
