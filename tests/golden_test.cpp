@@ -110,7 +110,7 @@ Value boxed(const Arg& arg, const json& value) {
         case ArgKind::pointer:
             break;
     }
-    throw Broken(fmt::format("a {} cannot stand in `args`", name(arg.kind)));
+    throw Broken(fmt::format("a {} is not possible in `args`", name(arg.kind)));
 }
 
 /// A golden file. Hdf5File reads no lists from attributes, so the strides are read beside it.

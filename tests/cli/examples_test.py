@@ -79,7 +79,7 @@ class HostTest(ProgramTest):
 
     def test_convolution(self):
         if program.SANITIZED:
-            self.skipTest("a sanitized library wants a sanitized host")
+            self.skipTest("a sanitized library needs a sanitized host")
         done = run(self.host, IMPL)
         self.assertEqual(done.stdout, "diopiConvolution2d of DiopiCpuDevice: 2048 of 2048 results are right\n")
         self.assertEqual(done.stderr, "")

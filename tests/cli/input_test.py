@@ -12,7 +12,7 @@ LONE = ["test", "--case", "ops/relu.relu.3"]
 class NameTest(ProgramTest):
     def refuse(self, args, *messages):
         run = self.expect(2, *args, timeout=20, err=["diopi: error: ", *messages])
-        self.assertEqual(run.out, "", f"bad input is refused before anything is said\n{run}")
+        self.assertEqual(run.out, "", f"bad input must be refused before other output\n{run}")
         self.assertNotIn("internal", run.err)
         self.assertLess(max(map(len, run.err.splitlines())), 250, f"an endless line\n{run}")
         return run
@@ -219,7 +219,7 @@ class PlaceTest(ProgramTest):
     def test_error_report_that_is_a_folder(self):
         (self.folder / "folder").mkdir()
         run = self.refuse(["test", "--csv", "folder"], "folder")
-        self.assertNotIn("DIOPI-Test", run.out, "the run could have been spared")
+        self.assertNotIn("DIOPI-Test", run.out, "the error must come before the run")
         self.assertEqual([p.name for p in self.folder.glob("folder*")], ["folder"])
 
     def test_error_report_below_a_file(self):
@@ -249,7 +249,7 @@ class PlaceTest(ProgramTest):
             self.assertRegex(run.err, r"cannot write .* bytes wanted|No space left on device")
             self.assertEqual((disk / "baselines/ops/add.h5").read_bytes(), first)
             self.assertFalse((disk / "baselines/ops/mul.h5").exists())
-            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "a torn file fills the disk")
+            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "an incomplete file fills the disk")
             self.expect(0, "test", "--cases", "mine.json", "--data", disk, out="2 cases: 2 passed")
 
     def test_full_disk_ends_a_run_with_its_journal_whole(self):

@@ -178,7 +178,7 @@ class InteropTest(ProgramTest):
         path = self.foreign(generator="pytorch 1.13.1")
         before = path.read_bytes()
         run = self.diopi("gen", "--cases", "mine.json")
-        self.assertEqual(path.read_bytes(), before, f"somebody else's work is gone\n{run}")
+        self.assertEqual(path.read_bytes(), before, f"the file of another program was removed\n{run}")
         self.assertIn("--force", run.out + run.err)
         self.expect(0, "gen", "--cases", "mine.json", "--force")
         self.assertNotEqual(path.read_bytes(), before)

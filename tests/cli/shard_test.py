@@ -109,7 +109,7 @@ class BazelTest(ShardTest):
         status = self.folder / "status/file"
         for index in range(3):
             self.expect_shard(f"{index + 1}/3", f"run_{index}", env=bazel(index, 3, TEST_SHARD_STATUS_FILE=str(status)))
-            self.assertTrue(status.exists(), "the status file tells Bazel that the shard variables are obeyed")
+            self.assertTrue(status.exists(), "the status file tells Bazel that the shard variables are applied")
             status.unlink()
         self.assertEqual(sorted(self.ids("run_0") + self.ids("run_1") + self.ids("run_2")), sorted(self.whole_ids()))
 
@@ -123,7 +123,7 @@ class BazelTest(ShardTest):
         status = self.folder / "status"
         variables = bazel(2, 3, TEST_SHARD_STATUS_FILE=str(status))
         self.expect_shard("1/2", "run", "--shard", "1/2", env=variables)
-        self.assertFalse(status.exists(), "Bazel must see that its own sharding was not obeyed")
+        self.assertFalse(status.exists(), "Bazel must see that its own sharding was not applied")
         self.expect_shard("1/1", "run", "--shard", "1/1", env=bazel("x", "y"))
 
     def test_broken_variables(self):

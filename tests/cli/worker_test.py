@@ -222,7 +222,7 @@ class WorkerTest(ProgramTest):
         [fault] = run.json["not_passed"]
         self.assertEqual(fault["case"], "ops/worker.add.0")
         self.assertIn(fault["verdict"], ("failed", "crashed"))
-        self.assertNotIn("diopi: error", run.err, "the worker spoke with the program's voice")
+        self.assertNotIn("diopi: error", run.err, "the worker printed an error of the program")
 
     def peak_kib(self, count, binary=program.BINARY):
         """Peak memory of a worker in a run of so many cases of nearly one size."""

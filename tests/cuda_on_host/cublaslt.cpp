@@ -90,12 +90,12 @@ Problem check(const Desc& d, const Layout& a, const Layout& b, const Layout& c, 
         if (x->pitch < static_cast<int64_t>(x->rows)) p.error = "a leading dimension is below the rows";
         if (x->batch != result.batch || x->batch < 1) p.error = "batch counts differ";
         if (x->batch > kMostBatch) p.error = "more than 65535 matrices in a batch";
-        if (x->batch_stride < 0) p.error = "a batch's matrices lie backwards";
+        if (x->batch_stride < 0) p.error = "the batch stride is negative";
     }
     if ((ta ? a.columns : a.rows) != p.m || (tb ? b.rows : b.columns) != p.n || (tb ? b.columns : b.rows) != p.k) {
         p.error = "sizes do not fit";
     }
-    if (c.type != result.type || c.rows != result.rows || c.columns != result.columns) p.error = "C is not as D";
+    if (c.type != result.type || c.rows != result.rows || c.columns != result.columns) p.error = "C and D differ";
     if (result.batch > 1 && result.batch_stride < result.pitch * static_cast<int64_t>(result.columns - 1) + 1 &&
         result.pitch < result.batch_stride * result.batch) {
         p.error = "matrices of the batch of D overlap";

@@ -224,10 +224,10 @@ cudnnStatus_t propose(const char* function, const Descriptions& all, const cudnn
                       const cudnnFilterStruct& w, const cudnnConvolutionStruct& v, const cudnnTensorStruct& y,
                       int wanted, int* found, Perf* results) {
     *found = 0;
-    if (wanted < 1 || results == nullptr) return bad(function, "no room for results");
+    if (wanted < 1 || results == nullptr) return bad(function, "no space for results");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
     if (w.format == CUDNN_TENSOR_NHWC && refuses_last("propose")) {
-        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
     }
     for (const Described& each : all) {
         if (*found == wanted) break;
@@ -261,7 +261,7 @@ cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int 
         return bad(function, "a null");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
     if (w.format == CUDNN_TENSOR_NHWC && refuses_last("run")) {
-        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
     }
     size_t wanted = 0;
     if (!is_supported(x, w, y) || measure(all, algorithm, &wanted) != CUDNN_STATUS_SUCCESS) {
@@ -334,7 +334,7 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t desc, cudnnData
         if (size < 1) return bad("cudnnSetFilterNdDescriptor", "a size below 1");
     }
     if (format == CUDNN_TENSOR_NHWC && refuses_last("describe")) {
-        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "told to refuse channels that come last");
+        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "the test refuses channels-last layouts");
     }
     return CUDNN_STATUS_SUCCESS;
 }

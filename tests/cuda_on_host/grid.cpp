@@ -61,7 +61,7 @@ class Block {
                 resume();
                 moved = true;
             }
-            if (!moved) die("threads wait for others that never come");
+            if (!moved) die("threads wait for others that never arrive");
             release();
         }
     }

@@ -107,7 +107,7 @@ constexpr Fault kOperandsFaults[] = {
     {"OE", "row_ends_ignored", "the last element of each row of the first operand counts as 0", row_ends_ignored,
      has_right_values},
     {"OO", "optional_ignored", "an optional tensor that is given is ignored", optional_ignored, has_right_values},
-    {"ON", "number_ignored", "a number (alpha, value) is taken for 1", number_ignored, has_right_values},
+    {"ON", "number_ignored", "a number (alpha, value) is read as 1", number_ignored, has_right_values},
     {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
     {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
      is_backward},

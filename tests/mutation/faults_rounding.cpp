@@ -104,7 +104,7 @@ bool sums(const Row& row) { return row.accuracy == AccuracyClass::D; }
 
 constexpr Fault kRoundingFaults[] = {
     {"RT", "truncation", "results are rounded towards zero", truncation, has_right_values},
-    {"RA", "half_accumulation", "sums carry the error of a float16 accumulator", half_accumulation, sums},
+    {"RA", "half_accumulation", "sums have the error of a float16 accumulator", half_accumulation, sums},
     {"RO", "half_operands", "operands are rounded to float16 first", half_operands, has_right_values},
 };
 

@@ -184,7 +184,7 @@ class Score {
                 if (!compared.ok()) return compared.status();
                 const int64_t wrong = compared->slower + compared->faster;
                 most_wrong_ = std::max(most_wrong_, wrong);
-                fmt::print("same again: {} calls, {} called changed, {} ambiguous\n", compared->compared, wrong,
+                fmt::print("same again: {} calls, {} reported as changed, {} ambiguous\n", compared->compared, wrong,
                            compared->ambiguous);
                 std::fflush(stdout);
             }
@@ -214,9 +214,9 @@ class Score {
     }
 
     [[nodiscard]] bool print() const {
-        fmt::print("same again: at most {} of {} calls called changed\n", most_wrong_, options_.calls);
-        fmt::print("{}% slower: {} of {} found; {} of {} untouched calls called changed\n", options_.percent, found_,
-                   planted_, wrong_, untouched_);
+        fmt::print("same again: at most {} of {} calls reported as changed\n", most_wrong_, options_.calls);
+        fmt::print("{}% slower: {} of {} found; {} of {} unchanged calls reported as changed\n", options_.percent,
+                   found_, planted_, wrong_, untouched_);
         return most_wrong_ <= 2 && found_ * 100 >= planted_ * 95;
     }
 
@@ -309,14 +309,15 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
     diopi::slowdown_score::Options options;
     CLI::App app("makes calls slower and counts those that a comparison with a baseline finds (docs/profile.md)");
-    app.add_option("--calls", options.calls, "of a run without a slowdown")->capture_default_str();
+    app.add_option("--calls", options.calls, "calls of a run without a slowdown")->capture_default_str();
     app.add_option("--same", options.same, "comparisons of such runs")->capture_default_str();
-    app.add_option("--seconds", options.seconds, "of samples in such a run")->capture_default_str();
-    app.add_option("--runs", options.runs, "with one call made slower")->capture_default_str();
-    app.add_option("--planted-calls", options.planted_calls, "of a run with a slowdown")->capture_default_str();
-    app.add_option("--planted-seconds", options.planted_seconds, "of samples in such a run")->capture_default_str();
-    app.add_option("--percent", options.percent, "by which a call is made slower")->capture_default_str();
-    app.add_option("--seed", options.seed, "of the choice of calls")->capture_default_str();
+    app.add_option("--seconds", options.seconds, "seconds of samples in such a run")->capture_default_str();
+    app.add_option("--runs", options.runs, "runs with one call made slower")->capture_default_str();
+    app.add_option("--planted-calls", options.planted_calls, "calls of a run with a slowdown")->capture_default_str();
+    app.add_option("--planted-seconds", options.planted_seconds, "seconds of samples in such a run")
+        ->capture_default_str();
+    app.add_option("--percent", options.percent, "percentage by which a call is made slower")->capture_default_str();
+    app.add_option("--seed", options.seed, "seed of the choice of calls")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     return diopi::slowdown_score::run(options);
 }
