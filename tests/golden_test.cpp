@@ -288,7 +288,7 @@ TensorPtr in_dtype(const Tensor& wide, Dtype dtype) {
 }
 
 /// The difference of a value as a share of its allowance; above 1 it is wrong.
-double share_taken(double actual, double wanted, double allowed, const Format& format) {
+double share_of_allowance(double actual, double wanted, double allowed, const Format& format) {
     if (std::isnan(wanted)) return std::isnan(actual) ? 0 : HUGE_VAL;
     if (std::isinf(wanted)) return actual * wanted > 0 && std::fabs(actual) >= format.overflow ? 0 : HUGE_VAL;
     if (actual == wanted) return allowed == 0 && std::signbit(actual) != std::signbit(wanted) ? HUGE_VAL : 0;
@@ -297,10 +297,10 @@ double share_taken(double actual, double wanted, double allowed, const Format& f
 }
 
 /// Compares one output with PyTorch's.
-class Judge {
+class OutputCheck {
  public:
     /// `actual` has the output's dtype or its wide dtype; `sums` has S per element for class D, and is null for others.
-    Judge(const Tensor& actual, const Tensor& wanted, const Allowance& allowance, const Tensor* sums)
+    OutputCheck(const Tensor& actual, const Tensor& wanted, const Allowance& allowance, const Tensor* sums)
         : actual_(in_wide(actual)),
           wanted_(in_wide(wanted)),
           allowance_(allowance),
@@ -337,13 +337,13 @@ class Judge {
     [[nodiscard]] double share_of(int64_t i) const {
         if (wanted_->dtype == Dtype::float64) {
             const double x = actual_->data_as<double>()[i], y = wanted_->data_as<double>()[i];
-            return share_taken(x, y, allowed(std::max(std::fabs(y), std::fabs(x)), i), format_);
+            return share_of_allowance(x, y, allowed(std::max(std::fabs(y), std::fabs(x)), i), format_);
         }
         if (wanted_->dtype == Dtype::complex128) {
             const auto x = actual_->data_as<std::complex<double>>()[i], y = wanted_->data_as<std::complex<double>>()[i];
             const double size = allowed(std::max(std::abs(y), std::abs(x)), i);
-            return std::max(share_taken(x.real(), y.real(), size, format_),
-                            share_taken(x.imag(), y.imag(), size, format_));
+            return std::max(share_of_allowance(x.real(), y.real(), size, format_),
+                            share_of_allowance(x.imag(), y.imag(), size, format_));
         }
         const size_t size = size_of(wanted_->dtype);
         const auto bytes = [&](const Tensor& tensor) { return tensor.data_as<char>() + static_cast<size_t>(i) * size; };
@@ -436,7 +436,7 @@ class CallCheck {
     void judge(std::string_view path, const Wanted& wanted, const Tensor& actual) {
         const OutputSpec spec = {wanted.arg, {wanted.tensor->shape, wanted.tensor->dtype, {}}};
         const Tensor* sums = accuracy() == AccuracyClass::D ? sums_.at(wanted.arg).get() : nullptr;
-        const std::string wrong = Judge(actual, *wanted.tensor, allowance(golden_, spec), sums).complaint();
+        const std::string wrong = OutputCheck(actual, *wanted.tensor, allowance(golden_, spec), sums).complaint();
         if (wrong.empty()) return;
         const std::string_view output = golden_.call.row->args()[wanted.arg].name;
         complaints_.add(fmt::format("{} on {}: {}: {}", golden_.name, path, output, wrong));

@@ -54,7 +54,7 @@ uint64_t hash_of(const Args&... args) {
 }
 
 template <class Value>
-void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
+void corrupt_elements(diopiTensorHandle_t tensor, Fault fault) {
     auto* values = tensor->data_as<Value>();
     const auto none = std::numeric_limits<Value>::has_quiet_NaN ? std::numeric_limits<Value>::quiet_NaN()
                                                                 : std::numeric_limits<Value>::max();
@@ -63,13 +63,13 @@ void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
 
 /// Changes outputs of real numbers, and of integers only counts, which have no dims: an index out of range is another
 /// fault.
-void spoil(diopiTensorHandle_t tensor, Fault fault) {
+void corrupt(diopiTensorHandle_t tensor, Fault fault) {
     if (tensor == nullptr) return;
-    if (tensor->dtype == Dtype::float32) spoil_elements<float>(tensor, fault);
-    if (tensor->dtype == Dtype::int64 && tensor->shape.empty()) spoil_elements<int64_t>(tensor, fault);
+    if (tensor->dtype == Dtype::float32) corrupt_elements<float>(tensor, fault);
+    if (tensor->dtype == Dtype::int64 && tensor->shape.empty()) corrupt_elements<int64_t>(tensor, fault);
 }
 template <class Value>
-void spoil(const Value&, Fault) {}
+void corrupt(const Value&, Fault) {}
 
 /// Replaces `kFunction`, a function of the standard, of which it uses only the name and the type.
 template <auto kFunction>
@@ -86,7 +86,7 @@ struct Faulty<kFunction> {
         if (acts && plan.fault == Fault::kCrash) std::abort();
         while (acts && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
         const diopiError_t error = reinterpret_cast<diopiError_t (*)(Args...)>(plan.real)(args...);
-        if (error == diopiSuccess && acts) (spoil(args, plan.fault), ...);
+        if (error == diopiSuccess && acts) (corrupt(args, plan.fault), ...);
         return error;
     }
 };

@@ -55,7 +55,7 @@ class Block {
         left_ = count;
         for (forward_ = true; left_ > 0; forward_ = !forward_) {
             bool moved = false;
-            for (looked_at_ = 0; looked_at_ < count; ++looked_at_) {
+            for (position_ = 0; position_ < count; ++position_) {
                 choose();
                 if (threads_[number_].state != State::kReady) continue;
                 resume();
@@ -74,7 +74,7 @@ class Block {
         leave(*thread.fiber);
     }
 
-    const std::byte* bring(unsigned mask, const void* value, size_t nbytes) {
+    const std::byte* gather_lanes(unsigned mask, const void* value, size_t nbytes) {
         std::byte* slots = warps_[number_ / kWarp].slots[threads_[number_].values++ % 2];
         std::memcpy(slots + lane() * kSlotBytes, value, nbytes);
         wait(State::kWaitsForWarp, mask);
@@ -85,17 +85,17 @@ class Block {
 
  private:
     void choose() {
-        number_ = forward_ ? looked_at_ : static_cast<unsigned>(threads_.size()) - 1 - looked_at_;
+        number_ = forward_ ? position_ : static_cast<unsigned>(threads_.size()) - 1 - position_;
         const unsigned row = number_ / blockDim.x;
         threadIdx = {number_ - row * blockDim.x, row % blockDim.y, row / blockDim.y};
     }
 
     /// Chooses the next thread if it has not begun.
     bool choose_new() {
-        if (looked_at_ + 1 >= threads_.size()) return false;
+        if (position_ + 1 >= threads_.size()) return false;
         const Thread& next = threads_[forward_ ? number_ + 1 : number_ - 1];
         if (next.state != State::kReady || next.fiber != nullptr) return false;
-        ++looked_at_;
+        ++position_;
         choose();
         return true;
     }
@@ -182,7 +182,7 @@ class Block {
     unsigned number_ = 0;  ///< the number of the running thread
     unsigned left_ = 0;
     bool forward_ = true;
-    unsigned looked_at_ = 0;  ///< the number of threads before it in this pass
+    unsigned position_ = 0;  ///< the number of threads before it in this pass
     jmp_buf scheduler_;
 };
 
@@ -222,6 +222,8 @@ cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& k
 void wait_for_block() { block().wait(State::kWaitsForBlock, 0); }
 void wait_for_warp(unsigned mask) { block().wait(State::kWaitsForWarp, mask); }
 int lane_of_warp() { return static_cast<int>(block().lane()); }
-const std::byte* bring(unsigned mask, const void* value, size_t nbytes) { return block().bring(mask, value, nbytes); }
+const std::byte* gather_lanes(unsigned mask, const void* value, size_t nbytes) {
+    return block().gather_lanes(mask, value, nbytes);
+}
 
 }  // namespace cuda_on_host

@@ -27,6 +27,6 @@ void wait_for_warp(unsigned mask);
 constexpr size_t kSlotBytes = 16;
 /// Waits until all lanes in `mask` have given a value of at most kSlotBytes; then lane k's is at k * kSlotBytes until
 /// this thread gives its next one.
-[[nodiscard]] const std::byte* bring(unsigned mask, const void* value, size_t nbytes);
+[[nodiscard]] const std::byte* gather_lanes(unsigned mask, const void* value, size_t nbytes);
 
 }  // namespace cuda_on_host

@@ -28,7 +28,7 @@ diopiError_t open_vectors(diopiTensorHandle_t out, diopiConstTensorHandle_t inpu
 }
 
 /// Breaks the rule.
-void offend([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Vectors& v) {
+void break_rule([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Vectors& v) {
 #ifdef RULE_PAST_OUTPUT
     v.out[v.numel + 1] = 1;
 #endif
@@ -80,7 +80,7 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     const int64_t written = v.numel;
 #endif
     for (int64_t i = 0; i < written; ++i) v.out[i] = v.in[i] < 0 ? 0 : v.in[i];
-    offend(ctx, v);
+    break_rule(ctx, v);
     return diopiSuccess;
 }
 
