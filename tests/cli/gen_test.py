@@ -126,7 +126,7 @@ class GenTest(ProgramTest):
         self.assertNotEqual(self.contents()["ops/sub.h5"], first["ops/sub.h5"], "the cases have other shapes now")
         self.expect(0, "test", "--cases", "mine.json", out="9 cases: 9 passed")
 
-    def test_same_bytes_whatever_the_number_of_workers_and_threads(self):
+    def test_same_bytes_for_any_number_of_workers_and_threads(self):
         self.gen(0, "--jobs", "1", data="one")
         self.gen(0, "--jobs", "2", data="two", env={"OMP_NUM_THREADS": "3"})
         self.assertEqual(self.contents("one"), self.contents("two"))

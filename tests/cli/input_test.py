@@ -91,7 +91,7 @@ class NameTest(ProgramTest):
             with self.subTest(case=name):
                 self.refuse(["test", "--case", name], f"'{name}' {form}")
 
-    def test_cases_that_are_not_there(self):
+    def test_missing_cases(self):
         self.refuse(["test", "--case", "ops/pointwise_binary.add.99999"], "the numbers of 'add' end at 55")
         self.refuse(["test", "--case", "ops/pointwise_binary.addd.1"], "'pointwise_binary' has the operators add, sub, mul")
         self.refuse(["test", "--case", "ops/pointwise_binar.add.1"],
@@ -152,7 +152,7 @@ class CaseFileTest(ProgramTest):
         content["tensors"][1]["shapes"] = [[1], [2]]
         self.refuse(case_file(content), "/groups/0/tensors/1/shapes: 2 entries for 'other', but 1 for 'input'")
 
-    def test_group_that_is_there_twice(self):
+    def test_duplicate_group(self):
         self.refuse(case_file(group("x", [[2]]), group("x", [[3]])), "mine.json:1: /groups/1", "'x'")
 
     def test_convolution_of_wrong_channels(self):
@@ -184,14 +184,14 @@ class CaseFileTest(ProgramTest):
         del content["tensors"][1]
         self.refuse_contradiction(case_file(content), "mine.json:1: /groups/0: case ops/mine.add.0: ", "other")
 
-    def test_file_that_is_not_there(self):
+    def test_missing_file(self):
         self.expect(2, "test", "--cases", "nothere.json", err="nothere.json: the case file cannot be read")
 
     def test_folder_in_place_of_a_file(self):
         run = self.expect(2, "test", "--cases", ".")
         self.assertNotIn("internal error", run.err)
 
-    def test_folder_of_cases_that_is_not_there(self):
+    def test_missing_folder_of_cases(self):
         self.expect(2, "test", "--cases-dir", "nowhere", err="no folder of case files at nowhere; name one with --cases-dir")
         self.expect(2, "test", "--cases-dir", ".", err="holds no case files")
 
@@ -239,7 +239,7 @@ class PlaceTest(ProgramTest):
         self.expect(2, "report", err="there is no journal at diopi_run/journal.jsonl; run diopi test first, or name its "
                                      "folder with --run")
 
-    def test_full_disk_spares_what_is_finished(self):
+    def test_full_disk_keeps_finished_files(self):
         self.write("mine.json", case_file(group("small", [[500]], ["add"]), group("large", [[200000]], ["mul"])))
         with self.small_disk(256) as disk:
             self.expect(0, "gen", "--cases", "mine.json", "--fname", "add", "--data", disk)

@@ -166,7 +166,7 @@ class InteropTest(ProgramTest):
         path.write_bytes(path.read_bytes()[:5000])
         self.refuse("data/baselines/ops/add.h5 is truncated or damaged")
 
-    def test_file_that_the_library_runs_in_circles_on(self):
+    def test_file_on_which_the_library_hangs(self):
         path = self.foreign(generator="pytorch 1.13.1")
         content = bytearray(path.read_bytes())
         size_of_first_object = content.find(b"GCOL") + 24

@@ -71,7 +71,7 @@ class TerminalTest(ProgramTest):
                 self.assertNotIn("\r", run.out + run.err)
                 self.assertNotIn("elapsed", run.out + run.err)
 
-    def test_no_bar_and_no_escapes_where_they_are_not_wanted(self):
+    def test_no_bar_and_no_escapes_if_they_are_disabled(self):
         code, text = self.on_terminal("test", "--cases", "mine.json", TERM="dumb")
         self.assertEqual(code, 0, text)
         self.assertNotIn(ESCAPE, text)
