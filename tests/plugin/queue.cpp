@@ -57,7 +57,6 @@ class Stream {
 };
 
 std::mutex g_mutex;
-/// The streams that exist.
 std::set<Stream*>& streams() {
     static auto* const all = new std::set<Stream*>;
     return *all;

@@ -27,7 +27,6 @@ diopiError_t open_vectors(diopiTensorHandle_t out, diopiConstTensorHandle_t inpu
     return diopiSuccess;
 }
 
-/// Breaks the rule.
 void break_rule([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Vectors& v) {
 #ifdef RULE_PAST_OUTPUT
     v.out[v.numel + 1] = 1;
