@@ -2,8 +2,9 @@
 """Checks that no include points up. With --alone, also that each header compiles alone, the public ones also as C
 (two minutes).
 
-MAY_INCLUDE has the rooms (folders) that a room may include, TESTS_MAY_INCLUDE further ones for its tests: an unused entry is an error, too. No two files include each other in a circle, where a header and the source
-of the same name count as one file.
+MAY_INCLUDE has the rooms (folders) that a room may include, TESTS_MAY_INCLUDE further ones for its tests: an unused entry
+is an error, too. No two files include each other in a circle, where a header and the source of the same name count as
+one file.
 """
 import argparse
 import collections

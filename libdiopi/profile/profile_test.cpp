@@ -88,7 +88,7 @@ diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiSuccess;
 }
 
-/// The number of processes so far on the crowded machine; they share this counter.
+/// The number of processes so far, which they share.
 std::atomic<int>* g_processes = nullptr;
 
 /// A machine on which every other process is crowded: its calls and the probe take longer.

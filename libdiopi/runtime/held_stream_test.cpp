@@ -73,8 +73,7 @@ class Pausing final : public AsyncDevice {
     Pause pause_;
 };
 
-/// Checks that the stream of a device is held: commands enqueued after the hold have not begun when the caller
-/// continues.
+/// Checks that commands after the hold have not begun when the caller continues.
 void expect_held(Device& device) {
     const diopiStreamHandle_t stream = *device.create_stream();
     auto held = HeldStream::create(device, stream);

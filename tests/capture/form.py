@@ -1,4 +1,4 @@
-"""Checks that a capture has the form of docs/capture.md, with the functions of tests/abi/signatures.txt. Needs no PyTorch."""
+"""Checks that a capture has the form of docs/capture.md and functions of tests/abi/signatures.txt. Needs no PyTorch."""
 import functools
 import math
 import pathlib

@@ -1,5 +1,5 @@
-/// The part of cuBLASLt that the backend uses, on the host. An algorithm stores the product and the alignments for
-/// which it was proposed, and refuses any other.
+/// The part of cuBLASLt that the backend uses, on the host. An algorithm refuses products and alignments other than
+/// those for which it was proposed.
 #include "tests/cuda_on_host/library.hpp"
 
 #if __has_include(<cublasLt.h>)

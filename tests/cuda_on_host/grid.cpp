@@ -25,8 +25,7 @@ constexpr size_t kStackBytes = 64 << 10;
     std::abort();
 }
 
-/// A stack on which threads begin one after another until one of them waits for others; then it belongs to that thread
-/// until the thread ends.
+/// A stack on which threads begin one after another until one waits for others; then it is that thread's until its end.
 struct Fiber {
     std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
     jmp_buf place;

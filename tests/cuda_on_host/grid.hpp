@@ -1,7 +1,7 @@
-/// The threads of a launch, run on one thread of the host. Each thread of a block runs until it waits for others; then
-/// the next one runs, first to last and last to first in turns, so that a missing barrier gives a wrong result. An
-/// error with which a GPU would hang or have undefined results (a barrier that some threads never reach, a lane that
-/// ended before a shuffle that names it) ends the process with a message.
+/// The threads of a launch, run on one thread of the host. Each thread of a block runs until it waits for others, then
+/// the next one, first to last and last to first in turns, so that a missing barrier gives a wrong result. Undefined
+/// behaviour of a GPU (a barrier that some threads never reach, a lane that ended before a shuffle that names it) ends
+/// the process with a message.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -22,7 +22,7 @@ class Scene {
     void run_instead(Call changed);
     /// Marks a fault that changes no result.
     void act() { acted_ = true; }
-    /// Whether the results differ from the right ones, or act() was called.
+    /// Whether results differ from the right ones, or act() was called.
     [[nodiscard]] bool changed() const;
 
     [[nodiscard]] Call& call() const { return *call_; }

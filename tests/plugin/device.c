@@ -1,4 +1,5 @@
-/* A vendor's device in the host's memory, which the host cannot access: the device's addresses are not addresses of the processor. Its streams are its own handles; the null stream is none of them. */
+/* A vendor's device in the host's memory, which the host cannot access: its addresses are not those of the processor.
+ * Its streams are its own handles; the null stream is none of them. */
 #include "device.h"
 
 #include <stdlib.h>

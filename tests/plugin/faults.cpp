@@ -1,4 +1,4 @@
-/// Faults of a vendor's library; each library is compiled with one of them.
+/// Faults of vendors' libraries, one for each build.
 #include <unistd.h>
 
 #include <csignal>

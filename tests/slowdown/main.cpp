@@ -28,8 +28,7 @@ struct Options {
     uint64_t seed = 0;
 };
 
-/// The calls that are made slower, and by how much. There is only one plan, because the slowed functions are plain
-/// functions.
+/// The calls that are made slower. There is only one plan, because the slowed functions are plain functions.
 struct Plan {
     std::string function;
     Shape shape;  ///< the shape and the dtype of the first input
