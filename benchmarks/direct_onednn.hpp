@@ -13,8 +13,7 @@ namespace diopi::bench {
 
 [[nodiscard]] const dnnl::engine& direct_engine();
 
-/// The layouts on which a primitive is created: those that it chooses, with reorders from and to the user's, or the
-/// user's.
+/// The layouts of a primitive: those that it chooses, with reorders from and to the user's, or the user's.
 enum class Layouts { chosen, plain };
 
 /// The same sizes in the layout that a primitive is to be created on.

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
         }
         if (any) continue;
         // Without a valid seed every mutation ends at the first check.
-        std::fprintf(stderr, "fuzz_replay: %s/%s holds no sound file\n", argv[1], target.name.data());
+        std::fprintf(stderr, "fuzz_replay: %s/%s has no valid file\n", argv[1], target.name.data());
         ++idle;
     }
     return idle == 0 ? 0 : 1;

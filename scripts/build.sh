@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the dependencies, configures and builds. Usage: scripts/build.sh [PRESET [TARGET...]]
-# These options of the build may stand in the environment: DIOPI_CUDA=ON scripts/build.sh
+# The environment may have options of the build: DIOPI_CUDA=ON scripts/build.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +11,6 @@ options=()
 for name in DIOPI_CUDA DIOPI_CUDA_ARCHITECTURES DIOPI_CPU_ARCH; do
     [ -z "${!name:-}" ] || options+=("-D$name=${!name}")
 done
-# Each time: an option may have changed, and so may what AUTO finds. Without a change nothing is built again.
+# Configures each time: an option or the result of AUTO may have changed. Without a change nothing is built again.
 cmake --preset "$preset" "${options[@]}"
 cmake --build "build/$preset" ${1:+--target "$@"}

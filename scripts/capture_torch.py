@@ -49,13 +49,13 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("model", nargs="?", choices=MODELS, metavar="MODEL", help="one of " + ", ".join(MODELS))
-    add("--module", metavar="PACKAGE.MODULE:FACTORY", help="a model of your own, found as Python finds modules")
+    add("--module", metavar="PACKAGE.MODULE:FACTORY", help="your own model, imported like a Python module")
     add("--output", metavar="FILE.json", help="default: MODEL.json, or FACTORY.json")
     add("--values", action="store_true", help="keep all values, in FILE.h5")
     add("--include", metavar="REGEX", nargs="+", type=expression, default=[],
         help="record only overloads such as add.Tensor that one of these matches fully")
     add("--exclude", metavar="REGEX", nargs="+", type=expression, default=[],
-        help="leave these out; what they wrote becomes data")
+        help="leave these out; the tensors that they wrote become data")
     add("--first", metavar="N", type=positive, help="stop recording after N calls")
     add("--optimizer", choices=["sgd", "adam", "adamw", "none"],
         help="default: sgd with momentum; adamw for llama and bert")
@@ -65,8 +65,8 @@ def parse(arguments):
     add("--image", metavar="N", type=positive, help="side of resnet's images (default 64 and 224)")
     add("--seq", metavar="N", type=positive, help="tokens of llama (128) and bert (64)")
     add("--layers", metavar="N", type=positive, help="blocks of llama (4), layers of bert (4)")
-    add("--dtype", choices=DTYPES, default="float32", help="of parameters and floating inputs")
-    add("--seed", metavar="N", type=int, default=0, help="for weights, data and random operators")
+    add("--dtype", choices=DTYPES, default="float32", help="dtype of parameters and floating inputs")
+    add("--seed", metavar="N", type=int, default=0, help="seed of weights, data and random operators")
     add("--print-mapping", action="store_true", help="print the table of docs/capture_torch.md and exit")
     options = parser.parse_args(arguments)
     check(parser, options)
@@ -77,7 +77,7 @@ def check(parser, options):
     if options.print_mapping:
         return
     if (options.model is None) == (options.module is None):
-        parser.error("name one model (" + ", ".join(MODELS) + ") or give one of your own with --module")
+        parser.error("name one model (" + ", ".join(MODELS) + ") or give your own with --module")
     if options.module and not re.fullmatch(r"[\w.]+:\w+", options.module):
         parser.error(f"--module {options.module}: write it as package.module:factory")
     if options.warm_up < 0:
@@ -192,7 +192,7 @@ def main(arguments):
     except ImportError as error:
         return fail(2, f"{error}; install it (Debian: python3-h5py for --values)")
     except OSError as error:
-        return fail(2, f"{error}; choose another --output, or mend what the model reads")
+        return fail(2, f"{error}; choose another --output, or correct the file that the model reads")
     except KeyboardInterrupt:
         return fail(130, "interrupted, nothing was written")
     except Exception as error:  # the model may raise any exception

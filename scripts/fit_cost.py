@@ -14,7 +14,7 @@ import sys
 
 TEST = "work of the operator cases as CSV"
 RATES = ["per_case", "per_step", "per_drawn", "per_expected", "per_function", "per_converted", "per_multiply_add"]
-CONSTANTS = 2  # the first two of them
+CONSTANTS = 2  # the fixed costs: the first two rates
 
 
 def work_of_cases(unit_tests):

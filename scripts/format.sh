@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C++ and CUDA file of ours with clang-format 14. --check changes nothing and names the files that differ.
+# Formats our C++ and CUDA files with clang-format 14. --check changes nothing and names the files that differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -20,8 +20,8 @@ import sys
 import tempfile
 
 MEBI = 1 << 20
-ROUNDS = 2  # in each, a pass of diopi in a new process, then PyTorch
-SECONDS = 0.3  # of samples of each call in a round
+ROUNDS = 2  # each has a pass of diopi in a new process, then PyTorch
+SECONDS = 0.3  # time for samples of each call in a round
 ITEMSIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
 # Minimum speed relative to PyTorch, and minimum share of a copy's bandwidth. 2% count as no difference
 # (docs/profile.md).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks that need a GPU: is the cuda backend correct, is it fast? Started by gpu_check.sh.
+"""The checks that need a GPU: is the cuda backend correct, is it fast? gpu_check.sh starts them.
 
 Parts, in their order:
   runtime                            the runtime suite
@@ -315,7 +315,7 @@ def planted(machine, tool):
 def sanitizer(tool):
     def part(machine):
         if not machine.is_gpu:
-            raise NotDone("compute-sanitizer looks at a GPU only")
+            raise NotDone("compute-sanitizer checks only a GPU")
         tool_of_cuda("compute-sanitizer")
         cases = sample_of(machine, tool)
         try:
@@ -456,7 +456,7 @@ def parse(arguments):
                         help="folder for reports and tables (gpu_check)")
     parser.add_argument("--only", metavar="PART,...", help="parts to run (default all)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the cases, small shapes, no goals")
-    parser.add_argument("--limit", type=float, default=420, metavar="S", help="most seconds of one step (420)")
+    parser.add_argument("--limit", type=float, default=420, metavar="S", help="time limit of a step in seconds (420)")
     parser.add_argument("--impl", choices=["cuda", "cpu"], default="cuda",
                         help="cpu: a dry run without a GPU, of all parts but the sanitizer and PyTorch")
     options, unknown = parser.parse_known_args(arguments)

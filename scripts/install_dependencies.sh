@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(
-    g++ cmake ninja-build pkg-config          # to build
+    g++ cmake ninja-build pkg-config          # for the build
     libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev librandom123-dev
     libelf-dev                                # to read a vendor's library without loading it
     ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl

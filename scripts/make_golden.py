@@ -1239,7 +1239,7 @@ def write_tensor(group, name, dtype, array, strides, unspecified):
     space = h5py.h5s.create_simple(array.shape) if array.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     dataset = h5py.Dataset(h5py.h5d.create(group.id, name.encode(), stored, space, untimed(h5py.h5p.DATASET_CREATE)))
     if array.size:
-        dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, array, stored)  # the unchanged bits
+        dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, array, stored)  # bits that must not change
     if dtype == BF16:
         dataset.attrs["dtype"] = np.bytes_("bfloat16")
     if strides is not None:

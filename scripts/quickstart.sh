@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to the first report: installs missing packages, builds, and runs the main job on the cpu
+# Makes the first report on a fresh Debian 12: installs missing packages, builds, and runs the main job on the cpu
 # backend.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-"""What scripts/build.sh and .ci/run ask of CMake, with CMake stood in for, and where a driver is found.
+"""Checks the CMake calls of scripts/build.sh and .ci/run, with a replacement for CMake, and the search for a driver.
 
 Usage: check_build_scripts.py SOURCE CMAKE
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every kernel stands in a file of its operator's family.
+"""Checks that every kernel is in a file of its operator's family.
 
 A function diopiX under kernels/<backend>/ is defined in a file whose name is the family of its schema row or begins
-with it: softmax, a row of activation.inc, in activation.cpp or activation_softmax.cpp. Helper files, which define no
+with it: softmax, a row of activation.inc, is in activation.cpp or activation_softmax.cpp. Helper files, which define no
 function of the standard, have any name.
 """
 import argparse
@@ -32,7 +32,7 @@ def entries_of(path, root, cxx):
 
 
 def functions_of(path, root, lists):
-    """(function, where it stands) of each function that a source defines, and complaints about its lists."""
+    """(function, its file) of each function that a source defines, and complaints about its lists."""
     text, found, complaints = path.read_text(), [], []
     name = path.relative_to(root)
     found += [(function, name) for function in DEFINITION.findall(text)]

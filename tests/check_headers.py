@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""No include points up. With --alone each header also compiles alone, the public ones as C, too (two minutes).
+"""Checks that no include points up. With --alone, also that each header compiles alone, the public ones also as C
+(two minutes).
 
-MAY_INCLUDE says which rooms (folders) a room may include, TESTS_MAY_INCLUDE what its tests may include beside that: an
-allowance that no file uses is an error, too. No two files include each other in a circle, where a header and the source
-of the same name count as one file.
+MAY_INCLUDE has the rooms (folders) that a room may include, TESTS_MAY_INCLUDE further ones for its tests: an unused entry
+is an error, too. No two files include each other in a circle, where a header and the source of the same name count as
+one file.
 """
 import argparse
 import collections
@@ -14,7 +15,7 @@ import re
 import subprocess
 import sys
 
-# From the vocabulary down to the program. "diopi" stands for the public headers, libdiopi/include/diopi.
+# The rooms, from the vocabulary to the program. "diopi" is the public headers, libdiopi/include/diopi.
 MAY_INCLUDE = {
     "include": "diopi",
     "core": "diopi",
@@ -62,17 +63,17 @@ TESTS_MAY_INCLUDE = {
     "shrink": "backend",
     "runtime_suite": "file",
 }
-# Rooms that hold nothing but tests, in folders of their own.
+# Rooms that have only tests.
 FOR_TESTS_ALONE = ("tests", "fuzz", "benchmarks")
 # Headers that only tests include.
 TEST_HEADER = re.compile(r"(\w*testing|test_folder)\.hpp")
-# What the kernels of a folder may include besides their own. The reference shares no arithmetic.
+# Folders that kernels may include besides their own. The reference shares no arithmetic.
 SHARED_BY = {"kernels/reference": ("kernels/entries",),
              "kernels/cpu": ("kernels/entries", "kernels/operands"),
              "kernels/cuda": ("kernels/entries", "kernels/operands")}
-# Of the kernels: what backends are made of.
+# The kernels' headers that backends are made of.
 FOR_TABLES = ("operators.hpp", "tf32.hpp", "blas.hpp")
-# Slow to compile: sources may include them, headers may not.
+# Headers that are slow to compile: only sources may include them.
 NOT_IN_HEADERS = re.compile(r"iostream|regex|nlohmann/(?!json_fwd).*|CLI/.*")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
@@ -102,7 +103,7 @@ def unit(path):
 
 
 class Includes:
-    """The includes of all files, held to the tables above."""
+    """The includes of all files, and their violations of the tables above."""
 
     def __init__(self, root):
         self.root = root

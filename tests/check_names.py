@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""No class is defined twice, and no two sources that are compiled together (cmake/quick_build.cmake) have a helper
-function of the same name.
+"""Checks that no class is defined twice, and that no two sources that are compiled together (cmake/quick_build.cmake)
+have a helper function of the same name.
 
-Two classes of one name in one namespace, in whatever files, are undefined behaviour that no compiler reports: each name
-has one definition. Those in unnamed namespaces belong to their files.
+Two classes of one name in one namespace are undefined behaviour that no compiler reports: each name has one definition.
+Classes in unnamed namespaces belong to their files.
 
-A second one of the same type is a compiler error, but the wrong one of two overloads might be called, and only there.
-So a name may be in one unnamed namespace of a folder, and in none of the folder's headers for tests.
+A second helper of the same type is a compiler error, but of another type the wrong overload might be called. So a name
+may be in one unnamed namespace of a folder, and in none of the folder's headers for tests.
 """
 import argparse
 import collections

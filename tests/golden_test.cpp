@@ -1,5 +1,5 @@
-// The calls in data/golden, computed once by PyTorch (scripts/make_golden.py says how the files are laid out), on every
-// path that answers for values: the reference in the calls' own dtypes, the float64 oracle, and the cpu backend.
+// The calls in data/golden, computed once by PyTorch (scripts/make_golden.py describes the files), on every path that
+// computes values: the reference in the calls' own dtypes, the float64 oracle, and the cpu backend.
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A call that cannot be built, or that a path refuses: reported like a wrong value, never skipped.
+/// The error of a call that cannot be built, or that a path refuses: it is reported like a wrong value, never skipped.
 struct Broken : std::runtime_error {
     using runtime_error::runtime_error;
 };
@@ -46,14 +46,14 @@ struct Wanted {
     TensorPtr tensor;
 };
 
-/// One recorded call: host inputs, no memory for the outputs yet, and what PyTorch made of it.
+/// One recorded call: host inputs, outputs without memory, and PyTorch's results.
 struct Golden {
     std::string name;
-    /// Computed by PyTorch in float64 and rounded once, where PyTorch has nothing better for a 16-bit dtype.
+    /// Whether PyTorch computed it in float64, rounded once, because its 16-bit kernel is missing or worse.
     bool is_rounded = false;
     Call call;
     std::vector<OutputSpec> outputs;
-    std::vector<Wanted> wanted;  ///< outputs and in-out arguments whose value the standard gives a meaning
+    std::vector<Wanted> wanted;  ///< outputs and in-out arguments whose values the standard specifies
 };
 
 // ---- reading ----
@@ -110,14 +110,14 @@ Value boxed(const Arg& arg, const json& value) {
         case ArgKind::pointer:
             break;
     }
-    throw Broken(fmt::format("a {} cannot stand in `args`", name(arg.kind)));
+    throw Broken(fmt::format("a {} is not possible in `args`", name(arg.kind)));
 }
 
 /// A golden file. Hdf5File reads no lists from attributes, so the strides are read beside it.
 class GoldenFile {
  public:
     explicit GoldenFile(const std::string& path) : file_(take(Hdf5File::open(path))) {
-        // A file that is open already is only opened again in the same way.
+        // HDF5 opens an open file again only with the same access.
         const hdf5::Session session;
         const hdf5::Handle access(H5Pcreate(H5P_FILE_ACCESS));
         H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
@@ -206,7 +206,7 @@ class GoldenFile {
 
 // ---- running ----
 
-/// The call with copies of its in-out arguments, and outputs full of a pattern that shows what is left unwritten.
+/// The call with copies of its in-out arguments, and outputs full of a pattern that shows unwritten elements.
 Call placed(const Golden& golden) {
     Call call = golden.call;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -234,18 +234,18 @@ Call run_on(const Backend& backend, const Golden& golden) {
 
 // ---- comparing ----
 
-/// What a floating output may differ from PyTorch's by: ulps * ulp of the larger one + sums * S + absolute.
+/// The allowed difference of a floating output from PyTorch's: ulps * ulp of the larger one + sums * S + absolute.
 struct Allowance {
     double ulps = 0;
     double sums = 0;
     double absolute = 0;
 };
 
-/// PyTorch is compared with, and it rounds, too: an output may be off by what PyTorch may be off by.
-///   A  nothing: the bits, the sign of zero included.
-///   B  1 ulp. Where PyTorch rounds before its last operation, 2: complex products, integers that become float32.
-///   C  the same in float16 and bfloat16; else what the class allows the function, and 1 ulp more.
-///   D  the bound of the class, for PyTorch accumulates in float32 (float64) in an order of its own.
+/// PyTorch's results have rounding errors, too: an output may differ by PyTorch's own error.
+///   A  0: equal bits, the sign of zero included.
+///   B  1 ulp; 2 if PyTorch rounds before its last operation: complex products, integers that become float32.
+///   C  the same for float16 and bfloat16; else the bound of the function's class, and 1 ulp more.
+///   D  the bound of the class, because PyTorch accumulates in float32 (float64) in its own order.
 ///   E  float16, bfloat16: 1 ulp of float64 results that were rounded once, 2 of PyTorch's own, since make_golden.py
 ///      keeps none that is further than one from those. float32, float64: 4 ulp, and 16 roundings of a number of size
 ///      one, as the inputs are of that size: softmax, batch_norm and sgd subtract such numbers, and what is left of
@@ -280,15 +280,15 @@ TensorPtr in_wide(const Tensor& tensor) {
     return wide;
 }
 
-/// A result of the oracle as the output's dtype would hold it.
+/// A result of the oracle rounded to the output's dtype.
 TensorPtr in_dtype(const Tensor& wide, Dtype dtype) {
     TensorPtr tensor = take(make_tensor(cpu_device(), {wide.shape, dtype, {}}));
     narrow(wide, *tensor);
     return tensor;
 }
 
-/// Share of the allowance that a value takes; above 1 is wrong.
-double share_taken(double actual, double wanted, double allowed, const Format& format) {
+/// The difference of a value as a share of its allowance; above 1 it is wrong.
+double share_of_allowance(double actual, double wanted, double allowed, const Format& format) {
     if (std::isnan(wanted)) return std::isnan(actual) ? 0 : HUGE_VAL;
     if (std::isinf(wanted)) return actual * wanted > 0 && std::fabs(actual) >= format.overflow ? 0 : HUGE_VAL;
     if (actual == wanted) return allowed == 0 && std::signbit(actual) != std::signbit(wanted) ? HUGE_VAL : 0;
@@ -296,18 +296,18 @@ double share_taken(double actual, double wanted, double allowed, const Format& f
     return std::isnan(share) ? HUGE_VAL : share;
 }
 
-/// One output held against PyTorch's.
-class Judge {
+/// Compares one output with PyTorch's.
+class OutputCheck {
  public:
-    /// `actual`: of the output's dtype or of its wide dtype. `sums`: S per element of class D, null for the others.
-    Judge(const Tensor& actual, const Tensor& wanted, const Allowance& allowance, const Tensor* sums)
+    /// `actual` has the output's dtype or its wide dtype; `sums` has S per element for class D, and is null for others.
+    OutputCheck(const Tensor& actual, const Tensor& wanted, const Allowance& allowance, const Tensor* sums)
         : actual_(in_wide(actual)),
           wanted_(in_wide(wanted)),
           allowance_(allowance),
           sums_(sums),
           format_(format_of(component_of(wanted.dtype))) {}
 
-    /// What is wrong, with the worst element; empty when nothing is.
+    /// The error message with the worst element; empty without an error.
     [[nodiscard]] std::string complaint() const {
         if (actual_->shape != wanted_->shape || actual_->dtype != wanted_->dtype)
             return "another shape or kind of dtype";
@@ -332,17 +332,18 @@ class Judge {
         return allowance_.ulps * ulp_of(size, format_) + sum + allowance_.absolute;
     }
 
-    /// Integers are bitwise in every class. Of a complex number the modulus has the ulp: its parts are differences.
+    /// Integers must be equal in every class. The ulp of a complex number is that of its modulus, as its parts are
+    /// differences.
     [[nodiscard]] double share_of(int64_t i) const {
         if (wanted_->dtype == Dtype::float64) {
             const double x = actual_->data_as<double>()[i], y = wanted_->data_as<double>()[i];
-            return share_taken(x, y, allowed(std::max(std::fabs(y), std::fabs(x)), i), format_);
+            return share_of_allowance(x, y, allowed(std::max(std::fabs(y), std::fabs(x)), i), format_);
         }
         if (wanted_->dtype == Dtype::complex128) {
             const auto x = actual_->data_as<std::complex<double>>()[i], y = wanted_->data_as<std::complex<double>>()[i];
             const double size = allowed(std::max(std::abs(y), std::abs(x)), i);
-            return std::max(share_taken(x.real(), y.real(), size, format_),
-                            share_taken(x.imag(), y.imag(), size, format_));
+            return std::max(share_of_allowance(x.real(), y.real(), size, format_),
+                            share_of_allowance(x.imag(), y.imag(), size, format_));
         }
         const size_t size = size_of(wanted_->dtype);
         const auto bytes = [&](const Tensor& tensor) { return tensor.data_as<char>() + static_cast<size_t>(i) * size; };
@@ -357,11 +358,11 @@ class Judge {
 
 // ---- a file ----
 
-/// What is wrong with a file's calls.
+/// The errors in a file's calls.
 class Complaints {
  public:
     void add(std::string line) { lines_.push_back(std::move(line)); }
-    /// Fails with the first of them, so that one wrong kernel does not bury the rest.
+    /// Fails with the first errors only, so that one wrong kernel does not hide the others.
     void report() const {
         constexpr size_t kShown = 25;
         for (size_t i = 0; i < std::min(lines_.size(), kShown); ++i) FAIL_CHECK(lines_[i]);
@@ -373,7 +374,7 @@ class Complaints {
     std::vector<std::string> lines_;
 };
 
-using TensorMap = std::map<size_t, TensorPtr>;  // by position of the argument
+using TensorMap = std::map<size_t, TensorPtr>;  // keys: positions of arguments
 
 TensorMap by_argument(const std::vector<ArgTensor>& tensors) {
     TensorMap map;
@@ -381,7 +382,7 @@ TensorMap by_argument(const std::vector<ArgTensor>& tensors) {
     return map;
 }
 
-/// One call on every path.
+/// Checks one call on every path.
 class CallCheck {
  public:
     CallCheck(const Golden& golden, Complaints& complaints) : golden_(golden), complaints_(complaints) {}
@@ -403,7 +404,7 @@ class CallCheck {
  private:
     [[nodiscard]] AccuracyClass accuracy() const { return golden_.call.row->accuracy; }
 
-    /// In the wide dtype; where the bits count, as the output's dtype would hold them.
+    /// Compares in the wide dtype, or, if bits must be equal, in the output's dtype.
     TensorMap oracle_results() {
         Oracle oracle;
         if (accuracy() == AccuracyClass::D) {
@@ -435,7 +436,7 @@ class CallCheck {
     void judge(std::string_view path, const Wanted& wanted, const Tensor& actual) {
         const OutputSpec spec = {wanted.arg, {wanted.tensor->shape, wanted.tensor->dtype, {}}};
         const Tensor* sums = accuracy() == AccuracyClass::D ? sums_.at(wanted.arg).get() : nullptr;
-        const std::string wrong = Judge(actual, *wanted.tensor, allowance(golden_, spec), sums).complaint();
+        const std::string wrong = OutputCheck(actual, *wanted.tensor, allowance(golden_, spec), sums).complaint();
         if (wrong.empty()) return;
         const std::string_view output = golden_.call.row->args()[wanted.arg].name;
         complaints_.add(fmt::format("{} on {}: {}: {}", golden_.name, path, output, wrong));
@@ -448,7 +449,7 @@ class CallCheck {
 
 const std::string kFolder = std::string(DIOPI_SOURCE_DIR) + "/data/golden/";
 
-/// Every call of a file; and every function of the operator has one.
+/// Checks every call of a file, and that every function of the operator has one.
 void check_file(const std::string& op) {
     const GoldenFile file(kFolder + op + ".h5");
     Complaints complaints;
@@ -485,7 +486,7 @@ TEST_CASE("every call gives what PyTorch gave") {
     }
 }
 
-TEST_CASE("every operator but the random ones has results of PyTorch to be held against") {
+TEST_CASE("every operator except the random ones has results of PyTorch") {
     const std::set<std::string> ops = recorded();
     for (const Row& row : rows()) {
         if (!reference_backend().implements(row) || row.accuracy == AccuracyClass::F) continue;

@@ -1,4 +1,4 @@
-// The schema and the backends together: what a new operator must bring.
+// Checks the schema and the backends together: the parts that a new operator must have.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -35,7 +35,7 @@ TEST_CASE("the schema describes each of the 538 operator functions once") {
     CHECK(rows().size() == 538);
 }
 
-TEST_CASE("a row's arguments are told apart by name, and refer to arguments that are there") {
+TEST_CASE("a row's arguments have different names, and refer to present arguments") {
     for (const Row& row : rows()) {
         std::set<std::string_view> names;
         for (const Arg& arg : row.args()) {
@@ -46,7 +46,7 @@ TEST_CASE("a row's arguments are told apart by name, and refer to arguments that
     }
 }
 
-TEST_CASE("a row says which of its arguments may come in another form") {
+TEST_CASE("a row marks the arguments that may have another form") {
     const Row& conv = *find_row("diopiConvolution2d");
     CHECK(conv.traits.exact);
     CHECK(conv.traits.empty);
@@ -67,7 +67,7 @@ TEST_CASE("a row says which of its arguments may come in another form") {
     CHECK(loss.args().back().standard == "-100");
 }
 
-TEST_CASE("a row says what is known of the function alone") {
+TEST_CASE("a row has the facts of its function") {
     CHECK(find_row("diopiExp")->max_ulp == 3);
     CHECK(find_row("diopiAdd")->max_ulp == 0.5);
     CHECK(find_row("diopiAddcmul")->terms == 3);
@@ -91,7 +91,7 @@ TEST_CASE("a row says what is known of the function alone") {
     CHECK_FALSE(find_row("diopiFill")->draws_into("input"));
 }
 
-TEST_CASE("a row says what a function does with an argument") {
+TEST_CASE("a row has the role of each argument") {
     const auto arg = [](std::string_view function, std::string_view name) -> const Arg& {
         const Row& row = *find_row(function);
         return row.args()[static_cast<size_t>(row.find(name))];
@@ -124,7 +124,7 @@ TEST_CASE("a row says what a function does with an argument") {
           "grad_weight: grad_output.0; grad_weight: input.0; ");
 }
 
-TEST_CASE("every backward function belongs to an operator that goes forward") {
+TEST_CASE("every backward function belongs to an operator with a forward function") {
     for (const Row& row : rows()) {
         if (row.variant != Variant::backward) continue;
         bool has_forward = false;
@@ -153,7 +153,7 @@ TEST_CASE("an operator whose shape rules are described is complete in every back
     CHECK(described.size() >= 67);
 }
 
-TEST_CASE("the cuda backend has what the rows promise, or nothing in a build without CUDA") {
+TEST_CASE("the cuda backend has the functions of complete rows, or none in a build without CUDA") {
     const Backend& cuda = backend("cuda");
     const Status device = probe_backend(cuda, 60);
     const bool is_built = device.ok() || device.message().find("this build has no cuda backend") == std::string::npos;
@@ -163,7 +163,7 @@ TEST_CASE("the cuda backend has what the rows promise, or nothing in a build wit
     }
 }
 
-TEST_CASE("what a backend implements can be inferred, has an oracle and a formula of its work") {
+TEST_CASE("every implemented function has inference, an oracle and a formula of its work") {
     for (const Backend* each : backends()) {
         for (const Row& row : rows()) {
             if (!each->implements(row)) continue;

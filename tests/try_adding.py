@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-an-operator.md as it is written: applies its steps to a copy of the sources, builds the program
-there and runs the page's commands, which must pass. Prints the lines that each section adds.
+"""Follows docs/adding-an-operator.md exactly: applies its steps to a copy of the sources, builds the program there and
+runs the page's commands, which must pass. Prints the lines that each section adds.
 
 A comment in front of a block says what to do with it:
 

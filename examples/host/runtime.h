@@ -1,4 +1,4 @@
-/* The host's side of the standard: the functions of diopirt.h that the program defines for an operator library. */
+/* The host's side of the standard: the functions of diopirt.h, which the program defines. */
 #ifndef HOST_RUNTIME_H
 #define HOST_RUNTIME_H
 

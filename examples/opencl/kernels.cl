@@ -1,7 +1,7 @@
 // One work-item computes one element of the result. float32, any strides, 64-bit sizes.
 
-// The layout of up to three tensors in one loop, as in operators.cpp: the sizes, and for each tensor the offset of the
-// first element in its buffer and the strides, in elements.
+// Up to three tensors in one loop, as in operators.cpp: the sizes, and each tensor's offset in its buffer and strides,
+// in elements.
 typedef struct {
     long rank, numel;
     long sizes[8];

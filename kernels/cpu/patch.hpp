@@ -1,5 +1,4 @@
-/// The input and output of the tile engine: a patch of one operand becomes a contiguous array of the compute type, and
-/// back.
+/// Input and output of the tile engine: patches of an operand as contiguous arrays of the compute type.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +36,7 @@ struct Buffers {
 class Loader {
  public:
     void init(Dtype dtype, Dtype compute, Buffers& buffers);
-    /// patch.count() elements, valid until the next call. They are the operand's own memory if no conversion is
-    /// necessary.
+    /// patch.count() elements, valid until the next call; the operand's own memory if that needs no conversion.
     [[nodiscard]] const void* load(const Patch& patch);
 
  private:

@@ -36,7 +36,7 @@ void broadcast(Output<T>& out, const Operand<T>& a, const T* b, ShapeView shape_
     });
 }
 
-/// The second operand: a tensor or a number, which both convert to this type.
+/// The second operand: a tensor or a number.
 struct Other {
     Other(diopiConstTensorHandle_t of_tensor) : tensor(of_tensor) {}
     Other(const diopiScalar_t* of_scalar) : scalar(of_scalar) {}

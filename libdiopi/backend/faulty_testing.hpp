@@ -1,4 +1,4 @@
-/// For tests: the cpu backend with functions replaced.
+/// For tests: the cpu backend with some functions replaced.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace diopi::testing {
 
-/// Functions of the standard and what stands in their place.
+/// Functions of the standard and their replacements.
 using Replacements = std::initializer_list<std::pair<std::string_view, AnyFunction>>;
 
 class FaultyBackend {

@@ -26,7 +26,7 @@ TensorPtr tensor_of(Dtype dtype, const std::vector<T>& values) {
     return *tensor;
 }
 
-/// Writes one case whose only output is `tensor` stored as it is under the dtype `own`, and reads it back.
+/// Writes one case whose only output is `tensor`, stored unchanged with the dtype `own`, and reads it back.
 Result<CaseBaseline> through_file(const TestFolder& folder, const TensorPtr& tensor, Dtype own) {
     auto writer = BaselineWriter::create(folder / "x.h5", 1, "pytorch 1.13.1");
     CaseBaseline baseline;
@@ -75,7 +75,7 @@ TEST_CASE("a baseline gives back inputs, hashes and outputs", "[store][baseline]
     CHECK(read->expected.at("backward")[1].dtype == Dtype::uint8);
 }
 
-TEST_CASE("what older files may have besides, sums of magnitudes and a recipe, is passed over", "[store][baseline]") {
+TEST_CASE("sums of magnitudes and a recipe, which older files may have, are ignored", "[store][baseline]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "old.h5");
     REQUIRE(file.ok());
@@ -95,7 +95,7 @@ TEST_CASE("what older files may have besides, sums of magnitudes and a recipe, i
     CHECK(read->expected.at("forward")[0].tensor->data_as<double>()[1] == 4);
 }
 
-TEST_CASE("an input that was not the baseline's is noticed", "[store][baseline]") {
+TEST_CASE("an input that differs from the baseline's is found", "[store][baseline]") {
     const TensorPtr input = tensor_of<float>(Dtype::float32, {1, 2, 3});
     CaseBaseline baseline;
     baseline.input_hashes = {{"input", *checksum_of_tensor(*input)}};

@@ -17,7 +17,7 @@ ManifestEntry entry_of(const std::string& file) { return {file, 0, 12, 7, "diopi
 
 }  // namespace
 
-TEST_CASE("a manifest remembers its files, sorted", "[store][manifest]") {
+TEST_CASE("a manifest lists its files in sorted order", "[store][manifest]") {
     const TestFolder folder;
     std::ofstream(folder / "b.h5") << "second";
     std::ofstream(folder / "a.h5") << "first";
@@ -41,7 +41,7 @@ TEST_CASE("a manifest remembers its files, sorted", "[store][manifest]") {
     CHECK(again->find("c.h5") == nullptr);
 }
 
-TEST_CASE("verify sees a file that changed since it was generated", "[store][manifest]") {
+TEST_CASE("verify finds a file that changed since it was generated", "[store][manifest]") {
     const TestFolder folder;
     std::ofstream(folder / "a.h5") << "first";
     auto manifest = Manifest::load(folder.path());
@@ -66,7 +66,7 @@ TEST_CASE("a damaged or newer manifest is refused with a reason", "[store][manif
     CHECK_THAT(Manifest::load(folder.path()).error().message, Contains("newer diopi"));
 }
 
-TEST_CASE("a full disk leaves the former manifest", "[store][manifest]") {
+TEST_CASE("a full disk keeps the former manifest", "[store][manifest]") {
     const TestFolder folder;
     std::ofstream(folder / "a.h5") << "first";
     auto manifest = Manifest::load(folder.path());

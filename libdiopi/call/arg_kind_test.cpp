@@ -5,7 +5,7 @@
 
 namespace diopi {
 
-TEST_CASE("an argument's C type says which value boxes it", "[call]") {
+TEST_CASE("an argument's C type determines the value that boxes it", "[call]") {
     CHECK(alternative_of(ArgKind::const_tensor) == Value(TensorPtr()).index());
     CHECK(alternative_of(ArgKind::tensors) == Value(TensorList()).index());
     CHECK(alternative_of(ArgKind::scalar) == Value(Scalar()).index());
@@ -18,7 +18,7 @@ TEST_CASE("an argument's C type says which value boxes it", "[call]") {
     CHECK(alternative_of(ArgKind::pointer) == Value().index());
 }
 
-TEST_CASE("a value fits the C type that can hold it", "[call]") {
+TEST_CASE("a value fits only C types that can hold it", "[call]") {
     CHECK(fits(int64_t{INT64_MIN}, ArgKind::int64));
     CHECK(fits(int64_t{INT32_MAX}, ArgKind::int32));
     CHECK_FALSE(fits(int64_t{INT32_MAX} + 1, ArgKind::int32));

@@ -10,7 +10,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a call is called as its framework calls it, else as the schema does", "[call]") {
+TEST_CASE("a call has its framework's name, else the schema's", "[call]") {
     Call call(*find_row("diopiAddInpScalar"));
     CHECK(name_of(call) == "add.Scalar");
     CHECK(name_of(Call(*find_row("diopiRelu"))) == "relu");
@@ -21,7 +21,7 @@ TEST_CASE("a call is called as its framework calls it, else as the schema does",
     CHECK(name_of(call) == "add_.Tensor");
 }
 
-TEST_CASE("a call answers to each of its names once", "[call]") {
+TEST_CASE("a call has each of its names once", "[call]") {
     CHECK(names_of(Call(*find_row("diopiRelu"))) == Names{"diopiRelu", "relu"});
     Call call(*find_row("diopiAddInp"));
     CHECK(names_of(call) == Names{"diopiAddInp", "add", "add.Tensor"});

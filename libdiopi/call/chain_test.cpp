@@ -30,7 +30,7 @@ Call add_call() {
 
 using testing::cpu;
 
-/// A table with one function, so that a call reaches what the test says.
+/// A table with one function, which the test chooses.
 struct OneFunction {
     OneFunction(std::string_view function, AnyFunction address) : table(rows().size(), nullptr) {
         table[find_row(function)->index()] = address;
@@ -39,7 +39,7 @@ struct OneFunction {
     [[nodiscard]] Backend backend() const { return {"test", cpu_device(), table}; }
 };
 
-/// Writes its name before and after the rest of the chain.
+/// Notes its name before and after the rest of the chain.
 class Note : public Interceptor {
  public:
     Note(std::string name, std::string& log) : name_(std::move(name)), log_(log) {}
@@ -89,7 +89,7 @@ TEST_CASE("an empty chain is a direct call") {
     CHECK((out[0] == 21 && out[1] == 42));
 }
 
-TEST_CASE("interceptors stand around the call in their order, and one may answer it") {
+TEST_CASE("interceptors are around the call in their order, and one may answer it") {
     std::string log;
     Note outer("a", log);
     Note inner("b", log);
@@ -109,7 +109,7 @@ TEST_CASE("interceptors stand around the call in their order, and one may answer
 
 int g_set = 0;
 
-TEST_CASE("what a backend has to set is set in front of each function, in the mode of the backend that is called") {
+TEST_CASE("a backend's settings are made before each function, in the mode of the called backend") {
     const OneFunction one("diopiAdd", cpu().function(*find_row("diopiAdd")));
     const Backend plain("test", cpu_device(), one.table, nullptr, [] { g_set = 1; });
     const Backend tf32 = plain.in_tf32("test+tf32", [] { g_set = 2; });
@@ -126,7 +126,7 @@ TEST_CASE("what a backend has to set is set in front of each function, in the mo
     CHECK(g_set == 1);
 }
 
-TEST_CASE("a function that the backend lacks is not implemented, by name") {
+TEST_CASE("a function that the backend lacks is reported as not implemented, by name") {
     const OneFunction none("diopiAdd", nullptr);
     Call call = add_call();
     Context context(cpu_device());
@@ -135,7 +135,7 @@ TEST_CASE("a function that the backend lacks is not implemented, by name") {
     CHECK_THAT(outcome.message, Catch::Contains("diopiAdd"));
 }
 
-TEST_CASE("what a function writes through pointers comes back into the call") {
+TEST_CASE("values that a function writes through pointers come back into the call") {
     Context context(cpu_device());
     const OneFunction equal("diopiEqual", reinterpret_cast<AnyFunction>(&equal_stub));
     Call call(*find_row("diopiEqual"));

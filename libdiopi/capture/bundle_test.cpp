@@ -64,7 +64,7 @@ Bundle some_bundle() {
     return bundle;
 }
 
-/// Reads what `change` made of a sound bundle's file.
+/// Reads the file of a valid bundle after `change`.
 Result<Bundle> after(const TestFolder& folder, void (*change)(Hdf5File&)) {
     const std::string path = folder / "changed.h5";
     auto file = Hdf5File::create(path);
@@ -97,7 +97,7 @@ TEST_CASE("a call's tensors come back from a file with their layouts, a shared o
     CHECK(input->data_as<float>()[1 + 2 * 4] == 5);
 }
 
-TEST_CASE("a storage that its elements do not justify is neither written nor read", "[store][bundle]") {
+TEST_CASE("a storage much larger than its elements is neither written nor read", "[store][bundle]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
     Call call = bundled_add();
@@ -120,7 +120,7 @@ TEST_CASE("a storage that its elements do not justify is neither written nor rea
                Contains("/other/tensors/input: is stored as float32 (2,), not as float64 (2,)"));
 }
 
-TEST_CASE("tensors of one memory come back in one memory", "[store][bundle]") {
+TEST_CASE("tensors that share memory come back with shared memory", "[store][bundle]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "call.h5");
     Call call = bundled_add();
@@ -166,7 +166,7 @@ TEST_CASE("a call with a sparse tensor is not written", "[store][bundle]") {
     CHECK_THAT(status.message(), Contains("diopiAdd: input is sparse"));
 }
 
-TEST_CASE("a bundle gives back all that was put into it", "[store][bundle]") {
+TEST_CASE("a bundle gives back all its contents", "[store][bundle]") {
     const TestFolder folder;
     const Bundle bundle = some_bundle();
     const std::string path = bundle_path(folder / "bad", bundle.case_id, bundle.step);
@@ -206,7 +206,7 @@ TEST_CASE("a bundle gives back all that was put into it", "[store][bundle]") {
     CHECK(back->origin.environment == bundle.origin.environment);
 }
 
-TEST_CASE("files that are no bundle say what they are", "[store][bundle]") {
+TEST_CASE("files that are not bundles are refused with the reason", "[store][bundle]") {
     const TestFolder folder;
     CHECK_THAT(read_bundle(folder / "none.h5").error().message, Contains("No such file"));
     CHECK_THAT(after(folder, [](Hdf5File&) {}).error().message,
@@ -233,7 +233,7 @@ TEST_CASE("files that are no bundle say what they are", "[store][bundle]") {
     CHECK_THAT(read_bundle(folder / "text.h5").error().message, Contains("is not an HDF5 file"));
 }
 
-TEST_CASE("a bundle that was cut off is refused, wherever the cut is", "[store][bundle]") {
+TEST_CASE("a truncated bundle is refused, at any length", "[store][bundle]") {
     const TestFolder folder;
     const std::string path = folder / "whole.h5";
     REQUIRE(write_bundle(path, some_bundle()).ok());
@@ -247,7 +247,7 @@ TEST_CASE("a bundle that was cut off is refused, wherever the cut is", "[store][
     }
 }
 
-TEST_CASE("members that contradict what a bundle is are refused", "[store][bundle]") {
+TEST_CASE("members that contradict the format are refused", "[store][bundle]") {
     const TestFolder folder;
     Bundle bundle = some_bundle();
     bundle.step = "sideways";
@@ -263,7 +263,7 @@ TEST_CASE("members that contradict what a bundle is are refused", "[store][bundl
     CHECK_THAT(read_bundle(folder / "c.h5").error().message, Contains("diopiAdd has no tensor 'alpha'"));
 }
 
-TEST_CASE("a full disk leaves neither a bundle nor a part of one", "[store][bundle]") {
+TEST_CASE("a full disk leaves no bundle and no part of one", "[store][bundle]") {
     const TestFolder folder;
     Status status;
     {

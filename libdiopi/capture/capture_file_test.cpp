@@ -42,7 +42,7 @@ Capture some_capture() {
     return capture;
 }
 
-/// Both files of some_capture; what is kept is for `write` to say.
+/// Both files of some_capture; `write` chooses the stored values.
 template <class Write>
 void record(const TestFolder& folder, const Capture& capture, Write&& write) {
     auto writer = CaptureValuesWriter::create(folder / "two.h5");
@@ -52,7 +52,7 @@ void record(const TestFolder& folder, const Capture& capture, Write&& write) {
     REQUIRE(write_capture(folder / "two.json", capture).ok());
 }
 
-/// The values of some_capture where one dataset was written by `write`.
+/// The values of some_capture, with one dataset written by `write`.
 template <class Write>
 CaptureValues values_of(const TestFolder& folder, Write&& write) {
     record(folder, some_capture(), write);
@@ -61,7 +61,7 @@ CaptureValues values_of(const TestFolder& folder, Write&& write) {
     return std::move(*values);
 }
 
-/// Why the values beside two.json are refused whose root `change` has written.
+/// The error for values of two.json after `change` of their root group.
 template <class Change>
 std::string refused(const TestFolder& folder, Change&& change) {
     auto file = Hdf5File::create(folder / "two.h5");
@@ -125,7 +125,7 @@ TEST_CASE("a capture without values has none", "[store][capture_file]") {
     CHECK(*values->result(0, "out") == nullptr);
 }
 
-TEST_CASE("a capture's file that cannot be read says what it is", "[store][capture_file]") {
+TEST_CASE("a capture's file that cannot be read is refused with the reason", "[store][capture_file]") {
     const TestFolder folder;
     CHECK_THAT(read_capture(folder / "none.json").error().message,
                Contains("none.json") && Contains("No such file") && Contains("name the JSON file of a capture"));
@@ -134,7 +134,7 @@ TEST_CASE("a capture's file that cannot be read says what it is", "[store][captu
     CHECK_THAT(read_capture(folder / "half.json").error().message, Contains("half.json:1:20: malformed JSON"));
 }
 
-TEST_CASE("values that are not there or belong to another capture are refused", "[store][capture_file]") {
+TEST_CASE("values that are missing or belong to another capture are refused", "[store][capture_file]") {
     const TestFolder folder;
     REQUIRE(write_capture(folder / "two.json", some_capture()).ok());
     CHECK_THAT(CaptureValues::open(folder / "two.json", some_capture()).error().message,
@@ -203,7 +203,7 @@ TEST_CASE("a result must have its tensor's shape and dtype", "[store][capture_fi
     CHECK_THAT(result(1, "t2", {{5}, Dtype::float32, {}}), Contains("/calls/1/t2 holds float32 (5,)"));
 }
 
-TEST_CASE("our own mistakes while values are recorded are internal errors", "[store][capture_file]") {
+TEST_CASE("mistakes of the program while it records values are internal errors", "[store][capture_file]") {
     const TestFolder folder;
     auto writer = CaptureValuesWriter::create(folder / "two.h5");
     REQUIRE(writer.ok());

@@ -27,7 +27,7 @@ std::string written(const Capture& capture) {
     return *text;
 }
 
-/// The text with one part replaced; the part must be there.
+/// The text with one part replaced, which it must contain.
 std::string with(std::string text, const std::string& part, const std::string& by) {
     const size_t at = text.find(part);
     REQUIRE(at != std::string::npos);
@@ -91,7 +91,7 @@ void check_same(const Capture& a, const Capture& b) {
     }
 }
 
-/// Some value that fits the C type; `tensor` where it wants one.
+/// Some value that fits the C type; `tensor` for a tensor.
 Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     switch (alternative_of(kind)) {
         case kAlternative<TensorPtr>:
@@ -114,8 +114,8 @@ Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     return {};
 }
 
-/// A capture of one call of some function that takes this C type, with `value` there and tensors where they are wanted;
-/// and where that is.
+/// A capture of one call of some function that has an argument of this C type, with `value` for it and tensors for
+/// others; and the place of the value.
 std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
     for (const Row& row : rows()) {
         Capture capture;
@@ -143,7 +143,7 @@ std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
     return {};
 }
 
-/// The add of some_capture with another number.
+/// The addition of some_capture with another number.
 Result<Capture> with_alpha(const Scalar& alpha) {
     Capture capture = add_and_mystery();
     (*capture.calls[0].call)["alpha"] = alpha;
@@ -152,7 +152,7 @@ Result<Capture> with_alpha(const Scalar& alpha) {
 
 }  // namespace
 
-TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][capture_json]") {
+TEST_CASE("a capture comes back from JSON unchanged, in its order", "[store][capture_json]") {
     const Capture capture = add_and_mystery();
     const std::string text = written(capture);
     const auto back = read(text);
@@ -167,7 +167,7 @@ TEST_CASE("a capture comes back from JSON as it was, in its order", "[store][cap
     CHECK(back->position(*std::get<TensorPtr>(add["other"])) == 1);
 }
 
-TEST_CASE("each storage, tensor and call has a line of its own", "[store][capture_json]") {
+TEST_CASE("each storage, tensor and call has its own line", "[store][capture_json]") {
     const std::string text = written(add_and_mystery());
     CHECK_THAT(text, Contains("{\n  \"diopi_capture\": 1,\n  \"name\": \"two calls\",\n"));
     CHECK_THAT(text, Contains("\n    \"s2\": {\"nbytes\": 8, \"fill\": {\"kind\": \"integers\", \"dtype\": \"int64\", "
@@ -242,7 +242,7 @@ TEST_CASE("values of every C type that a function takes come back", "[store][cap
     }
 }
 
-TEST_CASE("what a capture may not say is refused by member and reason", "[store][capture_json]") {
+TEST_CASE("an invalid capture is refused with the member and the reason", "[store][capture_json]") {
     struct Row {
         const char* part;
         const char* by;
@@ -330,7 +330,7 @@ TEST_CASE("what a capture may not say is refused by member and reason", "[store]
                Contains("/storages: 'ssss") && Contains("...' is no id"));
 }
 
-TEST_CASE("a recipe must be able to make values that its dtype holds", "[store][capture_json]") {
+TEST_CASE("a recipe must give values that its dtype holds", "[store][capture_json]") {
     const auto refused = [](const std::string& recipe) {
         const auto capture = read(R"({"diopi_capture": 1, "name": "x", "storages": {"s": {"nbytes": 8, "fill": )" +
                                   recipe + R"(}}, "tensors": {}, "calls": []})");
@@ -393,7 +393,7 @@ TEST_CASE("an argument must be within its C type", "[store][capture_json]") {
     CHECK_THAT(read(with(text, "\"seed\": 1, ", "")).error().message, Contains("/args/generator: the key 'seed'"));
 }
 
-TEST_CASE("what would take long or much memory is refused at once", "[store][capture_json]") {
+TEST_CASE("a capture that would need much time or memory is refused at once", "[store][capture_json]") {
     const std::string text = written(add_and_mystery()), endless(size_t{4} << 20, 'd');
     for (const char* part : {"diopiAdd", "\"function\"", "\"model\"", "\"t10\"", "float16", "\"kind\": \"normal\""}) {
         INFO(part);
@@ -402,7 +402,7 @@ TEST_CASE("what would take long or much memory is refused at once", "[store][cap
         REQUIRE_FALSE(capture.ok());
         CHECK(capture.error().message.size() < 1000);
     }
-    // Not touched, so that it takes no memory.
+    // It is never accessed, so that it takes no memory.
     const std::unique_ptr<char[]> large(new char[kMostJsonText + 1]);
     CHECK_THAT(capture_from_json({large.get(), kMostJsonText + 1}, "f").error().message,
                Contains("bytes are too many"));

@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 using Catch::Matchers::Contains;
 
-/// One call on two storages of that many elements.
+/// One call on two storages with `numel` elements each.
 Capture part_of(int64_t numel, const std::string& overload) {
     Capture part;
     const Recipe ones{Recipe::Kind::kConstant, Dtype::float32, 1, 0};
@@ -39,7 +39,7 @@ CaptureSpool spool_at(const std::string& path) {
     return std::move(*spool);
 }
 
-/// Runs `work` in a forked process that ends behind it.
+/// Runs `work` in a forked process that ends after it.
 template <class Work>
 void in_child(Work work) {
     const pid_t child = fork();
@@ -117,7 +117,7 @@ TEST_CASE("values follow their storages and calls into the HDF5 file", "[store][
     CHECK(*values->result(1, "out") == nullptr);
 }
 
-TEST_CASE("workers share a spool, and one that dies leaves what it had added", "[store][capture_spool]") {
+TEST_CASE("workers share a spool, and the additions of one that dies remain", "[store][capture_spool]") {
     const TestFolder folder;
     CaptureSpool spool = spool_at(folder / "x.json");
     in_child([&] {
@@ -133,7 +133,7 @@ TEST_CASE("workers share a spool, and one that dies leaves what it had added", "
     CHECK(whole->calls[1].overload == "b");
 }
 
-TEST_CASE("stray writes of a worker to every descriptor spare a spool", "[store][capture_spool]") {
+TEST_CASE("stray writes of a worker to every descriptor do not damage a spool", "[store][capture_spool]") {
     const TestFolder folder;
     CaptureSpool spool = spool_at(folder / "x.json");
     REQUIRE(spool.add(0, part_of(2, "a")).ok());
@@ -146,7 +146,7 @@ TEST_CASE("stray writes of a worker to every descriptor spare a spool", "[store]
     CHECK(written->calls == 2);
 }
 
-TEST_CASE("what one process could not write is told by all", "[store][capture_spool]") {
+TEST_CASE("all processes report a write that failed in one", "[store][capture_spool]") {
     const TestFolder folder;
     CaptureSpool spool = spool_at(folder / "x.json");
     in_child([&] {
@@ -162,7 +162,7 @@ TEST_CASE("what one process could not write is told by all", "[store][capture_sp
     CHECK(names_in(folder.path()).empty());
 }
 
-TEST_CASE("a disk that fills up at the end leaves the former files", "[store][capture_spool]") {
+TEST_CASE("a disk that becomes full at the end keeps the former files", "[store][capture_spool]") {
     const TestFolder folder;
     REQUIRE(write_file_atomically(folder / "x.json", "former").ok());
     REQUIRE(write_file_atomically(folder / "x.h5", "former").ok());
@@ -177,7 +177,7 @@ TEST_CASE("a disk that fills up at the end leaves the former files", "[store][ca
     CHECK(*read_text_file(folder / "x.h5") == "former");
 }
 
-TEST_CASE("a spool where no file can be made is an error", "[store][capture_spool]") {
+TEST_CASE("a spool whose file cannot be created is an error", "[store][capture_spool]") {
     const TestFolder folder;
     REQUIRE(write_file_atomically(folder / "file", "").ok());
     const auto spool = CaptureSpool::create(folder / "file/x.json");

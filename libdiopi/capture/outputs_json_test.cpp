@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-/// What is wrong with a text about diopiAdd's outputs.
+/// The error message for a text about diopiAdd's outputs.
 std::string refused_outputs(const std::string& text) {
     const auto outputs = outputs_from_json(text, "f", *find_row("diopiAdd"));
     REQUIRE_FALSE(outputs.ok());
@@ -23,7 +23,7 @@ std::string output(const std::string& name, const std::string& strides = "[]") {
 
 }  // namespace
 
-TEST_CASE("what a call's outputs must be comes back from JSON", "[store][outputs_json]") {
+TEST_CASE("the description of a call's outputs comes back from JSON", "[store][outputs_json]") {
     const Row& row = *find_row("diopiAdd");
     const std::vector<OutputSpec> outputs = {{0, {{2, 3}, Dtype::bfloat16, {1, 2}}, false}};
     const auto back = outputs_from_json(outputs_to_json(row, outputs), "f", row);
@@ -36,7 +36,7 @@ TEST_CASE("what a call's outputs must be comes back from JSON", "[store][outputs
     CHECK(contiguous->front().spec.strides.empty());
 }
 
-TEST_CASE("outputs that the function has not are refused", "[store][outputs_json]") {
+TEST_CASE("outputs that the function does not have are refused", "[store][outputs_json]") {
     CHECK_THAT(refused_outputs("{}"), Contains("f:1: /: expected a list of outputs"));
     CHECK_THAT(refused_outputs(output("input")), Contains("f:1: /0/name: diopiAdd has no output 'input'"));
     CHECK_THAT(refused_outputs(output("alpha")), Contains("/0/name: diopiAdd has no output 'alpha'"));

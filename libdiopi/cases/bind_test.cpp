@@ -18,7 +18,7 @@ Case embedding_case(const Param& padding) {
 
 }  // namespace
 
-TEST_CASE("a parameter that is null leaves the function out that needs it") {
+TEST_CASE("a null parameter leaves out the function that needs it") {
     Case c = make_case("bernoulli", {case_tensor("input", {4})}, {{"p", Param{}}});
     auto rows = rows_for(c);
     REQUIRE(rows.ok());
@@ -35,7 +35,7 @@ TEST_CASE("a parameter that is null leaves the function out that needs it") {
     CHECK_THAT(rows.error().message, Catch::Contains("operator bernoulli has no argument 'q'"));
 }
 
-TEST_CASE("padding_idx of an embedding counts from the back where it is negative, and null is none") {
+TEST_CASE("a negative padding_idx of an embedding counts from the end, and null is none") {
     for (const auto& [given, wanted] : {std::pair{Param{int64_t{4}}, 4}, {Param{int64_t{-10}}, 0}, {Param{}, -1}}) {
         const Case c = embedding_case(given);
         const auto rows = rows_for(c);
@@ -50,7 +50,7 @@ TEST_CASE("padding_idx of an embedding counts from the back where it is negative
     }
 }
 
-TEST_CASE("a gradient that the C function calls out is known by its alias") {
+TEST_CASE("a gradient that the C function names out is found by its alias") {
     Case c = embedding_case(Param{});
     c.tensors[1].requires_grad = true;
     const auto rows = rows_for(c);
@@ -82,7 +82,7 @@ TEST_CASE("a gradient flows into each output that grad_outputs names, by default
     CHECK(((*gradients)[0].flows && !(*gradients)[1].flows));
 }
 
-TEST_CASE("grad_outputs that no function can answer for are refused when the case is planned") {
+TEST_CASE("grad_outputs without a function for them are refused when the case is planned") {
     Case c = make_case("sort", {case_tensor("input", {4})});
     c.tensors[0].requires_grad = c.backward = true;
     c.grad_outputs = {0};

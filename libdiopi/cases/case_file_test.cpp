@@ -57,7 +57,7 @@ TEST_CASE("tolerances are stated one by one") {
     CHECK(group.half.mismatch_ratio == 0);
 }
 
-TEST_CASE("literals carry their shape, and texts stand for what JSON cannot write") {
+TEST_CASE("literals have their own shape, and texts replace numbers that JSON lacks") {
     const CaseGroup group = only_group(
         R"("tensors": [{"name": "input", "values": [[[1, "nan"], [true, "-inf"]], null, 3], "dtypes": ["float32"]}])");
     const GroupTensor& tensor = group.tensors.front();
@@ -70,7 +70,7 @@ TEST_CASE("literals carry their shape, and texts stand for what JSON cannot writ
     CHECK(tensor.entries[2].values == std::vector<double>{3});
 }
 
-TEST_CASE("a parameter that is no list holds for every case") {
+TEST_CASE("a parameter that is not a list is valid for every case") {
     const CaseGroup group = only_group(R"("params": {"alpha": 2, "dim": [0, [1, 2], null], "p": "inf"})");
     CHECK(group.num_entries == 3);
     CHECK(group.params[0].values == std::vector<Param>{Param{int64_t{2}}});
@@ -79,7 +79,7 @@ TEST_CASE("a parameter that is no list holds for every case") {
     CHECK(std::isinf(std::get<double>(group.params[2].values[0].value)));
 }
 
-TEST_CASE("a refusal names file, line and JSON path") {
+TEST_CASE("an error message has file, line and JSON path") {
     CHECK(refusal("\"inplace\": 1") == "x.json:3: /groups/0/inplace: expected true or false, got a number");
     CHECK(refusal("\"tensors\": [\n{\"name\": \"input\", \"shapes\": 7}]") ==
           "x.json:4: /groups/0/tensors/0/shapes: expected a list of shapes, got a number");
@@ -100,7 +100,7 @@ TEST_CASE("unknown words get suggestions") {
     CHECK_THAT(refusal_of_file(R"({"gruops": []})"), Catch::EndsWith("unknown key 'gruops' (did you mean 'groups'?)"));
 }
 
-TEST_CASE("a tensor that makes no sense is refused") {
+TEST_CASE("an invalid tensor is refused") {
     struct Row {
         const char* tensor;
         const char* message;
@@ -137,7 +137,7 @@ TEST_CASE("a tensor that makes no sense is refused") {
     }
 }
 
-TEST_CASE("lists that belong together have one length") {
+TEST_CASE("lists that belong together must have one length") {
     CHECK_THAT(refusal(R"("tensors": [{"name": "a", "shapes": [[1], [2]]}, {"name": "b", "shapes": [[1]]}])"),
                Catch::Contains("/groups/0/tensors/1/shapes: 1 entries for 'b', but 2 for 'a'"));
     CHECK_THAT(refusal(R"("tensors": [{"name": "a", "shapes": [[1], [2]]}], "params": {"dim": [0]})"),
@@ -150,7 +150,7 @@ TEST_CASE("lists that belong together have one length") {
         Catch::Contains("'b' has no dtypes, others do"));
 }
 
-TEST_CASE("a group that makes no sense is refused") {
+TEST_CASE("an invalid group is refused") {
     CHECK_THAT(refusal_of_file(R"({"groups": [{"group": "g"}]})"),
                Catch::EndsWith("/groups/0: the key 'ops' is missing"));
     CHECK_THAT(
@@ -163,7 +163,7 @@ TEST_CASE("a group that makes no sense is refused") {
                Catch::Contains("expected the index of an output, got a text"));
 }
 
-TEST_CASE("a group of more cases than anyone could run is refused") {
+TEST_CASE("a group with too many cases is refused") {
     std::string names;
     for (char letter = 'a'; letter <= 'z'; ++letter)
         names += std::string(names.empty() ? "\"" : ", \"") + letter + "\"";
@@ -178,7 +178,7 @@ TEST_CASE("a file that cannot be read is refused by name") {
     CHECK(groups.error().message == "no/such/file.json: the case file cannot be read");
 }
 
-TEST_CASE("grad_fill says how gradients are drawn, and may not leave them without values") {
+TEST_CASE("grad_fill describes the values of gradients, and must give them values") {
     const auto fill_of = [](const std::string& text) {
         return parse_case_file(R"({"groups": [{"group": "g", "ops": ["a"])" + text + "}]}", "x.json");
     };

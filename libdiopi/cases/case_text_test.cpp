@@ -32,7 +32,7 @@ TEST_CASE("a case in a line has the form of each tensor", "[cases][text]") {
     CHECK(forms_of(c) == "input absent; other empty list");
 }
 
-TEST_CASE("a change names forms, parameters and steps that are gone", "[cases][text]") {
+TEST_CASE("a change names forms, parameters and steps that were removed", "[cases][text]") {
     const Case before = scaled_add();
     CHECK(describe_change(before, before) == "input (64, 128) float16; other (128,) float32");
     Case after = before;
@@ -44,7 +44,7 @@ TEST_CASE("a change names forms, parameters and steps that are gone", "[cases][t
           "input (64, 128) float16 -> (1, 9) float32; other (128,) float32 -> absent; without alpha; not in place");
 }
 
-TEST_CASE("stated values are shown as far as a line has room", "[cases][text]") {
+TEST_CASE("stated values are shown up to the width of a line", "[cases][text]") {
     CaseTensor tensor = case_tensor("input", {20});
     tensor.fill.fn = Fill::kOnes;
     CHECK(values_of(tensor) == "ones");

@@ -20,7 +20,7 @@ Case add_case() {
     return c;
 }
 
-/// The case from its own file, which must say the same.
+/// The case from its own file, which must be equal.
 Case same_again(const Case& c) {
     const auto again = reread(c);
     if (!again.ok()) FAIL(c.id() + ": " + again.error().message);
@@ -30,7 +30,7 @@ Case same_again(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("every case of the catalogue comes back from a file of its own") {
+TEST_CASE("every case of the catalogue comes back from its own file") {
     CaseSelection all;
     all.all_models = true;
     const auto catalogue = Catalogue::load(DIOPI_SOURCE_DIR "/cases", all);
@@ -51,7 +51,7 @@ TEST_CASE("every case of the catalogue comes back from a file of its own") {
     }
 }
 
-TEST_CASE("stated values keep every bit, and what JSON has no number for") {
+TEST_CASE("stated values keep every bit, also numbers that JSON lacks") {
     Case c = add_case();
     c.tensors[0].fill.fn = Fill::kValue;
     const double infinity = std::numeric_limits<double>::infinity();
@@ -93,7 +93,7 @@ TEST_CASE("an absent tensor, strides, a list and a tolerance come back") {
     CHECK(same_again(c).tolerance.rtol == 0);
 }
 
-TEST_CASE("what no case file can say is refused") {
+TEST_CASE("a case that no case file can describe is refused") {
     const auto refusal = [](const Case& c) {
         const auto text = case_file_text(c);
         REQUIRE_FALSE(text.ok());
@@ -114,7 +114,7 @@ TEST_CASE("what no case file can say is refused") {
     CHECK_THAT(refusal(c), Catch::Contains("several shapes"));
 }
 
-TEST_CASE("the gradients that come in are written as they are drawn") {
+TEST_CASE("the incoming gradients are written as they are drawn") {
     Case c = add_case();
     c.tensors[0].requires_grad = c.backward = true;
     c.grad_fill = {Fill::kUniform, -1, 1};

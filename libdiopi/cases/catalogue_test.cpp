@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 /// The case files of this repository.
 std::string cases_folder() { return (fs::path(__FILE__).parent_path() / ".." / ".." / "cases").string(); }
 
-/// A folder of case files that is gone when the test ends.
+/// A folder of case files that is removed when the test ends.
 class TemporaryFolder {
  public:
     TemporaryFolder()
@@ -76,7 +76,7 @@ TEST_CASE("cases are entries times dtypes times sparse, for each operator") {
     CHECK(made.dtype() == Dtype::float64);
 }
 
-TEST_CASE("strides that are missing at the end are row-major") {
+TEST_CASE("missing strides at the end are row-major") {
     const CaseGroup group = group_of(R"({"group": "g", "ops": ["a"], "dtypes": ["float32"],
         "tensors": [{"name": "x", "shapes": [[2, 3], [4], [5]], "strides": [[1, 2], null]}]})");
     const std::vector<Case> cases = expand(group, "a");
@@ -86,7 +86,7 @@ TEST_CASE("strides that are missing at the end are row-major") {
     CHECK(expand(group, "b").empty());
 }
 
-TEST_CASE("only continuous dtypes of tensors that are there take a gradient") {
+TEST_CASE("only present tensors of continuous dtypes have a gradient") {
     const CaseGroup group = group_of(R"({"group": "g", "ops": ["a"], "dtypes": ["float32", "int64", "complex64"],
         "tensors": [{"name": "x", "shapes": [[2], null], "grad": true}, {"name": "y", "shapes": [[2], [2]]}]})");
     const std::vector<Case> cases = expand(group);
@@ -109,7 +109,7 @@ TEST_CASE("half tolerances follow floating dtypes, not an int16 index or an abse
     CHECK(cases[3].tolerance.atol == 1e-5);
 }
 
-TEST_CASE("lists have a number of tensors that depends on the case alone, the same for every list") {
+TEST_CASE("the number of tensors in lists depends only on the case, and is the same for every list") {
     const CaseGroup group = group_of(R"({"group": "g", "ops": ["a"], "dtypes": ["float32"],
         "tensors": [{"name": ["x", "y"], "shapes": [[1],[2],[3],[4],[5],[6],[7],[8],[9]], "count": [1, 5]},
                     {"name": "z", "shape_lists": [[[1],[2]],[],null,[],[],[],[],[],[]]}]})");
@@ -165,7 +165,7 @@ TEST_CASE("the case files of this repository expand to the figures of the standa
     }
 }
 
-TEST_CASE("a case is found by its id, and a wrong id says what is wrong") {
+TEST_CASE("a case is found by its id, and the error for a wrong id has a reason") {
     const auto catalogue = Catalogue::load(cases_folder());
     REQUIRE(catalogue.ok());
     const auto found = catalogue->find("ops/pointwise_binary.add.17");
@@ -180,7 +180,7 @@ TEST_CASE("a case is found by its id, and a wrong id says what is wrong") {
     CHECK_THAT(catalogue->cases_of("conv2").error().message, Catch::Contains("did you mean 'conv2d'"));
 }
 
-TEST_CASE("only what is selected is read") {
+TEST_CASE("only selected cases are read") {
     const TemporaryFolder folder;
     const std::string good = R"({"groups": [{"group": "g", "ops": ["a"]}]})";
     folder.write("ops/a.json", good);
@@ -196,7 +196,7 @@ TEST_CASE("only what is selected is read") {
     CHECK_THAT(Catalogue::load(folder.path() + "/none").error().message, Catch::Contains("holds no case files"));
 }
 
-TEST_CASE("totals are of the chosen operator, by group and model, and name what is not implemented") {
+TEST_CASE("totals are of the chosen operator, by group and model, and list functions that are not implemented") {
     const TemporaryFolder folder;
     folder.write("ops/a.json", R"({"groups": [{"group": "g", "ops": ["add", "mul"], "dtypes": ["float32"],
         "tensors": [{"name": "x", "shapes": [[1], [2]]}]}]})");

@@ -78,7 +78,7 @@ TEST_CASE("a device rule matches by an argument") {
     CHECK_FALSE(argument(R"("input", "shapes": [[2, 3]], "dtypes": ["int64"])"));
 }
 
-TEST_CASE("an absent tensor is no argument, an element of a list goes by the list's name") {
+TEST_CASE("an absent tensor is not an argument, an element of a list has the list's name") {
     Case c = plain_add();
     c.tensors[1].absent = true;
     CHECK_FALSE(matches(R"("argument": {"name": "other"})", c));
@@ -87,7 +87,7 @@ TEST_CASE("an absent tensor is no argument, an element of a list goes by the lis
     CHECK_FALSE(matches(R"("argument": {"name": "input"})", c));
 }
 
-TEST_CASE("one tensor of an argument must be of dtype, rank and shape at once") {
+TEST_CASE("one tensor of an argument must have dtype, rank and shape at once") {
     Case c = plain_add();
     c.tensors[0].is_list = true;
     c.tensors[0].specs = {{{2}, Dtype::float32, {}}, {{2, 3}, Dtype::int64, {}}};
@@ -142,7 +142,7 @@ TEST_CASE("skips of whole cases name the first rule, skips of steps go into the 
     CHECK(cases[0].skip_reason("forward") == nullptr);
 }
 
-TEST_CASE("a later tolerance wins, for what it states") {
+TEST_CASE("a later tolerance replaces the members that it states") {
     const DeviceConfig config = config_of(R"(
         {"ops": ["add"], "atol": 0.5, "rtol": 0.25, "reason": "a"},
         {"ops": ["add"], "atol": 0.125, "reason": "b"})");
@@ -164,7 +164,7 @@ TEST_CASE("a later tolerance wins, for what it states") {
     CHECK(cases[0].tolerance.max_ulp == 4);
 }
 
-TEST_CASE("cases that are skipped or random are held to no tolerance") {
+TEST_CASE("skipped and random cases have no tolerance") {
     const DeviceConfig config = config_of(R"(
         {"ops": ["*"], "atol": 1, "reason": "a"},
         {"ops": ["sub"], "skip": true, "reason": "b"})");
@@ -176,7 +176,7 @@ TEST_CASE("cases that are skipped or random are held to no tolerance") {
     CHECK(use.held == 1);
 }
 
-TEST_CASE("what a device configuration asks for in vain is told with its place") {
+TEST_CASE("rules without effect are reported with their place") {
     const DeviceConfig config = config_of(R"({"ops": ["add"], "skip": true, "reason": "a"},
 {"ops": ["sub"], "skip": true, "reason": "b"},
 {"ops": ["sotfmax", "ad*"],
@@ -199,7 +199,7 @@ TEST_CASE("what a device configuration asks for in vain is told with its place")
               "(did you mean 'alpha'?)"});
 }
 
-TEST_CASE("the effect of a device rule in words") {
+TEST_CASE("the effect of a device rule as text") {
     CHECK(rule_of(R"("ops": ["add"])").effect() == "skip");
     CHECK(rule_of(R"("ops": ["add"], "steps": ["inplace", "backward"])").effect() == "skip inplace, backward");
     CHECK(config_of(R"({"ops": ["a"], "rtol": 0.5, "reason": "r"})").rules[0].effect() == "rtol 0.5");
@@ -219,7 +219,7 @@ TEST_CASE("a malformed device configuration is refused with file, line and JSON 
     CHECK_THAT(refused_config("{\"rules\": ["), Catch::StartsWith("x.json:1:11: malformed JSON"));
 }
 
-TEST_CASE("a device rule that makes no sense is refused") {
+TEST_CASE("an invalid device rule is refused") {
     struct Row {
         const char* rule;
         const char* message;

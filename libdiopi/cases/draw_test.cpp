@@ -179,7 +179,7 @@ TEST_CASE("element i is number i of the sequence of the tensor's key", "[draw]")
     CHECK(std::memcmp(shorter->data(), expected.data(), shorter->nbytes()) == 0);
 }
 
-TEST_CASE("halves are the floats rounded, integers four times the floats", "[draw]") {
+TEST_CASE("halves are rounded floats, integers are four times the floats", "[draw]") {
     const std::vector<double> floats = components(*draw_one(argument(Fill::kRandn, {6000})));
     const std::vector<double> halves = components(*draw_one(argument(Fill::kRandn, {6000}, Dtype::float16)));
     const std::vector<double> integers = components(*draw_one(argument(Fill::kRandn, {6000}, Dtype::int8)));
@@ -205,7 +205,7 @@ TEST_CASE("another key, name or position gives other numbers", "[draw]") {
     CHECK(same_bytes(*(*drawn)[0], *draw_one(argument(Fill::kRandn, {10}))));
 }
 
-TEST_CASE("an absent argument draws nothing, an empty tensor is fine in every fill", "[draw]") {
+TEST_CASE("an absent argument draws nothing, every fill accepts an empty tensor", "[draw]") {
     CaseTensor absent = argument(Fill::kRandn, {4});
     absent.absent = true;
     auto none = draw(absent, kKey);
@@ -240,7 +240,7 @@ TEST_CASE("bounds hold after rounding to a narrow dtype", "[draw]") {
               [](double x) { return std::isfinite(x); }));
 }
 
-TEST_CASE("integer ranges are cut to the dtype and reach 2^62", "[draw]") {
+TEST_CASE("integer ranges are limited to the dtype and reach 2^62", "[draw]") {
     const auto bytes = components(*draw_one(argument(Fill::kRandint, {20000}, Dtype::int8, -1000, 1000)));
     CHECK(*std::ranges::min_element(bytes) == -128);
     CHECK(*std::ranges::max_element(bytes) == 127);
@@ -307,7 +307,7 @@ TEST_CASE("literal values are cast to the dtype", "[draw]") {
     CHECK(message_of(tensor) == "argument 'input': 4 values are given for the shape (5,) of 5 elements");
 }
 
-TEST_CASE("empty integers are visible poison", "[draw]") {
+TEST_CASE("the values of fill empty are poison, also for integers", "[draw]") {
     CHECK(components(*draw_one(argument(Fill::kEmpty, {3}, Dtype::uint16)))[2] == 0xa5a5);
     CHECK(components(*draw_one(argument(Fill::kEmpty, {3}, Dtype::boolean)))[2] == 1);
 }
@@ -369,7 +369,7 @@ TEST_CASE("overlapping strides keep the last element, impossible ones are refuse
           "address space");
 }
 
-TEST_CASE("what cannot be drawn is refused with a reason", "[draw]") {
+TEST_CASE("an impossible fill is refused with a reason", "[draw]") {
     CHECK(message_of(argument(Fill::kRandint, {4}, Dtype::int32, 5, 5)) ==
           "argument 'input': the range [5.000000, 5.000000) holds no integer of int32; low must be below high");
     CHECK(message_of(argument(Fill::kUniform, {4}, Dtype::float32, 2, 1)) ==
@@ -390,7 +390,7 @@ TEST_CASE("what cannot be drawn is refused with a reason", "[draw]") {
     CHECK(message_of(list).starts_with("argument 'input'[1]: sym_mat"));
 }
 
-TEST_CASE("a CSR tensor is well formed and holds the dense values", "[draw]") {
+TEST_CASE("a CSR tensor is valid and has the dense values", "[draw]") {
     CaseTensor sparse = argument(Fill::kRandn, {60, 50});
     sparse.sparse_csr = true;
     const TensorPtr csr = draw_one(sparse);
@@ -432,8 +432,8 @@ TEST_CASE("the density of a CSR tensor may be 0 or 1, its rank must be 2", "[dra
     CHECK(message_of(sparse) == "argument 'input': a CSR tensor has rank 2, the shape is (5,)");
 }
 
-// A hash that changes means that every stored baseline is void: change the stream only on purpose.
-TEST_CASE("the stream is the one that stored baselines were made of", "[draw]") {
+// A changed hash makes every stored baseline invalid: change the stream only on purpose.
+TEST_CASE("the stream is that of stored baselines", "[draw]") {
     struct Golden {
         Fill fn;
         Dtype dtype;

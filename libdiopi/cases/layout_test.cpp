@@ -24,7 +24,7 @@ TensorSpec spec(Shape shape, Shape strides = {}) { return {std::move(shape), Dty
 
 Layout strided(const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, {.strided = true}); }
 
-/// Every element has a place of its own within the storage.
+/// Every element has its own place within the storage.
 void check_sound(const Shape& shape, const Layout& layout) {
     CAPTURE(to_string(shape), to_string(layout.strides), layout.offset, layout.extent);
     std::set<int64_t> places;
@@ -37,7 +37,7 @@ void check_sound(const Shape& shape, const Layout& layout) {
 
 }  // namespace
 
-TEST_CASE("without options a tensor lies as its own strides say", "[layout]") {
+TEST_CASE("without options a tensor has its own strides", "[layout]") {
     CHECK(layout_of(kPlain, spec({2, 3}), 7, {}) == Layout{{3, 1}, 0, 6});
     CHECK(layout_of(kPlain, spec({2, 3}, {1, 2}), 7, {}) == Layout{{1, 2}, 0, 6});
     CHECK(layout_of(kPlain, spec({2, 3}, {0, 1}), 7, {}) == Layout{{0, 1}, 0, 3});
@@ -65,7 +65,8 @@ TEST_CASE("strided views keep elements apart and are not contiguous", "[layout]"
     }
 }
 
-TEST_CASE("strided: what cannot be transposed is sliced, one element is moved, none stays", "[layout]") {
+TEST_CASE("strided: a tensor that cannot be transposed is sliced, one element is moved, an empty one stays",
+          "[layout]") {
     CHECK(strided({5}, 0) == Layout{{2}, 0, 9});
     CHECK(strided({5, 1}, 0) == Layout{{2, 1}, 0, 9});
     CHECK(strided({}, 1) == Layout{{}, 3, 4});
@@ -79,7 +80,7 @@ TEST_CASE("strided: large tensors are sliced along the innermost dim only", "[la
     CHECK(strided(shape, 1).extent < 2 * numel(shape));
 }
 
-TEST_CASE("wide: the last element lies behind 2^31 others", "[layout]") {
+TEST_CASE("wide: the last element has an offset of at least 2^31", "[layout]") {
     const auto wide = [](const Shape& shape) { return layout_of(kPlain, spec(shape), 0, {.wide = true}); };
     CHECK(wide({2, 3}) == Layout{{int64_t{1} << 31, 1}, 0, (int64_t{1} << 31) + 3});
     CHECK(wide({1, 4, 5}).strides == Shape{20, 715827883, 1});
@@ -92,7 +93,7 @@ TEST_CASE("wide: the last element lies behind 2^31 others", "[layout]") {
     check_sound({3, 4, 5}, layout_of(kPlain, spec({3, 4, 5}), 4, {.strided = true, .wide = true}));
 }
 
-TEST_CASE("nhwc: channels are innermost where the schema says so", "[layout]") {
+TEST_CASE("nhwc: channels are innermost if the schema has them", "[layout]") {
     const LayoutOptions nhwc = {.nhwc = true};
     CHECK(layout_of(kImages, spec({2, 3, 4, 5}), 0, nhwc) == Layout{{60, 1, 15, 3}, 0, 120});
     CHECK(layout_of(kImages, spec({3, 4, 5}), 0, nhwc) == Layout{{1, 15, 3}, 0, 60});
@@ -103,12 +104,12 @@ TEST_CASE("nhwc: channels are innermost where the schema says so", "[layout]") {
     check_sound({2, 3, 4, 5}, layout_of(kImages, spec({2, 3, 4, 5}), 1, {.strided = true, .nhwc = true}));
 }
 
-TEST_CASE("nhwc: tensors with fewer dims than asked for stay", "[layout]") {
+TEST_CASE("nhwc: tensors with fewer dims stay unchanged", "[layout]") {
     CHECK(layout_of(kImages, spec({3, 4, 5}), 0, {.nhwc = true, .nhwc_min_dim = 4}).strides == Shape{20, 5, 1});
     CHECK(layout_of(kImages, spec({4, 5}), 0, {.nhwc = true, .nhwc_min_dim = 1}).strides == Shape{5, 1});
 }
 
-TEST_CASE("host: strides that reach no second element are any number, others stay", "[layout]") {
+TEST_CASE("host: strides of dims without a second element are any number, others stay", "[layout]") {
     const LayoutOptions host = {.host = true};
     const auto at = [&](const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, host); };
     CHECK(at({16, 0}, 0) == Layout{{0, 1}, 0, 0});

@@ -25,7 +25,7 @@ CaseTensor filled_argument(Fill fn, Shape shape, Dtype dtype = Dtype::float32) {
     return tensor;
 }
 
-/// The elements as doubles, in row-major order; of complex tensors real and imaginary parts in turn.
+/// The elements as doubles, in row-major order; complex tensors give real and imaginary parts in turn.
 std::vector<double> values_of(const Tensor& tensor) {
     auto wide = make_tensor(cpu_device(), {tensor.shape, wide_dtype(tensor.dtype), {}});
     REQUIRE(wide.ok());
@@ -93,7 +93,7 @@ TEST_CASE("exact numbers are small, whole, of both signs and rarely zero", "[dra
           0);
 }
 
-TEST_CASE("exact numbers are never zero at the last index and where tiles begin and end", "[draw]") {
+TEST_CASE("exact numbers are never zero at the last index and at the ends of tiles", "[draw]") {
     const Shape shape = {6, 30, 53};
     const std::vector<double> values = drawn(filled_argument(Fill::kExact, shape));
     int64_t zeros = 0, wrong = 0;
@@ -106,7 +106,7 @@ TEST_CASE("exact numbers are never zero at the last index and where tiles begin 
     CHECK(zeros > 100);
 }
 
-TEST_CASE("sums of exact products are the same in float in any order", "[draw]") {
+TEST_CASE("sums of exact products are equal in float in any order", "[draw]") {
     const int64_t n = int64_t{1} << 20;
     CaseTensor list = filled_argument(Fill::kExact, {n});
     list.specs.push_back(list.specs.front());
@@ -129,7 +129,7 @@ TEST_CASE("sums of exact products are the same in float in any order", "[draw]")
     CHECK(magnitudes <= 0x1p24f);
 }
 
-TEST_CASE("special numbers are of every kind, few and spread out", "[draw]") {
+TEST_CASE("special numbers have every kind, and are few and spread out", "[draw]") {
     struct Format {
         Dtype dtype;
         int least_exponent, significand;
@@ -162,7 +162,7 @@ TEST_CASE("special numbers are of every kind, few and spread out", "[draw]") {
     }
 }
 
-TEST_CASE("special numbers for sums leave out what overflows", "[draw]") {
+TEST_CASE("special numbers for sums have none that overflow", "[draw]") {
     for (const auto& [dtype, most] : std::map<Dtype, double>{
              {Dtype::float16, 8}, {Dtype::bfloat16, 0x1p31}, {Dtype::float32, 0x1p31}, {Dtype::float64, 0x1p255}}) {
         CAPTURE(name(dtype));
@@ -208,7 +208,7 @@ TEST_CASE("small, 0-dim and empty tensors have as many special numbers as fit", 
     CHECK(drawn(filled_argument(Fill::kExact, {1}))[0] != 0);
 }
 
-TEST_CASE("captured values come in order, again from the start, and go on in a list", "[draw]") {
+TEST_CASE("captured values come in order, start again at the end, and continue in a list", "[draw]") {
     const TensorPtr values = doubles({1.5, -2, 300, 4});
     CHECK(drawn(captured(values, {2, 3}, Dtype::float32)) == std::vector<double>{1.5, -2, 300, 4, 1.5, -2});
     CHECK(drawn(captured(values, {4}, Dtype::int8)) == std::vector<double>{1, -2, 127, 4});
@@ -242,7 +242,7 @@ TEST_CASE("captured integers, truths and complex numbers are converted", "[draw]
     CHECK(drawn(captured(*truths, {3}, Dtype::float64)) == std::vector<double>{1, 0, 1});
 }
 
-TEST_CASE("captured values that are not there are refused", "[draw]") {
+TEST_CASE("missing captured values are refused", "[draw]") {
     auto none = draw(filled_argument(Fill::kCaptured, {2}), kFillKey);
     REQUIRE(!none.ok());
     CHECK(none.error().message == "argument 'input': there are no captured values to take");

@@ -60,7 +60,7 @@ TEST_CASE("a fill replaces values that have no meaning of their own", "[variant]
     CHECK(c.id() == nll().id());
 }
 
-TEST_CASE("a fill leaves masks, bools, given values, poison and sparse tensors alone", "[variant]") {
+TEST_CASE("a fill keeps masks, bools, given values, poison and sparse tensors", "[variant]") {
     const auto kept = [](CaseTensor other) {
         const Fill before = other.fill.fn;
         const Case c =
@@ -82,7 +82,7 @@ TEST_CASE("a fill leaves masks, bools, given values, poison and sparse tensors a
     CHECK_FALSE(kept(case_tensor("other", {2, 2}, Dtype::int32)));
 }
 
-TEST_CASE("special numbers for sums where the case runs a function that sums", "[variant]") {
+TEST_CASE("a case that runs a function that sums gets special numbers for sums", "[variant]") {
     const VariantOptions special = {.fill = Fill::kSpecial};
     CHECK(changed(add({2}, {2}), special).tensors[0].fill.fn == Fill::kSpecial);
     CHECK(changed(make_case("sum", {case_tensor("input", {2, 3})}), special).tensors[0].fill.fn == Fill::kSpecialSums);
@@ -103,7 +103,7 @@ TEST_CASE("a case without replaceable values is skipped", "[variant]") {
     CHECK(reason(c, {.fill = Fill::kExact}) == "add: no argument of this case may have other values");
 }
 
-TEST_CASE("captured values are asked for by operator and argument", "[variant]") {
+TEST_CASE("captured values are found by operator and argument", "[variant]") {
     auto values = make_tensor(cpu_device(), {{2}, Dtype::float64, {}});
     REQUIRE(values.ok());
     std::vector<std::string> asked;
@@ -152,7 +152,7 @@ TEST_CASE("empty: tensors whose size is the same by chance keep it", "[variant]"
     CHECK(shape_of(changed_case, 2) == Shape{4});
 }
 
-TEST_CASE("empty: classes are not taken away from the targets that point to them", "[variant]") {
+TEST_CASE("empty: classes that targets point to are kept", "[variant]") {
     CaseTensor one = case_tensor("target", {}, Dtype::int64);
     const Case loss = make_case("nll_loss", {case_tensor("input", {3}), one});
     CHECK(reason(loss, {.empty = true}) == "nll_loss: its shapes do not allow a dim of size 0");
@@ -174,7 +174,7 @@ TEST_CASE("empty: lists, given values and explicit strides follow", "[variant]")
     CHECK(out.varied);
 }
 
-TEST_CASE("empty: a case that is so already stays, others are skipped with the reason", "[variant]") {
+TEST_CASE("empty: a case that is already empty stays, others are skipped with the reason", "[variant]") {
     const Case already = changed(add({0, 3}, {3}), {.empty = true});
     CHECK_FALSE(already.varied);
     CHECK(reason(add({}, {}), {.empty = true}) == "add: no tensor has a dim that could be 0");
@@ -185,7 +185,7 @@ TEST_CASE("empty: a case that is so already stays, others are skipped with the r
     CHECK(reason(argmax, {.empty = true}) == "argmax: its shapes do not allow a dim of size 0");
 }
 
-TEST_CASE("zero-dim: every tensor is 0-dim, and dims that are named fit", "[variant]") {
+TEST_CASE("zero-dim: every tensor is 0-dim, and named dims are valid", "[variant]") {
     const VariantOptions zero_dim = {.zero_dim = true};
     Case c = add({2, 3}, {3});
     c.tensors[0].fill.fn = Fill::kValue;
@@ -228,7 +228,7 @@ TEST_CASE("four bytes: cases without such an index are skipped", "[variant]") {
     CHECK(reason(nll(Dtype::int32), {.four_bytes = true}) == "nll_loss: no index of this case has 8 bytes");
 }
 
-TEST_CASE("layouts are noted in the case, and skipped where they change nothing", "[variant]") {
+TEST_CASE("layouts are noted in the case, and skipped if they change nothing", "[variant]") {
     const Case c = changed(add({2, 3}, {3}), {.layout = {.strided = true}});
     CHECK(c.layout.strided);
     CHECK_FALSE(c.varied);
@@ -242,13 +242,13 @@ TEST_CASE("layouts are noted in the case, and skipped where they change nothing"
           "max_pool2d: no argument with channels changes its layout with 4 dims or more");
 }
 
-TEST_CASE("options add up", "[variant]") {
+TEST_CASE("options are combined", "[variant]") {
     const Case c = changed(nll(), {.fill = Fill::kExact, .empty = true, .four_bytes = true, .layout = {}});
     CHECK(c.tensors[0].fill.fn == Fill::kExact);
     CHECK(shape_of(c, 0) == Shape{0, 3});
     CHECK(dtype_of(c, 1) == Dtype::int32);
 }
 
-TEST_CASE("a case of no operator of the standard is left to the run", "[variant]") {
+TEST_CASE("a case of an unknown operator stays for the run", "[variant]") {
     CHECK(reason(make_case("no_such_operator", {case_tensor("input", {2})}), {.empty = true}).empty());
 }

@@ -41,7 +41,7 @@ struct Dot {
     double exact = 0, magnitude = 0, in_float32 = 0, in_float16 = 0;
 };
 
-/// A dot product of float16 values, accumulated in float64, float32 and float16.
+/// A dot product of float16 values that is accumulated in float64, float32 and float16.
 Dot dot_product(int64_t k, unsigned seed) {
     const std::vector<double> x = reals(2 * k, seed);
     Dot dot;
@@ -108,7 +108,7 @@ TEST_CASE("class B refuses one ulp") {
     }
 }
 
-TEST_CASE("class B at a power of two refuses the neighbour below, half an ulp of the binade above away") {
+TEST_CASE("class B at a power of two refuses the lower neighbour, which is half an ulp of the upper binade away") {
     const Tensor actual = tensor_of<float>({1}, Dtype::float32, {std::nextafter(1.0f, 0.0f)});
     const Comparison result = check(actual, oracle_of({1}, {1.0}), bound_of(Accuracy::B));
     CHECK_FALSE(result.passed);
@@ -116,7 +116,7 @@ TEST_CASE("class B at a power of two refuses the neighbour below, half an ulp of
     CHECK(check(actual, oracle_of({1}, {1.0}), bound_of(Accuracy::B, 1)).passed);
 }
 
-TEST_CASE("class B takes either neighbour of a tie, class A the even one only") {
+TEST_CASE("class B accepts both neighbours of a tie, class A only the even one") {
     const double tie = 1 + 0x1p-24;
     const Tensor even = tensor_of<float>({1}, Dtype::float32, {1.0f});
     const Tensor odd = tensor_of<float>({1}, Dtype::float32, {1 + 0x1p-23f});
@@ -127,7 +127,7 @@ TEST_CASE("class B takes either neighbour of a tie, class A the even one only") 
     CHECK_FALSE(check(even, oracle_of({1}, {std::nextafter(tie, 2)}), bound_of(Accuracy::B)).passed);
 }
 
-TEST_CASE("class B takes a share of an ulp more where the bound says so, and one ulp of a half type at most") {
+TEST_CASE("class B accepts a fraction of an ulp more if the bound has one, and at most one ulp of a half type") {
     const double ulp = 0x1p-10;
     const auto passes = [&](double off, double max_ulp) {
         Bound bound = bound_of(Accuracy::B);
@@ -152,7 +152,7 @@ TEST_CASE("class B rounds denormals to their own grid") {
     CHECK_FALSE(check(half, oracle_of({1}, {0x1p-26}), bound_of(Accuracy::B)).passed);
 }
 
-TEST_CASE("float64 class B asks for the same bits, class C for the declared ulp and one of the oracle") {
+TEST_CASE("float64 class B requires equal bits, class C the declared ulp and one of the oracle") {
     const double next = std::nextafter(1.5, 2);
     const Tensor actual = oracle_of({2}, {0.0, next});
     const Tensor oracle = oracle_of({2}, {0.0, 1.5});
@@ -164,7 +164,7 @@ TEST_CASE("float64 class B asks for the same bits, class C for the declared ulp 
     CHECK_FALSE(check(tiny, oracle_of({1}, {0.0}), bound_of(Accuracy::A)).passed);
 }
 
-TEST_CASE("a bound in ulp that stands instead of the class holds for half dtypes, too") {
+TEST_CASE("a bound in ulp that replaces the class is also valid for half dtypes") {
     Bound bound = bound_of(Accuracy::C, 16);
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
         const std::vector<double> values = reals(100);
@@ -178,7 +178,7 @@ TEST_CASE("a bound in ulp that stands instead of the class holds for half dtypes
     }
 }
 
-TEST_CASE("truncation instead of rounding is seen in half dtypes") {
+TEST_CASE("truncation instead of rounding is found in half dtypes") {
     const std::vector<double> values = reals(1000);
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
         Tensor actual = rounded_to(dtype, {1000}, values);
@@ -197,7 +197,7 @@ TEST_CASE("truncation instead of rounding is seen in half dtypes") {
     }
 }
 
-TEST_CASE("one wrong element among a million fails, where the legacy check lets it pass") {
+TEST_CASE("one wrong element among a million fails, although the legacy check passes it") {
     const int64_t n = 1'000'000;
     std::vector<double> values = reals(n);
     const Tensor actual = rounded_to(Dtype::float32, {1000, 1000}, values);
@@ -217,7 +217,7 @@ TEST_CASE("one wrong element among a million fails, where the legacy check lets 
     CHECK(legacy.deviation.mismatches == 1);
 }
 
-TEST_CASE("shape and dtype must be exactly the wanted ones") {
+TEST_CASE("shape and dtype must be exactly the expected ones") {
     const Tensor oracle = oracle_of({3, 1}, {1, 2, 3});
     const Tensor row = rounded_to(Dtype::float32, {1, 3}, {1, 2, 3});
     const TensorSpec spec{{3, 1}, Dtype::float32};
@@ -236,7 +236,7 @@ TEST_CASE("shape and dtype must be exactly the wanted ones") {
     CHECK_FALSE(compare(empty, oracle_of({0, 4}, {}), {{0, 4}, Dtype::float32}, bound_of(Accuracy::A), nullptr).passed);
 }
 
-TEST_CASE("NaN and infinity must stand where the oracle has them") {
+TEST_CASE("NaN and infinity must be where the oracle has them") {
     const std::vector<double> values = {1.25, kNan, kInf, -kInf, -0.0, 7};
     const Tensor oracle = oracle_of({2, 3}, values);
     for (const Dtype dtype : kFloats) {
@@ -268,7 +268,7 @@ TEST_CASE("a value that overflows the output dtype is infinite there") {
     CHECK_FALSE(check(tensor_of<float>({1}, Dtype::float32, {3e38f}), huge, tolerance_of(1e39, 1)).passed);
 }
 
-TEST_CASE("integers and bools are compared bit by bit, whatever the class") {
+TEST_CASE("integers and bools are compared bit by bit in every class") {
     const std::vector<int64_t> order = {5, 2, 9, int64_t{1} << 60, -3, 0};
     std::vector<int64_t> swapped = order;
     std::swap(swapped[1], swapped[2]);
@@ -288,7 +288,7 @@ TEST_CASE("integers and bools are compared bit by bit, whatever the class") {
     CHECK_FALSE(check(tensor_of<uint8_t>({2}, Dtype::boolean, {1, 205}), truth, bound_of(Accuracy::A)).passed);
 }
 
-TEST_CASE("class D lets float32 accumulation pass and sees float16 accumulation") {
+TEST_CASE("class D passes float32 accumulation and finds float16 accumulation") {
     const int64_t n = 64;
     for (const int64_t k : {512, 4096}) {
         std::vector<double> exact, sums, good, bad;
@@ -314,7 +314,7 @@ TEST_CASE("class D lets float32 accumulation pass and sees float16 accumulation"
     }
 }
 
-TEST_CASE("class D warns between its bounds, and fails on the warn bound where the worst case says nothing") {
+TEST_CASE("class D warns between its bounds, and fails at the warn bound without a worst case") {
     Bound bound = bound_of(Accuracy::D);
     bound.accumulation_length = 1 << 16;
     const Tensor magnitude = oracle_of({2}, {100, 100});
@@ -337,7 +337,7 @@ TEST_CASE("class D warns between its bounds, and fails on the warn bound where t
     CHECK(at(limit + 0.09).passed);
 }
 
-TEST_CASE("NaN may stand for an infinity whose sum of magnitudes is NaN, and for nothing else") {
+TEST_CASE("NaN may replace only an infinity whose sum of magnitudes is NaN") {
     const Bound bound = bound_of(Accuracy::D);
     const Tensor oracle = oracle_of({2}, {kInf, kInf});
     const Tensor unknown = oracle_of({2}, {kInf, kNan});
@@ -352,7 +352,7 @@ TEST_CASE("NaN may stand for an infinity whose sum of magnitudes is NaN, and for
     CHECK_FALSE(check(rounded_to(Dtype::float32, {1}, {kNan}), oracle_of({1}, {1}), bound).passed);
 }
 
-TEST_CASE("class D for float64 takes the roundoff of float64") {
+TEST_CASE("class D for float64 uses the roundoff of float64") {
     Bound bound = bound_of(Accuracy::D);
     bound.accumulation_length = 100;
     const Tensor oracle = oracle_of({1}, {1});
@@ -360,7 +360,7 @@ TEST_CASE("class D for float64 takes the roundoff of float64") {
     CHECK_FALSE(check(oracle_of({1}, {1 + 1e-12}), oracle, bound).passed);
 }
 
-TEST_CASE("class E allows its tolerance at every element, and half an ulp more where the output is half") {
+TEST_CASE("class E allows its tolerance at every element, and half an ulp more for half outputs") {
     const Tensor oracle = oracle_of({2}, {100, 0});
     CHECK(check(rounded_to(Dtype::float32, {2}, {100.1, 0.001}), oracle, tolerance_of(0.001001, 0.001)).passed);
     const Comparison result = check(rounded_to(Dtype::float32, {2}, {100.3, 0}), oracle, tolerance_of(0, 0.001));
@@ -370,7 +370,7 @@ TEST_CASE("class E allows its tolerance at every element, and half an ulp more w
     const Comparison none = check(rounded_to(Dtype::float32, {2}, {100.5, 2}), oracle, tolerance_of(0, 0));
     CHECK_THAT(none.reason,
                StartsWith("2 of 2 elements differ: difference 2 where the tolerance is 0, at (1,): got 2"));
-    // The second element has a tolerance, the first is worse: it has none.
+    // The first element is worse than the second, which has a tolerance: it has none.
     const Comparison zero =
         check(rounded_to(Dtype::float32, {2}, {1, 101}), oracle_of({2}, {0, 50}), tolerance_of(0, 0.1));
     CHECK_THAT(zero.reason,

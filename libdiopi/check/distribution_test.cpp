@@ -45,7 +45,7 @@ TEST_CASE("the Kolmogorov p-value agrees with printed tables") {
     CHECK(kolmogorov_p_value(0.294, 20) == Approx(0.05).margin(5e-3));
 }
 
-TEST_CASE("true samples follow their law in every dtype and size") {
+TEST_CASE("correct samples follow their law in every dtype and size") {
     for (const Dtype dtype : kFloats) {
         for (const int64_t n : {1, 19, 20, 1000, 300'000}) {
             CHECK(follows(uniform(dtype, n, 0, 1), Law::kUniform, 0, 1));
@@ -72,7 +72,7 @@ TEST_CASE("a sample of another law is refused") {
     }
 }
 
-TEST_CASE("a sample that repeats itself is refused, whatever its law") {
+TEST_CASE("a sample that repeats itself is refused for every law") {
     for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
         for (const int64_t n : {40, 10'000, 300'000}) {
             const Tensor actual = normal(dtype, n, 3, 0.5);
@@ -103,7 +103,7 @@ TEST_CASE("empty and constant laws") {
     CHECK_FALSE(follows(normal(Dtype::float32, 100, 0, 1), Law::kNormal, 0, -1));
 }
 
-TEST_CASE("integers come evenly, and each of them") {
+TEST_CASE("integers are uniform, and each of them occurs") {
     std::mt19937_64 bits(5);
     std::vector<int64_t> good(20'000);
     for (int64_t& x : good) x = static_cast<int64_t>(bits() % 10) - 2;
@@ -129,7 +129,7 @@ TEST_CASE("Bernoulli shares") {
     CHECK_FALSE(follows(uniform(Dtype::float32, 10, 0, 1), Law::kBernoulli, 0.5));
 }
 
-TEST_CASE("zeros and ones that come again are refused, the sample as a whole or in parts") {
+TEST_CASE("repeated zeros and ones are refused, in the whole sample or in parts") {
     for (const double p : {0.5, 0.1, 0.9}) {
         for (const int64_t n : {3000, 200'000}) {
             Tensor actual = draw(Dtype::float32, n, std::bernoulli_distribution(p));
@@ -143,7 +143,7 @@ TEST_CASE("zeros and ones that come again are refused, the sample as a whole or 
     CHECK(follows(constant, Law::kBernoulli, 1));
 }
 
-TEST_CASE("draws with a probability of their own follow it, likely and unlikely elements alike") {
+TEST_CASE("draws with their own probability follow it, at likely and unlikely elements") {
     const int64_t n = 10'000;
     for (const Dtype dtype : kFloats) {
         const Tensor share = rounded_to(dtype, {n}, [&] {
@@ -161,7 +161,7 @@ TEST_CASE("draws with a probability of their own follow it, likely and unlikely 
             return rounded_to(Dtype::float32, {n}, flags);
         };
         CHECK(check_bernoulli(drawn(1, 0.5), share).passed);
-        // The same number of ones, at the wrong elements: the certain ones are found first.
+        // The number of ones is the same, but at the wrong elements: the certain ones are found first.
         CHECK_THAT(check_bernoulli(drawn(0.5, 0.5), share).reason, Contains("where 1 has probability"));
         const Tensor even = rounded_to(dtype, {n}, std::vector<double>(static_cast<size_t>(n), 0.25));
         CHECK_FALSE(check_bernoulli(drawn(1, 0.5), even).passed);
@@ -189,7 +189,7 @@ TEST_CASE("permutations hold each number once, and not in order") {
     CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
 }
 
-TEST_CASE("dropout scales what it keeps and drops the wanted share") {
+TEST_CASE("dropout scales the kept elements and drops the expected share") {
     const std::vector<double> in = reals(10'000);
     for (const Dtype dtype : kFloats) {
         const Tensor input = rounded_to(dtype, {10'000}, in);

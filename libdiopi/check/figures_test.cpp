@@ -11,7 +11,7 @@ using namespace diopi::testing;
 
 namespace {}  // namespace
 
-TEST_CASE("figures count NaN and infinity, and describe the rest", "[check][figures]") {
+TEST_CASE("figures count NaN and infinity, and describe the other elements", "[check][figures]") {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
         INFO(name(dtype));
         const TensorFigures figures = figures_of(rounded_to(dtype, {5}, {3, kNan, -1, kInf, 4}));
@@ -34,7 +34,7 @@ TEST_CASE("integers and the real parts of complex numbers have figures, too", "[
     CHECK(figures_of(complex).max == 5);
 }
 
-TEST_CASE("nothing finite has no figures", "[check][figures]") {
+TEST_CASE("a tensor without a finite element has no figures", "[check][figures]") {
     for (const TensorFigures& figures : {figures_of(oracle_of({0}, {})), figures_of(oracle_of({2}, {kNan, -kInf}))}) {
         CHECK(figures.inf_or_nan == figures.numel);
         CHECK(figures.norm == 0);

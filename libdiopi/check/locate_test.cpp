@@ -22,7 +22,7 @@ std::string where(const Shape& shape, const std::function<bool(const Shape&, int
 
 }  // namespace
 
-TEST_CASE("nothing wrong has no place") { CHECK(locate(Shape{4, 4}, {}).empty()); }
+TEST_CASE("without wrong elements there is no place") { CHECK(locate(Shape{4, 4}, {}).empty()); }
 
 TEST_CASE("single elements are named by their position") {
     CHECK(where({}, [](const Shape&, int64_t) { return true; }) == "the only element");
@@ -31,7 +31,7 @@ TEST_CASE("single elements are named by their position") {
     CHECK(where({4, 5}, [](const Shape&, int64_t i) { return i == 7; }) == "one element");
 }
 
-TEST_CASE("a whole tensor, a row, a column and a batch are told apart") {
+TEST_CASE("a whole tensor, a row, a column and a batch are distinguished") {
     CHECK(where({4, 5}, [](const Shape&, int64_t) { return true; }) == "whole tensor");
     CHECK(where({8, 16}, [](const Shape& i, int64_t) { return i[0] == 3; }) == "row 3");
     CHECK(where({8, 16}, [](const Shape& i, int64_t) { return i[0] == 7; }) == "last row");
@@ -42,7 +42,7 @@ TEST_CASE("a whole tensor, a row, a column and a batch are told apart") {
     CHECK(where({4, 9, 8, 16}, [](const Shape& i, int64_t) { return i[1] == 5; }) == "dim 1 position 5");
 }
 
-TEST_CASE("the tail of the last tile is found along a dimension and in the flat tensor") {
+TEST_CASE("elements after the last full tile are found along a dimension and in the flat tensor") {
     CHECK(where({5, 100}, [](const Shape& i, int64_t) { return i[1] >= 96; }) ==
           "tail of the last tile of 8 columns (from 96)");
     CHECK(where({103, 6}, [](const Shape& i, int64_t) { return i[0] >= 96; }) ==

@@ -27,23 +27,23 @@ float poison(int byte) {
 
 }  // namespace
 
-TEST_CASE("equal runs are fine, whatever their layouts and the payloads of their NaNs") {
+TEST_CASE("equal runs pass with any layouts and payloads of NaNs") {
     CHECK(compare_runs(*floats({1, 2, 3}), *floats({1, 2, 3}), kPoison, false).ok());
     CHECK(compare_runs(*floats({1, 2, 3}), *floats({1, 2, 3}, {2}), kPoison, false).ok());
     CHECK(compare_runs(*floats({1, NAN}), *floats({1, -NAN}), kPoison, false).ok());
     CHECK(compare_runs(*floats({}), *floats({}), kPoison, false).ok());
 }
 
-TEST_CASE("an element that keeps both patterns was never written") {
+TEST_CASE("an element with both patterns was never written") {
     const auto first = floats({1, 2, 3, poison(0xff)});
     const auto second = floats({1, 2, 3, poison(0x42)});
     CHECK(compare_runs(*first, *second, kPoison, false).reason == "1 of 4 elements were never written; last element");
     CHECK(compare_runs(*first, *second, kPoison, true).reason == "1 of 4 elements were never written; last element");
-    // A result that happens to look like one of the patterns was written.
+    // A result that is equal to one of the patterns by chance was written.
     CHECK(compare_runs(*first, *floats({1, 2, 3, poison(0xff)}), kPoison, false).ok());
 }
 
-TEST_CASE("runs that differ are not repeatable, unless they may") {
+TEST_CASE("runs that differ are not repeatable, unless that is allowed") {
     const auto first = floats({1, 2, 3, 4});
     const auto second = floats({1, 2.5, 3, 4});
     CHECK(compare_runs(*first, *second, kPoison, false).reason ==

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPasses = 5;
 
-/// A call on a busy machine: passes differ by 0.6%, samples by 2%, and one in 30 is interrupted.
+/// Samples of a call on a busy machine: passes differ by 0.6%, samples by 2%, and one in 30 is interrupted.
 class BusyMachine {
  public:
     explicit BusyMachine(uint64_t seed) : random_(seed) {}
@@ -61,7 +61,7 @@ int64_t changes(const std::vector<SpeedPair>& pairs, const SpeedOptions& options
 
 }  // namespace
 
-TEST_CASE("order statistics of samples, whatever their order") {
+TEST_CASE("order statistics do not depend on the order of samples") {
     const Summary summary = summarize({5, 1, 4, 2, 3});
     CHECK(summary.min == 1);
     CHECK(summary.q1 == 2);
@@ -76,7 +76,7 @@ TEST_CASE("order statistics of samples, whatever their order") {
     CHECK(summarize({7}).median == 7);
 }
 
-TEST_CASE("the interval of the median holds the true one in about 95 of 100 experiments") {
+TEST_CASE("the interval of the median contains the true median in about 95 of 100 experiments") {
     std::mt19937_64 random(3);
     std::exponential_distribution<double> waiting(1);
     int held = 0;
@@ -90,7 +90,7 @@ TEST_CASE("the interval of the median holds the true one in about 95 of 100 expe
     CHECK(held <= 985);
 }
 
-TEST_CASE("samples far out are discarded and counted") {
+TEST_CASE("outliers are discarded and counted") {
     std::vector<double> samples(40);
     for (size_t i = 0; i < samples.size(); ++i) samples[i] = 100 + static_cast<double>(i % 4);
     samples[7] = 900;
@@ -121,7 +121,7 @@ TEST_CASE("Student's t agrees with tables") {
     CHECK(student_p(0, 5) == 1);
 }
 
-TEST_CASE("Benjamini and Hochberg's own example: four of fifteen hypotheses fall") {
+TEST_CASE("Benjamini and Hochberg's own example: four of fifteen hypotheses are rejected") {
     const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                                    0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
     const std::vector<bool> falls = benjamini_hochberg(p, 0.05);
@@ -130,7 +130,7 @@ TEST_CASE("Benjamini and Hochberg's own example: four of fifteen hypotheses fall
     CHECK_FALSE(falls[4]);
 }
 
-TEST_CASE("the bootstrap's interval of the ratio holds the planted ratio and is the same every time") {
+TEST_CASE("the bootstrap's interval of the ratio contains the planted ratio and is reproducible") {
     BusyMachine machine(1);
     const Passes base = machine.measure(1e-3), now = machine.measure(1.1e-3);
     const Interval ratio = speed_ratio(base, now, 9);
@@ -144,7 +144,7 @@ TEST_CASE("the bootstrap's interval of the ratio holds the planted ratio and is 
 TEST_CASE("an A/A comparison of 200 calls gives at most two verdicts of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         CHECK(changes(BusyMachine(seed).runs(200)) <= 2);
-        // Of two passes some agree by chance: the noise floor of all calls speaks for them.
+        // Some calls have two equal passes by chance: they get the noise floor of all calls.
         CHECK(changes(BusyMachine(seed).runs(200, 2)) <= 2);
     }
 }
@@ -165,7 +165,7 @@ TEST_CASE("a call that became 5% slower is found in at least 95 of 100 runs") {
 }
 
 TEST_CASE(
-    "among calls that memory makes noisy, a quiet one that became 5% slower is found, and no noisy one is named") {
+    "among calls with noise from memory, one without noise that became 5% slower is found, and no other is named") {
     int found = 0, wrong = 0;
     for (uint64_t seed = 0; seed < 40; ++seed) {
         std::vector<SpeedPair> pairs = BusyMachine(700 + seed).runs(24, 12);
@@ -190,7 +190,7 @@ TEST_CASE(
     CHECK(wrong <= 4);
 }
 
-TEST_CASE("a pass in which the machine did something else changes no verdict") {
+TEST_CASE("a pass with other work on the machine changes no verdict") {
     for (uint64_t seed = 0; seed < 20; ++seed) {
         std::vector<SpeedPair> pairs = BusyMachine(900 + seed).runs(1, 12);
         for (double& sample : pairs[0].now[5]) sample *= 1.6;
@@ -200,7 +200,7 @@ TEST_CASE("a pass in which the machine did something else changes no verdict") {
     }
 }
 
-TEST_CASE("a call alone has only its own noise, and is judged nevertheless") {
+TEST_CASE("a single call has only its own noise, and gets a verdict nevertheless") {
     int found = 0, wrong = 0;
     for (uint64_t seed = 0; seed < 100; ++seed) {
         std::vector<SpeedPair> pairs = BusyMachine(300 + seed).runs(1);
@@ -212,7 +212,7 @@ TEST_CASE("a call alone has only its own noise, and is judged nevertheless") {
     CHECK(wrong <= 2);
 }
 
-TEST_CASE("a change below the least effect is none, however sure it is") {
+TEST_CASE("a change below the least effect is none, even if it is certain") {
     BusyMachine machine(5);
     SpeedPair pair{machine.measure(1, 40, 100), machine.measure(1.01, 40, 100)};
     const SpeedComparison comparison = compare_speed(std::span(&pair, 1), {})[0];
@@ -220,7 +220,7 @@ TEST_CASE("a change below the least effect is none, however sure it is") {
     CHECK(comparison.verdict == SpeedVerdict::kSame);
 }
 
-TEST_CASE("faster is the other way round, and few passes are ambiguous") {
+TEST_CASE("a faster call is the reverse, and few passes are ambiguous") {
     BusyMachine machine(6);
     SpeedPair pair{machine.measure(1.2), machine.measure(1)};
     CHECK(compare_speed(std::span(&pair, 1), {})[0].verdict == SpeedVerdict::kFaster);
@@ -244,7 +244,7 @@ TEST_CASE("a machine that is slower as a whole makes no call slower") {
     CHECK(changes(pairs, options) == 0);
 }
 
-TEST_CASE("what very many calls have in common may be the machine, and what one has alone is its own") {
+TEST_CASE("a change of very many calls may come from the machine, a change of one call is its own") {
     BusyMachine machine(9);
     std::vector<SpeedPair> pairs = machine.runs(40);
     for (SpeedPair& pair : pairs) slow_down(pair.now, 1.05);
@@ -253,7 +253,7 @@ TEST_CASE("what very many calls have in common may be the machine, and what one 
     CHECK(changes(pairs) == 1);
 }
 
-TEST_CASE("of many calls that differ from run to run by more than from pass to pass, none is named for it") {
+TEST_CASE("calls that differ more from run to run than from pass to pass get no verdict of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         std::vector<SpeedPair> pairs = BusyMachine(seed).runs(200);
         std::mt19937_64 random(seed);

@@ -21,7 +21,7 @@ UlpHistogram histogram_of(const std::vector<float>& actual, const std::vector<do
 
 }  // namespace
 
-TEST_CASE("each element falls into the bin of its error in ulp", "[check][ulp_histogram]") {
+TEST_CASE("each element is in the bin of its error in ulp", "[check][ulp_histogram]") {
     const double u = 0x1p-23;  // one ulp of float32 at 1
     const UlpHistogram histogram =
         histogram_of({1, 1, 1, 1, 1, 1, 1}, {1, 1 + 0.4 * u, 1 + 0.8 * u, 1 + 3 * u, 1 + 60 * u, 1.5, 1 - 5000 * u});
@@ -29,7 +29,7 @@ TEST_CASE("each element falls into the bin of its error in ulp", "[check][ulp_hi
     CHECK(histogram.total() == 7);
 }
 
-TEST_CASE("NaN and infinity count where only one side has them", "[check][ulp_histogram]") {
+TEST_CASE("NaN and infinity count if only one side has them", "[check][ulp_histogram]") {
     const float inf = HUGE_VALF, nan = std::nanf("");
     const UlpHistogram histogram =
         histogram_of({nan, nan, 1, inf, inf, -inf, 3e38f}, {std::nan(""), 1, HUGE_VAL, HUGE_VAL, 1e300, 1e300, 1e39});
@@ -37,7 +37,7 @@ TEST_CASE("NaN and infinity count where only one side has them", "[check][ulp_hi
     CHECK(histogram.counts[9] == 4);
 }
 
-TEST_CASE("histograms add up, and the closer one has the smaller mean", "[check][ulp_histogram]") {
+TEST_CASE("histograms can be added, and the closer one has the smaller mean", "[check][ulp_histogram]") {
     UlpHistogram close = histogram_of({1, 1}, {1, 1}), far = histogram_of({1, 1}, {1, 1.001});
     CHECK(close.mean() < far.mean());
     close.add(far);

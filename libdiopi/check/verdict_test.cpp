@@ -5,7 +5,7 @@
 
 using namespace diopi;
 
-TEST_CASE("every kind of failure has a name of its own, by which it is found again", "[check][verdict]") {
+TEST_CASE("every kind of failure has its own name, by which it is found again", "[check][verdict]") {
     std::set<std::string_view> names;
     for (int i = 0; i <= static_cast<int>(FailureKind::kError); ++i) {
         const auto kind = static_cast<FailureKind>(i);
@@ -18,7 +18,7 @@ TEST_CASE("every kind of failure has a name of its own, by which it is found aga
     CHECK(failure_kind("") == FailureKind::kNone);
 }
 
-TEST_CASE("an error is a failure, and one of memory is told by its words", "[check][verdict]") {
+TEST_CASE("an error is a failure, and one of memory is recognised by its message", "[check][verdict]") {
     CHECK(failure_of(failed("diopiErrorOccurred")).kind == FailureKind::kError);
     CHECK(failure_of(failed("diopiErrorOccurred: out of memory: 9 bytes")).kind == FailureKind::kOutOfMemory);
     CHECK(failure_of(failed("no such thing")).reason == "no such thing");

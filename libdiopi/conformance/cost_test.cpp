@@ -47,7 +47,7 @@ TEST_CASE("an in-place step is work, too", "[run][cost]") {
     CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
 }
 
-TEST_CASE("what does not run costs nothing", "[run][cost]") {
+TEST_CASE("a step that does not run costs nothing", "[run][cost]") {
     CHECK(cost_of(testing::make_case("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
     CHECK(cost_of(testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) ==
           kCostOfNothing);
@@ -56,7 +56,7 @@ TEST_CASE("what does not run costs nothing", "[run][cost]") {
     CHECK(cost_of(testing::make_case("add", {tensor("input", {4}), tensor("other", {4})}), empty) == kCostOfNothing);
 }
 
-// Not a test: prints the work of the operator cases, or of a model, for scripts/fit_cost.py.
+// This is not a test: it prints the work of the operator cases, or of a model, for scripts/fit_cost.py.
 TEST_CASE("work of the operator cases as CSV", "[.work]") {
     CaseSelection selection;
     selection.models = {"resnet50"};

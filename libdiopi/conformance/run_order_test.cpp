@@ -26,7 +26,7 @@ std::vector<size_t> arranged(const RunOrder& order, size_t count = 30) {
 
 }  // namespace
 
-TEST_CASE("a run goes by cost, as given, or shuffled") {
+TEST_CASE("a run is in the order of cost, in the given order, or shuffled") {
     std::vector<size_t> given(30);
     std::iota(given.begin(), given.end(), size_t{0});
     CHECK(arranged({RunOrder::By::kGiven}) == given);

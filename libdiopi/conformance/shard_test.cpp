@@ -63,7 +63,7 @@ SkipReason without(std::optional<Dtype> dtype = std::nullopt) {
 
 }  // namespace
 
-TEST_CASE("a shard is written K/N, with K from 1 to N", "[store][shard]") {
+TEST_CASE("a shard has the form K/N, with K from 1 to N", "[store][shard]") {
     CHECK(*parse_shard("2/4") == Shard{2, 4});
     CHECK(*parse_shard("1/1") == Shard{1, 1});
     CHECK(to_string(Shard{2, 4}) == "2/4");
@@ -84,7 +84,7 @@ TEST_CASE("a shard is written K/N, with K from 1 to N", "[store][shard]") {
     }
 }
 
-TEST_CASE("shards are disjoint and their union is the whole, in its order", "[run][shard]") {
+TEST_CASE("shards are disjoint and their union is the whole run, in its order", "[run][shard]") {
     const auto& [ids, costs] = operator_cases();
     REQUIRE(ids.size() > 14000);
     for (const int64_t count : {1, 2, 3, 7}) {
@@ -127,7 +127,7 @@ TEST_CASE("a shard depends on ids and costs, not on the order of the cases", "[r
     CHECK(first == second);
 }
 
-TEST_CASE("the partition is the one that every machine makes", "[run][shard]") {
+TEST_CASE("the partition is the same on every machine", "[run][shard]") {
     const std::vector<std::string> ids = {"e", "d", "c", "b", "a", "f"};
     const std::vector<int64_t> costs = {1, 1, 5, 4, 3, 3};
     CHECK(shard_of(ids, costs, {1, 2}) == std::vector<size_t>{0, 2, 5});
@@ -135,7 +135,7 @@ TEST_CASE("the partition is the one that every machine makes", "[run][shard]") {
     CHECK(shard_of(ids, costs, {9, 9}).empty());
 }
 
-TEST_CASE("a selection is known by its ids and by what is filtered", "[run][shard]") {
+TEST_CASE("a selection is identified by its ids and its filters", "[run][shard]") {
     const std::vector<Case> cases = {case_number(0, Dtype::float32), case_number(1, Dtype::float64)};
     const Selection all = describe_selection(cases, without());
     CHECK(all.cases == 2);

@@ -6,7 +6,7 @@
 
 using namespace diopi;
 
-TEST_CASE("arrays of floats become the same halves as single floats do", "[half]") {
+TEST_CASE("arrays of floats become the same halves as single floats", "[half]") {
     std::vector<float> floats;
     for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {
         floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));

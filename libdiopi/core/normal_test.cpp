@@ -26,7 +26,7 @@ bool same_bytes(std::span<const T> a, std::span<const T> b) {
     return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
-/// Whether pieces of odd sizes at odd places hold what the whole holds.
+/// Whether pieces of odd sizes at odd places have the values of the whole.
 template <class T>
 bool any_split_is_equal(Block<T> block) {
     const std::vector<T> whole = sequence<T>(block, 0, 5000);
@@ -115,7 +115,7 @@ TEST_CASE("words equal those of Random123", "[normal]") {
     }
 }
 
-TEST_CASE("Philox gives the published answer for key and counter of zero", "[normal]") {
+TEST_CASE("Philox gives the published words for key and counter of zero", "[normal]") {
     CHECK(sequence<uint32_t>(word_block, 0, 4, 0, 0) ==
           std::vector<uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
 }
@@ -128,7 +128,7 @@ TEST_CASE("numbers do not depend on how a sequence is split", "[normal]") {
     CHECK(any_split_is_equal<double>(normal_block));
 }
 
-TEST_CASE("numbers follow the mapping that the header states", "[normal]") {
+TEST_CASE("numbers follow the mapping in the header", "[normal]") {
     const std::vector<float> normals = sequence<float>(normal_block, 0, 400);
     const std::vector<double> doubles = sequence<double>(normal_block, 0, 200);
     const std::vector<float> uniforms = sequence<float>(uniform_block, 0, 400);
@@ -149,7 +149,7 @@ TEST_CASE("another key or another counter_high gives other numbers", "[normal]")
     CHECK(base != sequence<float>(normal_block, 0, 64, 1, 2));
 }
 
-TEST_CASE("radius and direction are as accurate as the header states", "[normal]") {
+TEST_CASE("radius and direction have the accuracy that the header states", "[normal]") {
     double radius = 0, direction = 0, radius_double = 0, direction_double = 0;
     for (uint64_t i = 0; i < 400000; ++i) {
         const auto word = static_cast<uint32_t>(i * 10007u);
@@ -209,7 +209,7 @@ TEST_CASE("uniform numbers are uniform from 0 up to 1", "[normal]") {
     CHECK(std::ranges::all_of(doubles, [](double x) { return x >= 0 && x < 1; }));
 }
 
-TEST_CASE("the logarithm is exact to an ulp beyond 0 to 1 too", "[normal]") {
+TEST_CASE("the logarithm is within an ulp also outside of 0 to 1", "[normal]") {
     for (const double x : {1e-300, 0.1, 0.70710678, 1.0, 1.4142136, 2.0, 10.0, 12345.678, 1e300}) {
         CHECK(std::fabs(log_positive(x) - std::log(x)) <= 3e-16 * std::fabs(std::log(x)));
     }

@@ -4,7 +4,7 @@
 
 using namespace diopi;
 
-TEST_CASE("the edit distance counts a swap of neighbours once and no letter case") {
+TEST_CASE("the edit distance counts a swap of neighbours once and ignores case") {
     CHECK(edit_distance("add", "add") == 0);
     CHECK(edit_distance("ad", "add") == 1);
     CHECK(edit_distance("sahpes", "shapes") == 1);

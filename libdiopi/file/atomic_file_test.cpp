@@ -57,7 +57,7 @@ TEST_CASE("a pending file appears whole or not at all", "[store][atomic]") {
     }
 }
 
-TEST_CASE("a pending file that is given up leaves nothing", "[store][atomic]") {
+TEST_CASE("an abandoned pending file leaves nothing", "[store][atomic]") {
     for (const PendingFile::Name name : kBoth) {
         const TestFolder folder;
         CHECK(PendingFile::create(folder / "x", name).ok());
@@ -69,7 +69,7 @@ TEST_CASE("a killed process leaves no pending file", "[store][atomic]") {
     const TestFolder folder;
     write_and_be_killed(folder / "x", PendingFile::Name::kPart);
     CHECK(names_in(folder.path()) == Names{"x.part"});
-    // A stale part is in nobody's way.
+    // An old part file has no effect.
     REQUIRE(write_file_atomically(folder / "x", "a").ok());
     REQUIRE(write_file_atomically(folder / "x", "b").ok());
     CHECK(names_in(folder.path()) == Names{"x"});
@@ -115,7 +115,7 @@ TEST_CASE("a pipe in the place of a file stays what it is", "[store][atomic]") {
     CHECK(std::filesystem::is_fifo(path));
 }
 
-TEST_CASE("a folder that is not there is named", "[store][atomic]") {
+TEST_CASE("the error names a missing folder", "[store][atomic]") {
     CHECK_THAT(PendingFile::create("/nowhere/x").error().message,
                Catch::Contains("cannot create /nowhere/x: No such file or directory"));
 }

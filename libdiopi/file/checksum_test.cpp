@@ -25,7 +25,7 @@ TEST_CASE("checksums equal the published vectors of XXH64", "[store]") {
     CHECK(hex_of("Nobody inspects the spammish repetition") == "fbcea83c8a378bf1");
 }
 
-TEST_CASE("the checksum does not depend on how the bytes are cut", "[store]") {
+TEST_CASE("the checksum does not depend on the pieces of the bytes", "[store]") {
     const std::string text(1000, 'x');
     for (const size_t step : {1u, 7u, 31u, 32u, 33u, 999u}) {
         Checksum sum;
@@ -34,7 +34,7 @@ TEST_CASE("the checksum does not depend on how the bytes are cut", "[store]") {
     }
 }
 
-TEST_CASE("a tensor's checksum follows its elements, not its strides", "[store]") {
+TEST_CASE("a tensor's checksum depends on its elements, not on its strides", "[store]") {
     const auto dense = make_tensor(cpu_device(), {{2, 3}, Dtype::int32, {}});
     const auto strided = make_tensor(cpu_device(), {{2, 3}, Dtype::int32, {1, 2}});
     REQUIRE((dense.ok() && strided.ok()));

@@ -62,7 +62,7 @@ std::string bytes_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("every dtype survives the file bit by bit", "[store][hdf5]") {
+TEST_CASE("every dtype comes back from the file bit by bit", "[store][hdf5]") {
     const TestFolder folder;
     for (const Dtype dtype : all_dtypes()) {
         for (const Shape& shape : {Shape{}, Shape{0}, Shape{2, 0, 3}, Shape{7}, Shape{3, 4, 5}, Shape{40, 50}}) {
@@ -78,7 +78,7 @@ TEST_CASE("every dtype survives the file bit by bit", "[store][hdf5]") {
     }
 }
 
-TEST_CASE("every half survives as a part of complex32", "[store][hdf5]") {
+TEST_CASE("every half comes back as a part of complex32", "[store][hdf5]") {
     const TestFolder folder;
     const TensorPtr tensor = filled_bytes({{32768}, Dtype::complex32, {}});
     for (int i = 0; i < 65536; ++i) tensor->data_as<uint16_t>()[i] = static_cast<uint16_t>(i);
@@ -90,7 +90,7 @@ TEST_CASE("every half survives as a part of complex32", "[store][hdf5]") {
     CHECK((*file->read_stored("/a/b", "x"))->dtype == Dtype::complex64);
 }
 
-TEST_CASE("float32 that is said to be bfloat16 becomes it", "[store][hdf5]") {
+TEST_CASE("float32 marked as bfloat16 is converted to it", "[store][hdf5]") {
     const TestFolder folder;
     const TensorPtr tensor = filled_bytes({{1}, Dtype::float32, {}});
     tensor->data_as<float>()[0] = 1.5f;
@@ -136,7 +136,7 @@ TEST_CASE("attributes keep their values and can be replaced", "[store][hdf5]") {
     CHECK(read->children("/h").empty());
 }
 
-TEST_CASE("equal content gives equal bytes", "[store][hdf5]") {
+TEST_CASE("equal contents give equal bytes", "[store][hdf5]") {
     const TestFolder folder;
     const TensorPtr tensor = filled_bytes({{40, 50}, Dtype::float64, {}});
     write_one(folder / "a.h5", *tensor);
@@ -144,7 +144,7 @@ TEST_CASE("equal content gives equal bytes", "[store][hdf5]") {
     CHECK(bytes_of(folder / "a.h5") == bytes_of(folder / "b.h5"));
 }
 
-TEST_CASE("a file that is not finished leaves the former one in place", "[store][hdf5]") {
+TEST_CASE("an unfinished file keeps the former one in place", "[store][hdf5]") {
     const TestFolder folder;
     const TensorPtr tensor = filled_bytes({{4}, Dtype::float32, {}});
     write_one(folder / "x.h5", *tensor);
@@ -152,7 +152,7 @@ TEST_CASE("a file that is not finished leaves the former one in place", "[store]
         auto file = Hdf5File::create(folder / "x.h5");
         REQUIRE(file.ok());
         REQUIRE(file->write_tensor("/a", "y", *tensor).ok());
-        // What a kill would leave now.
+        // The state that a kill would leave now.
         const bool nameless = PendingFile::create(folder / "z")->open_path() != folder / "z.part";
         CHECK(names_in(folder.path()).size() == (nameless ? 1 : 2));
     }
@@ -160,7 +160,7 @@ TEST_CASE("a file that is not finished leaves the former one in place", "[store]
     CHECK(Hdf5File::open(folder / "x.h5")->has("/a/b/x"));
 }
 
-TEST_CASE("missing, empty, other, truncated and foreign files are told apart", "[store][hdf5]") {
+TEST_CASE("missing, empty, other, truncated and foreign files have different errors", "[store][hdf5]") {
     const TestFolder folder;
     CHECK_THAT(open_error(folder / "none.h5"), Contains("No such file"));
     CHECK_THAT(open_error(folder.path()), Contains("not a file"));
@@ -182,7 +182,7 @@ TEST_CASE("missing, empty, other, truncated and foreign files are told apart", "
     CHECK_THAT(open_error(folder / "newer.h5"), Contains("format 2") && Contains("newer diopi"));
 }
 
-TEST_CASE("no prefix of a file opens as if it were whole", "[store][hdf5]") {
+TEST_CASE("no prefix of a file opens as a whole file", "[store][hdf5]") {
     const TestFolder folder;
     write_one(folder / "x.h5", *filled_bytes({{100}, Dtype::float64, {}}));
     const std::string whole = bytes_of(folder / "x.h5");
@@ -192,7 +192,7 @@ TEST_CASE("no prefix of a file opens as if it were whole", "[store][hdf5]") {
     }
 }
 
-TEST_CASE("shapes without the bytes to back them are refused before memory is taken", "[store][hdf5]") {
+TEST_CASE("shapes larger than the file's bytes are refused before memory is allocated", "[store][hdf5]") {
     const TestFolder folder;
     auto made = Hdf5File::create(folder / "x.h5");
     REQUIRE(made->finish().ok());
@@ -221,7 +221,7 @@ TEST_CASE("a shape whose product overflows is refused", "[store][hdf5]") {
     const TestFolder folder;
     const std::string path = folder / "x.h5";
     {
-        // The old format has no checksums, so that its sizes can be changed to what the library would not write.
+        // The old format has no checksums, so that the test can set sizes that the library would not write.
         const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hdf5::Handle scalar(H5Screate(H5S_SCALAR));
         const hdf5::Handle format(
@@ -265,7 +265,7 @@ TEST_CASE("a full disk names the file and the bytes, and keeps the former file",
     CHECK(bytes_of(folder / "x.h5") == before);
 }
 
-TEST_CASE("a disk that fills up with small datasets fails at finish", "[store][hdf5]") {
+TEST_CASE("a disk that small datasets fill is an error at finish", "[store][hdf5]") {
     const TestFolder folder;
     const TensorPtr small = filled_bytes({{64}, Dtype::float64, {}});
     {
@@ -280,7 +280,7 @@ TEST_CASE("a disk that fills up with small datasets fails at finish", "[store][h
     CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("names that HDF5 would take for paths are refused", "[store][hdf5]") {
+TEST_CASE("names that HDF5 would read as paths are refused", "[store][hdf5]") {
     const TestFolder folder;
     auto file = Hdf5File::create(folder / "x.h5");
     const TensorPtr tensor = filled_bytes({{4}, Dtype::float32, {}});

@@ -46,7 +46,7 @@ TEST_CASE("a convolution has as many positions as its kernel fits in") {
     CHECK_THAT(refusal(convolution(1, 0, 4)), Catch::Contains("does not fit into input (1, 2, 8, 8)"));
 }
 
-TEST_CASE("parameters beyond any tensor are refused, not wrapped around") {
+TEST_CASE("parameters too large for any tensor are refused and do not wrap") {
     const char* const message = "does not fit into input";
     CHECK_THAT(refusal(convolution(1, 0, kHuge)), Catch::Contains(message));
     CHECK_THAT(refusal(convolution(1, kHuge, 1)), Catch::Contains(message));
@@ -55,7 +55,7 @@ TEST_CASE("parameters beyond any tensor are refused, not wrapped around") {
     CHECK_THAT(refusal(convolution(1, 0, 1, kHuge)), Catch::Contains("channels"));
 }
 
-TEST_CASE("an output that no memory can hold is refused") {
+TEST_CASE("an output larger than any memory is refused") {
     Call add = call_of("diopiAdd");
     add["input"] = meta({int64_t{1} << 40, 1});
     add["other"] = meta({int64_t{1} << 40});
@@ -98,7 +98,7 @@ TEST_CASE("a product has the rows of its left factor and the columns of its righ
     CHECK_THAT(refusal(batches), Catch::Contains("do not fit"));
 }
 
-TEST_CASE("an addend broadcasts to the product, and is as large in place") {
+TEST_CASE("an addend broadcasts to the product, and in place has its shape") {
     Call call = call_of("diopiBaddbmm");
     call["input"] = meta({5});
     call["batch1"] = meta({2, 3, 4});
@@ -131,7 +131,7 @@ TEST_CASE("functions of numbers make integers floating, but not in place") {
     CHECK_THAT(refusal(in_place), Catch::Contains("cannot be stored in place in int32"));
 }
 
-TEST_CASE("three tensors broadcast together, and a condition has no say in the dtype") {
+TEST_CASE("three tensors broadcast together, and a condition does not affect the dtype") {
     Call call = call_of("diopiWhere");
     auto condition = std::make_shared<Tensor>(*meta({4, 1}));
     condition->dtype = Dtype::int64;
@@ -157,7 +157,7 @@ TEST_CASE("a tensor expands to sizes of which -1 keeps its own") {
     CHECK_FALSE(infer(call, hints).ok());
 }
 
-TEST_CASE("arange has as many elements as steps lead to its end, whole ones where all numbers are") {
+TEST_CASE("arange has as many elements as steps to its end, and integers if all numbers are") {
     const auto made = [](Scalar start, Scalar end, Scalar step, std::optional<Dtype> dtype = {}) {
         Call call = call_of("diopiArange");
         call["start"] = start;
@@ -197,7 +197,7 @@ TEST_CASE("an embedding gives a row for each index, and the gradient of its tabl
     CHECK(infer(back, {})->front().spec.shape == Shape{10, 3});
 }
 
-TEST_CASE("layer norm keeps two numbers for each row, which mean nothing without elements") {
+TEST_CASE("layer norm saves two numbers for each row, which are unspecified without elements") {
     Call call = call_of("diopiLayerNorm");
     auto half = std::make_shared<Tensor>(*meta({2, 3, 4}));
     half->dtype = Dtype::float16;
@@ -220,7 +220,7 @@ TEST_CASE("layer norm keeps two numbers for each row, which mean nothing without
     CHECK_FALSE(specs->at(1).has_meaning);
 }
 
-TEST_CASE("a mask broadcasts and has no say in the dtype") {
+TEST_CASE("a mask broadcasts and does not affect the dtype") {
     Call call = call_of("diopiMaskedFillScalar");
     auto mask = std::make_shared<Tensor>(*meta({3, 1, 4}));
     mask->dtype = Dtype::boolean;

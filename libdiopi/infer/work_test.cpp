@@ -32,7 +32,7 @@ Call convolution_backward() {
 
 }  // namespace
 
-TEST_CASE("an element-wise call moves its tensors and does no work that counts") {
+TEST_CASE("an element-wise call moves its tensors and counts no operations") {
     const CallWork work = work_of(add(meta_of({1024, 1024}), meta_of({1024, 1024}), {1024, 1024}));
     CHECK(work.flops == 0);
     CHECK(work.bytes == 3 * 4.0 * 1024 * 1024);
@@ -41,7 +41,7 @@ TEST_CASE("an element-wise call moves its tensors and does no work that counts")
     CHECK(work_of(add(meta_of({0, 4}), meta_of({0, 4}), {0, 4})).bytes == 0);
 }
 
-TEST_CASE("what broadcasting repeats is read once, as is a tensor that stands twice") {
+TEST_CASE("broadcast elements are read once, like a tensor that occurs twice") {
     CHECK(work_of(add(meta_of({8, 100}), meta_of({100}), {8, 100})).bytes == 4 * (800 + 100 + 800));
     const TensorPtr expanded = meta_of({8, 100});
     expanded->strides = {0, 1};
@@ -112,7 +112,7 @@ TEST_CASE("pools count their windows, reductions and norms their elements") {
     CHECK(work_of(softmax).flops == 6000);
 }
 
-TEST_CASE("what is only written is not read, and a lookup reads one element each") {
+TEST_CASE("a tensor that is only written is not read, and a lookup reads one element each") {
     Call fill(*find_row("diopiFill"));
     fill["input"] = meta_of({100});
     CHECK(work_of(fill).bytes == 400);
@@ -127,7 +127,7 @@ TEST_CASE("what is only written is not read, and a lookup reads one element each
     CHECK(work_of(step).bytes == 400 * 3);
 }
 
-TEST_CASE("a lookup of rows reads those, a triangle what stays of it") {
+TEST_CASE("a lookup of rows reads only those, a triangle only the elements that stay") {
     Call rows(*find_row("diopiEmbedding"));
     rows["weight"] = meta_of({1000, 16});
     rows["indices"] = meta_of({3}, Dtype::int64);

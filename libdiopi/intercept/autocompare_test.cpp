@@ -24,7 +24,7 @@ diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopi
 
 diopiError_t broken_add(diopiContextHandle_t) { return diopiErrorOccurred; }
 
-/// A backend on memory of its own with one function.
+/// A backend with its own memory and one function.
 struct AutocompareChip {
     AutocompareChip(const char* function, AnyFunction is) {
         table.assign(rows().size(), nullptr);
@@ -64,7 +64,7 @@ Verdicts compared(AutocompareChip& chip, Call& call, const Backend& against = cp
     return seen;
 }
 
-/// Values of one dim in a dtype, as an output of add.
+/// A tensor of one dim in a dtype, as an output of add.
 TensorPtr tensor_with(const std::vector<float>& values, Dtype dtype) {
     auto made = cast(*floats_on(cpu_device(), values), dtype);
     REQUIRE(made.ok());
@@ -117,7 +117,8 @@ TEST_CASE("the reference answers as the other side, and as the oracle", "[interc
     CHECK(seen.tensors[0].exact->data_as<double>()[2] == 33);
 }
 
-TEST_CASE("what the other side lacks, or fails at, is said and changes nothing", "[intercept][autocompare]") {
+TEST_CASE("a function that the other side lacks, or that fails there, is reported and changes nothing",
+          "[intercept][autocompare]") {
     AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
     Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
     const std::vector<AnyFunction> nothing(rows().size(), nullptr);
@@ -172,7 +173,7 @@ TEST_CASE("floating tensors of two dtypes are compared in the wider one, to the 
     CHECK(compared_in({1}, Dtype::float16, {1}, Dtype::float16).cast.empty());
 }
 
-TEST_CASE("the tolerance of a cast is asked for under the narrower dtype", "[intercept][autocompare]") {
+TEST_CASE("the tolerance of a cast is that of the narrower dtype", "[intercept][autocompare]") {
     ToleranceTable tolerances;
     REQUIRE(tolerances.add_option("bfloat16=0.5,0").ok());
     REQUIRE(tolerances.add_option("float16=0.25,0").ok());
@@ -186,7 +187,7 @@ TEST_CASE("the tolerance of a cast is asked for under the narrower dtype", "[int
     CHECK_FALSE(compared_in({0.1f}, Dtype::float16, {0.1001f}, Dtype::float32, tolerances).allclose);
 }
 
-TEST_CASE("what overflows in the narrower dtype alone is a difference", "[intercept][autocompare]") {
+TEST_CASE("an overflow only in the narrower dtype is a difference", "[intercept][autocompare]") {
     const ComparedTensor overflow = compared_in({1, 70000}, Dtype::float16, {1, 70000}, Dtype::float32);
     CHECK_FALSE(overflow.allclose);
     CHECK_THAT(overflow.error, Contains("inf at (1,) where 70000 is expected"));
@@ -205,7 +206,7 @@ TEST_CASE("a floating dtype against an integer one or bool is a mismatch with bo
     CHECK(compared_in({1}, Dtype::complex64, {1}, Dtype::float32).error == "dtype complex64 where float32 is wanted");
 }
 
-TEST_CASE("the other side can be asked in another floating dtype", "[intercept][autocompare]") {
+TEST_CASE("the other side can compute in another floating dtype", "[intercept][autocompare]") {
     AutocompareChip chip("diopiAdd", cpu().function(*find_row("diopiAdd")));
     Call call = add_on(chip.device, {1, 2, 3}, {10, 20, 30});
     for (const Backend* against : {&cpu(), &reference_backend()}) {

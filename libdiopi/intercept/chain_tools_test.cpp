@@ -1,4 +1,4 @@
-// All tools of the chain together.
+// The tests use all tools of the chain together.
 #include <catch2/catch.hpp>
 #include <initializer_list>
 #include <limits>

@@ -17,7 +17,7 @@ diopiError_t decline(diopiContextHandle_t) { return diopiDtypeNotSupported; }
 
 NameList list_of(std::string_view text) { return std::move(*NameList::parse(text)); }
 
-/// A device with memory of its own that has every function, none, or one that declines.
+/// A device with its own memory that has every function, none, or one that declines.
 class Scene {
  public:
     explicit Scene(AnyFunction instead) {
@@ -73,7 +73,7 @@ TEST_CASE("a call that the device declines is answered by the other backend", "[
     CHECK(scene.reasons == std::vector{FallbackReason::kDeclined});
 }
 
-TEST_CASE("listed operators fall back, all others with the list of exceptions", "[intercept][fallback]") {
+TEST_CASE("listed operators fall back, or all others if the list has exceptions", "[intercept][fallback]") {
     Scene scene(cpu().function(*find_row("diopiAdd")));
     Call call = add_on(scene.device);
     scene.lists.only = list_of("mul");
@@ -105,7 +105,7 @@ TEST_CASE("a tensor that is input and output at once is copied with its values",
     CHECK(floats_of(scene.chip->context(), *call.tensor("input")) == std::vector<float>{11, 22});
 }
 
-TEST_CASE("results go back into views without touching what lies between", "[intercept][fallback]") {
+TEST_CASE("results are copied into views without a change between their elements", "[intercept][fallback]") {
     Scene scene(nullptr);
     Call call(*find_row("diopiAddInp"));
     const TensorPtr whole = floats_on(scene.device, {1, 2, 3, 4, 5});
@@ -120,7 +120,7 @@ TEST_CASE("results go back into views without touching what lies between", "[int
     CHECK(floats_of(scene.chip->context(), *whole) == std::vector<float>{1, 12, 3, 24, 5});
 }
 
-TEST_CASE("a generator that fell back goes on where the other backend left it", "[intercept][fallback]") {
+TEST_CASE("a generator that fell back continues from the other backend's state", "[intercept][fallback]") {
     Scene scene(nullptr);
     Generator generator{7, 4};
     Call call(*find_row("diopiNormalInp"));
@@ -132,7 +132,7 @@ TEST_CASE("a generator that fell back goes on where the other backend left it", 
     CHECK(generator.offset > 4);
 }
 
-TEST_CASE("a call that nobody implements stays not implemented", "[intercept][fallback]") {
+TEST_CASE("a call that no backend implements stays not implemented", "[intercept][fallback]") {
     Scene scene(nullptr);
     Call call(*find_row("diopiCdist"));
     const Outcome outcome = scene.run(call);

@@ -28,7 +28,7 @@ TEST_CASE("an item must match a whole name of the call", "[intercept][name_list]
     }
 }
 
-TEST_CASE("a captured call answers to its framework's names too", "[intercept][name_list]") {
+TEST_CASE("a captured call is also found by its framework's names", "[intercept][name_list]") {
     CallOrigin origin;
     origin.overload = "add_.Tensor";
     Call call = call_of("diopiAddInp");
@@ -40,7 +40,7 @@ TEST_CASE("a captured call answers to its framework's names too", "[intercept][n
     CHECK(parsed("add").matches(call));
 }
 
-TEST_CASE("calls of one function with different overloads are told apart", "[intercept][name_list]") {
+TEST_CASE("calls of one function with different overloads are distinguished", "[intercept][name_list]") {
     CallOrigin tensor, scalar;
     tensor.overload = "mul.Tensor";
     scalar.overload = "mul_.Scalar";
@@ -53,14 +53,14 @@ TEST_CASE("calls of one function with different overloads are told apart", "[int
     CHECK_FALSE(list.matches(one));
 }
 
-TEST_CASE("items that nothing matched are named", "[intercept][name_list]") {
+TEST_CASE("items without a match are named", "[intercept][name_list]") {
     NameList list = parsed("conv3d, add ,nope");
     CHECK(list.unmatched() == std::vector<std::string>{"conv3d", "add", "nope"});
     CHECK(list.matches(call_of("diopiAdd")));
     CHECK(list.unmatched() == std::vector<std::string>{"conv3d", "nope"});
 }
 
-TEST_CASE("an item that is no regular expression is refused by name", "[intercept][name_list]") {
+TEST_CASE("an invalid regular expression is refused by name", "[intercept][name_list]") {
     const auto list = NameList::parse("add, (oops");
     REQUIRE_FALSE(list.ok());
     CHECK(list.error().code == Errc::kBadInput);

@@ -50,7 +50,7 @@ struct Counting final : Interceptor {
 
 TensorPtr floats(const std::vector<float>& values) { return floats_on(cpu_device(), values); }
 
-/// The part of a one-dim tensor from `offset` on.
+/// The elements of a one-dim tensor from `offset` on.
 TensorPtr tail_of(const TensorPtr& tensor, int64_t offset) {
     auto view = std::make_shared<Tensor>(*tensor);
     view->offset += offset;
@@ -81,7 +81,7 @@ TensorPtr recorded_tensor(Dtype dtype, const std::vector<T>& values) {
 
 }  // namespace
 
-TEST_CASE("calls are recorded with their storages, and only what is read first has a beginning",
+TEST_CASE("calls are recorded with their storages, and only storages that are read first have a fill",
           "[intercept][recorder]") {
     Recording recording;
     const TensorPtr a = floats({1, 2, 3}), b = floats({5, 5, 5}), sum = floats({0, 0, 0});
@@ -105,7 +105,7 @@ TEST_CASE("calls are recorded with their storages, and only what is read first h
     CHECK(recording.take().calls.empty());
 }
 
-TEST_CASE("views of one memory share its storage, and the same view is the same tensor", "[intercept][recorder]") {
+TEST_CASE("views of one memory share its storage, and equal views are one tensor", "[intercept][recorder]") {
     Recording recording;
     const TensorPtr whole = floats({1, 2, 3, 4}), out = floats({0, 0});
     REQUIRE(recording.run(add_of(out, tail_of(whole, 2), tail_of(whole, 2))).ok());
@@ -118,7 +118,7 @@ TEST_CASE("views of one memory share its storage, and the same view is the same 
     CHECK(capture.calls[0].call->tensor("input") == capture.calls[0].call->tensor("other"));
 }
 
-TEST_CASE("memory that was freed and is used again is another storage", "[intercept][recorder]") {
+TEST_CASE("memory that is freed and used again is another storage", "[intercept][recorder]") {
     Recording recording;
     float place = 1;
     for (int i = 0; i < 2; ++i) {
@@ -133,7 +133,7 @@ TEST_CASE("memory that was freed and is used again is another storage", "[interc
     CHECK(storage_at(capture, 2, "input") == storage_at(capture, 2, "other"));
 }
 
-TEST_CASE("a backward call is named so, with the id of its forward call", "[intercept][recorder]") {
+TEST_CASE("a backward call is marked, with the id of its forward call", "[intercept][recorder]") {
     Recording recording;
     const TensorPtr x = floats({1, -2}), y = floats({0, 0}), z = floats({0, 0});
     REQUIRE(recording.run(add_of(z, x, x)).ok());
@@ -154,7 +154,7 @@ TEST_CASE("a backward call is named so, with the id of its forward call", "[inte
     CHECK(capture.calls[3].phase == "backward");
 }
 
-TEST_CASE("a captured call keeps what is known of it", "[intercept][recorder]") {
+TEST_CASE("a captured call keeps its known members", "[intercept][recorder]") {
     Recording recording;
     const CallOrigin origin{"aten.add", "optimizer", 7, "layer1", "model.py:3"};
     Call call = add_inp(floats({1}), floats({2}));
@@ -170,7 +170,7 @@ TEST_CASE("a captured call keeps what is known of it", "[intercept][recorder]") 
     CHECK(captured.call->origin == nullptr);
 }
 
-TEST_CASE("a generator is recorded as it was before the call", "[intercept][recorder]") {
+TEST_CASE("a generator is recorded in its state before the call", "[intercept][recorder]") {
     Recording recording;
     Generator generator{3, 4};
     Call call(*find_row("diopiNormalInp"));
@@ -216,7 +216,7 @@ TEST_CASE("a call with a sparse tensor is recorded without a function", "[interc
     CHECK(capture_to_json(capture).ok());
 }
 
-TEST_CASE("recipes say what the values are like", "[intercept][recorder]") {
+TEST_CASE("recipes describe the values", "[intercept][recorder]") {
     using Kind = Recipe::Kind;
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     CHECK(recipe_like(*floats({2, 2})) == Recipe{Kind::kConstant, Dtype::float32, 2, 0});
@@ -263,7 +263,7 @@ TEST_CASE("kept values are the storages before a call, and its results after it"
     CHECK(*values->result(1, "other") == nullptr);
 }
 
-TEST_CASE("a recording that fails leaves the calls alone, and says so", "[intercept][recorder]") {
+TEST_CASE("a recording that fails does not change the calls, and reports the error", "[intercept][recorder]") {
     const TestFolder folder;
     auto spool = CaptureSpool::create(folder / "x.json");
     REQUIRE(spool.ok());

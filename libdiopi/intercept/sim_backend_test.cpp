@@ -83,7 +83,7 @@ TEST_CASE("a simulated device declines a tensor that is not contiguous", "[inter
     CHECK_THAT(outcome.message, Catch::Matchers::Contains("input has strides (2,)"));
 }
 
-TEST_CASE("a simulated device that converts takes every tensor to cast and to copy it", "[intercept][sim]") {
+TEST_CASE("a simulated device that converts accepts every tensor for casts and copies", "[intercept][sim]") {
     for (const bool converts : {false, true}) {
         SimOptions options;
         options.dtypes = {Dtype::float64};

@@ -35,7 +35,7 @@ TEST_CASE("a device file gives a simulated device its costs and its operators", 
     CHECK(options->converts);
 }
 
-TEST_CASE("an empty device file is the device as it is", "[run][sim]") {
+TEST_CASE("an empty device file does not change the device", "[run][sim]") {
     const auto options = sim_config_from("{}", "chip.json");
     REQUIRE(options.ok());
     CHECK(options->model.name == "sim");
@@ -45,7 +45,7 @@ TEST_CASE("an empty device file is the device as it is", "[run][sim]") {
     CHECK_FALSE(options->converts);
 }
 
-TEST_CASE("what a device file cannot mean is refused with its place", "[run][sim]") {
+TEST_CASE("an invalid device file is refused with the place of the error", "[run][sim]") {
     using Catch::Matchers::Contains;
     CHECK_THAT(sim_refusal(R"({"copy": {"latency": 3}})"), Contains("chip.json:1") && Contains("latency_us"));
     CHECK_THAT(sim_refusal(R"({"copy": {"gigabytes_per_second": 0}})"), Contains("/copy/gigabytes_per_second"));

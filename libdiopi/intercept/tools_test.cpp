@@ -1,4 +1,4 @@
-// Dump and tolerances.
+// Tests of dump and tolerances.
 #include <catch2/catch.hpp>
 
 #include "backend/testing.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("a dump shows names, then arguments, then values", "[intercept][dump]"
     CHECK_THAT(values.back(), Contains("out = [11, 22]"));
 }
 
-TEST_CASE("the most particular tolerance holds, and options go before the environment", "[intercept][tolerances]") {
+TEST_CASE("the most specific tolerance applies, and options precede the environment", "[intercept][tolerances]") {
     ToleranceTable table;
     CHECK(found(table, "diopiAdd", Dtype::float32) == AbsRel{1e-4, 1e-4});
     CHECK(found(table, "diopiAdd", Dtype::int64) == AbsRel{0, 0});
@@ -61,7 +61,7 @@ TEST_CASE("the most particular tolerance holds, and options go before the enviro
     CHECK(found(table, "diopiAdd", Dtype::float32) == AbsRel{4, 0});
 }
 
-TEST_CASE("what is no tolerance is refused", "[intercept][tolerances]") {
+TEST_CASE("an invalid tolerance is refused", "[intercept][tolerances]") {
     ToleranceTable table;
     for (const char* text : {"", "x", "1,", "-1", "1,2,3", "add=", "add:float99=1", "nan"}) {
         INFO(text);

@@ -6,14 +6,14 @@
 
 namespace diopi {
 
-TEST_CASE("case ids stand in natural order", "[store][order]") {
+TEST_CASE("case ids are in natural order", "[store][order]") {
     const std::vector<std::string> ordered = {"ops/add.add.2",       "ops/add.add.9",       "ops/add.add.10",
                                               "ops/add.add.010",     "ops/add.add.10.1",    "ops/add.addcmul.0",
                                               "ops/conv2d.conv2d.0", "ops/conv2d.conv3d.0", "resnet50/a.b.1"};
     std::vector<std::string> ids = ordered;
     std::ranges::sort(ids, std::greater<>());
     std::ranges::sort(ids, natural_less);
-    // "10" and "010" are the same number: the text decides, the shorter behind.
+    // "10" and "010" are the same number: the text decides, the shorter one is second.
     std::vector<std::string> wanted = ordered;
     std::swap(wanted[2], wanted[3]);
     CHECK(ids == wanted);

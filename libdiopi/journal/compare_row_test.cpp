@@ -39,7 +39,7 @@ CompareRow some_row() {
 
 }  // namespace
 
-TEST_CASE("a compared row survives its JSON line, NaN and infinities included", "[journal][compare]") {
+TEST_CASE("a compared row comes back from its JSON line, NaN and infinities included", "[journal][compare]") {
     const CompareRow row = some_row();
     const std::string line = to_json_line(row);
     CHECK(line.find('\n') == std::string::npos);
@@ -64,7 +64,7 @@ TEST_CASE("a compared row survives its JSON line, NaN and infinities included", 
     CHECK(to_json_line(*again) == line);
 }
 
-TEST_CASE("a row that was not compared says why, and a foreign line is no row", "[journal][compare]") {
+TEST_CASE("a row that was not compared has the reason, and a foreign line is not a row", "[journal][compare]") {
     CompareRow row = some_row();
     row.skipped = "random";
     const auto again = compare_row_from_json(to_json_line(row));

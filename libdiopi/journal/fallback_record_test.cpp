@@ -6,7 +6,7 @@
 
 namespace diopi {
 
-TEST_CASE("the record of a fallback survives its JSON, NaN and infinities included", "[journal][fallback]") {
+TEST_CASE("the record of a fallback comes back from its JSON, NaN and infinities included", "[journal][fallback]") {
     FallbackRecord record;
     record.calls = 7;
     record.rows.push_back(
@@ -32,7 +32,7 @@ TEST_CASE("the record of a fallback survives its JSON, NaN and infinities includ
     CHECK(to_json(again) == text);
 }
 
-TEST_CASE("a text that is no record of a fallback is refused", "[journal][fallback]") {
+TEST_CASE("a text that is not the record of a fallback is refused", "[journal][fallback]") {
     FallbackRecord record;
     record.rows.resize(1);
     std::string text = to_json(record);

@@ -63,7 +63,7 @@ std::set<std::string> cases_in(const Journal& journal) {
 
 }  // namespace
 
-TEST_CASE("a line names bundles where there are any, and older lines are read without them", "[store][journal]") {
+TEST_CASE("a line has the names of bundles, and older lines are read without them", "[store][journal]") {
     CaseResult result = sample("ops/a.b.1");
     const std::string without = to_json_line(result);
     CHECK_THAT(without, !Contains("bundle"));
@@ -78,7 +78,7 @@ TEST_CASE("a line names bundles where there are any, and older lines are read wi
     CHECK(back->steps[0].bundle == result.steps[0].bundle);
 }
 
-TEST_CASE("a line tells the kind of a failure, and older lines are read without it", "[store][journal]") {
+TEST_CASE("a line has the kind of a failure, and older lines are read without it", "[store][journal]") {
     CaseResult result = sample("ops/a.b.1");
     const std::string older = to_json_line(result);
     CHECK_THAT(older, !Contains("kind"));
@@ -119,7 +119,7 @@ TEST_CASE("a journal gives back what was written", "[store][journal]") {
     CHECK(d.accuracy_class == 'D');
 }
 
-TEST_CASE("a journal knows its shard, and one that names none is of a whole run", "[store][journal]") {
+TEST_CASE("a journal has its shard, and one without a shard is of a whole run", "[store][journal]") {
     const TestFolder folder;
     RunHeader of_shard = header();
     of_shard.shard = "2/4";
@@ -143,7 +143,7 @@ TEST_CASE("a journal knows its shard, and one that names none is of a whole run"
     CHECK(old->header.selection_cases == 0);
 }
 
-TEST_CASE("a torn last line is ignored, and cut off on resume", "[store][journal]") {
+TEST_CASE("an incomplete last line is ignored, and removed on resume", "[store][journal]") {
     const TestFolder folder;
     const std::string path = journal_path(folder.path());
     REQUIRE(JournalWriter::create(folder.path(), header())->append(sample("a")).ok());
@@ -205,7 +205,7 @@ TEST_CASE("two runs do not write to one journal", "[store][journal]") {
     CHECK(status == 0);
 }
 
-TEST_CASE("what is no journal is refused with its name", "[store][journal]") {
+TEST_CASE("a file that is not a journal is refused with its name", "[store][journal]") {
     const TestFolder folder;
     CHECK_THAT(read_journal(folder / "none").error().message, Contains("No such file"));
     std::ofstream(folder / "other.jsonl") << "{\"a\": 1}\n";
@@ -214,7 +214,7 @@ TEST_CASE("what is no journal is refused with its name", "[store][journal]") {
     CHECK_THAT(read_journal(folder / "new.jsonl").error().message, Contains("newer diopi"));
 }
 
-TEST_CASE("bytes that are no UTF-8 do not stop the journal", "[store][journal]") {
+TEST_CASE("bytes that are not UTF-8 do not stop the journal", "[store][journal]") {
     CaseResult result = sample("a");
     result.reason = "vendor said \xff\xfe";
     CHECK_THAT(to_json_line(result), Contains("vendor said"));

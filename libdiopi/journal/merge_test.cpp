@@ -62,7 +62,7 @@ TEST_CASE("merged shards are a whole run, its cases in natural order", "[store][
     }
 }
 
-TEST_CASE("shards of different runs are refused, with what differs", "[store][merge]") {
+TEST_CASE("shards of different runs are refused, with the difference", "[store][merge]") {
     const auto with = [](auto change) {
         NamedJournal other = shard(2);
         change(other.journal.header);
@@ -102,7 +102,7 @@ TEST_CASE("missing and unfinished shards are named", "[store][merge]") {
     CHECK(merge->gaps == std::vector<std::string>{"shards 1 to 3 of 7 are missing", "shards 5 to 7 of 7 are missing"});
 }
 
-TEST_CASE("of a shard that is there twice the later one counts, or the finished one", "[store][merge]") {
+TEST_CASE("if a shard occurs twice, the later or the finished one counts", "[store][merge]") {
     NamedJournal again = shard(2);
     again.path = "again";
     again.journal.results[0].seconds = 7;
@@ -122,7 +122,7 @@ TEST_CASE("of a shard that is there twice the later one counts, or the finished 
           "shard_2 and again are both of shard 2/2 and differ: a.3 passed and failed; leave one of them out");
 }
 
-TEST_CASE("shards that were cut differently are refused", "[store][merge]") {
+TEST_CASE("shards of different partitions are refused", "[store][merge]") {
     NamedJournal other = shard(2);
     other.journal.results[0].case_id = "a.4";
     CHECK_THAT(refusal({shard(1), other}), Contains("shard_1 and shard_2 both have a.4: different builds"));
@@ -132,7 +132,7 @@ TEST_CASE("shards that were cut differently are refused", "[store][merge]") {
     CHECK_THAT(refusal({shard(1), other}), Contains("all shards are there, but only 3 of the 4 cases"));
 }
 
-TEST_CASE("journals are found by file, by run folder and by the folder above", "[store][merge]") {
+TEST_CASE("journals are found by file, by run folder and by the parent folder", "[store][merge]") {
     const TestFolder folder;
     for (const char* name : {"run/shard_10", "run/shard_9", "run/whole"}) {
         REQUIRE(JournalWriter::create(folder / name, shard(1).journal.header, shard(1).journal.results).ok());

@@ -14,7 +14,7 @@ std::string refused_text(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("values know their line, also numbers that end one") {
+TEST_CASE("values have their line, also numbers at the end of one") {
     const Result<JsonNode> root = parse_json("{\n\"a\": [1\n,\n2.5\n],\n \"b\": null}", "f.json");
     REQUIRE(root.ok());
     const JsonNode& list = *root->find("a");
@@ -53,7 +53,7 @@ TEST_CASE("malformed text is refused with line and column") {
     CHECK(refused_text(std::string(100, '[')) == "f.json:1:65: nested deeper than 64 levels");
 }
 
-TEST_CASE("an integer from 2^63 on is kept whole and told apart") {
+TEST_CASE("an integer from 2^63 on is kept exactly and can be distinguished") {
     const Result<JsonNode> root =
         parse_json("[9223372036854775807, 9223372036854775808, 18446744073709551615]", "f.json");
     REQUIRE(root.ok());
@@ -73,7 +73,7 @@ TEST_CASE("a key that occurs twice is found among few keys and among many") {
     }
 }
 
-TEST_CASE("a long word of a stranger is cut in messages") {
+TEST_CASE("a long word from a file is cut in messages") {
     const std::string endless(1 << 20, 'x');
     CHECK(refused_text("[" + endless).size() < 400);
     CHECK(refused_text("{\"" + endless + "\": 0, \"" + endless + "\": 0}").size() < 400);

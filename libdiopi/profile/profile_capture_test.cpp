@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): two calls that nobody implements.
+/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): no backend implements two of these calls.
 Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
@@ -46,7 +46,7 @@ Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
     return std::move(*profile);
 }
 
-/// On a device with a clock of its own.
+/// Profiles on a device with its own clock.
 Profile launched(testing::LaunchBackend& launching, bool roofs) {
     const Capture capture = calls_with_gaps();
     const CaptureValues values;
@@ -90,7 +90,7 @@ TEST_CASE("the profile of a capture has a row for the step, and one for each cal
     CHECK(profile.calls[3].runs.size() == 4);
 }
 
-TEST_CASE("a call that nobody implements has that as its trouble, and no time", "[run][profile]") {
+TEST_CASE("a call that no backend implements has that as its error, and no time", "[run][profile]") {
     const Profile profile = profiled({});
     CHECK_THAT(profile.calls[2].trouble, Catch::Matchers::Contains("erfinv"));
     CHECK(profile.calls[2].runs.empty());
@@ -99,7 +99,7 @@ TEST_CASE("a call that nobody implements has that as its trouble, and no time", 
     CHECK(profile.calls[3].trouble.empty());
 }
 
-TEST_CASE("memory comes with the first call that uses it and goes with the last", "[run][profile]") {
+TEST_CASE("memory is allocated at the first call that uses it and freed after the last", "[run][profile]") {
     CaptureProfileOptions options;
     options.memory = true;
     const Profile profile = profiled(options);
@@ -111,7 +111,7 @@ TEST_CASE("memory comes with the first call that uses it and goes with the last"
     CHECK(profile.calls[4].freed == 8000);  // product and b; c is a result
 }
 
-TEST_CASE("a schedule says which steps are recorded", "[run][profile]") {
+TEST_CASE("a schedule determines the recorded steps", "[run][profile]") {
     CaptureProfileOptions options;
     options.run_times = 7;
     options.schedule = Schedule{1, 1, 2, 3, 1};
@@ -141,7 +141,7 @@ TEST_CASE("a device that was idle is busy with steps before the first that count
     CHECK(profile.calls[1].runs.size() == 3);
     CHECK(profile.calls[1].warmup > 1);
     CHECK(profile.calls[0].runs[0].start >= kRampSeconds);
-    // Asked behind the first call, not behind the step.
+    // It was asked after the first call, not after the step.
     CHECK(profile.slowdowns == std::vector<std::string>{"power limit"});
 }
 

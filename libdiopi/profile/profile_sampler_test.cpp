@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// A sampler whose additions are launches.
+/// A sampler whose additions are kernel launches.
 class Sampling {
  public:
     explicit Sampling(const Shape& shape) : case_(testing::add_case(shape)), options(testing::quick_profile()) {
@@ -25,7 +25,7 @@ class Sampling {
         REQUIRE(sampler->start(begin_).ok());
         pass();
     }
-    /// Seconds since the profile's beginning.
+    /// Seconds since the start of the profile.
     [[nodiscard]] double now() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
@@ -51,7 +51,7 @@ class Sampling {
 
 }  // namespace
 
-TEST_CASE("a small cold call on a device has copies in front of its samples", "[run][profile]") {
+TEST_CASE("a small cold call on a device has copies before its samples", "[run][profile]") {
     Sampling sampling({16});
     int copies = 0;
     sampling.device.on_copy = [&](void*, const void*, size_t) { ++copies; };
@@ -80,16 +80,16 @@ TEST_CASE("a small cold call on a device has copies in front of its samples", "[
     }
 }
 
-TEST_CASE("a device is asked why it is slow while it works on a sample", "[run][profile]") {
+TEST_CASE("a device is asked for slowdown reasons while it works on a sample", "[run][profile]") {
     Sampling sampling({16});
     sampling.run();
-    // Idle it has no reason.
+    // An idle device has no reason.
     CHECK_FALSE(sampling.device.is_busy());
     CHECK(sampling.sampler->take_events().slowdowns == std::vector<std::string>{"power limit"});
     CHECK(sampling.sampler->take_events().slowdowns.empty());
 }
 
-TEST_CASE("a process keeps its device busy before its first call, and not before others", "[run][profile]") {
+TEST_CASE("a process keeps its device busy before its first call only", "[run][profile]") {
     Sampling sampling({16});
     SECTION("samples") {}
     SECTION("iterations") { sampling.options.schedule = Schedule{0, 0, 0, 1, 2}; }

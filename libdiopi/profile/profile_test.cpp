@@ -27,7 +27,7 @@ using testing::add_case;
 
 namespace {
 
-/// A device with a clock of its own on which a "kernel" takes 2 ms.
+/// A device with its own clock on which a "kernel" takes 2 ms.
 class SlowAdd final : public Interceptor {
  public:
     explicit SlowAdd(AsyncDevice& device) : device_(device) {}
@@ -88,10 +88,10 @@ diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiSuccess;
 }
 
-/// How many processes there have been on the crowded machine; they share it.
+/// The number of processes so far, which they share.
 std::atomic<int>* g_processes = nullptr;
 
-/// Where every other process is crowded: its calls and the probe take longer.
+/// A machine on which every other process is crowded: its calls and the probe take longer.
 class CrowdedMachine {
  public:
     CrowdedMachine() {
@@ -109,7 +109,7 @@ class CrowdedMachine {
     static double probe(Crowding::Of) { return is_crowded() ? 45e-6 : 30e-6; }
 
  private:
-    /// Every other process is slow as long as it lives, as where its memory lies may make it.
+    /// Every other process is slow until it ends, as the place of its memory may cause.
     static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                             diopiConstTensorHandle_t, const diopiScalar_t*) {
         std::this_thread::sleep_for(std::chrono::milliseconds(is_crowded() ? 10 : 1));
@@ -121,7 +121,7 @@ class CrowdedMachine {
 
 }  // namespace
 
-TEST_CASE("each pass has a process of its own, whose noise is not the call's") {
+TEST_CASE("each pass has its own process, whose noise is not the call's") {
     const CrowdedMachine machine;
     ProfileOptions options = testing::quick_profile();
     options.backend = &machine.backend();
@@ -134,7 +134,7 @@ TEST_CASE("each pass has a process of its own, whose noise is not the call's") {
     CHECK(*g_processes == 6);
 }
 
-TEST_CASE("a profile knows which calls work in parallel") {
+TEST_CASE("a profile has the calls that work in parallel") {
     ProfileOptions options = testing::quick_profile();
     options.passes = 2;
     omp_set_num_threads(2);
@@ -149,7 +149,7 @@ TEST_CASE("a profile knows which calls work in parallel") {
     CHECK_FALSE(profile->calls[1].parallel);
 }
 
-TEST_CASE("samples of crowded moments do not count, and what they cost is made up for") {
+TEST_CASE("samples on a crowded core do not count, and further passes replace them") {
     CrowdedMachine machine;
     ProfileOptions options = testing::quick_profile();
     options.backend = &machine.backend();
@@ -161,7 +161,7 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     REQUIRE(profile.ok());
     CHECK(profile->quietest == 30e-6);
     const ProfiledCall& call = profile->calls[0];
-    // Every other process: five of six passes are wanted quiet.
+    // Every other process is crowded: five of six passes must be quiet.
     CHECK(profile->pace.size() == 9);
     CHECK(passes_of(call, false).passes.size() == 5);
     for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
@@ -174,7 +174,7 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     CHECK(crowded <= 20);
 }
 
-TEST_CASE("where hardly a pass was quiet there is no verdict but about large changes") {
+TEST_CASE("with few quiet passes there are verdicts only about large changes") {
     Profile base;
     base.calls = {timed("add", 1e-3, 20)};
     Profile now = base;
@@ -187,7 +187,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     auto comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->ambiguous == 1);
-    // More than crowded cores do to a call is a change.
+    // A slowdown larger than that of crowded cores is a change.
     for (TimedRun& run : now.calls[0].runs) run.cpu *= 3;
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
@@ -198,7 +198,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->slower == 1);
-    // Four quiet samples do not make a quiet pass.
+    // Four quiet samples are not enough for a quiet pass.
     int of_pass = 0;
     for (TimedRun& run : now.calls[0].runs) {
         if (run.pass == 0) run.crowding = ++of_pass <= 4 ? 1 : 1.5;
@@ -206,7 +206,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     CHECK(passes_of(now.calls[0], false).passes.size() == 7);
 }
 
-TEST_CASE("a machine that is always crowded is measured as it is") {
+TEST_CASE("a machine that is always crowded is measured nevertheless") {
     ProfileOptions options = testing::quick_profile();
     options.passes = 4;
     options.probe = [](Crowding::Of) {
@@ -215,7 +215,7 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
     };
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    // More passes, until the call has had its time.
+    // There are more passes, until the call has had its time.
     CHECK(profile->pace.size() > 4);
     CHECK(profile->pace.size() <= 8);
     CHECK(summary_of(profile->calls[0], false).samples > 0);
@@ -225,7 +225,7 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
     CHECK(again->ambiguous == 1);
 }
 
-TEST_CASE("passes that the time does not suffice for are left out, the first one never") {
+TEST_CASE("passes without enough time are left out, but never the first one") {
     ProfileOptions options = testing::quick_profile();
     options.timing.max_seconds = 0.02;
     Case other = add_case({8});
@@ -239,7 +239,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
     REQUIRE(brief->calls.size() == 2);
     for (const ProfiledCall& call : brief->calls) {
         CHECK(summary_of(call, false).samples >= 10);
-        // Nothing that was left out counts as known: a plateau is one of all passes.
+        // A pass that was left out counts as unknown: a plateau needs all passes.
         CHECK((call.stop == "time limit" || call.stop == "converged"));
     }
     options.budget_seconds = 600;
@@ -252,7 +252,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
         for (const TimedRun& run : call.runs) passes.insert(run.pass);
         CHECK(passes.size() == 20);
     }
-    // It has no say in a schedule, whose iterations are counted.
+    // It does not affect a schedule, which has a fixed number of iterations.
     options.budget_seconds = 1e-9;
     options.schedule = *Schedule::parse("active=3");
     const auto counted = profile_cases(cases, options);
@@ -261,7 +261,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
     CHECK(counted->calls[0].runs.size() == 3);
 }
 
-TEST_CASE("a call that crashes costs its case, and the others are measured") {
+TEST_CASE("a call that crashes fails only its case, and the others are measured") {
     const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(crash)}});
     ProfileOptions options = testing::quick_profile();
     options.backend = &faulty.backend();
@@ -284,7 +284,7 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
     CHECK(done == 40);
 }
 
-TEST_CASE("a device that stays in error costs its call, and a new worker goes on") {
+TEST_CASE("a device that stays in error fails only the call, and a new worker continues") {
     UnusableDevice device;
     g_unusable = &device;
     const testing::FaultyBackend faulty({{"diopiAddInp", testing::any_function(make_unusable)}});
@@ -300,7 +300,7 @@ TEST_CASE("a device that stays in error costs its call, and a new worker goes on
     REQUIRE(profile->calls.size() == 4);
     for (const size_t inplace : {0, 2}) {
         CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
-        // Its case's other step had no device left in the first pass.
+        // The other step of its case had no device in the first pass.
         CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
         CHECK(profile->calls[inplace + 1].trouble == "");
     }
@@ -327,7 +327,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     CHECK(profile->calls[1].allocated == 0);
 }
 
-TEST_CASE("cold calls take other tensors each time and are none the worse for it") {
+TEST_CASE("cold calls use other tensors each time, without errors") {
     ProfileOptions options = testing::quick_profile();
     options.cold = true;
     options.passes = 2;
@@ -350,7 +350,7 @@ TEST_CASE("a schedule records its active iterations, one sample each") {
     CHECK(call.runs[3].pass == 10);
 }
 
-TEST_CASE("a call that cannot run says why, and the others run") {
+TEST_CASE("a call that cannot run has the reason, and the others run") {
     Case broken = add_case({4});
     broken.index = 1;
     broken.tensors[1].specs[0].shape = {3};
@@ -362,7 +362,7 @@ TEST_CASE("a call that cannot run says why, and the others run") {
     CHECK_FALSE(profile->calls[1].runs.empty());
 }
 
-TEST_CASE("roofs are measured through the backend, and larger copies are no faster than the fastest") {
+TEST_CASE("roofs are measured through the backend, and larger copies are not faster than the fastest") {
     const Dtype dtypes[] = {Dtype::float32, Dtype::int32, Dtype::float32};
     const auto roofs = measure_roofs(*testing::quick_profile().backend, dtypes);
     REQUIRE(roofs.ok());
@@ -374,7 +374,7 @@ TEST_CASE("roofs are measured through the backend, and larger copies are no fast
     CHECK(roofs->empty_call < 1e-3);
 }
 
-TEST_CASE("roofs are measured with no other stream on the device, behind a schedule's iterations too") {
+TEST_CASE("roofs are measured with no other stream on the device, also after a schedule's iterations") {
     testing::LaunchBackend launching;
     launching.on_launch = [&] {
         if (launching.device.streams != 1) raise(SIGABRT);
@@ -390,7 +390,7 @@ TEST_CASE("roofs are measured with no other stream on the device, behind a sched
     CHECK_FALSE(profile->roofs.copies.empty());
 }
 
-TEST_CASE("of two measurements of the roofs the better figures count") {
+TEST_CASE("the better figures of two measurements of the roofs count") {
     Roofs a, b;
     a.copies = {{1000, 4e9}, {2000, 1e9}};
     b.copies = {{1000, 3e9}, {2000, 2e9}};
@@ -423,7 +423,7 @@ TEST_CASE("the roof of a call is that of its size, and the slower one of bytes a
     CHECK(roof_seconds({}, call) == 0);
 }
 
-TEST_CASE("the meter counts what is allocated and freed, also behind its own end") {
+TEST_CASE("the meter counts allocations and frees, also after its own end") {
     std::shared_ptr<void> kept;
     {
         MeteredDevice device(cpu_device());
@@ -437,7 +437,7 @@ TEST_CASE("the meter counts what is allocated and freed, also behind its own end
     kept.reset();
 }
 
-TEST_CASE("as a tool on the chain, timing notes every call, nested ones too") {
+TEST_CASE("as a tool on the chain, timing notes every call, also nested ones") {
     Context context(cpu_device());
     auto clock = ProfileClock::start(context);
     REQUIRE(clock.ok());
@@ -464,7 +464,7 @@ TEST_CASE("as a tool on the chain, timing notes every call, nested ones too") {
     CHECK((*outer.collect()).empty());
 }
 
-TEST_CASE("on a device with a clock of its own, a launch is short and the work is long") {
+TEST_CASE("on a device with its own clock, a launch is short and the work is long") {
     AsyncDevice device;
     const Backend backend = (*find_backend("cpu"))->on(device);
     Context context(device);
@@ -520,7 +520,7 @@ TEST_CASE("a profile against itself has no verdict of a change, a call that beca
     CHECK(slower->gone == 1);
 }
 
-TEST_CASE("a single pass does not tell a change from a process that is slow altogether") {
+TEST_CASE("a single pass does not distinguish a change from a slow process") {
     Profile base, now;
     for (int i = 0; i < 10; ++i) {
         base.calls.push_back(timed("call" + std::to_string(i), 1e-3));
@@ -533,7 +533,7 @@ TEST_CASE("a single pass does not tell a change from a process that is slow alto
     }
 }
 
-TEST_CASE("a machine that has become slower itself is corrected for, and makes verdicts less sure") {
+TEST_CASE("a slowdown of the machine itself is corrected, and makes verdicts less certain") {
     Profile base, now;
     base.pace = {0.001, 0.001};
     now.pace = {0.0012, 0.0012};

@@ -32,7 +32,7 @@ TEST_CASE("a schedule skips, waits, warms up and records, as often as it repeats
     CHECK(actions("repeat=3,warmup=1") == "wAwAwA");
 }
 
-TEST_CASE("a schedule that means nothing is refused, with what to write") {
+TEST_CASE("an invalid schedule is refused, with the valid form") {
     CHECK(schedule_refusal("active").find("'active' has no number") != std::string::npos);
     CHECK(schedule_refusal("activ=2").find("did you mean 'active'") != std::string::npos);
     CHECK(schedule_refusal("wait=-1").find("no number from 0 to 1000000") != std::string::npos);

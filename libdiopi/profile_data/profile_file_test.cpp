@@ -55,7 +55,7 @@ std::string refused_profile(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a profile comes back from its file as it was written") {
+TEST_CASE("a profile comes back from its file unchanged") {
     const testing::TestFolder folder;
     const std::string path = profile_path(folder / "run");
     const Profile profile = sample_profile();
@@ -88,7 +88,7 @@ TEST_CASE("a profile comes back from its file as it was written") {
     CHECK_FALSE(read->calls[1].forward_id);
 }
 
-TEST_CASE("a file that is no profile, or not there, is refused with what to try") {
+TEST_CASE("a file that is missing or not a profile is refused, with a suggestion") {
     const testing::TestFolder folder;
     CHECK(refused_profile(profile_path(folder / "none")).find("profile.h5") != std::string::npos);
     const std::string foreign = folder / "foreign.h5";
@@ -104,7 +104,7 @@ TEST_CASE("a file that is no profile, or not there, is refused with what to try"
     CHECK(refused_profile(newer).find("use a newer diopi") != std::string::npos);
 }
 
-TEST_CASE("a profile comes through a pipe as it was sent, or is refused") {
+TEST_CASE("a profile comes through a pipe unchanged, or is refused") {
     const Profile profile = sample_profile();
     const std::string bytes = pack_profile(profile);
     const auto read = unpack_profile(bytes);

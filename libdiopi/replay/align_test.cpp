@@ -9,8 +9,8 @@ namespace diopi {
 
 namespace {
 
-/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond for certain, those that differ in
-/// their case alone perhaps.
+/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond with certainty, letters that differ
+/// only in case perhaps.
 std::pair<std::string, std::string> drawn_pair(const std::string& one, const std::string& other) {
     const auto evidence = [&](size_t i, size_t j) -> uint32_t {
         if (one[i] == other[j]) return kCertain;
@@ -33,18 +33,18 @@ TEST_CASE("equal sequences correspond element by element", "[run][align]") {
     CHECK(drawn_pair("", "") == Lines("", ""));
 }
 
-TEST_CASE("what stands in one sequence alone stands alone in the alignment", "[run][align]") {
+TEST_CASE("an element of only one sequence has no partner in the alignment", "[run][align]") {
     CHECK(drawn_pair("abcd", "abd") == Lines("abcd", "ab-d"));
     CHECK(drawn_pair("abd", "abxyd") == Lines("ab--d", "abxyd"));
     CHECK(drawn_pair("", "ab") == Lines("--", "ab"));
     CHECK(drawn_pair("aXbYc", "abc") == Lines("aXbYc", "a-b-c"));
 }
 
-TEST_CASE("sequences that differ throughout have no pair", "[run][align]") {
+TEST_CASE("sequences without an equal element have no pair", "[run][align]") {
     CHECK(drawn_pair("ab", "xy") == Lines("ab--", "--xy"));
 }
 
-TEST_CASE("weak evidence pairs what nothing better claims", "[run][align]") {
+TEST_CASE("weak evidence makes pairs if there is no better evidence", "[run][align]") {
     CHECK(drawn_pair("aBc", "abc") == Lines("aBc", "abc"));
     CHECK(drawn_pair("abc", "aBbc") == Lines("a-bc", "aBbc"));
     CHECK(drawn_pair("abc", "abBc") == Lines("ab-c", "abBc"));
@@ -52,7 +52,7 @@ TEST_CASE("weak evidence pairs what nothing better claims", "[run][align]") {
     CHECK(drawn_pair("xAAA", "aaax") == Lines("---xAAA", "aaax---"));
 }
 
-TEST_CASE("beyond the limit only what is certain at both ends is paired", "[run][align]") {
+TEST_CASE("beyond the limit only certain elements at both ends are paired", "[run][align]") {
     const std::string many(9000, 'm'), more(9000, 'M');
     const auto [one, other] = drawn_pair("a" + many + "z", "a" + more + "z");
     CHECK(one.size() == 2 + 18000);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// A chain of `length` calls on 8 numbers: mul, add, sub, add, mul, ... by a tensor of 1.5; from 1 on.
+/// A chain of `length` calls on 8 numbers that begin at 1: mul, add, sub, add, mul, ... with a tensor of 1.5.
 Capture chain_of(int length) {
     Capture capture;
     capture.name = "chain";
@@ -34,10 +34,10 @@ Capture chain_of(int length) {
     return capture;
 }
 
-/// What the wrong call gets: every product of the chain has another factor. 0: each call is wrong.
+/// The factor of the wrong call: every product of the chain has another one. 0: each call is wrong.
 float wrong_input = 0;
 
-/// A wrong first element at the wrong call; else the right result, since factor and alpha are known.
+/// The first element is wrong at the wrong call; all others are right, since factor and alpha are known.
 diopiError_t wrong_mul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t) {
     for (int64_t i = 0; i < input->numel(); ++i) out->data_as<float>()[i] = 1.5f * input->data_as<float>()[i];
@@ -105,7 +105,7 @@ TEST_CASE("every call of an operator that is always wrong is found", "[run][bise
     CHECK(report.calls == std::vector<size_t>{0, 4, 8});
 }
 
-TEST_CASE("where too many calls are wrong the first ones are found, and more replays find all", "[run][bisect]") {
+TEST_CASE("if too many calls are wrong, the first ones are found, and more replays find all", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(32), faulty.backend());
@@ -116,7 +116,7 @@ TEST_CASE("where too many calls are wrong the first ones are found, and more rep
     CHECK(bisected(chain_of(32), faulty.backend(), 60, 300).calls.size() == 8);
 }
 
-TEST_CASE("overloads that share a function are blamed together", "[run][bisect]") {
+TEST_CASE("overloads that share a function are named together", "[run][bisect]") {
     wrong_input = 0;
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     Capture capture = chain_of(12);
@@ -152,7 +152,7 @@ TEST_CASE("NaN, a crash and a hang are failures whose operator is found", "[run]
     }
 }
 
-TEST_CASE("a correct backend has no function to blame", "[run][bisect]") {
+TEST_CASE("a correct backend has no function at fault", "[run][bisect]") {
     const BisectReport report = bisected(chain_of(8), **find_backend("cpu"));
     CHECK(report.function_search.end == DeltaDebugging::End::kNothingWrong);
     CHECK(report.functions.empty());

@@ -52,7 +52,7 @@ struct Replaying {
 
 }  // namespace
 
-TEST_CASE("a replay runs the calls on shared storages, from the same beginning each time", "[run][capture]") {
+TEST_CASE("a replay runs the calls on shared storages, from the same initial values each time", "[run][capture]") {
     const Capture capture = two_sums();
     Replaying replaying(capture);
     for (int iteration = 0; iteration < 2; ++iteration) {
@@ -61,7 +61,7 @@ TEST_CASE("a replay runs the calls on shared storages, from the same beginning e
     }
 }
 
-TEST_CASE("the results of a capture are what is written last and not read after", "[run][capture]") {
+TEST_CASE("the results of a capture are written last and not read afterwards", "[run][capture]") {
     const Capture capture = two_sums();
     CHECK(Replaying(capture).replay->results() == std::vector<size_t>{0});
 }
@@ -89,7 +89,7 @@ TEST_CASE("tensors of one storage show the same memory", "[run][capture]") {
     CHECK(replaying.floats(whole) == std::vector<float>{1, 1, 2, 1, 2, 1});
 }
 
-TEST_CASE("a call without a function leaves drawn values, and says so", "[run][capture]") {
+TEST_CASE("a call without a function gets drawn values, and is reported", "[run][capture]") {
     Capture capture;
     capture.name = "missing";
     const size_t x = add_floats(capture, "x", 3, constant(1)), y = add_floats(capture, "y", 3);
@@ -111,7 +111,7 @@ TEST_CASE("a call without a function leaves drawn values, and says so", "[run][c
     CHECK(outcomes[1].ok());
 }
 
-TEST_CASE("numbers that a library cannot draw are made up", "[run][capture]") {
+TEST_CASE("numbers that a library cannot draw are replaced", "[run][capture]") {
     Capture capture;
     capture.name = "draws";
     const size_t x = add_floats(capture, "x", 100);
@@ -163,7 +163,7 @@ TEST_CASE("a replay copies to a device whose memory the host cannot read", "[run
     REQUIRE(device.destroy_stream(*stream).ok());
 }
 
-TEST_CASE("generators begin each iteration as they were recorded", "[run][capture]") {
+TEST_CASE("generators begin each iteration in the recorded state", "[run][capture]") {
     Capture capture;
     const size_t x = add_floats(capture, "x", 64, constant(0));
     auto generator = capture.generators.emplace_back(std::make_shared<Generator>(Generator{5, 8}));

@@ -27,12 +27,12 @@ TEST_CASE("a result is within the tolerance by its root mean square and its own 
     CHECK(far.max_rel == 0.1);
 }
 
-TEST_CASE("NaN is right where NaN is wanted, and nowhere else", "[run][fallback]") {
+TEST_CASE("NaN is right only where NaN is expected", "[run][fallback]") {
     const double nan = std::nan("");
     CHECK(distance_of(oracle_of({2}, {1, -nan}), oracle_of({2}, {1, nan}), 0).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, nan}), oracle_of({2}, {1, 2}), 10).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, 2}), oracle_of({2}, {1, nan}), 10).within);
-    // Wherever it stands among numbers that differ.
+    // The same is true at any place among numbers that differ.
     const std::vector<std::vector<double>> spoiled = {{nan, 2.5, 3}, {1.5, nan, 3}, {1, 2.5, nan}};
     for (const std::vector<double>& actual : spoiled) {
         const ResultDistance distance = distance_of(oracle_of({3}, actual), oracle_of({3}, {1, 2, 3}), 10);

@@ -24,7 +24,7 @@ struct Made {
     std::string phase = "forward";
 };
 
-/// Calls, each on the output of the one before it, with what each left.
+/// Calls, each on the output of the one before it, with the results of each.
 struct Kept {
     Kept(const TestFolder& folder, const std::string& name, const std::vector<Made>& calls) {
         capture.name = name;
@@ -89,7 +89,7 @@ std::string drawn(const std::vector<Made>& one, const std::vector<Made>& other) 
 
 }  // namespace
 
-TEST_CASE("calls of one layer and shape are the same, whatever stands between them", "[run][compare]") {
+TEST_CASE("calls of one layer and shape correspond, with any calls between them", "[run][compare]") {
     CHECK(drawn(relus({"a", "b", "c"}), relus({"a", "b", "c"})) == "0-0 1-1 2-2");
     CHECK(drawn(relus({"a", "b", "c"}), relus({"a", "x", "b", "c"})) == "0-0 _-1 1-2 2-3");
     CHECK(drawn(relus({"a", "x", "b", "c"}), relus({"a", "b", "c"})) == "0-0 1-_ 2-1 3-2");
@@ -105,7 +105,7 @@ TEST_CASE("a layer's name is evidence, not a key", "[run][compare]") {
     CHECK(drawn(relus({"", ""}), relus({"", "", ""})) == "0-0 1-1 _-2");
 }
 
-TEST_CASE("calls of different operators or phases are never the same", "[run][compare]") {
+TEST_CASE("calls of different operators or phases never correspond", "[run][compare]") {
     CHECK(drawn({{"relu", "a"}}, {{"sigmoid", "a"}}) == "0-_ _-0");
     Made backward{"relu", "a"};
     backward.phase = "backward";
@@ -114,14 +114,14 @@ TEST_CASE("calls of different operators or phases are never the same", "[run][co
     CHECK(drawn({{"relu", "a"}}, {backward}) == "0-0");
 }
 
-TEST_CASE("of two calls that changed places one is out of order", "[run][compare]") {
+TEST_CASE("one of two calls in exchanged places is out of order", "[run][compare]") {
     const Made relu{"relu", "a"}, sigmoid{"sigmoid", "b"}, last{"relu", "c"};
     CHECK(drawn({relu, sigmoid, last}, {sigmoid, relu, last}) == "0x1 1-0 2-2");
     const Made nameless{"relu", ""}, other_nameless{"sigmoid", ""};
     CHECK(drawn({nameless, other_nameless, last}, {other_nameless, nameless, last}) == "0-_ 1-0 _-1 2-2");
 }
 
-TEST_CASE("a call of another shape is the same in its layer alone", "[run][compare]") {
+TEST_CASE("calls of different shapes correspond only in their layer", "[run][compare]") {
     const Made small{"relu", "b", {1, 2}}, renamed{"relu", "x", {1, 2}};
     CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, small}) == "0-0 1-1");
     CHECK(drawn(relus({"a", "b"}), {{"relu", "a"}, renamed}) == "0-0 1-_ _-1");
@@ -135,7 +135,7 @@ TEST_CASE("a call of another shape is the same in its layer alone", "[run][compa
     CHECK(rows[1].error == "shape (3,) where (2,) is wanted");
 }
 
-TEST_CASE("a call of one capture alone is a difference between its neighbours", "[run][compare]") {
+TEST_CASE("a call of only one capture is a difference between its neighbours", "[run][compare]") {
     const TestFolder folder;
     auto calls = relus({"a", "x", "b", "c"});
     calls.back().out = {1, 1, 2};
@@ -176,7 +176,7 @@ TEST_CASE("a break at an end has one neighbour, and one of everything has none",
     CHECK(nothing[1].only_in == "other");
 }
 
-TEST_CASE("rows of a renamed layer and of a call out of order say so, and are compared", "[run][compare]") {
+TEST_CASE("rows of a renamed layer and of a call out of order are marked, and compared", "[run][compare]") {
     const TestFolder folder;
     const Kept one(folder, "one", {{"relu", "a"}, {"sigmoid", "b"}, {"relu", "c"}});
     const Kept two(folder, "two", {{"sigmoid", "b"}, {"relu", "a", {1, 1, 3}}, {"relu", "model.c"}});
@@ -192,7 +192,7 @@ TEST_CASE("rows of a renamed layer and of a call out of order say so, and are co
     CHECK(rows[2].allclose);
 }
 
-TEST_CASE("captures of one name are told apart", "[run][compare]") {
+TEST_CASE("captures of one name are distinguished", "[run][compare]") {
     const TestFolder folder, another;
     const auto rows = compared({folder, "one", relus({"a"})}, {another, "one", relus({"a", "b"})});
     REQUIRE(rows.size() == 2);

@@ -78,7 +78,7 @@ TEST_CASE("the gradients of a convolution are compared", "[run][compare]") {
     CHECK(compared.rows[5].tensor == "float32[4, 3, 3, 3]");
 }
 
-TEST_CASE("a call that fails is an error, one that is declined a row", "[run][compare]") {
+TEST_CASE("a call that fails is an error, a declined call is a row", "[run][compare]") {
     const Case relu = make_case("relu", {case_tensor("input", {4})});
     const FaultyBackend failing({{"diopiRelu", reinterpret_cast<AnyFunction>(&failing_relu)}});
     const Compared failed = compared_case(relu, failing.backend());

@@ -28,7 +28,8 @@ DeltaDebugging found(const DeltaDebuggingOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a single unit to blame is found at every position, in a logarithm of replays", "[run][delta_debugging]") {
+TEST_CASE("a single unit at fault is found at every position, with a logarithmic number of replays",
+          "[run][delta_debugging]") {
     for (const size_t units : {1, 2, 3, 7, 64, 500}) {
         const double most = std::ceil(std::log2(units)) + 7;
         for (size_t unit = 0; unit < units; ++unit) {
@@ -53,7 +54,7 @@ TEST_CASE("interacting units are found together", "[run][delta_debugging]") {
     }
 }
 
-TEST_CASE("one of two units is enough where either helps", "[run][delta_debugging]") {
+TEST_CASE("one of two units is enough if either helps", "[run][delta_debugging]") {
     DeltaDebuggingOptions options;
     options.units = 20;
     options.replay = [](const UnitSet& fallback) -> Result<Trial> {
@@ -76,7 +77,7 @@ TEST_CASE("the controls of an earlier search are not repeated", "[run][delta_deb
     CHECK(controls == 0);
 }
 
-TEST_CASE("a search that uses up its replays gives the first units to blame", "[run][delta_debugging]") {
+TEST_CASE("a search that uses all its replays gives the first units at fault", "[run][delta_debugging]") {
     DeltaDebuggingOptions options = all_of(64, {3, 9, 20, 21, 40, 60});
     options.most_replays = 20;
     const DeltaDebugging result = found(options);
@@ -85,14 +86,14 @@ TEST_CASE("a search that uses up its replays gives the first units to blame", "[
     CHECK(result.set == UnitSet{3, 9});
 }
 
-TEST_CASE("a replay that passes without fallback blames no unit", "[run][delta_debugging]") {
+TEST_CASE("a replay that passes without fallback has no unit at fault", "[run][delta_debugging]") {
     const DeltaDebugging result = found(all_of(9, {}));
     CHECK(result.end == DeltaDebugging::End::kNothingWrong);
     CHECK(result.set.empty());
     CHECK_FALSE(result.flaky);
 }
 
-TEST_CASE("a failure although everything falls back is elsewhere", "[run][delta_debugging]") {
+TEST_CASE("a failure with fallback of all units has another cause", "[run][delta_debugging]") {
     const DeltaDebugging result = found(all_of(9, {9}));
     CHECK(result.end == DeltaDebugging::End::kElsewhere);
     CHECK(result.reason == "differs");
@@ -118,7 +119,7 @@ TEST_CASE("a unit whose fallback makes others fail does not hide the passing set
     options.units = 8;
     options.replay = [](const UnitSet& fallback) -> Result<Trial> {
         const auto has = [&](size_t unit) { return std::ranges::count(fallback, unit) > 0; };
-        // 6 helps; 1 spoils it unless 2 falls back as well.
+        // 6 helps; 1 makes it fail unless 2 also falls back.
         return Trial{has(6) && (!has(1) || has(2)), "differs"};
     };
     const DeltaDebugging result = found(options);

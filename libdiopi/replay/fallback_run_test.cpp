@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, product = sum * b, last = product - b, c = cdist(product, b), which nobody implements.
+/// sum = a + b, product = sum * b, last = product - b, c = cdist(product, b), which no backend implements.
 Capture four_calls() {
     Capture capture;
     capture.name = "four";
@@ -81,7 +81,7 @@ TEST_CASE("a step with copies takes longer than one without", "[run][fallback]")
     options.model.copy_latency_s = 10e-3;
     SimBackend sim(std::move(options));
     const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
-    // One copy brings the made-up output of what nobody implements.
+    // One copy is for the drawn output of the call that no backend implements.
     CHECK(report.step_seconds == Approx(10e-3).epsilon(0.1));
     CHECK(report.step_seconds_with == Approx(40e-3).epsilon(0.1));
 }

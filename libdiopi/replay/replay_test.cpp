@@ -17,10 +17,10 @@ namespace {
 using Catch::Matchers::Contains;
 using testing::TestFolder;
 
-/// Of the last call's tensors.
+/// Properties of the last call's tensors.
 Shape g_input_strides, g_output_strides;
 
-/// relu with the last element of what is not contiguous, or of all, wrong by one.
+/// relu whose last element is wrong by one, for all tensors or only for those that are not contiguous.
 template <bool kStridedOnly>
 diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     g_input_strides = input->strides;
@@ -39,7 +39,7 @@ diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
 
 Case replayed_relu() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
 
-/// Runs the case, saving what fails; the bundle of its forward step.
+/// Runs the case and saves failures; gives the bundle of its forward step.
 std::string saved(const TestFolder& folder, const Case& c, const Backend& backend) {
     const SaveFailures save{folder.path(), {"faulty", "lib.so", "0123", "diopi 1.0.0", {}}, {}};
     CaseOptions options;
@@ -64,7 +64,7 @@ Replay replayed(const std::string& file, const Backend& backend) {
 
 }  // namespace
 
-TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run][replay]") {
+TEST_CASE("a replay fails like the run, and passes on a correct library", "[run][replay]") {
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<false>)}});
     const Backend backend = faulty.backend();
@@ -86,7 +86,7 @@ TEST_CASE("a replay fails as the run did, and passes on a sound library", "[run]
     CHECK(bundle->actual.size() == 1);
 }
 
-TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
+TEST_CASE("tensors of a replay have their old places", "[run][replay]") {
     const TestFolder folder;
     const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(wrong_relu<true>)}});
     const Backend backend = faulty.backend();
@@ -106,7 +106,7 @@ TEST_CASE("tensors of a replay lie where they lay", "[run][replay]") {
     CHECK((strides_at("input") == g_input_strides && strides_at("out") == g_output_strides));
 }
 
-TEST_CASE("a step whose worker died is saved without what it gave", "[run][replay]") {
+TEST_CASE("a step whose worker died is saved without results", "[run][replay]") {
     const TestFolder folder;
     const SaveFailures save{folder.path(), {}, [](const std::string& id) { return "diopi test --case " + id; }};
     const Case c = replayed_relu();
@@ -125,7 +125,7 @@ TEST_CASE("a step whose worker died is saved without what it gave", "[run][repla
     CHECK(replayed(saver.files(), **find_backend("cpu")).result.verdict == Verdict::kPassed);
 }
 
-TEST_CASE("the step under way is that of a worker's crash context", "[run][replay]") {
+TEST_CASE("the current step is that of a worker's crash context", "[run][replay]") {
     CHECK(step_under_way({WorkPhase::kInCall, "backward", "diopiAddBackward", "", ""}) == "backward");
     CHECK(step_under_way({WorkPhase::kInChecks, "forward", "diopiAdd", "", ""}) == "forward");
     CHECK(step_under_way({WorkPhase::kInCall, "inplace", "diopiAddInp", "", "4 bytes behind the end"}) == "inplace");

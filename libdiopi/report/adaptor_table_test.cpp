@@ -17,7 +17,7 @@ AdaptedFunctions two() {
 
 }  // namespace
 
-TEST_CASE("the adaptor's table has the costliest function first and the sum last", "[report][adaptor]") {
+TEST_CASE("the adaptor's table has the slowest function first and the sum last", "[report][adaptor]") {
     const std::string text = adaptor_table(two()).render(200, false);
     CHECK(text.find("neg") < text.find("add"));
     CHECK_THAT(text, Contains("20.0 KB") && Contains("2.000ms"));

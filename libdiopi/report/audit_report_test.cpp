@@ -37,7 +37,7 @@ TEST_CASE("an audit lists functions, then findings, then remarks", "[report][aud
     CHECK_THAT(quiet, Contains("not found: libvendor.so") && !Contains("unknown:") && !Contains("operator "));
 }
 
-TEST_CASE("an audit says how a usable library is used, and of another machine's nothing else", "[report][audit]") {
+TEST_CASE("an audit shows how to use a library, and for another machine's library only that fact", "[report][audit]") {
     LibraryAudit audit = one_function();
     REQUIRE(audit.is_usable());
     CHECK_THAT(audit_report(audit, true, {}), Catch::Matchers::EndsWith("\nusable: diopi test --impl ./libx.so\n"));

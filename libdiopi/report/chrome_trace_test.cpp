@@ -20,8 +20,8 @@ struct Slice {
     double begin, end;
 };
 
-/// What the format asks of a file: complete events with times, known metadata, flows with two ends that lie in slices,
-/// and slices of a track that lie apart or inside each other. Empty, or what is wrong.
+/// Checks the rules of the format: complete events with times, known metadata, flows with two ends inside slices, and
+/// slices of a track that are disjoint or nested. Returns the error, or nothing.
 std::string faults_of(const Json& trace) {
     if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
         return "no traceEvents";
@@ -152,7 +152,7 @@ TEST_CASE("a trace follows the format's rules, also with names that need quoting
     CHECK(both["traceEvents"].size() == 6 + 3 * 4);
 }
 
-TEST_CASE("a device's kernels stand on its streams, each with an arrow from its launch") {
+TEST_CASE("a device's kernels are on its streams, each with an arrow from its launch") {
     Profile profile = two_calls();
     profile.activities = {{{"add_kernel<float>(float*, \"n\")", 7, 0.2, 2e-6, 0.20001, 3e-6}, "add"},
                           {{"copy to host", 13, 0.20002, 0, 0.20003, 1e-6}, ""}};
@@ -179,7 +179,7 @@ TEST_CASE("a device's kernels stand on its streams, each with an arrow from its 
     CHECK(names_of(trace, "s") == std::vector<std::string>{"launch", "launch"});
 }
 
-TEST_CASE("a trace's events say when, how long and what") {
+TEST_CASE("a trace's events have start, duration and name") {
     const Json events = written(two_calls())["traceEvents"];
     const Json& inner = events[4];
     CHECK(inner["name"] == "add");
@@ -190,7 +190,7 @@ TEST_CASE("a trace's events say when, how long and what") {
     CHECK(events[5]["ts"] == 100000);
 }
 
-TEST_CASE("the check of a trace finds what the format forbids") {
+TEST_CASE("the check of a trace finds violations of the format") {
     const Json sound = written(two_calls());
     Json late = sound;
     late["traceEvents"][4]["dur"] = 1e7;
@@ -243,7 +243,7 @@ TEST_CASE("a flow leads from a call to its backward pass, in each step") {
     CHECK(events[3 + 22]["ts"] == 1250000);
 }
 
-TEST_CASE("of several calls of one backward pass the first has the arrow") {
+TEST_CASE("the first of several calls of one backward pass has the arrow") {
     Profile profile = two_steps();
     profile.calls[3].phase = "backward";
     profile.calls[3].forward_id = 7;
@@ -252,7 +252,7 @@ TEST_CASE("of several calls of one backward pass the first has the arrow") {
     CHECK(trace["traceEvents"].back()["ts"] == 1350000);
 }
 
-TEST_CASE("the device's track has the calls alone, and no arrow back in time") {
+TEST_CASE("the device's track has only the calls, and no arrow back in time") {
     Profile profile = two_steps();
     profile.has_device_time = true;
     profile.device_kind = "CUDA";

@@ -58,7 +58,7 @@ TEST_CASE("compare's text counts calls and tensors, and names the first differen
     CHECK_THAT(short_text, Contains("First differences"));
 }
 
-TEST_CASE("calls behind each other that one capture lacks are one break", "[report][compare]") {
+TEST_CASE("consecutive calls that one capture lacks are one break", "[report][compare]") {
     const std::string text = compare_text({lone_row("call 3 of A", "call 2, mm"), lone_row("call 4 of A", "call 2, mm"),
                                            lone_row("call 9 of A", "call 8, mm")},
                                           kSides, false, {});
@@ -67,7 +67,7 @@ TEST_CASE("calls behind each other that one capture lacks are one break", "[repo
     CHECK_THAT(text, Contains(", 3 calls are in only one of them, the first at call 3 of A, add.Tensor.\n"));
 }
 
-TEST_CASE("histograms say who is closer to the exact values", "[report][compare]") {
+TEST_CASE("histograms show the side that is closer to the exact values", "[report][compare]") {
     CompareRow row = compared_row("call 0", true);
     row.ulp.emplace().counts[0] = 4;
     row.other_ulp.emplace().counts[3] = 4;
@@ -76,7 +76,7 @@ TEST_CASE("histograms say who is closer to the exact values", "[report][compare]
     CHECK(text.find("cpu", text.find("add.Tensor")) < text.find("\n", text.find("add.Tensor")));
 }
 
-TEST_CASE("compare's CSV has a row for what differs, what was not compared and what one capture lacks",
+TEST_CASE("compare's CSV has rows for differences, for tensors not compared and for calls that one capture lacks",
           "[report][compare]") {
     CompareRow cast = compared_row("call 1", false);
     cast.cast = "float16 and float32 as float32";
@@ -96,7 +96,7 @@ TEST_CASE("the seed's lines of a difference describe its inputs", "[report][comp
     CHECK(compare_seed_lines(skipped_row("call 2")) == "skip OpAutoCompareHook on add.Tensor: random\n");
 }
 
-TEST_CASE("compare's JSON counts what differs, stands alone and was not compared", "[report][compare]") {
+TEST_CASE("compare's JSON counts differences, calls of one capture and tensors not compared", "[report][compare]") {
     const auto json = nlohmann::json::parse(
         compare_json({compared_row("call 1", false), skipped_row("call 2"), lone_row("call 3 of A", "")}, kSides));
     CHECK(json.at("different") == 1);

@@ -38,7 +38,7 @@ std::string content_of(std::FILE* file) {
     return text;
 }
 
-/// A terminal without a person: what is written to `stream` is read from `master`.
+/// A pseudo-terminal: text written to `stream` is read from `master`.
 struct PseudoTerminal {
     int master = ::posix_openpt(O_RDWR | O_NOCTTY);
     std::FILE* stream = nullptr;
@@ -55,7 +55,7 @@ struct PseudoTerminal {
     PseudoTerminal(const PseudoTerminal&) = delete;
     PseudoTerminal& operator=(const PseudoTerminal&) = delete;
     [[nodiscard]] std::string read() const {
-        // What was written may come in several pieces.
+        // The text may come in several pieces.
         std::string text;
         for (pollfd ready = {master, POLLIN, 0}; ::poll(&ready, 1, 100) == 1 && (ready.revents & POLLIN) != 0;) {
             char buffer[4096];
@@ -69,7 +69,7 @@ struct PseudoTerminal {
 
 }  // namespace
 
-TEST_CASE("a log line has local time with milliseconds behind a comma", "[report][console]") {
+TEST_CASE("a log line has local time with milliseconds after a comma", "[report][console]") {
     std::tm parts = {};
     parts.tm_year = 122;
     parts.tm_mon = 8;
@@ -83,7 +83,7 @@ TEST_CASE("a log line has local time with milliseconds behind a comma", "[report
           "2022-09-29 16:40:40,050 - DIOPI-Test - INFO - Run diopi_functions.relu succeed");
 }
 
-TEST_CASE("a case speaks for each of its functions", "[report][console]") {
+TEST_CASE("a case gives a result for each of its functions", "[report][console]") {
     const auto passed = messages_of(result_of(Verdict::kPassed), "");
     REQUIRE(passed.size() == 2);
     CHECK(passed[1].text == "Run diopi_functions.relu_backward succeed");

@@ -44,7 +44,7 @@ TEST_CASE("the error report has the form that users know", "[report]") {
           "Test skipped or op not implemented:\n");
 }
 
-TEST_CASE("the error report stands when nothing failed", "[report]") {
+TEST_CASE("the error report is written if nothing failed", "[report]") {
     CHECK(error_report({}) ==
           "DIOPI-Test Error Report\n"
           "---------------------------------\n"
@@ -69,7 +69,7 @@ TEST_CASE("a crash counts as a failure, skips and missing operators are counted 
           "diopi_functions.nms not implemented (1 case)\n");
 }
 
-TEST_CASE("a fault names the step and the output that is furthest out", "[report]") {
+TEST_CASE("a fault names the step and the worst output", "[report]") {
     const CaseResult result = failing_backward();
     const std::vector<Fault> faults = faults_of(result);
     REQUIRE(faults.size() == 1);
@@ -89,7 +89,7 @@ TEST_CASE("a case that crashed after a passed step is still a fault", "[report]"
     CHECK(faults[0].step.empty());
 }
 
-TEST_CASE("the repeat command survives a shell", "[report]") {
+TEST_CASE("the repeat command is quoted for a shell", "[report]") {
     CHECK(repeat_command("ops/binary.add.17", "--seed 7") == "diopi test --case ops/binary.add.17 --seed 7");
     CHECK(repeat_command("ops/it's.a b.1", "") == "diopi test --case 'ops/it'\\''s.a b.1'");
 }

@@ -34,7 +34,7 @@ BisectRecord two_blamed() {
 
 }  // namespace
 
-TEST_CASE("fallback-sim's text counts what falls back and says what a step takes", "[report][fallback]") {
+TEST_CASE("fallback-sim's text counts fallbacks and has the time of a step", "[report][fallback]") {
     FallbackRecord record = one_fallback();
     std::string text = fallback_text(record, "sim", "cpu", {});
     CHECK_THAT(text, Contains("add.Tensor") && Contains("forced") && Contains("20.0 kB") && Contains("1.500ms"));
@@ -53,7 +53,7 @@ TEST_CASE("fallback-sim's text counts what falls back and says what a step takes
     CHECK_THAT(text, Contains("not implemented anywhere: cdist (1 call); its outputs were made up\n"));
 }
 
-TEST_CASE("where nothing is forced there is one kind of step", "[report][fallback]") {
+TEST_CASE("without forced operators there is one kind of step", "[report][fallback]") {
     FallbackRecord record = one_fallback();
     record.rows[0].reason = FallbackReason::kNotImplemented;
     record.waited_seconds = 0.004;
@@ -79,7 +79,7 @@ TEST_CASE("a bisection's text names functions, calls and the command that repeat
           "Repeat with the fallback: diopi fallback-sim --ops diopiAdd\n");
 }
 
-TEST_CASE("a bisection that blames nothing says why", "[report][fallback]") {
+TEST_CASE("a bisection without a result has the reason", "[report][fallback]") {
     BisectRecord record = two_blamed();
     record.end = SearchEnd::kNothingWrong;
     CHECK(bisect_text(record, "") == "Nothing is wrong: the capture passes without any fallback (11 replays).\n");
@@ -91,7 +91,7 @@ TEST_CASE("a bisection that blames nothing says why", "[report][fallback]") {
     CHECK_THAT(bisect_text(record, ""), Contains("may not be the smallest") && Contains("To blame:\n"));
 }
 
-TEST_CASE("a bisection's JSON has an end for the search over calls where there was one", "[report][fallback]") {
+TEST_CASE("a bisection's JSON has the end of the search over calls if there was one", "[report][fallback]") {
     BisectRecord record = two_blamed();
     auto json = nlohmann::json::parse(bisect_json(record));
     CHECK(json.at("end") == "found");

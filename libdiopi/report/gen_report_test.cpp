@@ -28,7 +28,7 @@ CaseTotals three_totals() {
 
 }  // namespace
 
-TEST_CASE("a baseline file's line says what was stored, left out and kept", "[report][gen]") {
+TEST_CASE("the line of a baseline file has the counts of stored, omitted and kept cases", "[report][gen]") {
     CHECK(generated_line(generated(3, 0)) == "data/add.h5: 3 cases, 2.0 KiB");
     CHECK(generated_line(generated(0, 2)).empty());
     GeneratedFile file = generated(3, 2);
@@ -42,7 +42,7 @@ TEST_CASE("a baseline file's line says what was stored, left out and kept", "[re
     CHECK(generated_line(file) == "data/add.h5: disk full");
 }
 
-TEST_CASE("the summary of gen adds its files up", "[report][gen]") {
+TEST_CASE("the summary of gen has the sums over its files", "[report][gen]") {
     CHECK(generated_summary({generated(3, 0), generated(4, 0)}, "data", 7) ==
           "7 cases stored in data (4.0 KiB), seed 7\n");
     CHECK_THAT(generated_summary({generated(3, 1)}, "data", 7), Contains("\n1 cases left out: random operators"));
@@ -52,7 +52,7 @@ TEST_CASE("the summary of gen adds its files up", "[report][gen]") {
     CHECK(json.at("files").at(0).at("kept") == false);
 }
 
-TEST_CASE("totals name what nothing implements", "[report][gen]") {
+TEST_CASE("totals name functions that no backend implements", "[report][gen]") {
     const std::string text = totals_report(three_totals(), 3 << 20, {});
     CHECK_THAT(text, Contains("ops/binary") && Contains("operator cases") && !Contains("model cases"));
     CHECK_THAT(text, Contains("\n2 cases of 1 operators are not implemented by any backend:\n  cdist (2 cases)"));

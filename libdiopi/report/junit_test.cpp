@@ -4,7 +4,7 @@
 
 namespace diopi {
 
-TEST_CASE("XML text is escaped and rid of what XML cannot hold", "[report][junit]") {
+TEST_CASE("XML text is escaped, without characters that XML forbids", "[report][junit]") {
     CHECK(xml_escaped("a < b && \"c\" > d") == "a &lt; b &amp;&amp; &quot;c&quot; &gt; d");
     CHECK(xml_escaped(std::string("bell\x07 esc\x1b[31m nul\0.", 20)) == "bell esc[31m nul.");
     CHECK(xml_escaped("two\nlines\tand a tab") == "two&#10;lines&#9;and a tab");
@@ -12,7 +12,7 @@ TEST_CASE("XML text is escaped and rid of what XML cannot hold", "[report][junit
     CHECK(xml_escaped("broken \xff\xc3 \xed\xa0\x80 \xef\xbf\xbf.") == "broken ?? ??? ?.");
 }
 
-TEST_CASE("JUnit has a suite per operator and says how to repeat a failure", "[report][junit]") {
+TEST_CASE("JUnit has a suite per operator and the command that repeats a failure", "[report][junit]") {
     CaseResult passed;
     passed.case_id = "ops/g.abs.0";
     passed.op = "abs";
@@ -45,7 +45,7 @@ TEST_CASE("JUnit has a suite per operator and says how to repeat a failure", "[r
 )");
 }
 
-TEST_CASE("a crash is an error to JUnit", "[report][junit]") {
+TEST_CASE("a crash is an error in JUnit", "[report][junit]") {
     CaseResult crashed;
     crashed.case_id = "a";
     crashed.op = "relu";

@@ -27,7 +27,7 @@ OrderRecord one_dependent() {
 
 }  // namespace
 
-TEST_CASE("a case that depends on the order has the command that gets its verdict again", "[report][order]") {
+TEST_CASE("a case that depends on the order has the command that reproduces its verdict", "[report][order]") {
     const std::string text = order_report(one_dependent(), {});
     CHECK_THAT(text, Contains("\nops/a.add.3 fails after ops/a.add.0, ops/a.add.1\n"
                               "    diopi test --in-order ops/a.add.0 ops/a.add.1 ops/a.add.3 --seed 7\n"));
@@ -39,7 +39,7 @@ TEST_CASE("a case that depends on the order has the command that gets its verdic
     CHECK(json.at("fail_alone") == 2);
 }
 
-TEST_CASE("what no order explains has no command", "[report][order]") {
+TEST_CASE("a failure that no order explains has no command", "[report][order]") {
     OrderRecord record = one_dependent();
     OrderFinding& found = record.found.front();
     found.fewest = false;

@@ -56,7 +56,7 @@ Roofs some_roofs() {
 
 }  // namespace
 
-TEST_CASE("a profile's text counts the measured calls and what the baseline says", "[report][profile]") {
+TEST_CASE("a profile's text counts the measured calls and the verdicts against the baseline", "[report][profile]") {
     ProfileView view;
     view.not_implemented = 3;
     auto text = profile_report(two_measured(), one_slower(), view, {});
@@ -93,14 +93,14 @@ TEST_CASE("the seed's lines of a profile are of calls that ran", "[report][profi
         "SyncExecuteTimer: Add forward elasped 2.00000000 ms\nSyncExecuteTimer: Mul backward elasped 2.00000000 ms\n");
 }
 
-TEST_CASE("calls without samples are troubles of cases, or functions that a replay lacks", "[report][profile]") {
+TEST_CASE("calls without samples are errors of cases, or functions that a replay lacks", "[report][profile]") {
     Profile profile = two_measured();
     CHECK(trouble_lines(profile) == std::vector<std::string>{"ops/x.cdist.0: not implemented"});
     profile.calls.push_back(failed_call("Cdist", ""));
     CHECK(missing_text(profile) == "not implemented: Cdist (2 calls)\n");
 }
 
-TEST_CASE("a device that slowed down is told once, with how often", "[report][profile]") {
+TEST_CASE("a slowdown of a device is reported once, with its count", "[report][profile]") {
     Profile profile = two_measured();
     CHECK(device_warnings(profile).empty());
     profile.unrecorded = "no CUPTI";
@@ -111,7 +111,7 @@ TEST_CASE("a device that slowed down is told once, with how often", "[report][pr
     CHECK(lines[1] == "the device reduced its speed (heat), seen 2 times");
 }
 
-TEST_CASE("roofs name products in TF32 as such", "[report][profile]") {
+TEST_CASE("roofs mark products in TF32", "[report][profile]") {
     MeasuredRoofs measured{"cuda", false, some_roofs(), some_roofs()};
     measured.tf32->matmul[0].flops = 8e12;
     const std::string text = roofs_text(measured);

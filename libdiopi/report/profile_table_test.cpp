@@ -71,7 +71,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a row's own time is without the calls inside, and everything adds up to the whole") {
+TEST_CASE("a row's own time is without the calls inside, and the sum of all is the whole time") {
     const auto rows = profile_rows(nested(), ProfileGrouping::kName);
     REQUIRE(rows.size() == 3);
     CHECK(row_of(rows, "layer").self_cpu == Approx(0.005));
@@ -95,7 +95,7 @@ TEST_CASE("device time of nested rows counts once") {
     CHECK(whole == Approx(0.006));
     CHECK(row_of(rows, "layer").total_device == Approx(0.005));
     CHECK(row_of(rows, "layer").self_device == Approx(0.0025));
-    // An operator inside one of its own name: its total holds the inner call already.
+    // An operator inside one of the same name: the outer total already includes the inner call.
     profile.calls[2].name = "layer";
     CHECK(row_of(profile_rows(profile, ProfileGrouping::kName), "layer").total_device == Approx(0.005));
 }
@@ -111,7 +111,7 @@ TEST_CASE("calls are grouped by name, by shape, or not at all") {
     CHECK(profile_rows(twice, ProfileGrouping::kCall).size() == 4);
 }
 
-TEST_CASE("a row tells its rate, its share of the roof, and where that cannot be") {
+TEST_CASE("a row has its rate and its share of the roof, or shows that there is none") {
     Profile profile;
     profile.calls = {call_of("matmul", 0.001), call_of("tiny", 1e-6), call_of("wrong", 0.001)};
     profile.roofs.copies = {{1024, 1e10}};
@@ -186,7 +186,7 @@ TEST_CASE("rows beyond the limit are counted, device columns have the device's n
     CHECK(profile_footer(profile, rows).find("Self CUDA time total: 6.000ms") != std::string::npos);
 }
 
-TEST_CASE("the worst verdict of a row's calls is the row's") {
+TEST_CASE("a row has the worst verdict of its calls") {
     const Profile profile = nested();
     std::vector<std::optional<SpeedComparison>> comparisons(4);
     comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
@@ -200,7 +200,7 @@ TEST_CASE("the worst verdict of a row's calls is the row's") {
     CHECK(text.find("new") != std::string::npos);
 }
 
-TEST_CASE("a row's samples ended as those of the call that was ended first") {
+TEST_CASE("a row has the earliest stop of its calls") {
     Profile profile = nested();
     profile.calls[1].stop = "converged";
     profile.calls[2].stop = "noise plateau";
@@ -215,7 +215,7 @@ TEST_CASE("a row's samples ended as those of the call that was ended first") {
     CHECK(profile_table(profile, rows, options, 200, false).find(" time limit ") != std::string::npos);
 }
 
-TEST_CASE("layers are a tree of rows whose own times add up to the whole") {
+TEST_CASE("layers are a tree of rows, and the sum of their own times is the whole") {
     const auto rows = profile_rows(layered(), ProfileGrouping::kLayer);
     CHECK(outline(rows) == "0 model step, 1 a, 2 a.b, 1 c, 2 c.b, 1 (no layer)");
     CHECK(row_of(rows, "model step").total_cpu == Approx(0.020));
@@ -253,7 +253,7 @@ TEST_CASE("device time of layers counts once, and shares are those of all calls 
     CHECK(row_of(rows, "a").share_of_roof() == Approx(3e-4 / 0.0045));
 }
 
-TEST_CASE("layers are sorted among those of one layer, and the limit keeps the largest") {
+TEST_CASE("layers are sorted within their parent, and the limit keeps the largest") {
     Profile profile = layered();
     auto rows = profile_rows(profile, ProfileGrouping::kLayer);
     REQUIRE(sort_profile_rows(rows, "self_cpu_time_total").ok());
@@ -271,7 +271,7 @@ TEST_CASE("layers are sorted among those of one layer, and the limit keeps the l
     CHECK(text.find("2 more rows") != std::string::npos);
 }
 
-TEST_CASE("a layer's verdict is the worst of the calls inside, a call that failed is in none") {
+TEST_CASE("a layer's verdict is the worst of the calls inside, and a failed call is in none") {
     Profile profile = layered();
     std::vector<std::optional<SpeedComparison>> comparisons(6);
     comparisons[1] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};

@@ -30,7 +30,7 @@ ReplayRecord replayed_add(Verdict verdict) {
 
 }  // namespace
 
-TEST_CASE("a replay says what the bundle has, then what came of it now", "[report][replay]") {
+TEST_CASE("a replay shows the bundle's result, then the new one", "[report][replay]") {
     const auto failed = messages_of(replayed_add(Verdict::kFailed), {"another library"}, "diopi test --replay x.h5");
     REQUIRE(failed.size() == 3);
     CHECK(failed[0].text == "ops/a.add.3, forward: failed when it was saved by diopi 1.0.0: 2 of 4 differ");

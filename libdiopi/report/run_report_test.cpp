@@ -46,7 +46,7 @@ TEST_CASE("a run's text ends in its summary line, quiet or not", "[report][run]"
     CHECK_THAT(quiet, Catch::Matchers::EndsWith("\n2 cases: 1 passed, 1 failed (1.5 s)\n"));
 }
 
-TEST_CASE("a journal's text says how many cases of its run have no result", "[report][run]") {
+TEST_CASE("a journal's text counts the cases without a result", "[report][run]") {
     Journal journal = interrupted_run();
     CHECK_THAT(
         journal_report(journal, true, {}),
@@ -59,7 +59,7 @@ TEST_CASE("a journal's text says how many cases of its run have no result", "[re
     CHECK(json.at("seconds") == 1);
 }
 
-TEST_CASE("JUnit is written where it is asked for", "[report][run]") {
+TEST_CASE("JUnit is written if it is requested", "[report][run]") {
     const testing::TestFolder folder;
     const std::vector<CaseResult> results = interrupted_run().results;
     REQUIRE(write_report_files({folder / "a.csv", ""}, results, "--seed 3").ok());

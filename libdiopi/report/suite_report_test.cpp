@@ -28,7 +28,7 @@ TEST_CASE("a failed check of the runtime suite has the command that repeats it",
           "Run runtime.streams crashed: 4 streams\n    repeat: diopi test --case runtime/streams --suite runtime");
 }
 
-TEST_CASE("the suite's JSON lists every check with what it found", "[report][suite]") {
+TEST_CASE("the suite's JSON lists every check with its result", "[report][suite]") {
     const auto json = nlohmann::json::parse(
         suite_json({checked(Verdict::kPassed), checked(Verdict::kFailed)}, {"cpu", 0, 1, "--suite runtime"}));
     REQUIRE(json.at("checks").size() == 2);

@@ -45,7 +45,7 @@ TEST_CASE("the summary table begins with the operators that failed", "[report][s
           "all           7       2       1        1        1        1                1\n");
 }
 
-TEST_CASE("the JSON summary lists what did not pass with the command that repeats it", "[report][summary]") {
+TEST_CASE("the JSON summary lists cases that did not pass, with the command that repeats them", "[report][summary]") {
     const auto json = nlohmann::json::parse(summary_json(mixed(), {"cpu", 42, 1.5, "--impl x.so"}));
     CHECK(json.at("counts").at("passed") == 2);
     CHECK(json.at("counts").at("not_implemented") == 1);

@@ -16,7 +16,7 @@ TEST_CASE("a table aligns words left and numbers right", "[report][table]") {
           "größe     14143\n");
 }
 
-TEST_CASE("the widest text column gives way, numbers never", "[report][table]") {
+TEST_CASE("the widest text column becomes narrower, columns of numbers never", "[report][table]") {
     Table table({{"name"}, {"reason"}, {"n", Align::kRight}});
     table.add_row({"short", std::string(300, 'x'), "123456789"});
     const std::string text = table.render(80, false);
@@ -26,13 +26,13 @@ TEST_CASE("the widest text column gives way, numbers never", "[report][table]") 
     CHECK(text.find("123456789\n") != std::string::npos);
 }
 
-TEST_CASE("a column keeps to its greatest width", "[report][table]") {
+TEST_CASE("a column is at most as wide as its limit", "[report][table]") {
     Table table({{"name", Align::kLeft, 5}});
     table.add_row({"abcdefgh"});
     CHECK(table.render(80, false) == "name\n-----\nabcd…\n");
 }
 
-TEST_CASE("an expendable column goes before text is squeezed to nothing, the last one first", "[report][table]") {
+TEST_CASE("optional columns are removed before text becomes too narrow, the last one first", "[report][table]") {
     Table table({{"shapes"}, {"min", Align::kRight, 0, true}, {"max", Align::kRight, 0, true}});
     table.add_row({std::string(20, 's'), "11111111", "22222222"});
     CHECK(table.render(40, false).find("22222222") != std::string::npos);
@@ -42,7 +42,7 @@ TEST_CASE("an expendable column goes before text is squeezed to nothing, the las
     CHECK(table.render(12, false).find("11111111") == std::string::npos);
 }
 
-TEST_CASE("colour appears only when asked for", "[report][table]") {
+TEST_CASE("colour appears only on request", "[report][table]") {
     Table table({{"name"}});
     table.add_row({"bad"}, Style::kRed);
     CHECK(table.render(80, false).find('\x1b') == std::string::npos);

@@ -26,7 +26,7 @@ diopiStreamHandle_t stream_of(Device& device) {
     return *stream;
 }
 
-/// A task that a stream cannot pass before the test opens it.
+/// A task that blocks a stream until the test opens it.
 struct Gate {
     std::promise<void> promise;
     std::shared_future<void> opened = promise.get_future().share();
@@ -38,7 +38,7 @@ struct Gate {
 
 }  // namespace
 
-TEST_CASE("a copy to the host is complete only after the stream was synchronised") {
+TEST_CASE("a copy to the host is complete only after a synchronisation of the stream") {
     AsyncDevice device;
     const auto memory = memory_of(device, 4);
     int32_t value = 7;
@@ -69,7 +69,7 @@ TEST_CASE("the source of a copy to the device may change as soon as the copy is 
     REQUIRE(device.synchronize(nullptr).ok());
 }
 
-TEST_CASE("the tasks of a stream run in their order, those of others beside them") {
+TEST_CASE("the tasks of a stream run in their order, in parallel to those of others") {
     AsyncDevice device;
     const auto first = stream_of(device);
     const auto second = stream_of(device);
@@ -126,7 +126,7 @@ TEST_CASE("events measure the time between two points of a stream") {
     CHECK(*elapsed < 2000);
 }
 
-TEST_CASE("memory is freed only when no stream works on it any more") {
+TEST_CASE("memory is freed only when no stream uses it any more") {
     AsyncDevice device;
     auto memory = memory_of(device, 64);
     std::atomic<bool> done = false;
@@ -154,13 +154,13 @@ TEST_CASE("a task may release the last reference to a block, and a block may out
     static_cast<char*>(survivor.get())[63] = 1;
 }
 
-TEST_CASE("what a task owns is released before a synchronize comes back, and may use the stream") {
+TEST_CASE("objects of a task are released before synchronize returns, and may use the stream") {
     AsyncDevice device;
     std::atomic<bool> released = false;
     const auto release = [&](const int* owned) {
         std::this_thread::sleep_for(milliseconds(20));
         delete owned;
-        // No CHECK: this is the stream's thread.
+        // CHECK is not possible here: this is the stream's thread.
         (void)device.enqueue(nullptr, [&released] { released = true; });
     };
     REQUIRE(device.enqueue(nullptr, [owned = std::shared_ptr<int>(new int, release)] {}).ok());
@@ -168,7 +168,7 @@ TEST_CASE("what a task owns is released before a synchronize comes back, and may
     CHECK(released);
 }
 
-TEST_CASE("a stream that was destroyed or never made is refused") {
+TEST_CASE("a destroyed or unknown stream is refused") {
     AsyncDevice device;
     const auto stream = stream_of(device);
     REQUIRE(device.destroy_stream(stream).ok());
@@ -177,7 +177,7 @@ TEST_CASE("a stream that was destroyed or never made is refused") {
     CHECK_THAT(device.destroy_stream(nullptr).message(), Catch::Contains("default stream"));
 }
 
-TEST_CASE("a tensor goes to the asynchronous device and back") {
+TEST_CASE("a tensor is copied to the asynchronous device and back") {
     AsyncDevice device;
     auto host = make_tensor(cpu_device(), {{3}, Dtype::int32, {}});
     REQUIRE(host.ok());

@@ -9,7 +9,7 @@
 
 using namespace diopi;
 
-TEST_CASE("a block is an eighth larger than asked for at most, and blocks of nearly one size have one") {
+TEST_CASE("a block is at most an eighth larger than requested, and nearly equal requests get equal sizes") {
     for (const size_t nbytes : {size_t{1}, size_t{4096}, size_t{1} << 20, size_t{12'000'000}, size_t{200'000'001}}) {
         CHECK(BlockPool::rounded(nbytes) >= nbytes);
         CHECK(BlockPool::rounded(nbytes) % 4096 == 0);
@@ -18,7 +18,7 @@ TEST_CASE("a block is an eighth larger than asked for at most, and blocks of nea
     CHECK(BlockPool::rounded(12'000'000) == BlockPool::rounded(12'024'192));
 }
 
-TEST_CASE("a freed block is handed out again for a request of nearly its size") {
+TEST_CASE("a freed block serves a request of nearly its size") {
     BlockPool pool;
     void* first = pool.allocate(12'000'000);
     REQUIRE(first != nullptr);
@@ -34,7 +34,7 @@ TEST_CASE("a freed block is handed out again for a request of nearly its size") 
     CHECK(pool.kept_bytes() == 0);
 }
 
-TEST_CASE("used and kept together are never more than the most that was used at one time") {
+TEST_CASE("used and kept bytes together never exceed the maximum of used bytes") {
     BlockPool pool;
     std::mt19937_64 random(1);
     std::vector<std::pair<void*, size_t>> blocks;

@@ -6,7 +6,7 @@
 namespace diopi {
 namespace {
 
-/// Host memory of `capacity` bytes that counts what is asked of it.
+/// Host memory of `capacity` bytes that counts requests.
 struct CountingSource {
     explicit CountingSource(size_t limit = SIZE_MAX) : capacity(limit) {}
     size_t capacity;
@@ -91,7 +91,7 @@ TEST_CASE("with several streams a freed block waits until each has been waited f
     for (void* memory : {block, other, third}) allocator.free(memory);
 }
 
-TEST_CASE("a stream that came after a block was freed does not get it while the other works") {
+TEST_CASE("a newer stream does not get a freed block while the other stream works") {
     CountingSource below;
     CachingAllocator allocator(below.source());
     const int streams[2] = {};
@@ -107,7 +107,7 @@ TEST_CASE("a stream that came after a block was freed does not get it while the 
     allocator.free(other);
 }
 
-TEST_CASE("when the device is full, what is kept goes back to it once its streams are idle") {
+TEST_CASE("if the device is full, kept blocks are returned to it when their streams are idle") {
     CountingSource below(4096);
     CachingAllocator allocator(below.source());
     allocator.free(take(allocator, 1024));
@@ -123,7 +123,7 @@ TEST_CASE("when the device is full, what is kept goes back to it once its stream
     CHECK(allocator.statistics().cached_bytes == 0);
 }
 
-TEST_CASE("without a cache a block is as large as was asked for, and goes back once nothing runs") {
+TEST_CASE("without a cache a block has the requested size, and is returned when nothing runs") {
     CountingSource below;
     CachingAllocator allocator(below.source(), Caching::kOff);
     void* first = take(allocator, 1000);
@@ -143,7 +143,7 @@ TEST_CASE("without a cache a block is as large as was asked for, and goes back o
     CHECK(now.from_source == 2);
 }
 
-TEST_CASE("requests are rounded so that blocks fit again") {
+TEST_CASE("requests are rounded up, so that blocks can be used again") {
     CHECK(CachingAllocator::rounded(1) == 512);
     CHECK(CachingAllocator::rounded(512) == 512);
     CHECK(CachingAllocator::rounded((size_t{1} << 20) + 1) == size_t{2} << 20);

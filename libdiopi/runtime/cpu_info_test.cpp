@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-TEST_CASE("a processor's name and vendor and the memory come from the texts of the machine") {
+TEST_CASE("a processor's name and vendor and the memory come from the system's texts") {
     const DeviceInfo info = cpu_info_from(
         "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 7\nmodel name\t: A Processor: fast \n"
         "processor\t: 1\nmodel name\t: Another\n",
@@ -21,7 +21,7 @@ TEST_CASE("a processor's name and vendor and the memory come from the texts of t
     CHECK(info.free_bytes == 614400);
 }
 
-TEST_CASE("the outermost caches count together, each once") {
+TEST_CASE("the outermost caches are added, each once") {
     const testing::TestFolder folder;
     const auto cache = [&](int cpu, int index, const char* level, const char* size, const char* shared_by) {
         const std::string place = folder / ("cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index));
@@ -39,7 +39,7 @@ TEST_CASE("the outermost caches count together, each once") {
     CHECK(cache_bytes_from(folder / "nowhere") == 0);
 }
 
-TEST_CASE("what the machine does not say about itself stays empty") {
+TEST_CASE("facts that the system does not give stay empty") {
     const DeviceInfo info = cpu_info_from("model name\t:\n: 3\nno colon", "");
     CHECK(info.name.empty());
     CHECK(info.vendor.empty());

@@ -1,4 +1,4 @@
-/// The runtime side of the C ABI, called as a library would call it.
+/// The runtime functions of the C ABI, called like in an operator library.
 #include <diopi/diopirt.h>
 
 #include <catch2/catch.hpp>
@@ -73,7 +73,7 @@ TEST_CASE("data starts at the offset of a view, storage before it") {
     CHECK(data == nullptr);
 }
 
-TEST_CASE("a CSR tensor shows its parts, a dense one has none") {
+TEST_CASE("a CSR tensor gives its parts, a dense one has none") {
     Tensor sparse = *tensor_of({2, 2}, Dtype::float32);
     diopiConstTensorHandle_t part = nullptr;
     bool is_sparse = true;
@@ -93,7 +93,7 @@ TEST_CASE("a CSR tensor shows its parts, a dense one has none") {
     CHECK(part == sparse.values.get());
 }
 
-TEST_CASE("a required tensor lives until the context lets it go, longer for whoever takes it") {
+TEST_CASE("a required tensor lives until the context releases it, or longer for another owner") {
     Context context(cpu_device(), nullptr);
     const std::vector<int64_t> sizes = {4, 5};
     const diopiSize_t size{sizes.data(), 2};
@@ -112,7 +112,7 @@ TEST_CASE("a required tensor lives until the context lets it go, longer for whoe
     CHECK(context.take(handle) == nullptr);
 }
 
-TEST_CASE("a tensor that cannot be is an error with a message, not an abort") {
+TEST_CASE("an impossible tensor is an error with a message, not an abort") {
     Context context(cpu_device(), nullptr);
     const std::vector<int64_t> sizes = {INT64_MAX, 4};
     const diopiSize_t size{sizes.data(), 2};
@@ -126,7 +126,7 @@ TEST_CASE("a tensor that cannot be is an error with a message, not an abort") {
     CHECK_THAT(last_error(), Catch::Contains("out of memory"));
 }
 
-TEST_CASE("a generator's state can be saved, changed and put back") {
+TEST_CASE("a generator's state can be saved, changed and restored") {
     Context context(cpu_device(), nullptr);
     Generator generator{7, 40};
     diopiTensorHandle_t state = nullptr;
@@ -143,7 +143,7 @@ TEST_CASE("a generator's state can be saved, changed and put back") {
     CHECK(generator.seed == 7);
 }
 
-TEST_CASE("the context's stream is handed out, and a record is opened and closed") {
+TEST_CASE("the context gives its stream, and a record is opened and closed") {
     auto stream = cpu_device().create_stream();
     REQUIRE(stream.ok());
     Context context(cpu_device(), *stream);
@@ -159,7 +159,7 @@ TEST_CASE("the context's stream is handed out, and a record is opened and closed
     CHECK(record == nullptr);
 }
 
-TEST_CASE("a view comes to the host in row-major order") {
+TEST_CASE("a view is copied to the host in row-major order") {
     const TensorPtr t = tensor_of({2, 3}, Dtype::int32, {1, 2});
     for (int i = 0; i < 6; ++i) static_cast<int32_t*>(t->storage.memory.get())[i] = i;
     const auto packed = to_host(cpu_device(), nullptr, *t);

@@ -10,7 +10,7 @@
 namespace diopi {
 namespace {
 
-/// Memory that the host may not touch but through copies.
+/// Memory that the host may access only by copies.
 class FarDevice : public DeviceDecorator {
  public:
     FarDevice() : DeviceDecorator(cpu_device()) {}
@@ -23,7 +23,7 @@ std::shared_ptr<void> block_of(Device& device, size_t nbytes) {
     return *memory;
 }
 
-/// How a child process ends that writes one byte.
+/// The exit status of a child process that writes one byte.
 int signal_of_write(char* where) {
     const pid_t child = fork();
     if (child == 0) {
@@ -38,7 +38,7 @@ int signal_of_write(char* where) {
 
 }  // namespace
 
-TEST_CASE("a byte that is written past an edge of a block is told, once, on any device") {
+TEST_CASE("a byte written past an edge of a block is reported once, on any device") {
     FarDevice far;
     for (Device* device : {static_cast<Device*>(&far), &cpu_device()}) {
         GuardedDevice guarded(*device, Guard::kZones);
@@ -60,7 +60,7 @@ TEST_CASE("a byte that is written past an edge of a block is told, once, on any 
     }
 }
 
-TEST_CASE("blocks are aligned to 64 bytes, and one that is freed is no longer looked at") {
+TEST_CASE("blocks are aligned to 64 bytes, and a freed block is not checked any more") {
     for (const Guard guard : {Guard::kZones, Guard::kPages}) {
         GuardedDevice guarded(cpu_device(), guard);
         for (const size_t nbytes : {1, 63, 64, 100, 4096, 100000}) {
@@ -73,7 +73,7 @@ TEST_CASE("blocks are aligned to 64 bytes, and one that is freed is no longer lo
     }
 }
 
-TEST_CASE("a protected page ends the process where it strays, and the fault can be named") {
+TEST_CASE("a protected page ends the process at a stray access, and the fault can be named") {
     GuardedDevice guarded(cpu_device(), Guard::kPages);
     const auto block = block_of(guarded, 256);
     guarded.name_block(block.get(), "grad_input");

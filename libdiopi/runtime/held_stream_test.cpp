@@ -16,7 +16,7 @@ namespace diopi {
 namespace {
 
 constexpr double kHold_s = 0.1;
-/// Copies are measured when others work, too.
+/// A device on which copies are measured while other streams work.
 constexpr int kTries = 3;
 
 diopiError_t copy_at_once(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
@@ -43,7 +43,7 @@ LibraryDevice prompt_device(bool has_copies) {
             }};
 }
 
-/// Streams that stand still for a time, or a caller that does.
+/// A device whose streams pause for a time, or whose caller does.
 class Pausing final : public AsyncDevice {
  public:
     enum class Pause { kBeside, kInCaller };
@@ -73,7 +73,7 @@ class Pausing final : public AsyncDevice {
     Pause pause_;
 };
 
-/// The stream of a device is held: what is enqueued behind the hold has not begun when the caller goes on.
+/// Checks that commands after the hold have not begun when the caller continues.
 void expect_held(Device& device) {
     const diopiStreamHandle_t stream = *device.create_stream();
     auto held = HeldStream::create(device, stream);
@@ -99,12 +99,12 @@ void expect_held(Device& device) {
 
 }  // namespace
 
-TEST_CASE("a held stream begins what is enqueued behind its work later, in order") {
+TEST_CASE("a held stream begins later commands afterwards, in order") {
     AsyncDevice device;
     expect_held(device);
 }
 
-TEST_CASE("a device behind decorators is held as it is alone") {
+TEST_CASE("a device inside decorators is held like the device alone") {
     AsyncDevice device;
     MemoryChecker checker(device);
     expect_held(checker);
@@ -113,7 +113,7 @@ TEST_CASE("a device behind decorators is held as it is alone") {
     expect_held(guarded);
 }
 
-TEST_CASE("a stream with pauses is held by one, without scratch memory") {
+TEST_CASE("a stream with pauses is held by a pause, without scratch memory") {
     Pausing device(Pausing::Pause::kBeside);
     MemoryChecker checker(device);
     expect_held(checker);
@@ -128,7 +128,7 @@ TEST_CASE("a stream with pauses is held by one, without scratch memory") {
     CHECK(device.synchronize(nullptr).ok());
 }
 
-TEST_CASE("a stream whose pauses hold up the caller cannot be held") {
+TEST_CASE("a stream whose pauses block the caller cannot be held") {
     Pausing device(Pausing::Pause::kInCaller);
     auto held = HeldStream::create(device, nullptr);
     REQUIRE(held.ok());
@@ -136,7 +136,7 @@ TEST_CASE("a stream whose pauses hold up the caller cannot be held") {
     CHECK(device.allocated < 4096);
 }
 
-TEST_CASE("how fast a device copies is measured once") {
+TEST_CASE("the copy speed of a device is measured once") {
     int64_t copies = 0;
     class Counting final : public AsyncDevice {
      public:
@@ -154,7 +154,7 @@ TEST_CASE("how fast a device copies is measured once") {
     CHECK(copies == 10);
 }
 
-TEST_CASE("a stream that cannot be held behind the caller's back is none") {
+TEST_CASE("a stream that cannot be held without blocking the caller is null") {
     CHECK(*HeldStream::create(cpu_device(), nullptr) == nullptr);
     MemoryChecker checker(cpu_device());
     CHECK(*HeldStream::create(checker, nullptr) == nullptr);

@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// What the fake vendor was asked, in order.
+/// The calls of the fake vendor's functions, in order.
 std::vector<std::string> g_calls;
 int g_stream = 0;
 
@@ -51,7 +51,7 @@ LibraryDevice make_device() {
 
 }  // namespace
 
-TEST_CASE("a library's device is opened at its first use, and again where that failed") {
+TEST_CASE("a library's device is opened at its first use, and again after a failure") {
     int opened = 0;
     LibraryDevice device("fake", [&](DeviceFunctions& functions) {
         functions = fake();
@@ -64,7 +64,7 @@ TEST_CASE("a library's device is opened at its first use, and again where that f
     CHECK(opened == 2);
 }
 
-TEST_CASE("a library's device frees what it gave, and says when it gives nothing") {
+TEST_CASE("a library's device frees its memory, and reports a failed allocation") {
     LibraryDevice device = make_device();
     CHECK(*device.allocate(0) == nullptr);
     auto memory = device.allocate(8);

@@ -9,14 +9,14 @@
 
 namespace diopi {
 
-/// Asks for memory; its name must be in the backtrace, so it stands in no anonymous namespace.
+/// Allocates memory. Its name must be in the backtrace, so it is not in an anonymous namespace.
 [[gnu::noinline]] std::shared_ptr<void> ask_for_memory_by_name(Device& device, size_t nbytes) {
     auto memory = device.allocate(nbytes);
     REQUIRE(memory.ok());
     return *memory;
 }
 
-TEST_CASE("a block is live until its last owner lets go of it") {
+TEST_CASE("a block is live until its last owner releases it") {
     MemoryChecker checker(cpu_device());
     auto first = ask_for_memory_by_name(checker, 100);
     auto second = ask_for_memory_by_name(checker, 28);
@@ -33,7 +33,7 @@ TEST_CASE("a block is live until its last owner lets go of it") {
     CHECK(checker.live(2).empty());
 }
 
-TEST_CASE("a report counts blocks and bytes and lists as many as it is asked for") {
+TEST_CASE("a report counts blocks and bytes and lists as many as requested") {
     MemoryChecker checker(cpu_device());
     CHECK(checker.leak_report(10).empty());
     std::vector<std::shared_ptr<void>> held;
@@ -47,7 +47,7 @@ TEST_CASE("a report counts blocks and bytes and lists as many as it is asked for
     CHECK(checker.leak_report(10).empty());
 }
 
-TEST_CASE("a backtrace names the function that asked for the block") {
+TEST_CASE("a backtrace names the function that allocated the block") {
     MemoryChecker checker(cpu_device(), true);
     const auto held = ask_for_memory_by_name(checker, 8);
     CHECK_THAT(checker.leak_report(1), Catch::Contains("from diopi::ask_for_memory_by_name(diopi::Device&"));
@@ -62,7 +62,7 @@ TEST_CASE("an empty block and one that the device refuses are not counted") {
     CHECK(checker.last_serial() == 0);
 }
 
-TEST_CASE("blocks may be asked for and freed by several threads, and outlive the checker") {
+TEST_CASE("several threads may allocate and free blocks, and blocks may outlive the checker") {
     auto checker = std::make_unique<MemoryChecker>(cpu_device(), true);
     std::shared_ptr<void> kept;
     std::vector<std::thread> threads;
@@ -81,7 +81,7 @@ TEST_CASE("blocks may be asked for and freed by several threads, and outlive the
     kept.reset();
 }
 
-TEST_CASE("the checker stands before any device and passes everything on") {
+TEST_CASE("the checker wraps any device and passes everything on") {
     AsyncDevice device;
     MemoryChecker checker(device);
     CHECK(checker.name() == "async");

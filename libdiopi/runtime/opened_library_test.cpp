@@ -23,13 +23,13 @@ struct Unknown : Mathematics {
 
 }  // namespace
 
-TEST_CASE("a library that is there gives its functions") {
+TEST_CASE("an installed library gives its functions") {
     const OpenedLibrary<Mathematics> opened("libm.so.6");
     REQUIRE(opened.is_usable);
     CHECK(opened.functions.cosine(0.0) == 1.0);
 }
 
-TEST_CASE("a library that is missing is no error until it is used, and its name is in the reason") {
+TEST_CASE("a missing library is not an error until its first use, and the reason has its name") {
     const OpenedLibrary<Mathematics> opened("libdiopi_missing.so.9");
     CHECK_FALSE(opened.is_usable);
     CHECK_THAT(opened.why, Catch::Contains("libdiopi_missing.so.9"));

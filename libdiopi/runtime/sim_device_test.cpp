@@ -39,7 +39,7 @@ TEST_CASE("a transfer takes latency and bytes by bandwidth, a kernel its launch 
     CHECK(*(*end)->elapsed_ms_since(**start) == Approx(20));
 }
 
-TEST_CASE("a simulated device really waits when it is told to", "[runtime][sim]") {
+TEST_CASE("a simulated device really waits on request", "[runtime][sim]") {
     SimModel model = slow_model();
     model.waits = true;
     SimDevice device(model);
@@ -50,7 +50,7 @@ TEST_CASE("a simulated device really waits when it is told to", "[runtime][sim]"
     CHECK(real >= device.now());
 }
 
-TEST_CASE("the memory of a simulated device runs out and comes back", "[runtime][sim]") {
+TEST_CASE("the memory of a simulated device is limited and can be freed", "[runtime][sim]") {
     SimDevice device(slow_model());
     auto held = device.allocate(4000);
     REQUIRE(held.ok());

@@ -1,4 +1,4 @@
-/// Each check of device info, errors, generators and the memory checker fails on what breaks it.
+/// Each check of device info, errors, generators and the memory checker fails on the fault that it is for.
 #include <cstring>
 #include <mutex>
 
@@ -37,7 +37,7 @@ diopiError_t succeed_always(diopiContextHandle_t, diopiTensorHandle_t*, const di
     return diopiSuccess;
 }
 
-/// The first failure's text in whatever thread.
+/// A runtime whose last error is the first failure's text, in any thread.
 diopiError_t fail_with_shared_text(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
                                    const diopiSize_t* stride, const diopiDtype_t dtype, const diopiDevice_t device) {
     const diopiError_t error = diopiRequireTensor(ctx, tensor, size, stride, dtype, device);
@@ -52,7 +52,7 @@ diopiError_t add_with_stale_error(diopiContextHandle_t, diopiTensorHandle_t, dio
     return diopiSuccess;
 }
 
-/// The sum, on a device that knows its own streams alone.
+/// The sum, on a device that accepts only its own streams.
 diopiError_t add_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     return ctx->stream != nullptr ? add_on_stream(ctx, out, input, other, alpha) : diopiErrorOccurred;
@@ -63,7 +63,7 @@ diopiError_t draw_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t in
     return ctx->stream != nullptr ? draw_on_stream(ctx, inout, mean, std, generator) : diopiErrorOccurred;
 }
 
-// Generators that lose something.
+// Generators that lose a part of the state.
 diopiError_t narrow_seed(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
     *th = {static_cast<uint32_t>(seed), offset};
     return diopiSuccess;
@@ -171,7 +171,7 @@ RuntimeSubject with_checker() {
 
 }  // namespace
 
-TEST_CASE("device_info sees what is missing or contradicts itself") {
+TEST_CASE("device_info finds missing and contradictory answers") {
     const auto expect = [](auto change, const char* words) {
         DeviceInfo info = kSound;
         change(info);
@@ -188,13 +188,13 @@ TEST_CASE("device_info sees what is missing or contradicts itself") {
     expect_failure("device_info", TestBackend(broken).subject(), "the driver does not answer");
 }
 
-TEST_CASE("device_info tells what the device says") {
+TEST_CASE("device_info reports the device's answers") {
     WrongInfo device(kSound);
     CHECK_THAT(testing::run_check("device_info", TestBackend(device).subject()).reason,
                Catch::StartsWith("Chip 1, Vendor, x, 4 compute units, 0.0 GiB of memory"));
 }
 
-TEST_CASE("last_error sees a failure without words, one that is none, and one whose words are another thread's") {
+TEST_CASE("last_error finds a failure without a message, one that is none, and one with another thread's message") {
     const TestBackend backend;
     RuntimeSubject subject = backend.subject();
     subject.functions.require_tensor = fail_silently;
@@ -205,13 +205,13 @@ TEST_CASE("last_error sees a failure without words, one that is none, and one wh
     expect_failure("last_error", subject, "in another thread: ");
 }
 
-TEST_CASE("last_error sees words that a success does not clear") {
+TEST_CASE("last_error finds a message that a success does not clear") {
     TestBackend backend;
     backend.replace("diopiAdd", any(add_with_stale_error));
     expect_failure("last_error", backend.subject(), "still 'an old story'");
 }
 
-TEST_CASE("operators get a stream of the device's own") {
+TEST_CASE("operators get a stream of the device") {
     AsyncDevice device;
     TestBackend backend(device);
     backend.replace("diopiAdd", any(add_on_own_stream)).replace("diopiNormalInp", any(draw_on_own_stream));
@@ -222,7 +222,7 @@ TEST_CASE("operators get a stream of the device's own") {
     }
 }
 
-TEST_CASE("generator_state sees a runtime that loses a part of the state") {
+TEST_CASE("generator_state finds a runtime that loses a part of the state") {
     const TestBackend backend;
     for (const GeneratorSlip& slip : kSlips) {
         RuntimeSubject subject = backend.subject();
@@ -231,7 +231,7 @@ TEST_CASE("generator_state sees a runtime that loses a part of the state") {
     }
 }
 
-TEST_CASE("generator_state sees an operator that does not heed or does not advance the generator") {
+TEST_CASE("generator_state finds an operator that ignores or does not advance the generator") {
     const auto expect = [](AnyFunction draw, const char* words) {
         TestBackend backend;
         backend.replace("diopiNormalInp", draw);
@@ -242,7 +242,7 @@ TEST_CASE("generator_state sees an operator that does not heed or does not advan
     expect(any(wrong_draw<true, true, true>), "draws others from an equal state");
 }
 
-TEST_CASE("memory_checker sees a checker that finds too much, too little, the wrong size or no function") {
+TEST_CASE("memory_checker finds a checker that reports too much, too little, the wrong size or no function") {
     expect_failure("memory_checker", with_checker<NeverForgets>(), "that was freed is reported as live");
     expect_failure("memory_checker", with_checker<ForgetsOnlyClean>(), "reported after it was freed");
     expect_failure("memory_checker", with_checker<SeesNothing>(), "the checker says ''");

@@ -1,4 +1,4 @@
-/// Each check of streams fails on a device that breaks what it checks.
+/// Each check of streams fails on a device with the fault that it is for.
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -16,7 +16,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies to the host at once, past what is enqueued on the stream.
+/// Copies to the host at once, before the commands on the stream.
 class EarlyCopies : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -25,7 +25,7 @@ class EarlyCopies : public AsyncDevice {
     }
 };
 
-/// Copies on the default stream, whatever stream is asked for.
+/// Copies on the default stream instead of the given one.
 class OneCopyStream : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -37,7 +37,7 @@ class OneCopyStream : public AsyncDevice {
     }
 };
 
-/// Hands out one stream twice.
+/// Returns one stream twice.
 class SameStream : public AsyncDevice {
  public:
     Result<diopiStreamHandle_t> create_stream() override {
@@ -106,7 +106,7 @@ class Impatient : public AsyncDevice {
     Status synchronize(diopiStreamHandle_t) override { return {}; }
 };
 
-/// Streams that are paused, each alone or all together.
+/// Streams with pauses, each alone or all together.
 class Pausing : public AsyncDevice {
  public:
     explicit Pausing(bool together) : together_(together) {}
@@ -143,7 +143,7 @@ class NoStreams : public AsyncDevice {
 };
 
 diopiError_t no_stream(diopiContextHandle_t, diopiStreamHandle_t* stream) {
-    *stream = stream;  // anything but the context's
+    *stream = stream;  // any stream except the context's
     return diopiSuccess;
 }
 
@@ -159,7 +159,7 @@ diopiError_t add_through_globals(diopiContextHandle_t, diopiTensorHandle_t out, 
     return diopiSuccess;
 }
 
-/// A sum that forgets its last element.
+/// A sum without its last element.
 diopiError_t short_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t other, const diopiScalar_t*) {
     for (int64_t i = 0; i + 1 < out->numel(); ++i) {
@@ -184,12 +184,12 @@ RuntimeSubject with_async_device() {
 
 }  // namespace
 
-TEST_CASE("one_stream sees a copy that does not wait for the work before it") {
+TEST_CASE("one_stream finds a copy that does not wait for the work before it") {
     EarlyCopies device;
     expect_failure("one_stream", TestBackend(device).subject(), "element 0 of the sums is");
 }
 
-TEST_CASE("one_stream sees events that do not wait, run backwards, stand still or count in another unit") {
+TEST_CASE("one_stream finds events that do not wait, run backwards, stand still or count in another unit") {
     WrongEvents early(1, false), backwards(-1), still(0), seconds(1e-3), microseconds(1e3);
     expect_failure("one_stream", TestBackend(early).subject(), "behind the last event");
     expect_failure("one_stream", TestBackend(backwards).subject(), "ms before its predecessor");
@@ -198,7 +198,7 @@ TEST_CASE("one_stream sees events that do not wait, run backwards, stand still o
     }
 }
 
-TEST_CASE("one_stream sees a wrong sum, a call that fails and a context that hides its stream") {
+TEST_CASE("one_stream finds a wrong sum, a call that fails and a context that hides its stream") {
     TestBackend backend;
     expect_failure("one_stream", backend.replace("diopiAdd", any(short_add)).subject(), "element 262143 of the sums");
     expect_failure("one_stream", backend.replace("diopiAdd", any(failing_add)).subject(), "no kernel");
@@ -209,7 +209,7 @@ TEST_CASE("one_stream sees a wrong sum, a call that fails and a context that hid
     expect_failure("one_stream", subject, "diopiGetStream");
 }
 
-TEST_CASE("many_streams sees streams that are mixed up, the same, or missing") {
+TEST_CASE("many_streams finds streams that are exchanged, the same, or missing") {
     OneCopyStream mixed;
     SameStream same;
     NoStreams none;
@@ -218,12 +218,12 @@ TEST_CASE("many_streams sees streams that are mixed up, the same, or missing") {
     expect_failure("many_streams", TestBackend(none).subject(), "no stream is left");
 }
 
-TEST_CASE("many_streams sees a synchronize that does not wait") {
+TEST_CASE("many_streams finds a synchronize that does not wait") {
     Impatient device;
     expect_failure("many_streams", TestBackend(device).subject(), "of the sums is");
 }
 
-TEST_CASE("threads_and_streams sees an operator whose threads share a global") {
+TEST_CASE("threads_and_streams finds an operator whose threads share a global") {
     TestBackend backend;
     expect_failure("threads_and_streams", backend.replace("diopiAdd", any(add_through_globals)).subject(),
                    "of the sums is");
@@ -235,14 +235,14 @@ TEST_CASE("threads_and_streams passes on the error of a thread") {
                    "thread 0: diopiAdd failed: diopiErrorOccurred: no kernel");
 }
 
-TEST_CASE("overlap sees a device that does one task at a time, none at all, or does not wait for them") {
+TEST_CASE("overlap finds a device that does one task at a time, none at all, or does not wait for them") {
     expect_failure("overlap", with_async_device<OneAtATime>(), "one stream's work waited for another's to end");
     expect_failure("overlap", with_async_device<EarlyReturning>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<Impatient>(), "before the stream's work had ended");
     expect_failure("overlap", with_async_device<NoStreams>(), "no stream is left");
 }
 
-TEST_CASE("threads_and_streams tells what the device's allocator has counted") {
+TEST_CASE("threads_and_streams reports the counts of the device's allocator") {
     Counting counting;
     AsyncDevice silent;
     const auto told = [](AsyncDevice& device) {
@@ -253,7 +253,7 @@ TEST_CASE("threads_and_streams tells what the device's allocator has counted") {
     CHECK_THAT(told(silent), Catch::EndsWith("all results exact"));
 }
 
-TEST_CASE("overlap tells whether a stream's copies pass another's work on the backend's device") {
+TEST_CASE("overlap reports whether copies of a stream run during another's work on the backend's device") {
     Pausing alone(false), together(true);
     const auto told = [](AsyncDevice& device) { return run_check("overlap", TestBackend(device).subject()).reason; };
     CHECK_THAT(told(alone), Catch::Contains("test device; on async a stream's copies passed another's work of"));

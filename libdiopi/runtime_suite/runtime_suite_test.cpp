@@ -1,4 +1,4 @@
-/// The suite as a whole: it passes on sound backends, and survives its checks.
+/// The whole suite: it passes on correct backends, and survives its checks.
 #include "runtime_suite/runtime_suite.hpp"
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ TEST_CASE("a check that needs an operator which the backend lacks is not impleme
                Catch::Contains("has no random operator"));
 }
 
-TEST_CASE("a check is found by its case id, and a slip is answered with the nearest") {
+TEST_CASE("a check is found by its case id, and a wrong id gets the nearest as a suggestion") {
     const auto found = find_runtime_check("runtime/copies");
     REQUIRE(found.ok());
     CHECK((*found)->name == "copies");
@@ -83,7 +83,7 @@ TEST_CASE("a check is found by its case id, and a slip is answered with the near
     CHECK_THAT(find_runtime_check("relu").error().message, Catch::Contains("there are: runtime/device_info, "));
 }
 
-TEST_CASE("a check that dies, hangs, throws or prints costs itself only, and the journal has them all") {
+TEST_CASE("a check that dies, hangs, throws or prints fails alone, and the journal has all checks") {
     const TestFolder folder;
     RuntimeSuiteOptions options;
     options.subject.backend = *find_backend("cpu");

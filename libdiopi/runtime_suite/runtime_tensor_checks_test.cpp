@@ -1,4 +1,4 @@
-/// Each check of tensors and copies fails on a device or a runtime function that breaks what it checks.
+/// Each check of tensors and copies fails on a device or a runtime function with the fault that it is for.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies more or fewer bytes than it should, or to a place beside the one it should.
+/// Copies too many or too few bytes, or to a wrong place.
 class WrongCopies : public AsyncDevice {
  public:
     int64_t more_to_device = 0, more_to_host = 0;
@@ -36,7 +36,7 @@ class WrongCopies : public AsyncDevice {
     }
 };
 
-/// Memory that is not aligned, or the same for all.
+/// Memory that is not aligned, or is shared by all tensors.
 class WrongMemory : public AsyncDevice {
  public:
     explicit WrongMemory(bool shared) : shared_(shared) {}
@@ -135,7 +135,7 @@ diopiError_t require_less(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
     return diopiRequireBuffer(ctx, tensor, nbytes > 0 ? nbytes - 1 : 0, device);
 }
 
-/// A wrong function in the place of a right one, and the words of the failure.
+/// A wrong function that replaces a right one, and the message of the failure.
 struct Slip {
     void (*plant)(RuntimeFunctions&);
     const char* words;
@@ -171,7 +171,7 @@ const Slip kTensorSlips[] = {
 
 }  // namespace
 
-TEST_CASE("tensor_construction sees every runtime function that answers wrong") {
+TEST_CASE("tensor_construction finds every wrong runtime function") {
     AsyncDevice device;
     const TestBackend backend(device);
     for (const Slip& slip : kTensorSlips) {
@@ -181,13 +181,13 @@ TEST_CASE("tensor_construction sees every runtime function that answers wrong") 
     }
 }
 
-TEST_CASE("tensor_construction sees memory that is shared or not aligned") {
+TEST_CASE("tensor_construction finds memory that is shared or not aligned") {
     WrongMemory unaligned(false), shared(true);
     expect_failure("tensor_construction", TestBackend(unaligned).subject(), "is not aligned to 64 bytes");
     expect_failure("tensor_construction", TestBackend(shared).subject(), "does another tensor share it?");
 }
 
-TEST_CASE("copies sees a device that copies too little, too much, or to another place") {
+TEST_CASE("copies finds a device that copies too little, too much, or to another place") {
     for (const int64_t more : {-1, 1}) {
         WrongCopies to_device, to_host;
         to_device.more_to_device = more;

@@ -33,7 +33,7 @@ inline diopiError_t add_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t 
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// Numbers that seed and offset decide; not normal ones, which no check here asks.
+/// Numbers that depend only on seed and offset; they need not be normal for these checks.
 inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double, double,
                                    diopiGeneratorHandle_t generator) {
     auto* device = static_cast<AsyncDevice*>(ctx->device);
@@ -47,10 +47,10 @@ inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// A table that a test composes, and the backend with it.
+/// A function table that a test composes, and a backend with it.
 class TestBackend {
  public:
-    /// The cpu backend's functions.
+    /// Takes the cpu backend's functions.
     TestBackend() {
         const Backend& cpu = **find_backend("cpu");
         for (const Row& row : rows()) table_.push_back(cpu.function(row));
@@ -77,14 +77,14 @@ class TestBackend {
     std::unique_ptr<Backend> backend_;
 };
 
-/// The result of the check of that name.
+/// Runs the check of that name.
 inline CaseResult run_check(std::string_view name, const RuntimeSubject& subject) {
     const auto check = find_runtime_check("runtime/" + std::string(name));
     REQUIRE(check.ok());
     return run_runtime_check(**check, subject);
 }
 
-/// The check must fail with these words.
+/// Requires that the check fails with this message.
 inline void expect_failure(std::string_view name, const RuntimeSubject& subject, const std::string& words) {
     const CaseResult result = run_check(name, subject);
     CHECK(result.verdict == Verdict::kFailed);

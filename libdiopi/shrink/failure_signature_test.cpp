@@ -27,7 +27,7 @@ FailureSignature crashed_in(const std::string& step) {
 
 }  // namespace
 
-TEST_CASE("two failures are the same when kind and step are, whatever their figures") {
+TEST_CASE("two failures are the same if kind and step are, with any figures") {
     const auto values = signature_with(FailureKind::kValues, "out: 3 of 9 elements differ", "forward");
     CHECK(values == signature_with(FailureKind::kValues, "out: 1 of 2 elements differ", "forward"));
     CHECK_FALSE(values == signature_with(FailureKind::kValues, "out: 3 of 9 elements differ", "backward"));
@@ -35,7 +35,7 @@ TEST_CASE("two failures are the same when kind and step are, whatever their figu
     CHECK_FALSE(crashed_in("forward") == crashed_in("backward"));
 }
 
-TEST_CASE("two errors are the same when their letters are") {
+TEST_CASE("two errors are the same if their letters are") {
     const auto shape = signature_with(FailureKind::kError, "bad shape (3, 4)", "forward");
     CHECK(shape == signature_with(FailureKind::kError, "bad shape (1,)", "forward"));
     CHECK(shape == signature_with(FailureKind::kError, "bad shape (1,); stderr: 7 apples", "forward"));

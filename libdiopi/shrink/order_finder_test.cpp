@@ -22,7 +22,7 @@ diopiError_t good_relu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
     return reinterpret_cast<Unary*>(good)(ctx, out, input);
 }
 
-/// A process's own, as a library's static state is.
+/// State of a process, like a library's static state.
 int g_calls = 0;
 bool g_mul_ran = false;
 
@@ -57,7 +57,7 @@ diopiError_t relu_that_changes_its_mind(diopiContextHandle_t ctx, diopiTensorHan
     return ++*g_calls_of_all_processes % 2 == 0 ? diopiErrorOccurred : good_relu(ctx, out, input);
 }
 
-/// `before` cases of relu, one of mul, and `behind` of relu.
+/// `before` cases of relu, one of mul, and `behind` cases of relu.
 std::vector<Case> cases_around_mul(int before, int behind) {
     std::vector<Case> cases;
     for (int i = 0; i <= before + behind; ++i) {
@@ -93,11 +93,11 @@ TEST_CASE("without a dependence on the order there is nothing to report") {
     CHECK(failing.failures == 4);
 }
 
-TEST_CASE("the one case that spoils the others is found among many") {
+TEST_CASE("the one case that makes others fail is found among many") {
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(6, 12));
-    // All that ran behind mul in the given order, and perhaps some that only did so in the shuffled one.
+    // All cases after mul in the given order, and perhaps some that are after it only in the shuffled one.
     REQUIRE(report.found.size() >= 12);
     for (const OrderDependence& found : report.found) {
         CAPTURE(found.item);
@@ -109,7 +109,7 @@ TEST_CASE("the one case that spoils the others is found among many") {
     }
 }
 
-TEST_CASE("a case that passes only behind another one is found, too") {
+TEST_CASE("a case that passes only after another one is also found") {
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(relu_that_needs_the_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(0, 3));
@@ -132,7 +132,7 @@ TEST_CASE("a counter that all cases share needs as many of them as it counts") {
     }
 }
 
-TEST_CASE("a case that changes alone is called unsteady") {
+TEST_CASE("a case that changes alone is reported as unsteady") {
     void* shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
     g_calls_of_all_processes = static_cast<int*>(shared);
@@ -144,13 +144,13 @@ TEST_CASE("a case that changes alone is called unsteady") {
     CHECK(report.found[0].before.empty());
 }
 
-TEST_CASE("the search for the predecessor to blame ends in time") {
+TEST_CASE("the search for the responsible predecessor ends in time") {
     const Stopwatch watch;
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(slow_relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(0, 12), 0.3);
     CHECK(report.found.size() >= 12);
     CHECK(std::ranges::any_of(report.found, [](const OrderDependence& found) { return !found.fewest; }));
-    // Three times 12 slow cases, and 0.3 s with one attempt more for each.
+    // The limits are three times 12 slow cases, and 0.3 s with one more attempt for each.
     CHECK(watch.seconds() < 25);
 }

@@ -22,7 +22,7 @@ using namespace diopi::testing;
 
 namespace {
 
-/// A float32 relu that may go wrong afterwards.
+/// A float32 relu with an optional fault after it.
 template <void (*kFault)(const Tensor& input, const Tensor& out)>
 diopiError_t cpu_relu_and(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     using Relu = diopiError_t(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
@@ -65,7 +65,7 @@ void wrong_at_one_value(const Tensor& input, const Tensor& out) {
         if (in[i] == g_magic) out.data_as<float>()[i] += 1;
     }
 }
-/// Two faults: the smaller one is another.
+/// Two faults: a smaller case has another one.
 void write_or_differ(const Tensor& input, const Tensor& out) {
     if (input.numel() >= 20) {
         out.data_as<float>()[0] += 1;
@@ -100,7 +100,7 @@ int64_t numel_of(const Shrunk& shrunk) { return numel(input_of(shrunk).specs.fro
 
 }  // namespace
 
-TEST_CASE("a fault in the tail shrinks to the smallest size that has it") {
+TEST_CASE("a fault after the last full tile shrinks to the smallest size that has it") {
     const AnyFunction relu = any_function(cpu_relu_and<wrong_in_the_tail>);
     Case c = shrinkable_relu({3, 63, 129});
     c.inplace = true;
@@ -116,7 +116,7 @@ TEST_CASE("a fault in the tail shrinks to the smallest size that has it") {
     CHECK(shrunk.accepted <= shrunk.tried);
 }
 
-TEST_CASE("the file fails as the case did") {
+TEST_CASE("the file fails like the case") {
     const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<wrong_in_the_tail>)}});
     const auto shrunk = shrink(shrinkable_relu(), shrink_options(faulty.backend()));
     REQUIRE(shrunk.ok());
@@ -130,7 +130,7 @@ TEST_CASE("the file fails as the case did") {
     CHECK(shrunk->after.verdict == Verdict::kFailed);
 }
 
-TEST_CASE("a failure that needs its dtype keeps it, another one becomes float32") {
+TEST_CASE("a failure that needs its dtype keeps it, others become float32") {
     const Shrunk kept =
         shrunk_with(any_function(cpu_relu_and<wrong_in_float16>), shrinkable_relu({4, 33}, Dtype::float16));
     CHECK(kept.smallest.dtype() == Dtype::float16);
@@ -141,7 +141,7 @@ TEST_CASE("a failure that needs its dtype keeps it, another one becomes float32"
     CHECK(numel_of(changed) == 1);
 }
 
-TEST_CASE("a failure that needs strides keeps them, another one loses them") {
+TEST_CASE("a failure that needs strides keeps them, others lose them") {
     Case c = shrinkable_relu();
     c.tensors[0].no_contiguous = true;
     const Shrunk kept = shrunk_with(any_function(cpu_relu_and<wrong_with_strides>), c);
@@ -184,7 +184,7 @@ TEST_CASE("a hang shrinks, and each candidate has little time") {
     CHECK(shrunk->timeout_s == 0.5);
 }
 
-TEST_CASE("a case that is slower than the search may be is refused") {
+TEST_CASE("a case slower than the time limit of the search is refused") {
     const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<hang_over_ten>)}});
     ShrinkOptions options = shrink_options(faulty.backend());
     options.seconds = 0.3;
@@ -208,14 +208,14 @@ TEST_CASE("a failure of certain numbers is stated with them") {
     CHECK(std::ranges::count(values, 0) == 5);
 }
 
-TEST_CASE("the cause stays the same: a smaller case that fails otherwise is none") {
+TEST_CASE("the cause stays the same: a smaller case with another failure does not count") {
     const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<write_or_differ>), shrinkable_relu());
     CHECK(shrunk.before.kind == FailureKind::kValues);
     CHECK(shrunk.after.kind == FailureKind::kValues);
     CHECK(numel_of(shrunk) == 20);
 }
 
-TEST_CASE("parameters, optional tensors and further list elements go") {
+TEST_CASE("parameters, optional tensors and further list elements are removed") {
     const auto refuse = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                            diopiConstTensorHandle_t, diopiConstTensorHandle_t) { return diopiErrorOccurred; };
     const auto fail_to_cat = [](diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t*, int64_t,
@@ -270,7 +270,7 @@ TEST_CASE("values follow their tensor when a dim shrinks") {
     CHECK(seen);
 }
 
-TEST_CASE("the time is bounded") {
+TEST_CASE("the time is limited") {
     const Stopwatch watch;
     const Shrunk shrunk = shrunk_with(any_function(cpu_relu_and<slow_and_wrong>), shrinkable_relu({64, 64, 3}), 0.5);
     CHECK(watch.seconds() < 8);
@@ -279,14 +279,14 @@ TEST_CASE("the time is bounded") {
     CHECK(shrunk.after.verdict == Verdict::kFailed);
 }
 
-TEST_CASE("a case that does not fail alone is refused, and what to try is said") {
+TEST_CASE("a case that does not fail alone is refused, with a suggestion") {
     const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<nothing>)}});
     const auto shrunk = shrink(shrinkable_relu(), shrink_options(faulty.backend()));
     REQUIRE_FALSE(shrunk.ok());
     CHECK_THAT(shrunk.error().message, Catch::Contains("does not fail alone") && Catch::Contains("--find-order"));
 }
 
-TEST_CASE("of each operator five failures are worth the time, in the order of the results", "[shrink]") {
+TEST_CASE("five failures of each operator are shrunk, in the order of the results", "[shrink]") {
     std::vector<CaseResult> results;
     for (int i = 0; i < 8; ++i) {
         CaseResult& result = results.emplace_back();
@@ -302,7 +302,7 @@ TEST_CASE("of each operator five failures are worth the time, in the order of th
     CHECK(failures.left_out == 1);
 }
 
-TEST_CASE("what a run of the file would skip is no candidate") {
+TEST_CASE("a case that a run of the file would skip is not a candidate") {
     const FaultyBackend faulty({{"diopiRelu", any_function(cpu_relu_and<wrong_in_the_tail>)}});
     ShrinkOptions options = shrink_options(faulty.backend());
     options.prepare = [](Case& c) { return c.tensors[0].specs[0].shape.size() > 1; };

@@ -1,4 +1,4 @@
-/// Cases under an adaptor: they are held to what the dtypes give in which they are computed.
+/// Cases under an adaptor: their tolerance is that of the dtypes in which they are computed.
 #include "step/adapted_step.hpp"
 
 #include <catch2/catch.hpp>
@@ -55,7 +55,7 @@ diopiError_t exp_off(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTe
     return diopiSuccess;
 }
 
-/// float64 to float32 towards zero, and exactly back.
+/// Casts float64 to float32 towards zero, and back exactly.
 diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     for (int64_t i = 0; i < input->numel(); ++i) {
         if (out->dtype == Dtype::float64) {
@@ -70,7 +70,7 @@ diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diop
     return diopiSuccess;
 }
 
-/// A sum over all in int32, as a device without int64 has it.
+/// A sum of all elements in int32, as on a device without int64.
 diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t) {
     if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
     uint32_t sum = 0;
@@ -81,7 +81,7 @@ diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiCo
 
 }  // namespace
 
-TEST_CASE("what is computed in float32 is held to float32", "[run][adaptor]") {
+TEST_CASE("results computed in float32 have the tolerance of float32", "[run][adaptor]") {
     const Case c = case_of("exp", Dtype::float64, {"input"});
     const FaultyBackend good({{"diopiExp", any_function(&exp_off<0>)}});
     const CaseResult passed = run_adapted(c, good.backend(), kNarrow);
@@ -95,14 +95,14 @@ TEST_CASE("what is computed in float32 is held to float32", "[run][adaptor]") {
     CHECK(run_adapted(c, good.backend(), "{}").verdict == Verdict::kNotImplemented);
 }
 
-TEST_CASE("a device that casts wrongly fails the calls that it casts for", "[run][adaptor]") {
+TEST_CASE("on a device with wrong casts the calls that need casts fail", "[run][adaptor]") {
     const Case c = case_of("neg", Dtype::float64, {"input"});
     CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
     const FaultyBackend truncating({{"diopiCastDtype", any_function(&truncating_cast)}});
     CHECK(run_adapted(c, truncating.backend(), kNarrow).verdict == Verdict::kFailed);
 }
 
-TEST_CASE("what is computed in float32 is held to no less than float32", "[run][adaptor]") {
+TEST_CASE("results computed in float32 have at most the tolerance of float32", "[run][adaptor]") {
     const Case c = case_of("exp", Dtype::float64, {"input"});
     const FaultyBackend bad({{"diopiExp", any_function(&exp_off<6>)}});
     const CaseResult failed = run_adapted(c, bad.backend(), kNarrow);
@@ -110,7 +110,7 @@ TEST_CASE("what is computed in float32 is held to no less than float32", "[run][
     CHECK(failed.kind == FailureKind::kValues);
 }
 
-TEST_CASE("float64 that is not narrowed is held to float64", "[run][adaptor]") {
+TEST_CASE("float64 that is not narrowed has the tolerance of float64", "[run][adaptor]") {
     const Case c = case_of("exp", Dtype::float64, {"input"});
     const char* layout_alone = R"({"common": {"layout": "ND", "contiguous": true}})";
     CHECK(run_adapted(c, **find_backend("cpu"), layout_alone).verdict == Verdict::kPassed);
@@ -125,7 +125,7 @@ TEST_CASE("float64 that is not narrowed is held to float64", "[run][adaptor]") {
     CHECK(run_adapted(c, rough.backend(), layout_alone).verdict == Verdict::kFailed);
 }
 
-TEST_CASE("integers that the device's cannot hold are skipped with a reason, or declined", "[run][adaptor]") {
+TEST_CASE("integers that the device's dtype cannot hold are skipped with a reason, or declined", "[run][adaptor]") {
     const FaultyBackend device({{"diopiSum", any_function(&sum_in_int32)}});
     Case c = case_of("sum", Dtype::int64, {"input"});
     c.tensors.front().fill = {};
@@ -147,7 +147,7 @@ TEST_CASE("integers that the device's cannot hold are skipped with a reason, or 
     CHECK_THAT(declined.reason, Contains("declined: adaptor: diopiNeg: input, int64 (4, 33), holds 3"));
 }
 
-TEST_CASE("a result that is rounded twice may err by both roundings", "[run][adaptor]") {
+TEST_CASE("a result that is rounded twice may have the error of both roundings", "[run][adaptor]") {
     const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
     const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");
     CHECK(earlier_rounding(step, step.outputs.front(), widening) == 0x1p-14);
@@ -156,7 +156,7 @@ TEST_CASE("a result that is rounded twice may err by both roundings", "[run][ada
     CHECK(earlier_rounding(step, {0, {{2}, Dtype::int64}}, widening) == 0);
 }
 
-TEST_CASE("in place and backward are adapted as forward is", "[run][adaptor]") {
+TEST_CASE("in-place and backward functions are adapted like forward ones", "[run][adaptor]") {
     Case c = case_of("sqrt", Dtype::float64, {"input"});
     c.tensors.front().fill.fn = Fill::kUniform;
     c.tensors.front().fill.low = 1;

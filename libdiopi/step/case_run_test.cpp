@@ -83,7 +83,7 @@ diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopi
     return diopiDtypeNotSupported;
 }
 
-/// relu, and then what a test wants to see found.
+/// relu, and then a fault that must be found.
 template <void (*kFault)(const Pair&)>
 diopiError_t relu_and(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const Pair p = open_pair(out, input);
@@ -104,14 +104,14 @@ void keep_memory(const Pair&) {
     kept.push_back(std::make_unique<char[]>(200));
 }
 
-/// Behind its first two calls, which are timed, and which take their time.
+/// A leak after the first two calls, which are timed and slow.
 void keep_memory_later(const Pair& p) {
     static int calls = 0;
     if (++calls > 2) return keep_memory(p);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
-/// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
+/// input + alpha * other with a rounding after the product and one after the sum, and an error of `slip` ulps.
 template <int kSlip>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
@@ -125,7 +125,7 @@ diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out,
     return diopiSuccess;
 }
 
-/// input times weight transposed, without a bias, one ulp beside it.
+/// input times weight transposed, without a bias, with an error of one ulp.
 diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t) {
     const int64_t terms = input->shape[1], columns = weight->shape[0];
@@ -140,7 +140,7 @@ diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, d
     return diopiSuccess;
 }
 
-/// Counts blocks that are handed out while a copy may still be on its way to one that was freed.
+/// Counts allocations of a freed block while a copy to it may still run.
 class WatchedCopies final : public DeviceDecorator {
  public:
     explicit WatchedCopies(int failing) : DeviceDecorator(cpu_device()), failing_(failing) {}
@@ -190,7 +190,7 @@ class WatchedCopies final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("what is on its way to a call that cannot begin arrives before its memory is used again") {
+TEST_CASE("copies for a call that cannot begin end before their memory is used again") {
     Case c = scaled_add(1);
     c.inplace = true;
     int failed = 0;
@@ -210,14 +210,14 @@ TEST_CASE("what is on its way to a call that cannot begin arrives before its mem
     CHECK(failed < 48);
 }
 
-TEST_CASE("a case passes on the cpu backend and says how near it was") {
+TEST_CASE("a case passes on the cpu backend and has its deviations") {
     const CaseResult result = Faulty("", nullptr).run(relu_case());
     CHECK(result.verdict == Verdict::kPassed);
     REQUIRE(result.steps.size() == 1);
     CHECK(result.steps[0].deviations.at(0).numel == 4 * 33);
 }
 
-TEST_CASE("an element that nothing wrote fails the case") {
+TEST_CASE("an element that was not written fails the case") {
     const CaseResult result = Faulty("diopiRelu", testing::any_function(relu_without_last)).run(relu_case());
     CHECK(result.verdict == Verdict::kFailed);
     CHECK_THAT(result.reason, Catch::Contains("last element"));
@@ -236,7 +236,7 @@ TEST_CASE("an output of another shape fails the case") {
     CHECK_THAT(result.reason, Catch::Contains("shape (33, 4) where (4, 33) is wanted"));
 }
 
-TEST_CASE("what happens around a call is seen, by the check that it is for") {
+TEST_CASE("a fault around a call is found by the check for it") {
     struct Fault {
         AnyFunction relu;
         std::vector<std::string> check;
@@ -288,13 +288,13 @@ TEST_CASE("what happens around a call is seen, by the check that it is for") {
               .verdict == Verdict::kPassed);
 }
 
-TEST_CASE("a leak of a small call is found however long the machine lets the call wait") {
+TEST_CASE("a leak of a small call is found even if the machine delays the call") {
     const CaseResult seen = Faulty("diopiRelu", testing::any_function(relu_and<keep_memory_later>)).run(relu_case());
     CHECK(seen.verdict == Verdict::kFailed);
     CHECK(seen.kind == FailureKind::kKeepsMemory);
 }
 
-TEST_CASE("a write past an edge is told with its distance") {
+TEST_CASE("a write past an edge is reported with its distance") {
     const auto reason = [](AnyFunction relu) { return Faulty("diopiRelu", relu).run(relu_case()).reason; };
     CHECK_THAT(reason(testing::any_function(relu_and<write_past_the_end>)),
                Catch::Contains(" past the end of out, the nearest 8 bytes"));
@@ -304,7 +304,7 @@ TEST_CASE("a write past an edge is told with its distance") {
                Catch::Contains(" past the end of input, the nearest 0"));
 }
 
-TEST_CASE("the words of --checks are read, printed and refused") {
+TEST_CASE("the values of --checks are read, printed and refused") {
     CHECK(Checks().text() == "all");
     CHECK(Checks::parse({"none"})->text() == "none");
     CHECK(Checks::parse({"pages", "all"})->text() == "all pages");
@@ -321,7 +321,7 @@ TEST_CASE("an error code fails the case, a declined call is not implemented") {
     CHECK(Faulty("diopiRelu", nullptr).run(relu_case()).verdict == Verdict::kNotImplemented);
 }
 
-TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
+TEST_CASE("a sum may have one rounding, a scaled sum two") {
     CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<0>)).run(scaled_add(1)).verdict ==
           Verdict::kPassed);
     CHECK(Faulty("diopiAdd", testing::any_function(add_in_two_roundings<1>)).run(scaled_add(1)).verdict ==
@@ -332,7 +332,7 @@ TEST_CASE("a sum is held to its one rounding, a scaled sum to its two") {
           Verdict::kFailed);
 }
 
-TEST_CASE("sums are held to exact results where every floating input is of small whole numbers") {
+TEST_CASE("sums must be exact if every floating input has small whole numbers") {
     Case c = make_case("linear", {case_tensor("input", {4, 333}), case_tensor("weight", {5, 333})});
     const auto verdict_of_slip = [&](Fill input, Fill weight) {
         c.tensors[0].fill.fn = input;
@@ -345,7 +345,7 @@ TEST_CASE("sums are held to exact results where every floating input is of small
     CHECK(verdict_of_slip(Fill::kRandn, Fill::kExact) == Verdict::kPassed);
 }
 
-TEST_CASE("a tensor that is absent or an index says nothing of exactness") {
+TEST_CASE("absent tensors and indices do not matter for exactness") {
     const auto is_exact = [](const Case& c) { return rules_for(c, {}).exact; };
     Case c = make_case("linear", {case_tensor("input", {4, 3}), case_tensor("weight", {5, 3}), case_tensor("bias", {5}),
                                   case_tensor("index", {5}, Dtype::int64)});
@@ -360,7 +360,7 @@ TEST_CASE("a tensor that is absent or an index says nothing of exactness") {
     CHECK_FALSE(is_exact(make_case("add", {case_tensor("input", {4}, Dtype::int64)})));
 }
 
-TEST_CASE("a tolerance that stands instead of the class decides, but never over integers") {
+TEST_CASE("a tolerance that replaces the class decides, except for integers") {
     Case c = scaled_add(1);
     c.tolerance.instead = Tolerance::Instead::kUlp;
     c.tolerance.max_ulp = 4;
@@ -375,7 +375,7 @@ TEST_CASE("a tolerance that stands instead of the class decides, but never over 
     CHECK(Faulty("diopiRelu", testing::any_function(relu_without_last)).run(whole).verdict == Verdict::kFailed);
 }
 
-TEST_CASE("a step that is excused does not run, and says why") {
+TEST_CASE("an excused step does not run, and has the reason") {
     Case c = relu_case();
     c.inplace = true;
     c.skipped_steps = {{"forward", "no such thing"}};
@@ -389,7 +389,7 @@ TEST_CASE("a step that is excused does not run, and says why") {
     CHECK(Faulty("diopiReluInp", testing::any_function(relu_that_fails)).run(c).steps[1].function == "relu_inp");
 }
 
-TEST_CASE("a result that cannot be stored in place is not asked for") {
+TEST_CASE("an in-place step whose result cannot be stored is left out") {
     Case c = relu_case();
     c.op = "add";
     c.tensors = {case_tensor("input", {4, 33}, Dtype::int64)};

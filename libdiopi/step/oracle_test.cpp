@@ -47,13 +47,13 @@ std::vector<double> values_of(const Result<std::vector<ArgTensor>>& result) {
 
 }  // namespace
 
-TEST_CASE("the oracle computes in float64 and keeps the inputs as they are") {
+TEST_CASE("the oracle computes in float64 and does not change the inputs") {
     Difference difference(2);
     CHECK(values_of(Oracle().run(difference.call, difference.outputs)) == std::vector<double>{9, -12, -9});
     CHECK(difference.call.tensor("input")->data_as<float>()[1] == -2.0f);
 }
 
-TEST_CASE("the oracle's integers wrap in the dtype of the operands, whatever the dtype of the output") {
+TEST_CASE("the oracle's integers wrap in the dtype of the operands, with any dtype of the output") {
     Call product(*find_row("diopiMul"));
     product["input"] = product["other"] = rounded_tensor({255, 16, 3}, Dtype::uint8);
     const auto dtype = GENERATE(Dtype::uint8, Dtype::int32, Dtype::float32);
@@ -71,14 +71,14 @@ TEST_CASE("the oracle's integers wrap in the dtype of the operands, whatever the
     CHECK(std::vector<double>(x, x + 3) == std::vector<double>{1, 0, 9});
 }
 
-TEST_CASE("the oracle rounds a number to float32 as a float32 operation does") {
+TEST_CASE("the oracle rounds a number to float32 like a float32 operation") {
     Difference difference(0.1);
     const double alpha = 0.1f;
     CHECK(values_of(Oracle().run(difference.call, difference.outputs)) ==
           std::vector<double>{1 + alpha * 4, -2 - alpha * 5, 3 - alpha * 6});
 }
 
-TEST_CASE("the oracle rounds no number of a call that has no tensor to act on") {
+TEST_CASE("the oracle does not round numbers of a call without input tensors") {
     Call call(*find_row("diopiArange"));
     call["start"] = Scalar::of(0.1);
     call["end"] = Scalar::of(0.4);
@@ -86,7 +86,7 @@ TEST_CASE("the oracle rounds no number of a call that has no tensor to act on") 
     CHECK(values_of(Oracle().run(call, {{0, {{2}, Dtype::float32, {}}}})) == std::vector<double>{0.1, 0.1 + 0.2});
 }
 
-TEST_CASE("the oracle takes a CSR input, and says what the reference does not have") {
+TEST_CASE("the oracle takes a CSR input, and names functions that the reference lacks") {
     CaseTensor argument = testing::case_tensor("input", {6, 5});
     argument.sparse_csr = true;
     const auto sparse = draw(argument, 3);
@@ -100,7 +100,7 @@ TEST_CASE("the oracle takes a CSR input, and says what the reference does not ha
     CHECK_THAT(computed.error().message, Catch::Contains("diopiSpMM"));
 }
 
-TEST_CASE("magnitudes add up, whatever the signs of the terms and of the factor") {
+TEST_CASE("magnitudes are added for any signs of the terms and of the factor") {
     for (const double alpha : {2.0, -2.0}) {
         Difference difference(alpha);
         const auto sums = Oracle().magnitude(difference.call, difference.outputs[0], Oracle::Terms::kAll);
@@ -131,7 +131,7 @@ TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of the
     CHECK((*all)->data_as<double>()[0] == 16);
 }
 
-TEST_CASE("what TF32 may lose of a product counts: terms with a denormal, and NaN beside an infinite factor") {
+TEST_CASE("the possible losses of TF32 count: terms with a denormal, and NaN for an infinite factor") {
     constexpr double kInf = std::numeric_limits<double>::infinity(), kRoundoff = 0x1p-10;
     const auto matrix = [](const std::vector<double>& values, Shape shape) {
         const TensorPtr tensor = rounded_tensor(values, Dtype::float32);
@@ -156,7 +156,7 @@ TEST_CASE("what TF32 may lose of a product counts: terms with a denormal, and Na
     CHECK(kRoundoff * (*alone)->data_as<double>()[0] >= 3 * 0x1p-140);
 }
 
-TEST_CASE("an in-out argument is expected as the call leaves it") {
+TEST_CASE("the expected value of an in-out argument is the one after the call") {
     Call call(*find_row("diopiMulInpScalar"));
     call["input"] = rounded_tensor({1, 2, 3}, Dtype::float16);
     call["other"] = Scalar::of(int64_t{3});
@@ -164,14 +164,14 @@ TEST_CASE("an in-out argument is expected as the call leaves it") {
     CHECK(call.tensor("input")->dtype == Dtype::float16);
 }
 
-TEST_CASE("what the reference does not have is not implemented") {
+TEST_CASE("a function that the reference lacks is not implemented") {
     Call call(*find_row("diopiCholesky"));
     const auto result = Oracle().run(call, {});
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == Errc::kNotImplemented);
 }
 
-TEST_CASE("magnitudes add up when a factor is no scalar but a plain number") {
+TEST_CASE("magnitudes are added if a factor is a plain number instead of a scalar") {
     Call call(*find_row("diopiBaddbmm"));
     const auto batch = [](double x) {
         const TensorPtr tensor = rounded_tensor({x}, Dtype::float32);

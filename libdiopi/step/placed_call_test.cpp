@@ -15,7 +15,7 @@ namespace {
 using testing::case_tensor;
 using testing::make_case;
 
-/// How much of the device's memory is held when each call begins.
+/// The bytes of the device's memory in use when each call begins.
 class HeldAtCalls final : public Interceptor {
  public:
     explicit HeldAtCalls(const MeteredDevice& device) : device_(&device) {}
@@ -29,7 +29,7 @@ class HeldAtCalls final : public Interceptor {
     const MeteredDevice* device_;
 };
 
-/// Gives the case an index under which the output lies with one element's room behind each of its elements.
+/// Gives the case an index for which the output has a gap of one element after each of its elements.
 void slice_output(Case& c, const TensorSpec& out) {
     const Row& row = *find_row("diopiLogSoftmax");
     const auto is_sliced = [&] {
@@ -53,7 +53,7 @@ diopiError_t write_between(diopiContextHandle_t, diopiTensorHandle_t out, diopiC
 
 }  // namespace
 
-TEST_CASE("a write between the elements of an output is a stray one", "[run]") {
+TEST_CASE("a write between the elements of an output is a stray write", "[run]") {
     const testing::FaultyBackend faulty({{"diopiLogSoftmax", testing::any_function(write_between)}});
     CaseOptions options;
     options.backend = &faulty.backend();
@@ -62,7 +62,7 @@ TEST_CASE("a write between the elements of an output is a stray one", "[run]") {
     CHECK(result.reason == "wrote 4 bytes between the elements of out: it has strides (10, 2)");
 }
 
-TEST_CASE("a second run does not hold the room between the elements of the first one's output", "[run]") {
+TEST_CASE("a second run does not keep the gaps between the elements of the first one's output", "[run]") {
     const TensorSpec spec{{1025, 4096}, Dtype::float64, {}};
     const int64_t nbytes = numel(spec.shape) * 8;
     MeteredDevice device(cpu_device());

@@ -37,7 +37,7 @@ void check_same(Context& context, const Tensor& placed, const Tensor& host) {
 
 }  // namespace
 
-TEST_CASE("a CSR input comes to the device with its parts") {
+TEST_CASE("a CSR input is copied to the device with its parts") {
     AsyncDevice far;
     for (Device* device : {&cpu_device(), static_cast<Device*>(&far)}) {
         for (const bool has_layout : {false, true}) {
@@ -60,7 +60,7 @@ TEST_CASE("a CSR input comes to the device with its parts") {
     }
 }
 
-TEST_CASE("a tensor comes whole to the device where the rule never gives the same place twice") {
+TEST_CASE("a tensor is copied whole to the device if the rule never gives the same place twice") {
     AsyncDevice far;
     GuardedDevice guarded(far, Guard::kZones);
     Context context(guarded);
@@ -87,7 +87,7 @@ TEST_CASE("a tensor comes whole to the device where the rule never gives the sam
     CHECK(damage->empty());
 }
 
-TEST_CASE("a write into a CSR input, or past the end of a part of it, is seen") {
+TEST_CASE("a write into a CSR input, or past the end of a part of it, is found") {
     for (const Guard guard : {Guard::kNone, Guard::kZones}) {
         GuardedDevice guarded(cpu_device(), guard);
         Context context(guarded);

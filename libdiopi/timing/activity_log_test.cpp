@@ -10,7 +10,7 @@ using namespace diopi;
 
 namespace {
 
-/// A device that reports one kernel, or why it cannot, and that is too hot.
+/// A device that is too hot and reports one kernel, or the reason why it cannot.
 class TellingDevice final : public DeviceDecorator {
  public:
     explicit TellingDevice(std::string trouble = "") : DeviceDecorator(cpu_device()), trouble_(std::move(trouble)) {}
@@ -33,7 +33,7 @@ class TellingDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("the activities of a device are on the profile's clock") {
+TEST_CASE("the activities of a device have the times of the profile's clock") {
     TellingDevice device;
     Context context(device);
     const auto clock = ProfileClock::start(context);
@@ -53,7 +53,7 @@ TEST_CASE("the activities of a device are on the profile's clock") {
     CHECK(kernel.start - kernel.launched == Approx(4e-6));
 }
 
-TEST_CASE("a profile holds what the device did for each step once, and how often it was slow") {
+TEST_CASE("a profile has the device's activities of each step once, and the count of slowdowns") {
     TellingDevice device;
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();
@@ -69,7 +69,7 @@ TEST_CASE("a profile holds what the device did for each step once, and how often
     CHECK(profile->slowdowns == std::vector<std::string>(3, "too hot"));
 }
 
-TEST_CASE("a device that cannot be recorded is profiled all the same, and the reason is kept") {
+TEST_CASE("a device that cannot be recorded is still profiled, and the reason is kept") {
     TellingDevice device("libtelling.so cannot be opened");
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();

@@ -5,7 +5,7 @@
 
 using namespace diopi;
 
-TEST_CASE("a core is crowded where the probe takes longer than in the quietest moment") {
+TEST_CASE("a core is crowded if the probe takes longer than its minimum") {
     double takes = 30e-6;
     Crowding crowding(0, [&](Crowding::Of) { return takes; });
     CHECK(crowding.quietest() == 0);
@@ -21,7 +21,7 @@ TEST_CASE("a core is crowded where the probe takes longer than in the quietest m
     CHECK(crowding.is_crowded(30e-6));
 }
 
-TEST_CASE("what another process saw counts from the start") {
+TEST_CASE("the minimum of another process counts from the start") {
     Crowding crowding(20e-6, [](Crowding::Of) { return 30e-6; });
     CHECK(crowding.is_crowded(crowding.look(Crowding::Of::kThread)));
 }

@@ -13,7 +13,7 @@ constexpr int64_t kCache = int64_t{1} << 20;
 
 }  // namespace
 
-TEST_CASE("a device's caches are dropped by a copy of more than they hold, inside its memory", "[run][timing]") {
+TEST_CASE("a copy inside a device's memory that is larger than its caches clears them", "[run][timing]") {
     testing::LaunchDevice device;
     Context context(device);
     Eviction evict(context, kCache);
@@ -30,11 +30,11 @@ TEST_CASE("a device's caches are dropped by a copy of more than they hold, insid
     REQUIRE(copies.size() == 1);
     CHECK(bytes > kCache);
     CHECK(copies[0].first - copies[0].second >= static_cast<std::ptrdiff_t>(bytes));
-    // Nobody waits for it.
+    // The host does not wait for it.
     CHECK(device.is_busy());
 }
 
-TEST_CASE("where a device has no copies inside its memory its caches stay as they are", "[run][timing]") {
+TEST_CASE("the caches of a device without copies inside its memory are not cleared", "[run][timing]") {
     testing::LaunchDevice device;
     device.copies = false;
     Context context(device);
@@ -46,7 +46,7 @@ TEST_CASE("where a device has no copies inside its memory its caches stay as the
     CHECK(Eviction(host, kCache)().ok());
 }
 
-TEST_CASE("what drops the caches is in no sample's time", "[run][timing]") {
+TEST_CASE("the time to clear the caches is in no sample", "[run][timing]") {
     testing::LaunchDevice device;
     Context context(device);
     const auto clock = ProfileClock::start(context);
@@ -68,7 +68,7 @@ TEST_CASE("what drops the caches is in no sample's time", "[run][timing]") {
     for (int i = 0; i < 4; ++i) {
         const auto run = watch.measure(2);
         REQUIRE(run.ok());
-        // The stream is busy with the copy while the host makes the calls: no launch is in the time.
+        // The stream is busy with the copy while the host makes the calls, so that the time has no launch.
         CHECK(run->device == Approx(30e-6));
     }
     CHECK(evicted == 4);

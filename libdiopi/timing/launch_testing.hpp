@@ -1,5 +1,5 @@
-/// For tests: a device with a clock of its own, on which a launch takes the host some time and the kernel the device
-/// some. It never waits: the times of host and device are two numbers.
+/// For tests: a device with its own clock, on which a launch takes time on the host and the kernel on the device. It
+/// never waits: the times of host and device are two numbers.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class LaunchDevice final : public DeviceDecorator {
     double host = 0;    ///< seconds: the host's time
     double stream = 0;  ///< the time when the device has finished its work
     double copy_s = 100e-6;
-    bool copies = true;  ///< whether it has copies of its own
-    int streams = 0;     ///< that are alive
+    bool copies = true;  ///< whether it has its own copies
+    int streams = 0;     ///< that exist
     int64_t launches = 0;
     /// Counts the copies inside its memory.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;
@@ -88,8 +88,8 @@ class LaunchDevice final : public DeviceDecorator {
     };
 };
 
-/// The cpu backend on a launching device, with some functions that only launch and take the device the same time at any
-/// size. One at a time.
+/// The cpu backend on a launching device, with some functions that only launch and take the same time on the device at
+/// any size. Only one may exist at a time.
 class LaunchBackend {
  public:
     static constexpr double kLaunch = 8e-6, kElementwise = 30e-6, kProduct = 40e-6;
@@ -133,7 +133,7 @@ class LaunchBackend {
     Backend backend_ = functions_.backend().on(device);
 };
 
-/// Answers every call by a launch.
+/// Replaces every call by a launch.
 class Launches final : public Interceptor {
  public:
     Launches(LaunchDevice& device, double host_s, double device_s)

@@ -15,7 +15,7 @@ constexpr Dtype kFloat[] = {Dtype::float32};
 
 }  // namespace
 
-TEST_CASE("roofs of a device with a clock of its own have no launch in them", "[run][roofs]") {
+TEST_CASE("roofs of a device with its own clock do not include launches", "[run][roofs]") {
     LaunchBackend launching;
     launching.device.copies = false;
     const auto roofs = measure_roofs(launching.backend(), kFloat);
@@ -31,7 +31,7 @@ TEST_CASE("roofs of a device with a clock of its own have no launch in them", "[
     CHECK(matmul_roof(*roofs, Dtype::float32) > 0.95 * at_best);
 }
 
-TEST_CASE("a device's own copies count for the roof", "[run][roofs]") {
+TEST_CASE("a device's own copies are measured for the roof", "[run][roofs]") {
     LaunchBackend launching;
     std::set<size_t> sizes;
     launching.device.on_copy = [&](void* dst, const void* src, size_t nbytes) {

@@ -23,7 +23,7 @@ class HotDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("a device is asked every 50 ms why it is slow, and each reason is reported once", "[run][timing]") {
+TEST_CASE("a device is asked every 50 ms for slowdown reasons, and each reason is reported once", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
     CHECK(device.asked == 1);  // which takes long and counts for nothing
@@ -40,7 +40,7 @@ TEST_CASE("a device is asked every 50 ms why it is slow, and each reason is repo
     CHECK(watch.take_reasons().empty());
 }
 
-TEST_CASE("a device that nobody asked is asked in the end", "[run][timing]") {
+TEST_CASE("a device that was not asked before is asked at the end", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
     device.reason = "too hot";

@@ -21,7 +21,7 @@ TimingOptions short_timing() {
     return options;
 }
 
-/// A call on the launching device, and all that it takes to time it.
+/// A call on the launching device, with the objects that timing needs.
 class Timed {
  public:
     explicit Timed(double device_s) : work_(device, kLaunch, device_s) { chain_.add(work_); }
@@ -46,7 +46,7 @@ class Timed {
 
 }  // namespace
 
-TEST_CASE("on a device with a clock of its own the first launch's time is shared by a batch", "[run][timing]") {
+TEST_CASE("on a device with its own clock a batch shares the time of the first launch", "[run][timing]") {
     for (const double seconds : {12e-6, 40e-6, 150e-6, 250e-6}) {
         Timed timed(seconds);
         const Samples samples = timed.samples(short_timing());
@@ -58,13 +58,13 @@ TEST_CASE("on a device with a clock of its own the first launch's time is shared
     }
 }
 
-TEST_CASE("a call whose launch takes longer than its work is timed at the pace of launches", "[run][timing]") {
+TEST_CASE("a call whose launch takes longer than its work has the time of launches", "[run][timing]") {
     Timed timed(1e-6);
     const Samples samples = timed.samples(short_timing());
     for (const TimedRun& run : samples.runs) CHECK(run.device == Approx(kLaunch).epsilon(0.02));
 }
 
-TEST_CASE("only a really short call needs many batches, and a batch has no argument set twice", "[run][timing]") {
+TEST_CASE("only a very short call needs many batches, and a batch has no argument set twice", "[run][timing]") {
     TimingOptions options = short_timing();
     options.wanted_interval = 1;
     options.min_samples = 4;
@@ -83,7 +83,7 @@ TEST_CASE("a device that was idle is kept busy before the first call is timed", 
     const double idle = timed.device.host;
     const Samples samples = timed.samples(options);
     CHECK(samples.runs.front().start >= 0.05);
-    // In batches, not call by call: in 50 ms of the host's time the modelled device does a lot.
+    // The calls are in batches: the modelled device does much work in 50 ms of the host's time.
     CHECK(timed.device.launches > 1000);
     CHECK(timed.device.host - idle < 1.1 * 40e-6 * static_cast<double>(timed.device.launches));
     // The nested calls are not part of the call's own time.

@@ -17,12 +17,12 @@ Backend probed(Backend::Probe probe) { return {"chip", cpu_device(), {}, probe, 
 
 }  // namespace
 
-TEST_CASE("a backend without a probe, and one whose device is there, can run") {
+TEST_CASE("a backend without a probe, and one with its device, can run") {
     CHECK(probe_backend(Backend("chip", cpu_device(), {}), 10).ok());
     CHECK(probe_backend(probed(works), 10).ok());
 }
 
-TEST_CASE("a backend whose device is missing or crashes is bad input, and says why") {
+TEST_CASE("a backend whose device is missing or crashes is bad input, with the reason") {
     const Status missing = probe_backend(probed(is_missing), 10);
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().code == Errc::kBadInput);

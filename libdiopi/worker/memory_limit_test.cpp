@@ -19,7 +19,7 @@ TEST_CASE("sizes of memory are read with their units", "[run]") {
     CHECK(*parse_memory_size("0G") == 0);
 }
 
-TEST_CASE("what is no size of memory is refused with what to write", "[run]") {
+TEST_CASE("an invalid size of memory is refused, with the valid form", "[run]") {
     for (const char* text : {"", "G", "4X", "4 G", "-4G", "nan", "inf", "1e30T", "4GG", "4i", "four"}) {
         const auto size = parse_memory_size(text);
         REQUIRE_FALSE(size.ok());
@@ -29,7 +29,7 @@ TEST_CASE("what is no size of memory is refused with what to write", "[run]") {
     CHECK_THAT(parse_memory_size("63M").error().message, Catch::Contains("too little"));
 }
 
-TEST_CASE("memory is told in the unit that suits it", "[run]") {
+TEST_CASE("memory is printed in a suitable unit", "[run]") {
     CHECK(memory_text(int64_t{4} << 30) == "4.0 GiB");
     CHECK(memory_text(1536 << 10) == "1.5 MiB");
     CHECK(memory_text(int64_t{5000} << 40) == "5000.0 TiB");

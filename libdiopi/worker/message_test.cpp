@@ -10,7 +10,7 @@ enum class Colour { kRed, kGreen };
 
 }  // namespace
 
-TEST_CASE("a message gives back what was put into it", "[run][pool]") {
+TEST_CASE("a message gives back its contents", "[run][pool]") {
     const std::vector<std::string> texts = {"", std::string("a\0\n!", 4)};
     const std::string bytes = pack_message(int64_t{-7}, true, Colour::kGreen, "!text", texts, std::vector<uint64_t>{9});
     int64_t number = 0;
@@ -28,7 +28,7 @@ TEST_CASE("a message gives back what was put into it", "[run][pool]") {
     CHECK(numbers == std::vector<uint64_t>{9});
 }
 
-TEST_CASE("a message is refused that is cut off, too long, or of other types", "[run][pool]") {
+TEST_CASE("a message that is truncated, too long, or of other types is refused", "[run][pool]") {
     const std::string bytes = pack_message("text", std::vector<std::string>{"one"}, std::vector<uint64_t>{9});
     std::string text;
     std::vector<std::string> list;

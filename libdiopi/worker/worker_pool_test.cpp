@@ -62,7 +62,7 @@ WorkOutcome outcome_of_faulty(const std::function<void()>& fault, PoolOptions op
     return faulty;
 }
 
-/// The worker's own socket, which a stray write may hit.
+/// The worker's own socket, into which a stray write may go.
 int own_socket() {
     for (int fd = 3; fd < 256; ++fd) {
         struct stat info = {};
@@ -101,7 +101,7 @@ class UnusableDevice final : public DeviceDecorator {
 
 }  // namespace
 
-TEST_CASE("each item is answered once, by as many workers as there are jobs", "[run][pool]") {
+TEST_CASE("each item has one answer, from as many workers as there are jobs", "[run][pool]") {
     PoolOptions options;
     options.jobs = 3;
     std::map<size_t, std::string> answers;
@@ -121,7 +121,7 @@ TEST_CASE("an answer larger than a socket's buffer arrives whole", "[run][pool]"
     CHECK(ended[1].second.payload.size() == 5'000'000);
 }
 
-TEST_CASE("what an outcome asks for is worked on next", "[run][pool]") {
+TEST_CASE("items that an outcome requests are next", "[run][pool]") {
     std::vector<size_t> order;
     const auto done = [&](size_t item, const WorkOutcome&, std::vector<size_t>& more) {
         order.push_back(item);
@@ -135,7 +135,7 @@ TEST_CASE("what an outcome asks for is worked on next", "[run][pool]") {
     CHECK(order == std::vector<size_t>{0, 10, 11, 20, 1, 2});
 }
 
-TEST_CASE("the serial number tells which items shared a process", "[run][pool]") {
+TEST_CASE("the serial number shows which items shared a process", "[run][pool]") {
     const Ended ended = outcomes_of(5, [](size_t item) {
         if (item == 1) std::raise(SIGSEGV);
         return WorkAnswer{"", item == 3};
@@ -146,7 +146,7 @@ TEST_CASE("the serial number tells which items shared a process", "[run][pool]")
     CHECK(ended[3].second.end == End::kFinished);
 }
 
-TEST_CASE("a crash tells what was under way", "[run][pool]") {
+TEST_CASE("a crash has its crash context", "[run][pool]") {
     const WorkOutcome outcome = outcome_of_faulty([] {
         note_step(WorkPhase::kInCall, "forward", "diopiAdd");
         note_step(WorkPhase::kInCall, "backward", "diopiAddBackward");
@@ -157,7 +157,7 @@ TEST_CASE("a crash tells what was under way", "[run][pool]") {
     CHECK(outcome.reason == "SIGTERM (Terminated) in backward (diopiAddBackward)");
 }
 
-TEST_CASE("a timeout tells what was under way", "[run][pool]") {
+TEST_CASE("a timeout has its crash context", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_faulty(
@@ -172,7 +172,7 @@ TEST_CASE("a timeout tells what was under way", "[run][pool]") {
           "no answer within 3.0 s (--timeout) in forward (diopiAdd); all its threads were asleep (a deadlock?)");
 }
 
-TEST_CASE("the crash context is cut, made printable, and that of one item only", "[run][pool]") {
+TEST_CASE("the crash context is cut, made printable, and belongs to one item only", "[run][pool]") {
     const WorkOutcome long_words = outcome_of_faulty([] {
         note_stage(std::string(1000, 'x'));
         std::raise(SIGKILL);
@@ -203,7 +203,7 @@ TEST_CASE("the crash context can be noted in a signal handler", "[run][pool]") {
     CHECK(outcome.reason == "SIGSEGV (Segmentation fault) in the guard behind output 0");
 }
 
-TEST_CASE("no answer is believed that is too large, for another item, or more than one", "[run][pool]") {
+TEST_CASE("an answer that is too large, for another item, or a second one is not accepted", "[run][pool]") {
     const std::vector<AnswerHead> lies = {{AnswerHead().magic, 1, uint64_t{1} << 60, 0},
                                           {AnswerHead().magic, 2, 0, 0},
                                           {AnswerHead().magic + 1, 1, 0, 0}};
@@ -223,7 +223,7 @@ TEST_CASE("no answer is believed that is too large, for another item, or more th
     CHECK_THAT(twice.reason, Contains("garbage instead of an answer"));
 }
 
-TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
+TEST_CASE("an incomplete answer does not delay the others", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_faulty(
@@ -235,7 +235,7 @@ TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
     CHECK(outcome.end == End::kTimeout);
 }
 
-TEST_CASE("what a worker prints is kept: the beginning of its output, the end of its errors", "[run][pool]") {
+TEST_CASE("a worker's output is kept: the beginning of stdout, the end of stderr", "[run][pool]") {
     const std::string block(3000, '.');
     const WorkOutcome outcome = outcome_of_faulty([&] {
         std::printf("begin%s", block.c_str());
@@ -246,7 +246,7 @@ TEST_CASE("what a worker prints is kept: the beginning of its output, the end of
     CHECK(outcome.errors == std::string(2044, '.') + "end\n");
 }
 
-TEST_CASE("output up to the limit is no flood", "[run][pool]") {
+TEST_CASE("output up to the limit is not a flood", "[run][pool]") {
     PoolOptions options;
     options.output_limit = 100'000;
     const auto print = [](size_t bytes) {
@@ -261,7 +261,7 @@ TEST_CASE("output up to the limit is no flood", "[run][pool]") {
     CHECK(flood.reason == "output flood: more than 97.7 KiB on standard output and standard error");
 }
 
-TEST_CASE("a pool leaves neither processes nor descriptors behind", "[run][pool]") {
+TEST_CASE("a pool leaves no processes and no descriptors", "[run][pool]") {
     const auto before = children_of_this_thread();
     const size_t descriptors = open_descriptors();
     PoolOptions options;
@@ -279,7 +279,7 @@ TEST_CASE("a pool leaves neither processes nor descriptors behind", "[run][pool]
     CHECK(open_descriptors() == descriptors);
 }
 
-TEST_CASE("an idle worker leaves by itself", "[run][pool]") {
+TEST_CASE("an idle worker ends by itself", "[run][pool]") {
     static volatile std::sig_atomic_t s_how = 0;
     struct sigaction note = {}, before = {};
     note.sa_sigaction = [](int, siginfo_t* info, void*) { s_how = info->si_code; };
@@ -293,7 +293,7 @@ TEST_CASE("an idle worker leaves by itself", "[run][pool]") {
     sigaction(SIGCHLD, &before, nullptr);
 }
 
-TEST_CASE("workers that do not leave are killed three seconds later, all together", "[run][pool]") {
+TEST_CASE("workers that do not end are killed three seconds later, all together", "[run][pool]") {
     PoolOptions options;
     options.jobs = 3;
     const auto work = [](size_t) {
@@ -340,7 +340,7 @@ TEST_CASE("an error of `done` ends the run", "[run][pool]") {
     CHECK(calls == 1);
 }
 
-TEST_CASE("health is what comes back from a device", "[run][pool][runtime]") {
+TEST_CASE("the health check finds a device in error", "[run][pool][runtime]") {
     CHECK(check_health(cpu_device()).ok());
     UnusableDevice device;
     CHECK(check_health(device).ok());
@@ -350,7 +350,7 @@ TEST_CASE("health is what comes back from a device", "[run][pool][runtime]") {
     CHECK(check_health(device).message() == "unusable gives back other bytes than were copied to it");
 }
 
-TEST_CASE("a device that stays in error costs its case and its worker", "[run][pool][runtime]") {
+TEST_CASE("a device that stays in error fails its case and replaces its worker", "[run][pool][runtime]") {
     UnusableDevice device;
     const auto work = [&](size_t item) {
         if (item == 1) device.fault = UnusableDevice::Fault::kEverything;

@@ -13,7 +13,7 @@ class Links:
     def __init__(self):
         self.made_by = {}  # View: number of the operator that made it last
         self.nodes = {}  # node: number of its forward operator
-        self.running = False  # the backward pass
+        self.running = False  # whether the backward pass runs
         self.waiting = []  # 1.13: calls since the last node's end
         self.fed = set()  # 1.13: inputs of nodes that have received a gradient
         self.sums, self.sums_of = 0, None  # 1.13: additions of gradients that follow the last node's end

@@ -44,8 +44,8 @@ class Storage:
     """A block of memory, from its allocation to its release: the next one at the same address is another block."""
     nbytes: int
     alive: Any = None  # a weak reference, which keeps the address from being used again
-    known: bool = False  # every byte was written by a call, or is in the recipe
-    written: Any = None  # a mask of the bytes that were, when only some
+    known: bool = False  # whether every byte was written by a call, or is in the recipe
+    written: Any = None  # a mask of the written bytes, if only some were
     fill: Any = None
     owner: str = ""  # the module whose parameter, gradient or optimiser state it holds
     id: str = ""
@@ -65,7 +65,7 @@ class Storage:
 class Memory:
     storages: list = field(default_factory=list)
     by_address: dict = field(default_factory=dict)
-    named_storages: list = field(default_factory=list)  # those that calls use, in the order of their ids
+    named_storages: list = field(default_factory=list)  # the storages that calls use, in the order of their ids
     tensors: dict = field(default_factory=dict)  # View: id
 
     def number_of(self, tensor):

@@ -20,7 +20,7 @@ namespace diopi::bisect_score {
 
 namespace {
 
-/// What is planted, and the only call that the search must name, where there is just one.
+/// The planted faults, and the call that the search must name, if there is only one.
 struct Experiment {
     std::vector<Planted> faults;
     size_t call = SIZE_MAX;
@@ -49,7 +49,7 @@ class Score {
         return {};
     }
 
-    /// Whether all were found.
+    /// Prints the result; whether all faults were found.
     bool print() const {
         fmt::print("single faults: {} of {} found, in {} replays at most (4 log2({}) + 8 = {})\n", single_.found,
                    single_.planted, single_.most_replays, capture_.calls.size(), bound_);
@@ -73,7 +73,7 @@ class Score {
         return {};
     }
 
-    /// So many times a step a replay may take before it counts as hanging.
+    /// The time limit of a replay as a multiple of a step.
     Status measure_step() {
         const Stopwatch watch;
         auto hashes = inputs_of(*rows_.front());
@@ -93,7 +93,7 @@ class Score {
         }
     }
 
-    /// Wrong at one call alone, the one in the middle of those of its function.
+    /// Plants faults that strike only the middle one of a function's calls.
     Status plant_calls(std::vector<Experiment>& list) {
         for (size_t i = 0; i < rows_.size(); i += quick_ ? 2 : 1) {
             const Row& row = *rows_[i];
@@ -120,7 +120,8 @@ class Score {
         }
     }
 
-    /// Hashes of what each call of the function gets, from a replay in a worker: this process must not start threads.
+    /// Hashes of the inputs of each call of the function, from a replay in a worker: this process must not start
+    /// threads.
     Result<std::vector<uint64_t>> inputs_of(const Row& row) {
         const PlantedBackend recording({{&row, Fault::kRecords}});
         std::vector<uint64_t> hashes;
@@ -187,7 +188,7 @@ class Score {
     const CaptureValues& values_;
     CaptureReplay& replay_;
     bool quick_;
-    std::vector<const Row*> rows_;  ///< of the capture's functions
+    std::vector<const Row*> rows_;  ///< names of the capture's functions
     double timeout_s_ = 0;
     int bound_ = 0;
     Tally single_, pair_;

@@ -1,4 +1,4 @@
-"""ResNet-18 with an eighth of its width: the same calls on small tensors. resnet18_narrow.json is its capture:
+"""ResNet-18 with an eighth of its width: it has the same calls on small tensors. resnet18_narrow.json is its capture:
 
 PYTHONPATH=tests/bisect scripts/capture_torch.py --module narrow_resnet:resnet18_narrow --output tests/bisect/resnet18_narrow.json
 """

@@ -15,7 +15,7 @@ namespace diopi::bisect_score {
 
 namespace {
 
-/// What a faulty function does, and the function that it stands in for.
+/// The faults of a function, and the function that it replaces.
 struct Plan {
     Fault fault = Fault::kNone;
     uint64_t input = 0;
@@ -26,7 +26,7 @@ std::vector<uint64_t> recorded;
 
 constexpr uint64_t kEmptyHash = 0xcbf29ce484222325;
 
-/// FNV-1a over the bytes of a tensor; of one that repeats its storage over what the storage has.
+/// FNV-1a over the bytes of a tensor; of a repeating one over the bytes of its storage.
 void add_to_hash(uint64_t& hash, const Tensor* tensor) {
     if (tensor == nullptr) return;
     const auto* bytes = static_cast<const unsigned char*>(tensor->data());
@@ -35,7 +35,7 @@ void add_to_hash(uint64_t& hash, const Tensor* tensor) {
     for (size_t i = 0; i < nbytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
 }
 
-/// Tensors that a function only reads, and those that it writes; everything else counts for nothing.
+/// Tensors that a function only reads, and those that it writes; other arguments are ignored.
 void add_input(uint64_t& hash, diopiConstTensorHandle_t tensor) { add_to_hash(hash, tensor); }
 void add_input(uint64_t&, diopiTensorHandle_t) {}
 template <class Value>
@@ -44,7 +44,7 @@ void add_written(uint64_t& hash, diopiTensorHandle_t tensor) { add_to_hash(hash,
 template <class Value>
 void add_written(uint64_t&, const Value&) {}
 
-/// What is written counts only where nothing else is read: in place. An output holds anything.
+/// Written tensors count only if a function reads nothing else, that is, in place. An output has any contents.
 template <class... Args>
 uint64_t hash_of(const Args&... args) {
     uint64_t hash = kEmptyHash;
@@ -54,23 +54,24 @@ uint64_t hash_of(const Args&... args) {
 }
 
 template <class Value>
-void spoil_elements(diopiTensorHandle_t tensor, Fault fault) {
+void corrupt_elements(diopiTensorHandle_t tensor, Fault fault) {
     auto* values = tensor->data_as<Value>();
     const auto none = std::numeric_limits<Value>::has_quiet_NaN ? std::numeric_limits<Value>::quiet_NaN()
                                                                 : std::numeric_limits<Value>::max();
     for (int64_t i = 0; i < tensor->numel(); ++i) values[i] = fault == Fault::kNan ? none : 8 * values[i] + 8;
 }
 
-/// Outputs of real numbers; of integers only counts, which have no dims: an index out of range is another fault.
-void spoil(diopiTensorHandle_t tensor, Fault fault) {
+/// Changes outputs of real numbers, and of integers only counts, which have no dims: an index out of range is another
+/// fault.
+void corrupt(diopiTensorHandle_t tensor, Fault fault) {
     if (tensor == nullptr) return;
-    if (tensor->dtype == Dtype::float32) spoil_elements<float>(tensor, fault);
-    if (tensor->dtype == Dtype::int64 && tensor->shape.empty()) spoil_elements<int64_t>(tensor, fault);
+    if (tensor->dtype == Dtype::float32) corrupt_elements<float>(tensor, fault);
+    if (tensor->dtype == Dtype::int64 && tensor->shape.empty()) corrupt_elements<int64_t>(tensor, fault);
 }
 template <class Value>
-void spoil(const Value&, Fault) {}
+void corrupt(const Value&, Fault) {}
 
-/// Stands in for `kFunction`, a function of the standard; of it only the name and the type are used.
+/// Replaces `kFunction`, a function of the standard, of which it uses only the name and the type.
 template <auto kFunction>
 struct Faulty;
 
@@ -85,7 +86,7 @@ struct Faulty<kFunction> {
         if (acts && plan.fault == Fault::kCrash) std::abort();
         while (acts && plan.fault == Fault::kHang) std::this_thread::sleep_for(std::chrono::seconds(1));
         const diopiError_t error = reinterpret_cast<diopiError_t (*)(Args...)>(plan.real)(args...);
-        if (error == diopiSuccess && acts) (spoil(args, plan.fault), ...);
+        if (error == diopiSuccess && acts) (corrupt(args, plan.fault), ...);
         return error;
     }
 };

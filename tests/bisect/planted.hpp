@@ -1,4 +1,4 @@
-/// Faults planted in the cpu backend's functions, for what must find them.
+/// Faults planted in the cpu backend's functions, which the bisection must find.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace diopi::bisect_score {
 
 enum class Fault {
     kNone,
-    kRecords,  ///< right: the first call, and each one after it, adds to recorded_inputs()
+    kRecords,  ///< right results; each call adds to recorded_inputs()
     kWrong,    ///< each element of the outputs is 8 x + 8
     kNan,
     kCrash,
@@ -19,17 +19,17 @@ enum class Fault {
 };
 [[nodiscard]] std::string_view name(Fault fault);
 
-/// One function's fault. Where `input` is not 0 it strikes only where the call's tensors have that hash.
+/// One function's fault. If `input` is not 0, it strikes only calls whose tensors have that hash.
 struct Planted {
     const Row* row = nullptr;
     Fault fault = Fault::kNone;
     uint64_t input = 0;
 };
 
-/// Whether there is a faulty function to stand in for the row's.
+/// Whether there is a faulty function for the row.
 [[nodiscard]] bool can_plant(const Row& row);
 
-/// The cpu backend with these faults. One at a time in a process: the faulty functions are plain functions.
+/// The cpu backend with these faults. A process may have only one, because the faulty functions are plain functions.
 class PlantedBackend {
  public:
     explicit PlantedBackend(const std::vector<Planted>& faults);

@@ -1,4 +1,4 @@
-"""Whether a capture has the form of docs/capture.md, by the standard of tests/abi/signatures.txt. No PyTorch."""
+"""Checks that a capture has the form of docs/capture.md and functions of tests/abi/signatures.txt. Needs no PyTorch."""
 import functools
 import math
 import pathlib

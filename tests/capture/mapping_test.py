@@ -1,4 +1,4 @@
-"""The table from ATen to the standard: checked against the headers, and on single calls. No PyTorch."""
+"""Checks the table from ATen to the standard against the headers, and on single calls. Needs no PyTorch."""
 import unittest
 
 import numpy as np
@@ -47,7 +47,7 @@ class CallTest(unittest.TestCase):
         self.assertEqual(mapped("add.Tensor", self=MATRIX, other=0.5, alpha=1),
                          [("diopiAddScalar", {"out": OUT, "input": MATRIX, "other": 0.5, "alpha": 1})])
 
-    def test_what_has_no_row_or_does_not_suit_the_c_types_is_not_mapped(self):
+    def test_calls_without_a_row_or_with_other_types_are_not_mapped(self):
         self.assertIsNone(mapped("digamma", self=MATRIX))
         self.assertIsNone(mapped("mm", self=MATRIX, mat2=None))
         self.assertIsNone(mapped("pow.Scalar", self=[1.0], exponent=MATRIX))
@@ -72,7 +72,7 @@ class CallTest(unittest.TestCase):
             ("diopiLerpScalar", {"out": TEMPORARY, "input": MATRIX, "end": OTHER, "weight": 0.1}),
             ("diopiCopyInp", {"src": TEMPORARY, "dest": MATRIX})])
 
-    def test_gradients_that_nobody_asked_for_are_null(self):
+    def test_gradients_that_are_not_requested_are_null(self):
         image = View(0, "float32", (1, 2, 4, 4), (32, 16, 4, 1), 0)
         (function, args), = mapped(
             "convolution_backward", results=(None, image, None), grad_output=image, input=image, weight=image,
@@ -117,7 +117,7 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(self.recipe([-1, 0, 0, 5], "float32"), {"kind": "normal", "mean": 1.0, "std": 2.34521})
 
     def test_one_sign_stays(self):
-        """A variance or a share: its root or logarithm must work."""
+        """A variance or a probability: its root or logarithm must work."""
         self.assertEqual(self.recipe([0.25, 4], "float32"), {"kind": "uniform", "low": 0.25, "high": 4.0})
         self.assertEqual(self.recipe([0, 1e-12], "float64")["low"], 0)
         recipe = self.recipe([-3, -1], "float32")
@@ -133,7 +133,7 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(self.recipe([3, 9, 4], "int64"), {"kind": "integers", "low": 3, "high": 10})
         self.assertEqual(self.recipe([True, False], "bool"), {"kind": "integers", "low": 0, "high": 2})
 
-    def test_what_is_not_finite_does_not_count(self):
+    def test_values_that_are_not_finite_do_not_count(self):
         self.assertEqual(self.recipe([-np.inf, 0, 2], "float32"), {"kind": "uniform", "low": 0.0, "high": 2.0})
 
 

@@ -130,7 +130,7 @@ class ValuesTest(RecorderTest):
     def test_a_buffer_that_is_written_in_part(self):
         def run(module, x):
             buffer = torch.empty(4, 6)
-            buffer.detach().numpy()[:] = 2.5  # a change that PyTorch does not see
+            buffer.detach().numpy()[:] = 2.5  # a change that PyTorch does not notice
             buffer[:, :3] = x
             return buffer * module.w
 
@@ -168,7 +168,7 @@ class CaptureTest(RecorderTest):
         calls = self.record(mlp(), include=["addmm", "mm"])
         self.assertEqual({call["overload"] for call in calls}, {"addmm", "mm"})
 
-    def test_a_call_without_a_function_tells_what_it_reads_and_writes(self):
+    def test_a_call_without_a_function_has_its_reads_and_writes(self):
         calls = self.record(function(lambda module, x: torch.digamma(x.abs() + 1) * module.w, 3, 4))
         call = next(call for call in calls if call["overload"] == "digamma")
         self.assertNotIn("function", call)
@@ -240,7 +240,7 @@ class FilesTest(RecorderTest):
             self.assertEqual((calls[0]["overload"], out[()].tolist()), ("addmm", wanted.tolist()))
             self.assertEqual(int(file.attrs["calls"]), len(calls))
 
-    def test_every_overload_of_the_table_has_the_arguments_that_its_rows_ask_for(self):
+    def test_every_overload_of_the_table_has_the_arguments_that_its_rows_use(self):
         found = 0
         for overload, rows in mapping.rows_of().items():
             name, _, variant = overload.partition(".")

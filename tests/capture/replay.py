@@ -127,7 +127,7 @@ class Replay:
             self.memory[name] = self.begin(storage["nbytes"], filled)
 
     def begin(self, nbytes, filled):
-        """Unfilled memory has numbers that would be noticed."""
+        """Unfilled memory has numbers that make a result wrong."""
         if filled is None:
             return torch.full((nbytes,), 0x7F, dtype=torch.uint8)
         return torch.frombuffer(bytearray(filled[()].tobytes()), dtype=torch.uint8).clone()

@@ -26,7 +26,7 @@ class ShippedTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(problems(load(name)), [])
 
-    def test_no_other_files_lie_there_and_all_are_small(self):
+    def test_there_are_no_other_files_and_all_are_small(self):
         files = sorted(FOLDER.iterdir())
         self.assertEqual([f.name for f in files], [f"{name}.json" for name in MODELS])
         self.assertLess(sum(f.stat().st_size for f in files), MOST_BYTES)
@@ -108,14 +108,14 @@ class FaultTest(unittest.TestCase):
 
         self.expect("has no fill", drop)
 
-    def test_a_fill_that_nobody_reads(self):
+    def test_an_unused_fill(self):
         def add(c):
             out = c["tensors"][c["calls"][0]["args"]["out"]]
             c["storages"][out["storage"]]["fill"] = {"kind": "constant", "dtype": "float32", "value": 0}
 
         self.expect("needs no fill", add)
 
-    def test_recipes_without_sense(self):
+    def test_invalid_recipes(self):
         fills = {"empty range": {"kind": "uniform", "dtype": "float32", "low": 1, "high": 1},
                  "negative std": {"kind": "normal", "dtype": "float32", "mean": 0, "std": -1},
                  "members of": {"kind": "normal", "dtype": "float32", "mean": 0}, "no recipe": {"kind": "zeros"}}

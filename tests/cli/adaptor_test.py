@@ -52,7 +52,7 @@ class AdaptorTest(ProgramTest):
         self.assertEqual(row["bytes"], 2 * (2 * 6 * 8 + 6 * 4))
         self.assertEqual(sorted(row["casts"]), ["float64 in float32", "int64 in int32"])
 
-    def test_the_device_s_own_casts_are_told_from_the_host_s(self):
+    def test_the_device_s_own_casts_are_distinguished_from_the_host_s(self):
         self.write("device.json", {**DEVICE, "converts": True})
         (row,) = self.sim(*self.own(["float64"]), "--json").json["adaptor"]
         self.assertEqual((row["conversions"], row["by_host"]), (3, 0))
@@ -67,7 +67,7 @@ class AdaptorTest(ProgramTest):
         self.assertEqual(step["adapted"]["conversions"], 3)
         self.assertEqual(step["adapted"]["casts"], ["float64 in float32"])
 
-    def test_a_call_that_is_not_touched_is_not_told_of(self):
+    def test_an_unchanged_call_is_not_reported(self):
         run = self.sim(*self.own(["float32"]))
         self.assertNotIn("adapted", run.out)
         self.assertNotIn("adapted", self.journal()[1][-1]["steps"][0])
@@ -85,7 +85,7 @@ class AdaptorTest(ProgramTest):
         self.sim("--replay", bundle, adaptor=None, out="1 not implemented")
 
     def test_the_operator_suite_on_a_device_of_float32_and_int32(self):
-        """A sample of it; scripts/test.sh --full runs the whole."""
+        """A sample of the cases; scripts/test.sh --full runs all of them."""
         run = self.sim("--in-order", *self.sample_of_suite(4, 100_000), "--json", timeout=280)
         counts = run.json["counts"]
         self.assertGreater(counts["passed"], 1000, counts)
@@ -110,14 +110,14 @@ class AdaptorTest(ProgramTest):
         # Two calls, in the step that warms up and in the one that counts; a * a is one conversion in.
         self.assertEqual((row["function"], row["calls"], row["conversions"]), ("diopiMul", 4, 2 * (2 + 3)))
 
-    def test_compare_asks_both_libraries_for_the_adapted_call(self):
+    def test_compare_calls_both_libraries_with_the_adapted_call(self):
         run = self.sim(*self.own(["float64"]), "--csv", "rows.csv", command="compare")
         self.assertRegex(run.out, r"diopiAdd +1 +3 +3 ")
         self.assertNotIn(",False,", (self.folder / "rows.csv").read_text())
         told = self.sim(*self.own(["float64"]), "--json", command="compare").err
         self.assertIn("diopi: adaptor: 1 call adapted: 3 conversions (3 by the host)", told)
 
-    def test_fallback_sim_adapts_what_would_be_declined(self):
+    def test_fallback_sim_adapts_calls_that_would_be_declined(self):
         self.write("step.json", capture())
         self.write("device.json", {"name": "chip", "dtypes": ["float16"]})
         narrow = self.config({"common": {"dtype": "float32->float16"}})
@@ -129,7 +129,7 @@ class AdaptorTest(ProgramTest):
         self.assertIn("diopi: adaptor: ", adapted.err)
         self.assertIn("calls adapted", self.sim(*simulate, command="fallback-sim", adaptor=narrow).out)
 
-    def test_what_is_no_configuration_is_refused(self):
+    def test_an_invalid_configuration_is_refused(self):
         self.refused("{")
         self.refused({"comon": {}}, "/comon: unknown key 'comon'", "'common'")
         self.refused({"common": {"dtype": "(int46)->int32"}}, "/common/dtype", "'int64'")

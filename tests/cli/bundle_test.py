@@ -95,13 +95,13 @@ class BundleTest(ProgramTest):
                          {f"ops/mine.relu.{i}": f"bad/ops-mine-relu-{i}-forward.h5" for i in range(12)}, str(run))
         self.assertEqual(len(self.journal()[1]), 12)
 
-    def test_strided_tensors_lie_as_they_lay(self):
+    def test_strided_tensors_keep_their_layout(self):
         self.faulty(0, "strided", "--cases", "mine.json")
         self.save("strided", "--strided")
         self.forget_the_case()
         self.faulty(1, "strided", "--replay", BUNDLE, out="1 case: 1 failed")
 
-    def test_another_library_and_another_backend_are_told(self):
+    def test_another_library_and_another_backend_are_reported(self):
         self.save("wrong")
         run = self.expect(0, "test", "--replay", BUNDLE)
         self.assertIn("WARNING - the library is not the one that the bundle was saved with: ", run.out)
@@ -115,7 +115,7 @@ class BundleTest(ProgramTest):
         self.faulty(1, "wrong", "--replay", BUNDLE)
         self.faulty(1, "wrong", "--replay", BUNDLE, "--checks", "all", "--json")
 
-    def test_what_passes_is_not_saved(self):
+    def test_a_case_that_passes_is_not_saved(self):
         self.faulty(0, "none", "--cases", "mine.json", "--save-failures", "bad")
         self.assertEqual(self.bundles(), [])
 
@@ -146,7 +146,7 @@ class BundleTest(ProgramTest):
         for message in messages:
             self.assertIn(message, run.err, str(run))
 
-    def test_files_that_are_no_bundles(self):
+    def test_files_that_are_not_bundles(self):
         self.refuse("none.h5", "cannot open none.h5: No such file or directory")
         self.write("text.h5", "text")
         self.refuse("text.h5", "text.h5 is not an HDF5 file")

@@ -19,7 +19,7 @@ except ImportError as missing:
     print(f"skipped: this Python has no {missing.name}")
     sys.exit(77)
 
-# A second build of the program, with a relu whose last element is wrong by 1.
+# another build of the program, with a relu whose last element is wrong by 1
 FAULTY = pathlib.Path(os.environ.get("DIOPI_LEAKY", program.SOURCE / "build/release/bin/leaky_diopi"))
 NUMEL = 1000
 OVERLOADS = ["mul.Tensor", "relu", "log", "add.Tensor"]
@@ -101,7 +101,7 @@ class CompareTest(CombinationTest):
         self.assertEqual(run.json["backend"], "chip")
         self.check_all(run)
 
-    def test_what_a_device_lacks_is_dumped_and_recorded_and_not_compared(self):
+    def test_calls_that_the_device_lacks_are_dumped_and_recorded_and_not_compared(self):
         self.write("chip.json", {"name": "chip", "except": ["log"]})
         chip = ["--impl", "sim", "--sim-config", "chip.json"]
         run = self.expect(0, "compare", "--capture", "four.json", "--json", *chip, "--dump", "1", "--overflow",
@@ -110,7 +110,7 @@ class CompareTest(CombinationTest):
         self.assertEqual({row["overload"] for row in run.json["tensors"]}, set(OVERLOADS))
         self.assertEqual(re.findall(r"^\[dump \d\] (\S+) ", run.err, re.MULTILINE), OVERLOADS)
 
-    def test_dump_and_overflow_tell_of_one_call_in_turn(self):
+    def test_dump_and_overflow_print_each_call_in_turn(self):
         content = capture()
         content["storages"]["sa"]["fill"] = {"kind": "constant", "dtype": "float32", "value": 3e38}
         self.write("four.json", content)

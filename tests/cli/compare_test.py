@@ -81,7 +81,7 @@ class CompareTest(ProgramTest):
 
 
 class FormatTest(CompareTest):
-    def test_a_sound_library_agrees_with_the_reference(self):
+    def test_a_correct_library_agrees_with_the_reference(self):
         self.write("mine.json", case_file(group("mine", [[4, 5]], dtypes=("float32", "int64"), inplace=True)))
         run = self.compare("--cases", "mine.json", "--ulp")
         self.assertRegex(run.out, r"^Operator +Calls +Tensors +Differ +Cosine +Max abs diff +Max rel diff +Closer")
@@ -152,7 +152,7 @@ class FormatTest(CompareTest):
         for nth in range(3):
             self.assertIn(f"conv2d {nth}th input grad", names)
 
-    def test_rows_stand_in_the_order_of_the_cases(self):
+    def test_rows_are_in_the_order_of_the_cases(self):
         shapes = [[2000000] if i % 4 == 0 else [4] for i in range(40)]
         self.write("mine.json", case_file(group("mine", shapes, dtypes=("float32",))))
         rows = self.compare("--cases", "mine.json", "--jobs", "4", "--json").json["tensors"]
@@ -193,7 +193,7 @@ class FormatTest(CompareTest):
         self.assertEqual(out["other_ulp"][0], 128)
         self.assertLess(out["ulp"][0], 128)
 
-    def test_what_is_not_compared_and_why(self):
+    def test_tensors_that_are_not_compared_have_a_reason(self):
         normal = {"overload": "normal_", "function": "diopiNormalInp",
                   "args": {"inout": "t2", "mean": 0.0, "std": 1.0, "generator": {"seed": 1, "offset": 0}}}
         unknown = {"overload": "erfinv", "reads": ["t2"],
@@ -261,7 +261,7 @@ class ToolTest(CompareTest):
             self.compare("--capture", self.model(), "--csv", disk / "rows.csv", code=2, err="No space left on device")
             self.faulty("--capture", "model.json", "--save-failures", disk, code=1, err="call 1 (relu, diopiRelu): ")
 
-    def test_a_crash_is_told_and_leaves_what_was_compared(self):
+    def test_a_crash_is_reported_and_keeps_the_compared_calls(self):
         run = self.faulty("--capture", self.model(), fault="segv", err="diopi: model: ")
         self.assertIn("1 call on cpu and reference: 0 of 3 tensors differ.", run.out)
 
@@ -306,7 +306,7 @@ class ToleranceTest(CompareTest):
     def test_of_other_operators_and_dtypes(self):
         self.assertEqual(self.holds(False, "add=7,0", "float16=7,0", ADD_AUTOCOMPARE_ERROR_TOLERANCE="7,0"), 1e-4)
 
-    def test_slips(self):
+    def test_typing_errors(self):
         self.model()
         for text, message in [("x", "'x' is no tolerance; write ATOL,RTOL"), ("add:float=1", "'float' is no dtype"),
                               ("-1", "is no tolerance")]:
@@ -338,7 +338,7 @@ class CapturesTest(CompareTest):
         self.compare("--capture", "one.json", "--with", "two.json", "--tolerance", "10")
         self.compare("--capture", "one.json", "--with", "one.json", out="0 of 3 tensors differ.")
 
-    def test_a_call_that_stands_in_one_alone(self):
+    def test_a_call_of_only_one_capture(self):
         self.kept("one")
         self.kept("more", [*MODEL[:1], relu("t9", "t2", "extra"), *MODEL[1:]], {3: [1, 2, 3, 5]})
         run = self.compare("--capture", "one.json", "--with", "more.json", "--json", code=1)
@@ -346,7 +346,7 @@ class CapturesTest(CompareTest):
                                           ("call 1 and 2", "relu", True), ("call 2 and 3", "add.Tensor", False)])
         self.assertEqual((run.json["different"], run.json["alone"], run.json["not_compared"]), (1, 1, 0))
 
-    def test_a_call_that_stands_in_one_alone_is_a_difference_in_every_format(self):
+    def test_a_call_of_only_one_capture_is_a_difference_in_every_format(self):
         self.kept("one")
         self.kept("more", [*MODEL[:1], relu("t9", "t2", "extra"), relu("t8", "t9", "extra"), *MODEL[1:]])
         args = ["--capture", "more.json", "--with", "one.json"]
@@ -398,7 +398,7 @@ class CapturesTest(CompareTest):
                                              '"t3": {"storage": "s3", "dtype": "int32"'))
         self.compare(*args, code=1, out="dtype float32 where int32 is wanted")
 
-    def test_captures_of_one_name_are_told_apart(self):
+    def test_captures_of_one_name_are_distinguished(self):
         self.kept("one")
         self.kept("same", MODEL[:2])
         with h5py.File(self.folder / "same.h5", "r+") as file:
@@ -416,7 +416,7 @@ class CapturesTest(CompareTest):
         seed = self.compare("--capture", "one.json", "--with", "two.json", "--format", "seed", code=1)
         self.assertIn(f"allclose: False    max_diff: {float('nan'):20.9f}", seed.out)
 
-    def test_both_sides_of_what_differs_are_saved(self):
+    def test_both_sides_of_a_difference_are_saved(self):
         self.kept("one")
         self.kept("two", values={1: [1, 2, 3, 4.5]})
         self.compare("--capture", "one.json", "--with", "two.json", "--save-failures", "saved", code=1)
@@ -434,7 +434,7 @@ class CapturesTest(CompareTest):
         self.compare("--capture", "one.json", "--with", "bare.json", code=2,
                      err="--with compares values, and bare.json has none; record it with --values")
 
-    def test_options_that_would_do_nothing(self):
+    def test_options_without_effect(self):
         self.kept("one")
         for option in (["--ulp"], ["--dump", "1"], ["--overflow"]):
             self.compare("--capture", "one.json", "--with", "one.json", *option, code=2,
@@ -444,7 +444,7 @@ class CapturesTest(CompareTest):
 
 
 class RefusalTest(CompareTest):
-    def test_slips(self):
+    def test_typing_errors(self):
         self.model()
         for args, text in [
             (["ad"], "did you mean 'add'"),

@@ -62,7 +62,7 @@ class SelectionTest(ProgramTest):
             run = self.expect(0, "test", "--cases", "mine.json", "--json")
             self.assertEqual((run.json["counts"]["passed"], run.json["not_passed"]), (6, []))
 
-    def test_a_number_beside_half_types_is_no_fault(self):
+    def test_a_number_with_half_types_is_not_a_fault(self):
         # The quotient is rounded to float32 and then to float16.
         run = self.expect(0, "test", "--model", "llama", "--fname", "div", "--filter-dtype", "float32", "--json")
         self.assertGreater(run.json["counts"]["passed"], 300)
@@ -85,7 +85,7 @@ class SelectionTest(ProgramTest):
         self.assertNotIn("INFO", run.out)
         self.assertNotIn("operator  cases", run.out)
 
-    def test_same_verdicts_whatever_the_number_of_workers(self):
+    def test_same_verdicts_for_any_number_of_workers(self):
         self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 40)])))
         found = []
         for jobs in ("1", "3"):
@@ -250,7 +250,7 @@ class BaselineTest(ProgramTest):
         self.manifest.unlink()
         self.expect_refused("data/baselines/ops/add.h5")
 
-    def test_file_that_is_gone(self):
+    def test_missing_file(self):
         self.file.unlink()
         self.expect_refused("data/baselines/ops/add.h5 is listed in data/baselines/manifest.json but cannot be read")
 

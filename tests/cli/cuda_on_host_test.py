@@ -21,7 +21,7 @@ class CudaOnHostTest(ProgramTest):
         self.assertEqual(wanted - self.functions_of(LIBRARY), set())
 
     def test_a_sample_of_the_operator_suite(self):
-        """scripts/test.sh --full runs the whole."""
+        """A sample of the cases; scripts/test.sh --full runs all of them."""
         run = self.expect(0, "test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(12, 200_000), "--json",
                           timeout=280)
         counts = run.json["counts"]
@@ -35,7 +35,7 @@ class CudaOnHostTest(ProgramTest):
             self.assertGreater(run.json["counts"]["passed"], least, run.json["counts"])
             self.assertEqual(run.json["counts"]["not_implemented"], 0)
 
-    def test_what_the_suite_has_no_cases_for(self):
+    def test_functions_without_cases_in_the_suite(self):
         """Complex numbers, copies whose operands have different innermost dims, a cat of more tensors than a launch
         takes, and drawn gradients, which show faults of a norm that a gradient of ones hides."""
         for variant in ([], ["--strided"], ["--fill", "signed"]):
@@ -56,7 +56,7 @@ class CudaOnHostTest(ProgramTest):
                 self.assertGreater(run.json["counts"]["passed"], 5, run.json["counts"])
                 self.assertEqual(run.json["counts"]["not_implemented"], 0)
 
-    def test_tf32_is_seen_and_held_to_a_class_of_its_own_where_it_is_declared(self):
+    def test_tf32_is_found_and_has_its_own_class_if_it_is_declared(self):
         cases = ["--cases", SOURCE / "tests" / "cuda_on_host" / "products.json", "--json"]
         on = {"DIOPI_TF32": "1"}
         # The special numbers include denormals, which TF32 makes 0, beside infinite factors.

@@ -58,7 +58,7 @@ class CudaTest(ProgramTest):
         for name in ("libcuda", "libcudart", "libcublas", "libcudnn", "libnvrtc", "libcupti"):
             self.assertFalse([line for line in libraries if name in line])
 
-    def test_a_driver_that_is_none_is_told_from_a_missing_one(self):
+    def test_a_wrong_driver_is_distinguished_from_a_missing_one(self):
         if not self.is_built or not STUB.exists():
             self.skipTest("needs a build with CUDA, and the toolkit's stand-in for the driver")
         shutil.copy(STUB, self.folder / "libcuda.so.1")

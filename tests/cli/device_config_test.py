@@ -22,7 +22,7 @@ class DeviceConfigTest(ProgramTest):
         return run.json["counts"]["passed"], run.json["counts"]["skipped"]
 
     def skips(self, *criteria):
-        """How many of the 4 cases the rules skip."""
+        """Checks how many of the 4 cases the rules skip."""
         run = self.run_with(0, *({**c, "skip": True, "reason": "why"} for c in criteria))
         self.assertEqual(self.counts(run), (4 - run.json["counts"]["skipped"], run.json["counts"]["skipped"]))
         return run.json["counts"]["skipped"]
@@ -95,7 +95,7 @@ class DeviceConfigTest(ProgramTest):
         self.assertEqual(run.json["not_passed"][0]["repeat"], repeat)
         self.assertEqual(self.expect(1, *repeat.split()[1:]).err, "", "one case leaves most rules without a match")
 
-    def test_what_matches_nothing_is_reported(self):
+    def test_rules_without_a_match_are_reported(self):
         run = self.run_with(0, {"ops": ["sotfmax"], "skip": True, "reason": "r"}, {"ops": ["add"], "atol": 1, "reason": "r"})
         self.assertEqual(run.err.splitlines(), [
             "diopi: warning: chip.json:1: /rules/0/ops/0: the standard has no operator 'sotfmax' (did you mean 'softmax'?)",
@@ -114,7 +114,7 @@ class DeviceConfigTest(ProgramTest):
         self.expect(2, "test", "--device-config", "no.json", err="no.json: the device configuration cannot be read")
         self.expect(2, "test", "--device-config", ".", err=".: a device configuration is wanted, and this is a folder")
 
-    def test_resume_wants_the_same_configuration(self):
+    def test_resume_needs_the_same_configuration(self):
         rule = {"dtypes": ["float64"], "skip": True, "reason": "r"}
         self.run_with(0, rule)
         self.assertEqual(self.counts(self.run_with(0, rule, args=("--json", "--resume"))), (2, 2))

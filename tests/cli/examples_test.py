@@ -79,7 +79,7 @@ class HostTest(ProgramTest):
 
     def test_convolution(self):
         if program.SANITIZED:
-            self.skipTest("a sanitized library wants a sanitized host")
+            self.skipTest("a sanitized library needs a sanitized host")
         done = run(self.host, IMPL)
         self.assertEqual(done.stdout, "diopiConvolution2d of DiopiCpuDevice: 2048 of 2048 results are right\n")
         self.assertEqual(done.stderr, "")
@@ -128,7 +128,7 @@ class VendorTest(LibraryTest):
                 wanted = {**{op: {"passed"} for op in self.OPS}, "flip": {"not_implemented"}, **special}
                 self.assertEqual(self.verdicts(library, self.OPS, variant), wanted)
 
-    def test_mended_as_the_page_does_it_passes(self):
+    def test_with_the_corrections_of_the_page_it_passes(self):
         shutil.copytree(EXAMPLES / "vendor", self.folder / "vendor")
         blocks = re.findall(r"^```sh\n(.*?)^```", (program.SOURCE / "docs/vendor.md").read_text(), re.M | re.S)
         mends = [re.split("^cmake", block, flags=re.M)[0] for block in blocks if re.match("(cat|sed) .*vendor/", block)]

@@ -95,7 +95,7 @@ class FallbackTest(ProgramTest):
         self.assertEqual(set(self.rows("--ops", ".*", "--except", "add")), {"mul.Tensor", "log"})
         self.assertEqual(set(self.rows()), set())
 
-    def test_variables_hold_where_no_option_is_given(self):
+    def test_variables_apply_without_an_option(self):
         both = {"DIPU_FORCE_FALLBACK_OPS_LIST": "log", "OP_FALLBACK_LIST": "mul"}
         self.assertEqual(set(self.rows(env=both)), {"log"})
         self.assertEqual(set(self.rows(env={"OP_FALLBACK_LIST": "mul"})), {"mul.Tensor"})
@@ -109,7 +109,7 @@ class FallbackTest(ProgramTest):
         self.assertNotIn("mull", run.out)
         self.assertEqual(self.simulate("--ops", "log,mull", "--json").json["unmatched"], ["mull"])
 
-    def test_what_the_device_lacks_or_declines_falls_back_by_itself(self):
+    def test_calls_that_the_device_lacks_or_declines_fall_back(self):
         lacks = self.rows(*self.config(operators=["mul", "add"]))
         self.assertEqual([(row["overload"], row["why"]) for row in lacks.values()], [("log", "not implemented")])
         self.assertEqual(lacks["log"]["device_s"], 0)
@@ -136,7 +136,7 @@ class FallbackTest(ProgramTest):
         self.assertGreater(float(share.group(1)), 50, str(run))
         self.assertLess(float(share.group(1)), 101, str(run))
 
-    def test_what_is_refused(self):
+    def test_refused_options(self):
         for args, message in [
             (["--ops", "("], "--ops: '(' is no regular expression"),
             (["--impl", "cpu", "--wait"], "--sim-config and --wait describe the device of --impl sim"),
@@ -181,7 +181,7 @@ class FallbackTest(ProgramTest):
         self.simulate(*small, code=1, err="sim is out of memory")
         self.simulate("--bisect", *small, code=1, err="the replay entirely on cpu fails, too")
 
-    def test_bisect_finds_nothing_where_nothing_is_wrong(self):
+    def test_bisect_finds_nothing_without_a_fault(self):
         run = self.simulate("--bisect", "--impl", "cpu", out="Nothing is wrong")
         self.assertIn("replay 1: 0 of 3 fall back: passes", run.err)
         answer = self.simulate("--bisect", "--quiet", "--json").json

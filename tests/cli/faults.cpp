@@ -1,5 +1,5 @@
-/// Preloaded into diopi: allocations of a chosen size go wrong in its worker processes, as a faulty operator library
-/// would. DIOPI_TEST_FAULTS lists what happens at which size in bytes: "segv@32832 hang@4096".
+/// A library to preload into diopi: allocations of certain sizes cause faults in its worker processes, like a faulty
+/// operator library. DIOPI_TEST_FAULTS lists the fault for each size in bytes: "segv@32832 hang@4096".
 #include <dlfcn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,13 +48,13 @@ void put(int fd, const char* text) {
     if (write(fd, text, std::strlen(text)) < 0) std::abort();
 }
 
-/// The device gives errors from then on.
+/// The device returns errors from then on.
 bool g_unusable = false;
 
-/// An allocation of one size spoils those of another in the same process.
+/// After an allocation of one size, those of another fail in the same process.
 bool g_marked = false;
 
-/// A case makes several tensors of one size.
+/// A case allocates several tensors of one size.
 bool g_printed = false;
 
 void once(bool& done, void (*act)()) {
@@ -98,7 +98,7 @@ void close_sockets() {
     for_each_socket([](int fd) { close(fd); });
 }
 
-/// Every descriptor is written to, as by a library that takes any number for one of its own.
+/// Writes to every descriptor, like a library with a wrong descriptor number.
 void write_everywhere() {
     for (int fd = 3; fd < 256; ++fd) {
         if (write(fd, "garbage", 7) < 0) continue;
@@ -109,7 +109,7 @@ void replace_sockets() {
     for_each_socket([](int fd) { dup2(STDERR_FILENO, fd); });
 }
 
-/// A socket of the library's own takes the answer, and nobody reads it there.
+/// The library's own socket takes the answer, and nobody reads it there.
 void replace_sockets_by_others() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();
@@ -124,7 +124,7 @@ void fork_a_sleeper() {
     sleep_for_ever();
 }
 
-/// Leaves session, group and parent.
+/// Starts a daemon, which has another session, group and parent.
 void fork_a_daemon() {
     if (fork() != 0) return;
     setsid();

@@ -126,7 +126,7 @@ class GenTest(ProgramTest):
         self.assertNotEqual(self.contents()["ops/sub.h5"], first["ops/sub.h5"], "the cases have other shapes now")
         self.expect(0, "test", "--cases", "mine.json", out="9 cases: 9 passed")
 
-    def test_same_bytes_whatever_the_number_of_workers_and_threads(self):
+    def test_same_bytes_for_any_number_of_workers_and_threads(self):
         self.gen(0, "--jobs", "1", data="one")
         self.gen(0, "--jobs", "2", data="two", env={"OMP_NUM_THREADS": "3"})
         self.assertEqual(self.contents("one"), self.contents("two"))
@@ -198,7 +198,7 @@ class GenTest(ProgramTest):
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker, which hangs, dies with its parent", 5)
         found = sorted(p.name for p in pathlib.Path(self.folder, "data").rglob("*") if p.is_file())
-        self.assertEqual(found, ["add.h5", "manifest.json"], "a torn file was left")
+        self.assertEqual(found, ["add.h5", "manifest.json"], "an incomplete file was left")
         self.expect_recovery({name: state for name, state in self.files().items() if name == "ops/add.h5"})
 
     def test_kill_while_files_are_made_again(self):

@@ -162,7 +162,7 @@ class GpuCheckTest(ProgramTest):
                        "swin_transformer", str(self.bundle / "lib/cuda/libdiopi_impl.so")):
             self.assertTrue([arguments for arguments in asked if wanted in arguments], wanted)
 
-    def test_only_the_parts_that_are_asked_for_run(self):
+    def test_only_requested_parts_run(self):
         self.assertEqual(self.check("--only", "models,runtime"), 0, self.text)
         self.assertEqual([self.result(step) for step in ("runtime", "resnet50")], ["ok", "ok"])
         self.assertNotIn("operators", self.lines)
@@ -179,24 +179,24 @@ class GpuCheckTest(ProgramTest):
         self.assertEqual(of, {"diopi": {wanted}, "compute-sanitizer": {"/of/the/user"}, "nvcc": {"/of/the/user"},
                               "torch": {"/of/the/user"}})
 
-    def test_a_failing_step_is_told_and_the_rest_runs(self):
+    def test_a_failing_step_is_reported_and_the_others_run(self):
         self.assertEqual(self.check("--only", "runtime,tf32", codes={"runtime": 1}), 1, self.text)
         self.assertEqual([self.result("runtime"), self.result("tf32")], ["failed", "ok"])
         self.assertIn("exit code 1: 3 cases: 3 passed", self.lines["runtime"])
         self.assertIn("1 of 2 steps are ok; not: runtime failed", self.text)
         self.assertEqual(self.check("--only", "tf32", codes={"tf32_mm": 3}), 1, self.text)
 
-    def test_a_run_in_which_nothing_ran_is_no_success(self):
+    def test_a_run_in_which_nothing_ran_is_not_a_success(self):
         self.assertEqual(self.check("--only", "operators", counts={"operators": "3 not implemented"}), 1, self.text)
         self.assertIn("no case passed", self.lines["operators"])
 
-    def test_a_step_that_takes_too_long_is_cut_off_and_the_rest_runs(self):
+    def test_a_step_that_takes_too_long_is_cut_off_and_the_others_run(self):
         code = self.check("--only", "operators,models", "--limit", "1", sleep={"operators": 60})
         self.assertEqual(code, 1, self.text)
         self.assertEqual([self.result("operators"), self.result("resnet50")], ["cut off", "ok"])
         self.assertIn("--limit", self.lines["operators"])
 
-    def test_an_interrupted_check_tells_what_it_has_and_leaves_nothing_behind(self):
+    def test_an_interrupted_check_reports_its_results_and_leaves_no_process(self):
         environment = {**os.environ, "PLAN": json.dumps({"sleep": {"operators": 60}}),
                        "NOTES": str(self.folder / "notes")}
         started = subprocess.Popen([self.bundle / "scripts/gpu_check.sh"], cwd=self.folder, env=environment,
@@ -238,7 +238,7 @@ class GpuCheckTest(ProgramTest):
                     if name == "diopi" and "--run" in arguments}
         self.assertEqual([settings[run] for run in ("operators", "memcheck", "memcheck_control")], ["", "0", "0"])
 
-    def test_what_the_sanitizer_says_counts_not_how_it_ends(self):
+    def test_the_sanitizer_s_errors_count_and_not_its_exit_code(self):
         for tool in ("memcheck", "racecheck"):
             with self.subTest(tool=tool):
                 self.assertEqual(self.check("--only", tool), 0, self.text)
@@ -247,12 +247,12 @@ class GpuCheckTest(ProgramTest):
                 self.assertEqual(self.check("--only", tool, faults={tool: None}), 1, self.text)
                 self.assertIn(f"no {tool} summary", self.lines[tool])
 
-    def test_a_sanitizer_that_sees_no_planted_fault_is_told(self):
+    def test_a_sanitizer_that_sees_no_planted_fault_is_reported(self):
         for count in (0, None):
             self.assertEqual(self.check("--only", "memcheck", faults={"memcheck_control": count}), 1, self.text)
             self.assertIn("does not see the workers", self.lines["memcheck_control"])
 
-    def test_missing_tools_are_told(self):
+    def test_missing_tools_are_reported(self):
         self.check("--only", "bench")
         (self.tools / "nvcc").unlink()
         self.assertEqual(self.check("--only", "memcheck"), 1, self.text)
@@ -282,7 +282,7 @@ class GpuCheckTest(ProgramTest):
                 for line in (self.folder / "gpu_check/bench.md").read_text().splitlines() if line.startswith("|")]
         return {row[0]: row[1:] for row in rows[2:]}
 
-    def test_times_are_held_to_goals(self):
+    def test_times_are_compared_with_goals(self):
         self.assertEqual(self.check("--only", "bench", median=0.5e-4, torch=1e-4), 0, self.text)
         rows = self.bench_rows()
         self.assertEqual(rows["add 67108864 float32"],
@@ -327,7 +327,7 @@ class RealProgramTest(ProgramTest):
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only",
                              "runtime,random,exported,wide")
         self.assertIn("4 of 4 steps are ok", out)
-        # An output that is cut off has been parsed.
+        # The output that was cut off has been parsed.
         out = self.gpu_check("--impl", "cpu", "--quick", "--build-dir", BINARY.parents[1], "--only", "profile",
                              "--limit", "2", code=1)
         self.assertIn("profile_step", out)

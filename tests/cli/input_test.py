@@ -12,7 +12,7 @@ LONE = ["test", "--case", "ops/relu.relu.3"]
 class NameTest(ProgramTest):
     def refuse(self, args, *messages):
         run = self.expect(2, *args, timeout=20, err=["diopi: error: ", *messages])
-        self.assertEqual(run.out, "", f"bad input is refused before anything is said\n{run}")
+        self.assertEqual(run.out, "", f"bad input must be refused before other output\n{run}")
         self.assertNotIn("internal", run.err)
         self.assertLess(max(map(len, run.err.splitlines())), 250, f"an endless line\n{run}")
         return run
@@ -91,7 +91,7 @@ class NameTest(ProgramTest):
             with self.subTest(case=name):
                 self.refuse(["test", "--case", name], f"'{name}' {form}")
 
-    def test_cases_that_are_not_there(self):
+    def test_missing_cases(self):
         self.refuse(["test", "--case", "ops/pointwise_binary.add.99999"], "the numbers of 'add' end at 55")
         self.refuse(["test", "--case", "ops/pointwise_binary.addd.1"], "'pointwise_binary' has the operators add, sub, mul")
         self.refuse(["test", "--case", "ops/pointwise_binar.add.1"],
@@ -152,7 +152,7 @@ class CaseFileTest(ProgramTest):
         content["tensors"][1]["shapes"] = [[1], [2]]
         self.refuse(case_file(content), "/groups/0/tensors/1/shapes: 2 entries for 'other', but 1 for 'input'")
 
-    def test_group_that_is_there_twice(self):
+    def test_duplicate_group(self):
         self.refuse(case_file(group("x", [[2]]), group("x", [[3]])), "mine.json:1: /groups/1", "'x'")
 
     def test_convolution_of_wrong_channels(self):
@@ -184,14 +184,14 @@ class CaseFileTest(ProgramTest):
         del content["tensors"][1]
         self.refuse_contradiction(case_file(content), "mine.json:1: /groups/0: case ops/mine.add.0: ", "other")
 
-    def test_file_that_is_not_there(self):
+    def test_missing_file(self):
         self.expect(2, "test", "--cases", "nothere.json", err="nothere.json: the case file cannot be read")
 
     def test_folder_in_place_of_a_file(self):
         run = self.expect(2, "test", "--cases", ".")
         self.assertNotIn("internal error", run.err)
 
-    def test_folder_of_cases_that_is_not_there(self):
+    def test_missing_folder_of_cases(self):
         self.expect(2, "test", "--cases-dir", "nowhere", err="no folder of case files at nowhere; name one with --cases-dir")
         self.expect(2, "test", "--cases-dir", ".", err="holds no case files")
 
@@ -219,7 +219,7 @@ class PlaceTest(ProgramTest):
     def test_error_report_that_is_a_folder(self):
         (self.folder / "folder").mkdir()
         run = self.refuse(["test", "--csv", "folder"], "folder")
-        self.assertNotIn("DIOPI-Test", run.out, "the run could have been spared")
+        self.assertNotIn("DIOPI-Test", run.out, "the error must come before the run")
         self.assertEqual([p.name for p in self.folder.glob("folder*")], ["folder"])
 
     def test_error_report_below_a_file(self):
@@ -239,7 +239,7 @@ class PlaceTest(ProgramTest):
         self.expect(2, "report", err="there is no journal at diopi_run/journal.jsonl; run diopi test first, or name its "
                                      "folder with --run")
 
-    def test_full_disk_spares_what_is_finished(self):
+    def test_full_disk_keeps_finished_files(self):
         self.write("mine.json", case_file(group("small", [[500]], ["add"]), group("large", [[200000]], ["mul"])))
         with self.small_disk(256) as disk:
             self.expect(0, "gen", "--cases", "mine.json", "--fname", "add", "--data", disk)
@@ -249,7 +249,7 @@ class PlaceTest(ProgramTest):
             self.assertRegex(run.err, r"cannot write .* bytes wanted|No space left on device")
             self.assertEqual((disk / "baselines/ops/add.h5").read_bytes(), first)
             self.assertFalse((disk / "baselines/ops/mul.h5").exists())
-            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "a torn file fills the disk")
+            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "an incomplete file fills the disk")
             self.expect(0, "test", "--cases", "mine.json", "--data", disk, out="2 cases: 2 passed")
 
     def test_full_disk_ends_a_run_with_its_journal_whole(self):

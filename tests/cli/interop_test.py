@@ -166,7 +166,7 @@ class InteropTest(ProgramTest):
         path.write_bytes(path.read_bytes()[:5000])
         self.refuse("data/baselines/ops/add.h5 is truncated or damaged")
 
-    def test_file_that_the_library_runs_in_circles_on(self):
+    def test_file_on_which_the_library_hangs(self):
         path = self.foreign(generator="pytorch 1.13.1")
         content = bytearray(path.read_bytes())
         size_of_first_object = content.find(b"GCOL") + 24
@@ -178,7 +178,7 @@ class InteropTest(ProgramTest):
         path = self.foreign(generator="pytorch 1.13.1")
         before = path.read_bytes()
         run = self.diopi("gen", "--cases", "mine.json")
-        self.assertEqual(path.read_bytes(), before, f"somebody else's work is gone\n{run}")
+        self.assertEqual(path.read_bytes(), before, f"the file of another program was removed\n{run}")
         self.assertIn("--force", run.out + run.err)
         self.expect(0, "gen", "--cases", "mine.json", "--force")
         self.assertNotEqual(path.read_bytes(), before)

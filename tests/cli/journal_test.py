@@ -85,7 +85,7 @@ class JournalTest(ProgramTest):
     def leftovers(self):
         return [p.name for p in self.folder.rglob("*") if p.suffix in (".part", ".tmp")]
 
-    def test_torn_last_line(self):
+    def test_incomplete_last_line(self):
         process = self.start_and_hang()
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker dies with its parent", 5)

@@ -1,7 +1,7 @@
-/// Linked into a second diopi, around the cpu backend's diopiRelu (--wrap): it asks the context for a workspace and
-/// keeps it for good, as a leaking operator library does. DIOPI_TEST_RELU chooses another fault instead: "wrong"
-/// changes the last element, "strided" the same where the output is not contiguous, "segv", "hang" and "print" do what
-/// they say, "none" is sound.
+/// A wrapper of the cpu backend's diopiRelu (--wrap) for another build of diopi: it gets a workspace from the context
+/// and never frees it, like a leaking operator library. DIOPI_TEST_RELU chooses another fault: "wrong" changes the last
+/// element, "strided" does so if the output is not contiguous, "segv", "hang" and "print" crash, hang and print, "none"
+/// has no fault.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include "runtime/context.hpp"
 
-/// In no anonymous namespace: its name must come out in a backtrace.
+/// It is not in an anonymous namespace, because a backtrace must show its name.
 [[gnu::noinline]] diopiError_t keep_a_workspace(diopiContextHandle_t ctx) {
     static std::vector<diopi::TensorPtr> kept;
     diopiTensorHandle_t workspace = nullptr;

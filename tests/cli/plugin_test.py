@@ -40,7 +40,7 @@ class PluginTest(ProgramTest):
 
 
 class InTest(PluginTest):
-    def test_device_memory_is_never_touched_from_the_host(self):
+    def test_device_memory_is_never_accessed_from_the_host(self):
         """Every access to the device's memory from the host would crash; every check is on."""
         for op in ("relu", "neg"):
             with self.subTest(op=op):
@@ -170,7 +170,7 @@ class FaultTest(PluginTest):
 
 
 class RulesTest(PluginTest):
-    """relu on a vendor's device, with one fault in each library."""
+    """Tests relu on a vendor's device, with one fault in each library."""
 
     def offends(self, name, text, *options):
         run = self.expect(1, "test", "--case", SMALL, "--impl", plugin(name), *options)
@@ -205,13 +205,13 @@ class RulesTest(PluginTest):
 
 
 class StreamTest(PluginTest):
-    """relu on an asynchronous device, whose stream the check holds."""
+    """Tests relu on an asynchronous device, whose stream the check holds."""
 
     def offends(self, name, text, case=SMALL):
         run = self.expect(1, "test", "--case", case, "--impl", plugin(name))
         self.assertIn(text, run.out)
 
-    def test_what_works_in_the_streams_order_is_not_accused(self):
+    def test_work_in_the_order_of_the_stream_passes(self):
         self.accept("queue_none")
         run = self.expect(0, "test", "--fname", "relu", *ONLY_FLOAT32, "--impl", plugin("queue_none"))
         self.assertRegex(run.out, r"\b[1-9]\d* passed")
@@ -231,7 +231,7 @@ class StreamTest(PluginTest):
 class OutTest(PluginTest):
     """The cpu backend as libdiopi_impl.so."""
 
-    def test_it_shows_the_standard_alone_and_stands_alone(self):
+    def test_it_exports_only_the_standard_and_needs_no_other_library(self):
         audit = self.expect(0, "report", "--audit", IMPL, "--json").json
         self.assertEqual(audit["unknown"] + audit["own_runtime_functions"] + audit["mangled"], [])
         self.assertEqual(len(audit["queries"]), 3)
@@ -270,7 +270,7 @@ class AuditTest(PluginTest):
     def audit(self, code, name):
         return self.expect(code, "report", "--audit", plugin(name), "--json").json
 
-    def test_a_sound_library(self):
+    def test_a_correct_library(self):
         audit = self.audit(0, "good")
         self.assertEqual(sorted(audit["implemented"]), ["diopiNeg", "diopiRelu", "diopiReluInp"])
         self.assertEqual(len(audit["missing"]), 535)
@@ -287,7 +287,7 @@ class AuditTest(PluginTest):
         audit = self.audit(0, "all")
         self.assertEqual((len(audit["implemented"]), audit["missing"], audit["unknown"]), (538, [], []))
 
-    def test_nothing_of_it_runs(self):
+    def test_the_library_is_not_run(self):
         for name in ("crash", "exit", "print", "init_hang"):
             with self.subTest(name=name):
                 run = self.expect(0, "report", "--audit", plugin(name))
@@ -306,7 +306,7 @@ class AuditTest(PluginTest):
         self.assertEqual(unknown["unknown"], ["diopiReluu"])
         self.assertEqual(unknown["own_runtime_functions"], ["diopiGetStream"])
 
-    def test_findings_in_words(self):
+    def test_findings_as_text(self):
         for code, name, text in ((1, "unresolved", "undefined: vendor_helper_that_is_nowhere"),
                                  (1, "lost", "not found: libplugin_gone.so.9"),
                                  (1, "mangled", "mangled: diopiSigmoid(diopiContext*"),

@@ -196,16 +196,16 @@ class ProfileTest(ProgramTest):
         (self.folder / "hot/profile.h5").write_bytes(b"no")
         self.profile("--baseline", "hot", code=2, err="is not an HDF5 file")
 
-    def test_a_schedule_records_so_many_iterations(self):
+    def test_a_schedule_records_its_iterations(self):
         calls = self.calls("--schedule", "skip_first=1,wait=1,warmup=1,active=3,repeat=2", "--fname", "add")
         for call in calls:
             self.assertEqual(call["samples"] + call["discarded"], 6)
             self.assertEqual(call["warmup"], 2)
         self.profile("--schedule", "activ=3", code=2, err="did you mean 'active'")
 
-    def test_so_many_passes_as_wanted(self):
+    def test_as_many_passes_as_requested(self):
         run = self.profile("--passes", "3", "--fname", "add", "--run", "three")
-        # Up to twice as many on a crowded machine.
+        # A crowded machine may need up to twice as many.
         self.assertRegex(run.out, ", hot, [3-6] passes\n")
         with h5py.File(self.folder / "three/profile.h5") as file:
             passes = set(file["samples/pass"][()])
@@ -284,7 +284,7 @@ class ProfileTest(ProgramTest):
         self.expect(0, "profile", "softmax", "--shape", "8x8", "--param", "dim=1", *QUICK)
         self.expect(0, "profile", "max_pool2d", "--shape", "1x2x8x8", "--param", "kernel_size=[2,2]", *QUICK)
 
-    def test_calls_that_make_no_sense(self):
+    def test_invalid_calls(self):
         for args, text in [
             (["--shape", "4", "4"], "of which operator?"),
             (["add", "--shape", "4"], "needs the argument 'other'"),

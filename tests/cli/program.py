@@ -90,7 +90,7 @@ class ProgramTest(unittest.TestCase):
         full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
         if faults:
             if SANITIZED:
-                self.skipTest("a sanitizer's runtime does not bear a preloaded library")
+                self.skipTest("a sanitizer's runtime does not support a preloaded library")
             full.update(LD_PRELOAD=FAULTS, DIOPI_TEST_FAULTS=faults)
         full.update(env or {})
         process = Process([str(BINARY), *map(str, args)], self.folder, full, preexec)
@@ -134,7 +134,7 @@ class ProgramTest(unittest.TestCase):
     def journal(self, folder="diopi_run"):
         """Header and results; the journal must be whole."""
         lines = (self.folder / folder / "journal.jsonl").read_text().split("\n")
-        self.assertEqual(lines.pop(), "", "the journal's last line is torn")
+        self.assertEqual(lines.pop(), "", "the journal's last line is incomplete")
         header, *results = map(json.loads, lines)
         return header, results
 
@@ -152,7 +152,7 @@ class ProgramTest(unittest.TestCase):
     def wait_for(self, condition, what, timeout=30):
         end = time.monotonic() + timeout
         while not condition():
-            self.assertLess(time.monotonic(), end, f"waited {timeout} s in vain: {what}")
+            self.assertLess(time.monotonic(), end, f"waited {timeout} s without success: {what}")
             time.sleep(0.02)
 
     def wait_for_results(self, count, folder="diopi_run"):

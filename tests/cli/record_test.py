@@ -162,7 +162,7 @@ class RecordTest(ProgramTest):
                     run = self.record(command=command, file=file, code=2, err=text)
                     self.assertEqual(run.out, "")
 
-    def test_options_that_do_not_go_with_it(self):
+    def test_options_that_contradict_it(self):
         for args in (["--resume"], ["--find-order"]):
             with self.subTest(args=args):
                 self.record(*args, code=2, err=args[0])

@@ -75,7 +75,7 @@ class FailureTest(ProgramTest):
 
 
 class RefusalTest(ProgramTest):
-    def test_suites_and_checks_that_are_not_there(self):
+    def test_unknown_suites_and_checks(self):
         self.expect(2, "test", "--suite", "runtme", err="there is no suite 'runtme' (did you mean 'runtime'?)")
         self.expect(2, "test", "--suite", "zzz", err="there is no suite 'zzz'; there are: ops, runtime")
         self.expect(2, *SUITE, "--case", "runtime/overlp",
@@ -113,11 +113,11 @@ class MemoryCheckTest(ProgramTest):
         self.assertNotIn("from", run.err)
         self.assertNotIn("dipu memory checker", run.out)
 
-    def test_the_backtrace_names_who_asked_for_it(self):
+    def test_the_backtrace_names_the_allocating_function(self):
         run = self.leaky(self.TRACE, *self.CASES)
         self.assertRegex(run.err, r"(?m)^dipu memory checker:     from keep_a_workspace\(diopiContext\*\) \(leaky_diopi\+0x")
 
-    def test_each_case_is_charged_with_its_own_blocks(self):
+    def test_each_case_reports_its_own_blocks(self):
         run = self.leaky(self.CHECK, "test", "--checks", "none", "--fname", "relu", "--filter-dtype", "float64",
                          "--jobs", "1", "--quiet")
         reports = [line for line in run.err.splitlines() if " leaked " in line]
@@ -126,12 +126,12 @@ class MemoryCheckTest(ProgramTest):
         blocks = [line.split(" block ")[1].split()[0] for line in run.err.splitlines() if " block " in line]
         self.assertEqual(len(blocks), len(set(blocks)), run.err)
 
-    def test_profile_reports_behind_each_case(self):
+    def test_profile_reports_after_each_case(self):
         run = self.leaky(self.CHECK, "profile", "--case", "ops/relu.relu.3", "--max-time", "0.05")
         self.assertRegex(run.err, r"leaked \d+ blocks, \d+ bytes in case ops/relu\.relu\.3\n")
         self.assertRegex(run.err, r"and \d+ more\n$")
 
-    def test_the_checks_of_a_run_see_it_without_the_variable(self):
+    def test_the_checks_of_a_run_find_it_without_the_variable(self):
         with unittest.mock.patch.object(program, "BINARY", LEAKY):
             self.expect(1, "test", "--case", "ops/relu.relu.3", out="bytes of memory at each call")
 

@@ -85,7 +85,7 @@ class PartitionTest(ShardTest):
                 self.shard(option, "run", code=2, err=message)
                 self.assertFalse((self.folder / "run").exists(), "nothing may be run")
 
-    def test_resume_goes_on_with_the_same_shard_only(self):
+    def test_resume_continues_only_the_same_shard(self):
         self.shard("1/2", "run")
         before = (self.folder / "run/journal.jsonl").read_bytes()
         self.shard("1/2", "run", "--resume", faults=FAULT)
@@ -95,7 +95,7 @@ class PartitionTest(ShardTest):
         self.shard("1/2", "run", "--resume", "--fname", "add", code=2, err="shard 1/2 of another selection of cases")
         self.assertEqual((self.folder / "run/journal.jsonl").read_bytes(), before)
 
-    def test_a_journal_of_before_there_were_shards_is_resumed(self):
+    def test_a_journal_without_a_shard_is_resumed(self):
         self.expect(0, *self.args_of("run"))
         path = self.folder / "run/journal.jsonl"
         header, rest = path.read_text().split("\n", 1)
@@ -105,11 +105,11 @@ class PartitionTest(ShardTest):
 
 
 class BazelTest(ShardTest):
-    def test_its_variables_are_obeyed(self):
+    def test_its_variables_are_applied(self):
         status = self.folder / "status/file"
         for index in range(3):
             self.expect_shard(f"{index + 1}/3", f"run_{index}", env=bazel(index, 3, TEST_SHARD_STATUS_FILE=str(status)))
-            self.assertTrue(status.exists(), "the status file tells Bazel that the shard variables are obeyed")
+            self.assertTrue(status.exists(), "the status file tells Bazel that the shard variables are applied")
             status.unlink()
         self.assertEqual(sorted(self.ids("run_0") + self.ids("run_1") + self.ids("run_2")), sorted(self.whole_ids()))
 
@@ -123,7 +123,7 @@ class BazelTest(ShardTest):
         status = self.folder / "status"
         variables = bazel(2, 3, TEST_SHARD_STATUS_FILE=str(status))
         self.expect_shard("1/2", "run", "--shard", "1/2", env=variables)
-        self.assertFalse(status.exists(), "Bazel must see that its own sharding was not obeyed")
+        self.assertFalse(status.exists(), "Bazel must see that its own sharding was not applied")
         self.expect_shard("1/1", "run", "--shard", "1/1", env=bazel("x", "y"))
 
     def test_broken_variables(self):
@@ -147,7 +147,7 @@ class SlurmTest(ShardTest):
             with self.subTest(wanted=wanted, **variables):
                 self.expect_shard(wanted, "run", "--shard", "slurm", env=variables)
 
-    def test_they_are_not_obeyed_unasked(self):
+    def test_they_are_not_applied_without_the_option(self):
         self.expect_shard("", "run", env=slurm(2, 4, 1, 4, 1))
 
     def test_slurm_wins_over_bazel(self):
@@ -230,7 +230,7 @@ class MergeTest(ShardTest):
         self.assertIn(gaps[0], run.err)
         self.expect(0, *self.args_of("merged", "--resume"), out="16 cases: 16 passed")
 
-    def test_a_shard_that_is_there_twice(self):
+    def test_a_duplicate_shard(self):
         self.run_shards(2)
         self.shard("2/2", "again")
         run = self.merge(0, "run", "again", out="16 cases: 16 passed")
@@ -257,7 +257,7 @@ class MergeTest(ShardTest):
         self.merge(2, "one", "whole", err="whole/journal.jsonl is of a whole run, not of a shard")
         self.assertFalse((self.folder / "merged").exists())
 
-    def test_what_cannot_be_merged(self):
+    def test_journals_that_cannot_be_merged(self):
         self.run_shards(1)
         self.expect(2, "report", "merge", "run/1", err="--into is required")
         self.merge(2, err="journals is required")

@@ -54,7 +54,7 @@ class ShrinkTest(ProgramTest):
                             *[word for file in files for word in ("--cases", file)])
         self.assertEqual(again.json["counts"]["failed"], 5)
 
-    def test_behind_a_run_that_goes_on(self):
+    def test_after_a_run_that_continues(self):
         self.write("mine.json", case_file(SOFTMAX))
         self.write("hard.json", HARD)
         args = ["test", "--cases", "mine.json", "--device-config", "hard.json"]
@@ -97,7 +97,7 @@ class ShrinkTest(ProgramTest):
         self.assertIn("shrinking", run.out)
         self.assertEqual(process.pids(), [], "processes were left behind")
 
-    def test_variants_that_the_failure_does_not_need_go(self):
+    def test_variants_that_the_failure_does_not_need_are_removed(self):
         run = self.shrink("--case", "ops/mine_softmax.softmax.3", "--strided", "--fill", "signed")
         command = self.command_in(run)
         self.assertNotIn("--strided", command)
@@ -183,7 +183,7 @@ class OrderTest(ProgramTest):
         self.assertEqual((found["case"], found["in_run"], found["alone"]), (IDS[3], "failed", "passed"))
         self.assertEqual((found["after"], found["fewest"], found["unsteady"]), ([IDS[4]], True, False))
 
-    def test_what_depends_on_the_order_is_not_shrunk(self):
+    def test_cases_that_depend_on_the_order_are_not_shrunk(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))
         self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--shrink", faults=self.FAULTS,
                     out="not shrunk: ops/worker.add.3 does not fail alone: nothing to shrink; try --find-order")

@@ -57,7 +57,7 @@ class TerminalTest(ProgramTest):
         code, text = self.on_terminal("test", "--cases", "mine.json")
         self.assertEqual(code, 0, text)
         self.assertRegex(text, r"\r\x1b\[K\[[#.]+\]  \d+/29  0 failed  0:\d\d elapsed")
-        self.assertFalse(any("elapsed" in line for line in self.lines(text)), "the bar is gone in the end")
+        self.assertFalse(any("elapsed" in line for line in self.lines(text)), "the bar must be erased at the end")
         self.assertIn("29 cases: 29 passed", text)
         bars = re.findall(r"\x1b\[K(\[[#.]+\][^\r\x1b]*)", text)
         self.assertTrue(bars and all(len(bar) < 80 for bar in bars), f"bars that wrap: {bars}")
@@ -71,7 +71,7 @@ class TerminalTest(ProgramTest):
                 self.assertNotIn("\r", run.out + run.err)
                 self.assertNotIn("elapsed", run.out + run.err)
 
-    def test_no_bar_and_no_escapes_where_they_are_not_wanted(self):
+    def test_no_bar_and_no_escapes_if_they_are_disabled(self):
         code, text = self.on_terminal("test", "--cases", "mine.json", TERM="dumb")
         self.assertEqual(code, 0, text)
         self.assertNotIn(ESCAPE, text)
@@ -122,12 +122,12 @@ class TerminalTest(ProgramTest):
                 self.expect(0, "test", "--cases", "mine.json", "--quiet")
                 done = subprocess.run([str(BINARY), *args], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True,
                                       check=False)
-                self.assertNotEqual(done.returncode, 0, "half a JSON text, and nobody is told")
+                self.assertNotEqual(done.returncode, 0, "an incomplete JSON text without an error")
                 self.assertIn("No space left on device", done.stderr)
 
     def test_failures_are_logged_above_the_bar(self):
         if SANITIZED:
-            self.skipTest("a sanitizer's runtime does not bear a preloaded library")
+            self.skipTest("a sanitizer's runtime does not support a preloaded library")
         self.write("mine.json", case_file(group("mine", [[FAULTY]] + [[n] for n in range(1, 30)])))
         code, text = self.on_terminal("test", "--cases", "mine.json", "--jobs", "1", faults=f"abort@{allocated(FAULTY)}")
         self.assertEqual(code, 1, text)

@@ -65,7 +65,7 @@ class VariantsTest(ProgramTest):
             self.assertTrue(any(0 in shape for shape in shapes), shapes)
 
     def shapes(self):
-        """Of the tensors of each case that ran."""
+        """The layouts of the tensors of each case that ran."""
         _, results = self.journal()
         return [[shape for _, _, shape in result["tensors"]] for result in results if result["verdict"] == "passed"]
 
@@ -109,7 +109,7 @@ class VariantsTest(ProgramTest):
         self.assertEqual(run.code, 1 if failed else 0, str(run))
         return failed, counts["skipped"], run
 
-    def test_layouts_of_other_hosts_meet_libraries_that_refuse_them(self):
+    def test_layouts_of_other_hosts_find_libraries_that_refuse_them(self):
         """Each planted library passes everything else, and the sound one all."""
         wrong = {"none": [], "empty": ["ops/relu.relu.0"], "single": ["ops/relu.relu.1", "ops/relu.relu.2"],
                  "vector": ["ops/sum.sum.0", "ops/sum.sum.1", "ops/sum.sum.2"]}
@@ -122,7 +122,7 @@ class VariantsTest(ProgramTest):
                     if fault["verdict"] == "failed":
                         self.assertIn(" --host-strides", fault["repeat"])
 
-    def test_a_case_that_no_host_gives_otherwise_is_skipped(self):
+    def test_a_case_without_another_host_layout_is_skipped(self):
         skipped = self.host_run("none", "--host-strides")[2].json["not_passed"]
         self.assertEqual([(fault["case"], fault["reason"]) for fault in skipped],
                          [("ops/relu.relu.3", "relu: no tensor is empty or has a dim of size 1, and it is no reduction")])
@@ -160,7 +160,7 @@ class VariantsTest(ProgramTest):
         self.expect(2, "test", "--cases", "mine.json", "--fill", "special", "--resume",
                     err="give the same ones to --resume")
 
-    def test_stored_baselines_are_not_about_variants(self):
+    def test_stored_baselines_are_not_used_for_variants(self):
         """They know the checksums of the inputs that they are about."""
         self.write("mine.json", case_file(group("mine", [[4]])))
         self.expect(0, "gen", "--cases", "mine.json")

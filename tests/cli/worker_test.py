@@ -1,4 +1,4 @@
-"""A crash, an abort, a hang, exhausted memory or stray output costs one case, never the run, and leaves no process."""
+"""A crash, an abort, a hang, exhausted memory or stray output fails one case, never the run, and leaves no process."""
 import os
 import random
 import resource
@@ -86,16 +86,16 @@ class WorkerTest(ProgramTest):
         run = self.run_with("printf")
         self.expect_only_faulty(run, "failed", 'wrote 16 bytes to standard output: "kept in a buffer"', whole=True)
 
-    def test_stray_output_of_a_failure_is_told_too(self):
+    def test_stray_output_of_a_failure_is_also_reported(self):
         run = self.run_with(f"print@{allocated(FAULTY)} segv")
         self.expect_only_faulty(run, "crashed", 'SIGSEGV (Segmentation fault); wrote 15 bytes to standard output: "hello')
 
-    def test_standard_error_is_no_failure(self):
+    def test_standard_error_is_not_a_failure(self):
         run = self.run_with("mutter", code=0)
         self.assertEqual(run.json["counts"]["passed"], len(SHAPES))
         self.assertEqual(run.err, "")
 
-    def test_standard_error_is_shown_to_who_asks(self):
+    def test_standard_error_is_shown_on_request(self):
         run = self.run_with("mutter", "--debug-level", "2", code=0)
         self.assertIn("only a warning\n", run.err)
 
@@ -121,7 +121,7 @@ class WorkerTest(ProgramTest):
                 self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
                                       "the socket of its worker was closed or replaced", whole=True)
 
-    def test_writes_to_every_descriptor_spare_the_journal(self):
+    def test_writes_to_every_descriptor_do_not_damage_the_journal(self):
         # run_with reads the journal, which must be whole.
         self.expect_only_faulty(self.run_with("everywhere"), "crashed", "garbage instead of an answer")
 
@@ -135,7 +135,7 @@ class WorkerTest(ProgramTest):
         self.expect_only_faulty(self.run_with(f"sleeper@{allocated(FAULTY)} hang", "--timeout", "1"), "timeout",
                               "no answer within 1.0 s")
 
-    def test_a_fork_that_comes_back_gives_no_second_answer(self):
+    def test_a_fork_that_returns_gives_no_second_answer(self):
         self.assertEqual(self.run_with("twin", code=0).json["counts"]["passed"], len(SHAPES))
 
     def test_exhausted_memory(self):
@@ -198,7 +198,7 @@ class WorkerTest(ProgramTest):
         self.assertTrue(run.json["not_passed"][0]["reason"].endswith(
             "; the device stayed in error, its worker was replaced"), str(run))
 
-    def test_a_failure_on_a_sound_device_keeps_its_worker(self):
+    def test_a_failure_on_a_working_device_keeps_its_worker(self):
         self.assertNotIn("device stayed in error", self.run_with("null").out)
 
     def test_memory_limit(self):
@@ -213,7 +213,7 @@ class WorkerTest(ProgramTest):
         self.assertEqual(fault["case"], "ops/worker.add.1")
         self.assertIn("out of memory: 8589934592 bytes", fault["reason"])
 
-    def test_exception_spares_the_other_workers(self):
+    def test_exception_does_not_affect_the_other_workers(self):
         # Only copies of a shape of this rank are so large. The other worker runs a long case meanwhile.
         rank = 41
         self.write("mine.json", case_file(group("worker", [[1] * rank, [8], [3000, 1000], [16]])))
@@ -222,10 +222,10 @@ class WorkerTest(ProgramTest):
         [fault] = run.json["not_passed"]
         self.assertEqual(fault["case"], "ops/worker.add.0")
         self.assertIn(fault["verdict"], ("failed", "crashed"))
-        self.assertNotIn("diopi: error", run.err, "the worker spoke with the program's voice")
+        self.assertNotIn("diopi: error", run.err, "the worker printed an error of the program")
 
     def peak_kib(self, count, binary=program.BINARY):
-        """Of a run of so many cases of nearly one size."""
+        """Peak memory of a worker in a run of so many cases of nearly one size."""
         self.write("mine.json", case_file(group("worker", [[1000, 1500 + i % 3] for i in range(count)])))
         command = [str(binary), "test", "--cases", "mine.json", "--jobs", "1", "--quiet", "--cases-dir",
                    str(program.SOURCE / "cases")]
@@ -240,8 +240,8 @@ class WorkerTest(ProgramTest):
         self.assertGreater(few * 1024, 1000 * 1500 * 8 * 4, "the peak is not that of the cases")
         self.assertLess(many, 1.3 * few)
 
-    def test_memory_does_not_depend_on_where_the_program_lies(self):
-        """Where small pieces of the heap come to lie depends on the lengths of paths. It must not tear large blocks."""
+    def test_memory_does_not_depend_on_the_program_s_path(self):
+        """The places of small heap blocks depend on the lengths of paths. They must not split large blocks."""
         peaks = []
         for length in (3, 16, 150):
             folder = self.folder / ("x" * length)

@@ -1,5 +1,5 @@
-/// cuBLASLt on the host, as far as it is used. An algorithm remembers for which product, and for which alignments, it
-/// was asked: it refuses any other.
+/// The part of cuBLASLt that the backend uses, on the host. An algorithm refuses products and alignments other than
+/// those for which it was proposed.
 #include "tests/cuda_on_host/library.hpp"
 
 #if __has_include(<cublasLt.h>)
@@ -31,7 +31,7 @@ struct Desc {
     int32_t transa = CUBLAS_OP_N, transb = CUBLAS_OP_N;
     uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     const void* bias = nullptr;
-    int32_t bias_type = -1;  ///< as D
+    int32_t bias_type = -1;  ///< -1: the type of D
 };
 
 struct Preference {
@@ -40,7 +40,7 @@ struct Preference {
     uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
-/// What lies in a cublasLtMatmulAlgo_t.
+/// The contents of a cublasLtMatmulAlgo_t.
 struct Algorithm {
     uint64_t magic, m, n, k;
     uint32_t alignments[4];
@@ -50,9 +50,9 @@ struct Algorithm {
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 constexpr uint64_t kMagic = 0x676f6c61;
-/// The library is said to take no more than 16 bits count.
+/// The library may refuse a batch that needs more than 16 bits.
 constexpr int32_t kMostBatch = 65535;
-/// Of sums so long that a library might split them.
+/// Sums of this length, which a library might split, need this workspace.
 constexpr uint64_t kLongSum = 64, kSplitBytes = 4096;
 
 const Layout& of(cublasLtMatrixLayout_t layout) { return *reinterpret_cast<const Layout*>(layout); }
@@ -90,12 +90,12 @@ Problem check(const Desc& d, const Layout& a, const Layout& b, const Layout& c, 
         if (x->pitch < static_cast<int64_t>(x->rows)) p.error = "a leading dimension is below the rows";
         if (x->batch != result.batch || x->batch < 1) p.error = "batch counts differ";
         if (x->batch > kMostBatch) p.error = "more than 65535 matrices in a batch";
-        if (x->batch_stride < 0) p.error = "a batch's matrices lie backwards";
+        if (x->batch_stride < 0) p.error = "the batch stride is negative";
     }
     if ((ta ? a.columns : a.rows) != p.m || (tb ? b.rows : b.columns) != p.n || (tb ? b.columns : b.rows) != p.k) {
         p.error = "sizes do not fit";
     }
-    if (c.type != result.type || c.rows != result.rows || c.columns != result.columns) p.error = "C is not as D";
+    if (c.type != result.type || c.rows != result.rows || c.columns != result.columns) p.error = "C and D differ";
     if (result.batch > 1 && result.batch_stride < result.pitch * static_cast<int64_t>(result.columns - 1) + 1 &&
         result.pitch < result.batch_stride * result.batch) {
         p.error = "matrices of the batch of D overlap";
@@ -115,7 +115,7 @@ uint32_t operations_of(const Desc& d, const Layout& a, const Layout& c) {
            static_cast<uint32_t>(a.type) << 12 | static_cast<uint32_t>(c.type) << 20;
 }
 
-/// op(X) of one matrix, row by row.
+/// op(X) of one matrix, row-major.
 template <class C>
 std::vector<C> dense(const void* data, const Layout& x, int64_t matrix, bool transposed, bool is_tf32) {
     const auto rows = static_cast<int64_t>(transposed ? x.columns : x.rows);
@@ -152,7 +152,7 @@ void compute(const Desc& d, const Problem& p, C alpha, const void* a, const Layo
     const bool is_tf32 = d.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
     std::vector<C> sums(p.m * p.n), columns, rows;
     for (int64_t matrix = 0; matrix < of_d.batch; ++matrix) {
-        if (alpha != 0) {  // a and b are not read otherwise
+        if (alpha != 0) {  // otherwise a and b are not read
             if (matrix == 0 || of_a.batch_stride != 0)
                 columns = dense<C>(a, of_a, matrix, d.transa != CUBLAS_OP_T, is_tf32);
             if (matrix == 0 || of_b.batch_stride != 0)

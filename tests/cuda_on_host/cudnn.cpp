@@ -1,5 +1,5 @@
-/// cuDNN on the host, as far as it is used: its older interface for convolutions of two and three sides. Descriptors
-/// have five sizes: with two sides the third size, a depth, is 1.
+/// The part of cuDNN that the backend uses, on the host: its older interface for convolutions of two and three sides.
+/// Descriptors have five sizes: with two sides the third size, a depth, is 1.
 #include "tests/cuda_on_host/library.hpp"
 
 #if __has_include(<cudnn.h>)
@@ -36,7 +36,7 @@ namespace {
 
 using cuda_on_host::refuse;
 
-/// Of algorithms that need some; the same for all shapes.
+/// The workspace of algorithms that need one; the same for all shapes.
 constexpr size_t kWorkspace = 4096;
 
 cudnnStatus_t bad(const char* function, const char* why) { return refuse(CUDNN_STATUS_BAD_PARAM, function, why); }
@@ -53,7 +53,7 @@ constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
 constexpr cudnnStatus_t kNotThisLayout = CUDNN_STATUS_NOT_SUPPORTED;
 #endif
 
-/// Whether channels that come last are to be refused at that step: "describe", "propose" or "run".
+/// Whether the test refuses channels-last layouts at that step: "describe", "propose" or "run".
 bool refuses_last(std::string_view step) {
     const char* refused = std::getenv("CUDA_ON_HOST_REFUSES_NHWC");
     return refused != nullptr && step == refused;
@@ -75,7 +75,7 @@ bool is_packed(const cudnnTensorStruct& x, bool channels_last) {
     return true;
 }
 
-/// Null, or what is wrong.
+/// The reason why a call is wrong, or null.
 const char* check(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnConvolutionStruct& v,
                   const cudnnTensorStruct& y) {
     if (x.type != w.type || x.type != y.type) return "types differ";
@@ -90,13 +90,14 @@ const char* check(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const 
     return nullptr;
 }
 
-/// Layouts that the algorithms below take: all packed alike. Channels last are not for double.
+/// Whether the algorithms below take the layouts: all must be packed in the same order, and double not with channels
+/// last.
 bool is_supported(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnTensorStruct& y) {
     const bool last = w.format == CUDNN_TENSOR_NHWC;
     return is_packed(x, last) && is_packed(y, last) && !(last && x.type == CUDNN_DATA_DOUBLE);
 }
 
-/// A tensor in the type that is computed in, row by row of its five sizes.
+/// A tensor of five sizes in the compute type, row-major.
 template <class C>
 struct Values {
     int sizes[5], steps[5];
@@ -204,7 +205,7 @@ void convolve(Pass pass, const cudnnConvolutionStruct& v, const cudnnTensorStruc
     if (pass == Pass::kFilter) w.blend(const_cast<void*>(w_data), one, old);
 }
 
-/// An algorithm of a pass as the proposals describe it.
+/// An algorithm of a pass in the form of the proposals.
 struct Described {
     int algorithm;
     bool is_deterministic;
@@ -223,10 +224,10 @@ cudnnStatus_t propose(const char* function, const Descriptions& all, const cudnn
                       const cudnnFilterStruct& w, const cudnnConvolutionStruct& v, const cudnnTensorStruct& y,
                       int wanted, int* found, Perf* results) {
     *found = 0;
-    if (wanted < 1 || results == nullptr) return bad(function, "no room for results");
+    if (wanted < 1 || results == nullptr) return bad(function, "no space for results");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
     if (w.format == CUDNN_TENSOR_NHWC && refuses_last("propose")) {
-        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
     }
     for (const Described& each : all) {
         if (*found == wanted) break;
@@ -260,7 +261,7 @@ cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int 
         return bad(function, "a null");
     if (const char* why = check(x, w, v, y); why != nullptr) return bad(function, why);
     if (w.format == CUDNN_TENSOR_NHWC && refuses_last("run")) {
-        return refuse(kNotThisLayout, function, "told to refuse channels that come last");
+        return refuse(kNotThisLayout, function, "the test refuses channels-last layouts");
     }
     size_t wanted = 0;
     if (!is_supported(x, w, y) || measure(all, algorithm, &wanted) != CUDNN_STATUS_SUCCESS) {
@@ -273,9 +274,9 @@ cudnnStatus_t run(const char* function, Pass pass, const Descriptions& all, int 
     return CUDNN_STATUS_SUCCESS;
 }
 
-/// Whether a descriptor may have so many sizes: images and channels, and two or three sides.
+/// Whether a descriptor may have so many sizes: batch, channels, and two or three sides.
 bool takes(int count) { return count == 4 || count == 5; }
-/// `count` numbers as five: with two sides, between the channels and them, a 1.
+/// `count` sizes as five: with two sides a 1 is inserted after the channels.
 void spread(int count, const int* numbers, int (&to)[5]) {
     to[2] = 1;
     std::copy_n(numbers, 2, to);
@@ -333,7 +334,7 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t desc, cudnnData
         if (size < 1) return bad("cudnnSetFilterNdDescriptor", "a size below 1");
     }
     if (format == CUDNN_TENSOR_NHWC && refuses_last("describe")) {
-        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "told to refuse channels that come last");
+        return refuse(kNotThisLayout, "cudnnSetFilterNdDescriptor", "the test refuses channels-last layouts");
     }
     return CUDNN_STATUS_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/// What nvcc gives a .cu file without an include, for the host's compiler: kernels then run on the host's processor,
-/// block by block, their threads in turns. Included before each kernel source by the build (CMakeLists.txt).
+/// The declarations that nvcc adds to a .cu file, for the host's compiler: kernels then run on the host's processor,
+/// block by block, their threads in turns. The build includes it before each kernel source (CMakeLists.txt).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -39,12 +39,12 @@ inline void __threadfence_block() {}
 
 namespace cuda_on_host {
 
-/// What lane `from` brought, of all lanes in `mask`; the own value where that lane brought none.
+/// The value of lane `from`, after all lanes in `mask` have given theirs; the own value if that lane is not in `mask`.
 template <class T>
 T exchange(unsigned mask, T value, int from, int width) {
     static_assert(sizeof(T) <= kSlotBytes && std::is_trivially_copyable_v<T>);
     const int lane = lane_of_warp(), base = lane / width * width;
-    const std::byte* all = bring(mask, &value, sizeof(T));
+    const std::byte* all = gather_lanes(mask, &value, sizeof(T));
     if (from < base || from >= base + width || (mask >> from & 1u) == 0) return value;
     std::memcpy(&value, all + static_cast<size_t>(from) * kSlotBytes, sizeof(T));
     return value;
@@ -70,7 +70,7 @@ T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize) {
     return cuda_on_host::exchange(mask, value, cuda_on_host::lane_of_warp() - static_cast<int>(by), width);
 }
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
-    const std::byte* all = cuda_on_host::bring(mask, &predicate, sizeof predicate);
+    const std::byte* all = cuda_on_host::gather_lanes(mask, &predicate, sizeof predicate);
     unsigned votes = 0;
     for (unsigned lane = 0; lane < 32; ++lane) {
         int vote = 0;

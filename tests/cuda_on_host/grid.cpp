@@ -25,8 +25,7 @@ constexpr size_t kStackBytes = 64 << 10;
     std::abort();
 }
 
-/// A stack on which threads begin one after another until one of them waits for others; it then is that thread's until
-/// the thread ends.
+/// A stack on which threads begin one after another until one waits for others; then it is that thread's until its end.
 struct Fiber {
     std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
     jmp_buf place;
@@ -37,11 +36,11 @@ enum class State { kReady, kWaitsForBlock, kWaitsForWarp, kEnded };
 struct Thread {
     State state = State::kReady;
     Fiber* fiber = nullptr;  ///< null before it begins and after it ends
-    unsigned mask = 0;       ///< of the lanes that it waits for
-    unsigned values = 0;     ///< brought so far
+    unsigned mask = 0;       ///< the lanes that it waits for
+    unsigned values = 0;     ///< the number of values that it has given
 };
 
-/// What the lanes bring. A lane is at most one value ahead of the others.
+/// The values of the lanes. A lane is at most one value ahead of the others.
 struct Warp {
     alignas(kSlotBytes) std::byte slots[2][kWarp * kSlotBytes];
 };
@@ -55,13 +54,13 @@ class Block {
         left_ = count;
         for (forward_ = true; left_ > 0; forward_ = !forward_) {
             bool moved = false;
-            for (looked_at_ = 0; looked_at_ < count; ++looked_at_) {
+            for (position_ = 0; position_ < count; ++position_) {
                 choose();
                 if (threads_[number_].state != State::kReady) continue;
                 resume();
                 moved = true;
             }
-            if (!moved) die("threads wait for others that never come");
+            if (!moved) die("threads wait for others that never arrive");
             release();
         }
     }
@@ -74,7 +73,7 @@ class Block {
         leave(*thread.fiber);
     }
 
-    const std::byte* bring(unsigned mask, const void* value, size_t nbytes) {
+    const std::byte* gather_lanes(unsigned mask, const void* value, size_t nbytes) {
         std::byte* slots = warps_[number_ / kWarp].slots[threads_[number_].values++ % 2];
         std::memcpy(slots + lane() * kSlotBytes, value, nbytes);
         wait(State::kWaitsForWarp, mask);
@@ -85,17 +84,17 @@ class Block {
 
  private:
     void choose() {
-        number_ = forward_ ? looked_at_ : static_cast<unsigned>(threads_.size()) - 1 - looked_at_;
+        number_ = forward_ ? position_ : static_cast<unsigned>(threads_.size()) - 1 - position_;
         const unsigned row = number_ / blockDim.x;
         threadIdx = {number_ - row * blockDim.x, row % blockDim.y, row / blockDim.y};
     }
 
-    /// Goes on to the next thread where it has not begun.
+    /// Chooses the next thread if it has not begun.
     bool choose_new() {
-        if (looked_at_ + 1 >= threads_.size()) return false;
+        if (position_ + 1 >= threads_.size()) return false;
         const Thread& next = threads_[forward_ ? number_ + 1 : number_ - 1];
         if (next.state != State::kReady || next.fiber != nullptr) return false;
-        ++looked_at_;
+        ++position_;
         choose();
         return true;
     }
@@ -117,7 +116,7 @@ class Block {
         return fiber;
     }
 
-    /// Enters the fiber's stack, and comes back once it waits for its first thread.
+    /// Enters the fiber's stack, and returns when it waits for its first thread.
     void begin(Fiber& fiber) {
         ucontext_t context;
         getcontext(&context);
@@ -148,7 +147,7 @@ class Block {
         if (_setjmp(fiber.place) == 0) _longjmp(scheduler_, 1);
     }
 
-    /// Those whose others have all come.
+    /// Makes threads ready if all those that they wait for have arrived.
     void release() {
         bool all_wait = true;
         for (const Thread& t : threads_) all_wait &= t.state == State::kEnded || t.state == State::kWaitsForBlock;
@@ -179,10 +178,10 @@ class Block {
     std::vector<std::unique_ptr<Fiber>> fibers_;
     std::vector<Fiber*> free_;
     Fiber* begins_ = nullptr;
-    unsigned number_ = 0;  ///< of the thread that runs
+    unsigned number_ = 0;  ///< the number of the running thread
     unsigned left_ = 0;
     bool forward_ = true;
-    unsigned looked_at_ = 0;  ///< threads of this pass before it
+    unsigned position_ = 0;  ///< the number of threads before it in this pass
     jmp_buf scheduler_;
 };
 
@@ -222,6 +221,8 @@ cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& k
 void wait_for_block() { block().wait(State::kWaitsForBlock, 0); }
 void wait_for_warp(unsigned mask) { block().wait(State::kWaitsForWarp, mask); }
 int lane_of_warp() { return static_cast<int>(block().lane()); }
-const std::byte* bring(unsigned mask, const void* value, size_t nbytes) { return block().bring(mask, value, nbytes); }
+const std::byte* gather_lanes(unsigned mask, const void* value, size_t nbytes) {
+    return block().gather_lanes(mask, value, nbytes);
+}
 
 }  // namespace cuda_on_host

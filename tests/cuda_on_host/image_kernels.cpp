@@ -1,4 +1,4 @@
-/// What the tests call below the functions of the standard, by a C name of the library.
+/// Exports the image kernels, which the functions of the standard call, under a C name for tests.
 #include "kernels/cpu/image_kernels_testing.hpp"
 
 #include "kernels/cuda/conv.hpp"

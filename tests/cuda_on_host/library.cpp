@@ -1,4 +1,4 @@
-/// The seam: where a build for a GPU asks the loader, this one knows the libraries.
+/// Opens CUDA's libraries: a build for a GPU uses the loader, this one has a table of replacements.
 #include "tests/cuda_on_host/library.hpp"
 
 #include "runtime/opened_library.hpp"

@@ -1,5 +1,5 @@
 /// CUDA's libraries on the host: plain implementations of the functions that our kernels call, with the types of the
-/// real headers. What a real library refuses is refused with its status, and a line on stderr that says why.
+/// real headers. A call that a real library refuses is refused with its status, and a line on stderr with the reason.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -19,7 +19,7 @@ struct LibraryFunction {
     std::string_view name;
     void* address;
 };
-/// A library that open_library finds.
+/// A library for open_library.
 struct Library {
     std::string_view soname;
     std::span<const LibraryFunction> functions;
@@ -48,7 +48,7 @@ inline double read_element(const void* data, int64_t place, cudaDataType_t type)
     if (type == CUDA_R_16BF) return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[place]);
     return static_cast<const float*>(data)[place];
 }
-/// From the type that is computed in, float or double: rounds once.
+/// Converts from the compute type, float or double: rounds once.
 template <class C>
 void write_element(void* data, int64_t place, cudaDataType_t type, C value) {
     if (type == CUDA_R_64F) {

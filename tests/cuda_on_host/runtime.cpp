@@ -1,4 +1,5 @@
-/// The functions of the CUDA runtime that kernels' host sides call, on the host's memory: each is done when it returns.
+/// The functions of the CUDA runtime that the kernels' host code calls, on the host's memory: each returns when its
+/// work is done.
 #include <cuda_runtime_api.h>
 
 #include <cstring>

@@ -11,7 +11,7 @@ using namespace diopi::cpu::testing;
 
 namespace {
 
-/// The function of the library in the place of one of the cpu backend.
+/// The library's function that corresponds to one of the cpu backend.
 template <class Function>
 Function* on_host(Function*, const char* name) {
     static void* const library = dlopen(DIOPI_CUDA_ON_HOST, RTLD_NOW | RTLD_LOCAL);
@@ -27,7 +27,8 @@ Function* on_host(Function*, const char* name) {
 const std::pair<Shape, Shape> kLayouts[] = {{{1025}, {}}, {{50, 41}, {1, 50}}, {{}, {}}, {{6}, {3}}, {{0, 3}, {}}};
 const Dtype kFloating[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-/// Calls draw(on host or not, tensor, generator) twice from one state: the same numbers, and the same state after them.
+/// Calls draw(on host or not, tensor, generator) twice from one state, and checks that numbers and final states are
+/// equal.
 template <class Draw>
 void expect_same_numbers(Dtype dtype, const Draw& draw) {
     for (const auto& [shape, strides] : kLayouts) {
@@ -69,7 +70,7 @@ TEST_CASE("cuda on host: bernoulli draws the numbers of the cpu backend") {
     }
 }
 
-TEST_CASE("cuda on host: numbers that a dtype does not hold become what the cpu backend makes of them") {
+TEST_CASE("cuda on host: numbers that a dtype does not hold become the same as on the cpu backend") {
     const auto function = ON_HOST(diopiCopyInp);
     const std::vector<Complex> numbers = {0,    -0.0, 0.5,  -1.5,     300.7,     -70000.0, 3e9,    -3e9,
                                           1e10, 1e19, 1e30, INFINITY, -INFINITY, NAN,      {0, 2}, {-1, 0.5}};
@@ -91,7 +92,7 @@ TEST_CASE("cuda on host: numbers that a dtype does not hold become what the cpu 
     }
 }
 
-TEST_CASE("cuda on host: integers wrap in the dtype of the operands, before a wider out takes them") {
+TEST_CASE("cuda on host: integers wrap in the dtype of the operands before the conversion to a wider out") {
     const auto a = tensor(Dtype::uint8, {3}, {255, 200, 1}), b = tensor(Dtype::uint8, {3}, {255, 100, 2});
     const diopiScalar_t two = scalar(int64_t{2});
     const auto add = ON_HOST(diopiAdd);
@@ -132,7 +133,7 @@ TEST_CASE("cuda on host: arange writes into a strided output") {
     }
 }
 
-TEST_CASE("cuda on host: matrices of a batch that lie backwards are copied before the library is asked") {
+TEST_CASE("cuda on host: matrices of a batch with a negative stride are copied before the library's call") {
     const auto function = ON_HOST(diopiBmm);
     const auto number = [](int64_t i) { return static_cast<double>(i % 7 - 3); };
     const auto a = generate(Dtype::float32, {3, 2, 4}, number), b = generate(Dtype::float32, {3, 4, 5}, number);

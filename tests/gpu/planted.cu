@@ -1,5 +1,5 @@
-// A library with two faults, for scripts/gpu_check.py: what compute-sanitizer says of others counts only where it sees
-// these.
+// A library with two faults, for scripts/gpu_check.py: compute-sanitizer's results for other libraries count only if it
+// finds these.
 #include <cstdint>
 
 #include <diopi/functions.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Writes 4 KiB behind out, and reads what other warps have written without waiting for them.
+/// Writes 4 KiB past the end of out, and reads values that other warps write, without waiting for them.
 __global__ void planted(float* out, int64_t numel) {
     __shared__ volatile float places[kThreads];
     places[threadIdx.x] = static_cast<float>(threadIdx.x);

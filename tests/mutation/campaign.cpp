@@ -21,12 +21,12 @@ using Json = nlohmann::json;
 constexpr size_t kFaultsPerItem = 128;
 constexpr size_t kAllFaults = kFaultsPerItem - 1;
 constexpr double kTimeout_s = 120;
-/// Runs that a fault which may end its process gets: it strikes in the first one, or never does.
+/// The number of runs for a fault that may end its process.
 constexpr int kMostTries = 4;
-/// Hanging workers sleep: many may do so at the same time.
+/// Hanging workers sleep, so that many may run at the same time.
 constexpr int kHangingJobs = 8;
 
-/// Words and the checks that say them.
+/// Words of messages and the checks that print them.
 struct CheckWords {
     std::string_view words, check;
 };
@@ -54,7 +54,7 @@ constexpr CheckWords kChecks[] = {
     {"second time", "law"},
 };
 
-/// Faults that no run has seen yet, shared with the workers: one flag for each function and fault.
+/// Flags for the faults that a run has seen, shared with the workers: one for each function and fault.
 class SeenFlags {
  public:
     SeenFlags(size_t functions, size_t faults) : faults_(faults), size_(functions * faults) {
@@ -118,7 +118,7 @@ class Campaign {
 
     // ---- the order of the work ----
 
-    /// The k-th run of every function before the (k+1)-th of any: what is seen early need not run again.
+    /// The k-th run of every function precedes the (k+1)-th of any: a fault that is seen early need not run again.
     std::vector<size_t> runs_in_turns() const {
         std::vector<int64_t> rank(candidates_.size());
         std::vector<int64_t> next(functions_.size(), 0);
@@ -129,7 +129,7 @@ class Campaign {
         return order;
     }
 
-    /// The next run of a function, behind `after`, in which a fault of its own worker may strike.
+    /// The next run of a function, behind `after`, in which a fault that needs its own worker may strike.
     std::vector<size_t> next_try(size_t function, size_t fault, int64_t after) {
         const bool needs_empty = options_.faults[fault]->name == "crash_empty";
         for (size_t i = static_cast<size_t>(after + 1); i < candidates_.size(); ++i) {
@@ -163,7 +163,7 @@ class Campaign {
         PoolOptions pool;
         pool.jobs = ending == Ending::kHangs ? kHangingJobs : options_.jobs;
         pool.timeout_s = ending == Ending::kHangs ? options_.hang_s : kTimeout_s;
-        // A wide tensor reserves gigabytes and touches few of them.
+        // A wide tensor reserves gigabytes and uses few of them.
         pool.memory_limit = 0;
         tries_.assign(functions_.size() * options_.faults.size(), 0);
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>& more) {
@@ -239,7 +239,7 @@ class Campaign {
         if (again) more = next_try(function, fault, static_cast<int64_t>(candidate));
     }
 
-    /// A worker that died with one fault has seen it; with many, each of them gets a worker.
+    /// If a worker with one fault died, the fault is seen; with several faults, each of them gets a worker.
     void note_death(size_t candidate, size_t fault, const WorkOutcome& outcome, std::vector<size_t>& more) {
         if (fault != kAllFaults) return note_trial(candidate, fault, true, true, outcome.reason, "worker");
         sound_[candidate] = true;
@@ -276,7 +276,7 @@ class Campaign {
     const CampaignOptions& options_;
     std::vector<const Row*> functions_;
     SeenFlags seen_;
-    std::vector<bool> sound_;  ///< candidates that pass without a fault
+    std::vector<bool> sound_;  ///< candidates that passed without a fault
     std::vector<int> tries_;
     const Backend* backend_ = nullptr;
     CampaignRecord record_;

@@ -1,4 +1,4 @@
-/// The campaign: every fault in every function, in one run after the other until one of them sees it.
+/// The campaign plants every fault in every function, in one run after the other until one of them sees it.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace diopi::mutation {
 struct CampaignOptions {
     std::vector<const Fault*> faults;
     int jobs = 2;
-    double hang_s = 1;  ///< how long a hang is waited for
+    double hang_s = 1;  ///< time limit of a hang
     std::string cases_folder;
     uint64_t seed = 0;
 };
 
-/// What became of one fault in one function.
+/// The result of one fault in one function.
 struct Detection {
     bool planted = false;  ///< it made a difference in some run
     bool seen = false;     ///< that run failed
-    std::string check;     ///< what saw it: "values", "guards", ...
-    std::string reason;    ///< in the words of the run
+    std::string check;     ///< the check that saw it: "values", "guards", ...
+    std::string reason;    ///< the run's message
     size_t candidate = 0;  ///< the run that saw it, else the first one in which it was planted
 };
 
@@ -43,7 +43,7 @@ struct CampaignRecord {
 [[nodiscard]] Result<CampaignRecord> run_campaign(const std::vector<Candidate>& candidates,
                                                   const CampaignOptions& options);
 
-/// The check that a reason comes from.
+/// The check that a reason belongs to.
 [[nodiscard]] std::string_view check_of(std::string_view reason);
 
 }  // namespace diopi::mutation

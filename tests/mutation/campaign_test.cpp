@@ -1,4 +1,4 @@
-/// A campaign counts what is planted, seen, missed and excused.
+/// A campaign counts planted, seen, missed and excused faults.
 #include "campaign.hpp"
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("a campaign sees faults in values, in memory and in the process") {
     CHECK_THAT(text_report(*record, options, candidates), Contains("mutation score: 100.0% ("));
 }
 
-TEST_CASE("what no run sees is named with the command that repeats it") {
+TEST_CASE("a fault that no run sees is listed with the command that repeats it") {
     std::vector<Candidate> candidates = candidates_of("relu", 1);
     candidates.resize(1);
     const auto options = with_faults({"middle_wrong", "last_unwritten"});

@@ -12,11 +12,11 @@ namespace diopi::mutation {
 
 namespace {
 
-/// A run that a user would make, and its options in words.
+/// A run of a user, and its options as text.
 struct RunKind {
     const char* options;
     VariantOptions variant;
-    size_t most = SIZE_MAX;  ///< cases of a function; the page of each element of a wide tensor takes its time
+    size_t most = SIZE_MAX;  ///< most cases of a function; each element of a wide tensor costs a page
 };
 
 const RunKind kRuns[] = {
@@ -32,7 +32,7 @@ const RunKind kRuns[] = {
     {"--wide", {.layout = {.wide = true}}, 2},
 };
 
-/// Faults beyond element 2^15 need a case that has it: the cheapest such one of a function is always taken.
+/// Faults beyond element 2^15 need a case that has it: the cheapest such case of a function is always taken.
 constexpr int64_t kLargeNumel = (int64_t{1} << 15) + 1;
 
 struct Step {
@@ -49,8 +49,7 @@ std::vector<Step> steps_of(const Case& c) {
     return steps;
 }
 
-/// What makes a case another kind of case: dtypes, ranks, dims of size 1, tails of tiles, missing arguments, parameters
-/// that are there.
+/// The kind of a case: dtypes, ranks, dims of size 1, tails of tiles, missing arguments, present parameters.
 std::string kind_of(const Case& c) {
     std::string kind = c.group;
     for (const CaseTensor& tensor : c.tensors) {
@@ -75,7 +74,7 @@ int64_t largest_numel(const Case& c) {
     return largest;
 }
 
-/// Of candidates in the order of their cost: the first of each kind, then the second of each, up to `most`.
+/// Chooses from candidates in the order of their cost: the first of each kind, then the second of each, up to `most`.
 std::vector<Candidate> chosen(std::vector<Candidate> all, size_t most, int64_t largest_cost) {
     const bool is_plain = !all.empty() && all.front().options.empty();
     std::ranges::stable_sort(all, {}, &Candidate::cost);
@@ -84,7 +83,7 @@ std::vector<Candidate> chosen(std::vector<Candidate> all, size_t most, int64_t l
     const auto large = std::ranges::find_if(all, [](const Candidate& x) { return largest_numel(x.c) >= kLargeNumel; });
     for (size_t i = 0; i < all.size(); ++i) {
         const bool is_large = is_plain && large != all.end() && i == static_cast<size_t>(large - all.begin());
-        // Empty cases tell nothing but whether something crashes.
+        // Empty cases can only show crashes.
         const bool late = largest_numel(all[i].c) == 0;
         if (!is_large && all[i].cost > largest_cost && !order.empty()) continue;
         order.emplace_back(is_large ? -1 : seen[kind_of(all[i].c)]++ + (late ? 100 : 0), i);

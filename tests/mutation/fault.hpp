@@ -1,4 +1,4 @@
-/// The faults: what a wrong library does, one at a time, as a table.
+/// The faults of a wrong library, as a table.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace diopi::mutation {
 
-/// What the worker process needs when the fault strikes.
+/// The end of a worker process after the fault.
 enum class Ending {
-    kReturns,  ///< the call returns, whatever it left
-    kDies,     ///< the process may end, or writes to its streams: it gets a worker of its own
+    kReturns,  ///< the call returns, with any results
+    kDies,     ///< the process may end, or writes to its streams: it gets its own worker
     kHangs,    ///< only the time limit ends it
 };
 
@@ -19,21 +19,21 @@ struct Fault {
     std::string_view code;  ///< two characters, the head of a column
     std::string_view name;
     std::string_view text;
-    /// Plants it after the right call was made; does nothing where it cannot strike.
+    /// Plants the fault after the right call; does nothing if it cannot strike.
     void (*act)(Scene&);
-    /// Which functions it may strike at all; null: all.
+    /// Whether it may strike a function; null: all.
     bool (*applies)(const Row&) = nullptr;
     Ending ending = Ending::kReturns;
     bool acts_later = false;  ///< not at the first call
 };
 
-/// All faults; the tables of the files faults_*.cpp in a row.
+/// All faults: the tables of the files faults_*.cpp, joined.
 [[nodiscard]] std::span<const Fault> faults();
-/// Null when there is none of that name or code.
+/// The fault of that name or code, or null.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
 
-/// Which functions have what a fault strikes.
-[[nodiscard]] bool has_right_values(const Row& row);  ///< all but random ones
+/// Functions that have the object of a fault.
+[[nodiscard]] bool has_right_values(const Row& row);  ///< all except random ones
 [[nodiscard]] bool has_outputs(const Row& row);
 [[nodiscard]] bool has_inouts(const Row& row);
 
@@ -45,11 +45,11 @@ std::span<const Fault> memory_faults();
 std::span<const Fault> process_faults();
 std::span<const Fault> random_faults();
 
-/// Any library with one fault in one of its functions: the innermost tool of a chain. Where the fault made no
-/// difference to the first call, that call is declined, which ends the run.
+/// A library with one fault in one of its functions: the innermost tool of a chain. If the fault made no difference to
+/// the first call, that call is declined, which ends the run.
 class Faulty final : public Interceptor {
  public:
-    /// A null fault: the decorator alone.
+    /// With a null fault it changes nothing.
     Faulty(const Row& row, const Fault* fault) : row_(&row), fault_(fault) {}
     Outcome around(Call& call, Context& context, const Next& next) override;
     /// Whether the fault ever made a difference.

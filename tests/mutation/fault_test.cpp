@@ -1,4 +1,4 @@
-/// Each fault does what it says, and nothing else.
+/// Checks that each fault does only what its text says.
 #include "fault.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TensorPtr floats(const Shape& shape, const std::function<double(int64_t)>& value
 
 constexpr double kBefore = -100;
 
-/// out (3, 7) = i + 1 + 1/3, and what memory held there is -100.
+/// out (3, 7) = i + 1 + 1/3; its memory had -100 before.
 struct Sum {
     explicit Sum(Shape shape = {3, 7}, Dtype dtype = Dtype::float32) : call(*find_row("diopiAdd")) {
         call["out"] = floats(
@@ -38,7 +38,7 @@ struct Sum {
             shape, [](int64_t) { return 1.0 / 3; }, dtype);
         call["alpha"] = Scalar::of(int64_t{1});
     }
-    /// The fault at the first call; its results.
+    /// The results of a first call with the fault.
     std::vector<double> with(std::string_view name) {
         const Fault* fault = find_fault(name);
         REQUIRE(fault != nullptr);
@@ -62,7 +62,7 @@ struct Sum {
     Outcome outcome;
 };
 
-/// Positions at which the fault made a difference, and that it was noticed.
+/// The positions that the fault changed; checks that it was noticed.
 std::vector<size_t> changed(Sum& sum, std::string_view fault) {
     const std::vector<double> wrong = sum.with(fault);
     CHECK(sum.faulty->planted());
@@ -81,7 +81,7 @@ std::vector<size_t> changed(std::string_view fault) {
 
 }  // namespace
 
-TEST_CASE("faults have names and codes of their own") {
+TEST_CASE("faults have different names and codes") {
     std::set<std::string_view> names, codes;
     for (const Fault& fault : faults()) {
         CHECK(names.insert(fault.name).second);
@@ -101,7 +101,7 @@ TEST_CASE("without a fault the decorator changes nothing") {
     CHECK_FALSE(sum.faulty->planted());
 }
 
-TEST_CASE("a fault stays out of other functions") {
+TEST_CASE("a fault does not change other functions") {
     Sum sum;
     const auto right = sum.right();
     sum.faulty.emplace(*find_row("diopiSub"), find_fault("stale"));
@@ -109,7 +109,7 @@ TEST_CASE("a fault stays out of other functions") {
     CHECK_FALSE(sum.faulty->planted());
 }
 
-TEST_CASE("elements that are not written keep what memory held") {
+TEST_CASE("elements that are not written keep the old memory") {
     CHECK(changed("last_unwritten") == std::vector<size_t>{20});
     CHECK(changed("row_ends_unwritten") == std::vector<size_t>{6, 13, 20});
     CHECK(changed("tile_8_unwritten") == std::vector<size_t>{16, 17, 18, 19, 20});
@@ -119,7 +119,7 @@ TEST_CASE("elements that are not written keep what memory held") {
     CHECK(sum.with("last_unwritten").back() == kBefore);
 }
 
-TEST_CASE("wrong elements are where the fault says") {
+TEST_CASE("wrong elements are at the fault's positions") {
     CHECK(changed("middle_wrong") == std::vector<size_t>{10});
     CHECK(changed("sign_wrong") == std::vector<size_t>{20});
     CHECK(changed("tile_8_shifted") == std::vector<size_t>{16, 17, 18, 19, 20});
@@ -155,7 +155,7 @@ TEST_CASE("NaN, infinity and denormals are lost") {
     CHECK(sum.with("denormals_flushed")[2] == 0);
 }
 
-TEST_CASE("truncation takes the number towards zero where rounding took the other") {
+TEST_CASE("truncation takes the number towards zero instead of the rounded one") {
     Sum sum({64}, Dtype::float16);
     const auto wrong = sum.with("truncation");
     const auto right = sum.right();
@@ -183,7 +183,7 @@ TEST_CASE("a float16 accumulator leaves an error of its roundoff times the sum o
     for (const double sum : values_of(*call.tensor("out"))) CHECK(std::fabs(sum) == 64 * 0x1p-11);
 }
 
-TEST_CASE("operands are misread") {
+TEST_CASE("operands are read wrongly") {
     Sum rounded;
     CHECK(rounded.with("half_operands")[0] == Approx(1.333251953125).epsilon(1e-7));
     Sum slices({2, 2});
@@ -215,7 +215,7 @@ TEST_CASE("strides and offsets are ignored") {
     CHECK(sum.with("output_strides_ignored") == std::vector<double>{1, 2, 3, 4});
 }
 
-TEST_CASE("an output comes in another form") {
+TEST_CASE("an output has another form") {
     Sum sum;
     sum.with("wrong_shape");
     CHECK(sum.call.tensor("out")->shape == Shape{7, 3});
@@ -226,7 +226,7 @@ TEST_CASE("an output comes in another form") {
     CHECK(bytes.with("wrong_representation") != bytes.right());
 }
 
-TEST_CASE("memory that is not the call's to write is written") {
+TEST_CASE("memory outside of the call's outputs is written") {
     Sum sum({4});
     for (const char* arg : {"out", "input"}) {
         auto view = make_view(cpu_device(), {{4}, Dtype::float32, {1}}, 1, 6);
@@ -248,7 +248,7 @@ TEST_CASE("memory that is not the call's to write is written") {
     CHECK(input[3] == 0.5f);
 }
 
-TEST_CASE("memory is kept") {
+TEST_CASE("memory is not freed") {
     Sum sum;
     sum.with("leak");
     const int64_t before = cpu_device().allocated_bytes().value_or(0);

@@ -1,4 +1,4 @@
-/// Strides, offsets, shapes and dtypes that are ignored, and code that is wrong for one kind of tensor only.
+/// Faults that ignore strides, offsets, shapes and dtypes, or are in code for one kind of tensor.
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -15,7 +15,7 @@ int64_t elements_of_storage(const Tensor& tensor) {
     return static_cast<int64_t>(tensor.storage.nbytes / size_of(tensor.dtype));
 }
 
-/// The tensor as one without strides, on the same memory; itself where that has no room for it.
+/// A contiguous tensor on the same memory; the tensor itself if the memory is too small.
 TensorPtr as_contiguous(const TensorPtr& tensor) {
     if (tensor->is_contiguous() || tensor->offset + tensor->numel() > elements_of_storage(*tensor)) return tensor;
     auto other = std::make_shared<Tensor>(*tensor);
@@ -50,7 +50,7 @@ void miswrite_results(Scene& scene) {
 
 // ---- dtypes and shapes ----
 
-/// The dtype whose numbers are packed into the memory of another one.
+/// The dtype whose numbers are stored in the memory of another one.
 Dtype packed_dtype(Dtype dtype) {
     switch (dtype) {
         case Dtype::float64:
@@ -184,8 +184,8 @@ constexpr Fault kLayoutFaults[] = {
      miswrite_results<without_offset>},
     {"LR", "wrong_representation", "the bytes of an output are numbers of another dtype", wrong_representation,
      has_outputs},
-    {"LD", "wrong_dtype", "an output comes with another dtype", wrong_dtype, has_outputs},
-    {"LT", "wrong_shape", "an output comes with its last two dims swapped", wrong_shape, has_outputs},
+    {"LD", "wrong_dtype", "an output has another dtype", wrong_dtype, has_outputs},
+    {"LT", "wrong_shape", "an output has its last two dims swapped", wrong_shape, has_outputs},
     {"LN", "wrong_noncontiguous", "one element is wrong when a tensor is not contiguous", wrong_noncontiguous,
      has_right_values},
     {"LZ", "wrong_zero_dim", "one element is wrong when a tensor is 0-dim", wrong_zero_dim, has_right_values},

@@ -1,4 +1,4 @@
-/// Writes to the wrong place, and memory that is kept.
+/// Faults that write to the wrong place, and memory leaks.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -73,7 +73,7 @@ void gap_written(Scene& scene) {
     }
 }
 
-/// Kept blocks hang together, so that a leak checker finds them again.
+/// Leaked blocks are linked, so that a leak checker still finds them.
 void leak(Scene& scene) {
     static void* chain = nullptr;
     void** block = static_cast<void**>(std::malloc(kKept));
@@ -84,13 +84,13 @@ void leak(Scene& scene) {
 }
 
 constexpr Fault kMemoryFaults[] = {
-    {"ME", "write_past_end", "writes 4 bytes behind a result", write_past_end},
+    {"ME", "write_past_end", "writes 4 bytes after a result", write_past_end},
     {"MB", "write_before_start", "writes 4 bytes before a result", write_before_start},
-    {"MI", "write_past_input", "writes 4 bytes behind the last input", write_past_input},
+    {"MI", "write_past_input", "writes 4 bytes after the last input", write_past_input},
     {"MF", "input_modified", "changes the last element of the first input", input_modified},
     {"ML", "last_input_modified", "changes the first element of the last input", last_input_modified},
     {"MG", "gap_written", "writes between the elements of a strided output", gap_written, has_outputs},
-    {"MK", "leak", "keeps 64 bytes at each call", leak},
+    {"MK", "leak", "leaks 64 bytes at each call", leak},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Operands that are read wrongly, or not at all.
+/// Faults that read operands wrongly, or not at all.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,12 +9,12 @@ namespace diopi::mutation {
 
 namespace {
 
-/// The call with another tensor in place of `old`.
+/// The call with another tensor instead of `old`.
 Call exchanged(const Scene& scene, const TensorPtr& old, const TensorPtr& other) {
     return scene.with([&](const TensorPtr& tensor, const Arg&) { return tensor == old ? other : tensor; });
 }
 
-/// An operand that is broadcast is read element after element instead, from its start again where it ends.
+/// A broadcast operand is read element after element, and from its start again at its end.
 void broadcast_ignored(Scene& scene) {
     const auto* result = scene.first();
     if (result == nullptr) return;
@@ -31,7 +31,7 @@ void broadcast_ignored(Scene& scene) {
     }
 }
 
-/// The last operand is read as if its first slice stood for all.
+/// The last operand is read as if all its slices were the first one.
 void first_slice_for_all(Scene& scene) {
     const auto inputs = scene.inputs();
     for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
@@ -55,7 +55,7 @@ void row_ends_ignored(Scene& scene) {
     scene.run_instead(exchanged(scene, *input, cut));
 }
 
-/// What a forward call saved may be computed again: to ignore it is no fault.
+/// Saved results of a forward call may be computed again: to ignore them is not a fault.
 void optional_ignored(Scene& scene) {
     for (size_t i = scene.call().args.size(); i-- > 0;) {
         const Arg& arg = scene.call().row->args()[i];
@@ -107,7 +107,7 @@ constexpr Fault kOperandsFaults[] = {
     {"OE", "row_ends_ignored", "the last element of each row of the first operand counts as 0", row_ends_ignored,
      has_right_values},
     {"OO", "optional_ignored", "an optional tensor that is given is ignored", optional_ignored, has_right_values},
-    {"ON", "number_ignored", "a number (alpha, value) is taken for 1", number_ignored, has_right_values},
+    {"ON", "number_ignored", "a number (alpha, value) is read as 1", number_ignored, has_right_values},
     {"OZ", "second_gradient_dropped", "the gradient of the second operand is 0", second_gradient_dropped, is_backward},
     {"OD", "second_gradient_doubled", "the gradient of the second operand is doubled", second_gradient_doubled,
      is_backward},

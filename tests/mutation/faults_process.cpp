@@ -1,4 +1,4 @@
-/// What happens to the process, and what differs from call to call.
+/// Faults that end or block the process, and faults that differ from call to call.
 #include <unistd.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-/// Random numbers of another law, or from another state.
+/// Faults that draw random numbers of another law, or from another state.
 #include <cmath>
 
 #include "fault.hpp"
@@ -76,7 +76,7 @@ void half_repeated(Scene& scene) {
 bool is_random(const Row& row) { return row.accuracy == AccuracyClass::F; }
 
 constexpr Fault kRandomFaults[] = {
-    {"NS", "seed_ignored", "the same numbers whatever the generator's seed", seed_ignored, is_random},
+    {"NS", "seed_ignored", "the same numbers for every seed of the generator", seed_ignored, is_random},
     {"NO", "state_kept", "the generator's state does not advance", state_kept, is_random},
     {"NR", "not_repeatable", "other numbers at each call from the same state", not_repeatable, is_random},
     {"ND", "std_scaled", "the standard deviation is 10% too large", std_scaled, is_random},

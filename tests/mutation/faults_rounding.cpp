@@ -1,4 +1,4 @@
-/// Results of too little precision.
+/// Faults that lose precision.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kHalfRoundoff = 0x1p-11;
 
-/// The call as it was before it changed any tensor, with its results described.
+/// The call with its tensors before any change, and its described results.
 struct Question {
     Call call;
     std::vector<OutputSpec> outputs;
@@ -38,7 +38,7 @@ const Scene::Result* result_at(const Scene& scene, size_t arg) {
     return found == scene.results().end() ? nullptr : &*found;
 }
 
-/// The next number towards zero of one that was rounded away from it.
+/// The next number towards zero, for one that was rounded away from zero.
 std::vector<double> truncated(const double* exact, const Scene::Result& result) {
     std::vector<double> values = values_of(*result.right);
     const double ulp = std::ldexp(1, 1 - significand_bits(result.tensor->dtype));
@@ -48,7 +48,7 @@ std::vector<double> truncated(const double* exact, const Scene::Result& result) 
         if (value * exact[i] <= 0) continue;
         int exponent = 0;
         const double fraction = std::frexp(value, &exponent);
-        // Below a power of two numbers lie twice as close.
+        // Below a power of two numbers are twice as dense.
         const double step = std::fabs(fraction) == 0.5 ? ulp / 2 : ulp;
         value -= std::copysign(std::ldexp(step, exponent - 1), value);
     }
@@ -67,7 +67,7 @@ void truncation(Scene& scene) {
     }
 }
 
-/// Every result is off by u of float16 times the sum of its terms' magnitudes, up and down in turns of no short period.
+/// Every result has an error of u of float16 times the sum of its terms' magnitudes, up or down without a short period.
 void half_accumulation(Scene& scene) {
     const Question question = question_of(scene);
     for (const OutputSpec& output : question.outputs) {
@@ -104,7 +104,7 @@ bool sums(const Row& row) { return row.accuracy == AccuracyClass::D; }
 
 constexpr Fault kRoundingFaults[] = {
     {"RT", "truncation", "results are rounded towards zero", truncation, has_right_values},
-    {"RA", "half_accumulation", "sums carry the error of a float16 accumulator", half_accumulation, sums},
+    {"RA", "half_accumulation", "sums have the error of a float16 accumulator", half_accumulation, sums},
     {"RO", "half_operands", "operands are rounded to float16 first", half_operands, has_right_values},
 };
 

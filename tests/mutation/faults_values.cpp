@@ -1,4 +1,4 @@
-/// Wrong, old and missing elements.
+/// Faults with wrong, old and missing elements.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLargeIndex = int64_t{1} << 15;
 
-/// Gives the elements that `chosen` names back what memory held before the call.
+/// Restores the values before the call in the elements that `chosen` names.
 template <class Chosen>
 void leave_unwritten(Scene& scene, Chosen chosen) {
     const Scene::Result* result = scene.first();
@@ -112,7 +112,7 @@ void index_off_by_one(Scene& scene) {
     }
 }
 
-/// Rows and columns of the last two dims; false where they cannot be told apart.
+/// Rows and columns of the last two dims; false if they cannot be distinguished.
 bool matrix_of(const Tensor& tensor, int64_t& rows, int64_t& columns) {
     if (tensor.rank() < 2) return false;
     rows = tensor.shape[tensor.shape.size() - 2];
@@ -186,7 +186,7 @@ void denormals_flushed(Scene& scene) {
     });
 }
 
-/// Where a denormal is no rounding error: copies, single operations, functions.
+/// Functions for which a denormal is not a rounding error: copies, single operations, functions.
 bool keeps_denormals(const Row& row) { return row.accuracy <= AccuracyClass::C; }
 
 bool has_indices(const Row& row) {
@@ -200,7 +200,7 @@ constexpr Fault kValuesFaults[] = {
     {"U6", "tile_16_unwritten", "elements of the last partial tile of 16 are not written", partial_tile_unwritten<16>},
     {"US", "stale", "no output is written", stale, has_outputs},
     {"UO", "last_result_stale", "the last of several results is not written", last_result_stale},
-    {"UI", "inout_unchanged", "what should change in place keeps its values", inout_unchanged, has_inouts},
+    {"UI", "inout_unchanged", "a tensor that must change in place keeps its values", inout_unchanged, has_inouts},
     {"VM", "middle_wrong", "one element in the middle is wrong", middle_wrong, has_right_values},
     {"VO", "last_result_wrong", "one element of the last of several results is wrong", last_result_wrong,
      has_right_values},
@@ -213,7 +213,7 @@ constexpr Fault kValuesFaults[] = {
     {"VI", "index_off_by_one", "the last of the indices is off by one", index_off_by_one, has_indices},
     {"VT", "axes_swapped", "the last two axes of the result are swapped", axes_swapped, has_right_values},
     {"VR", "rows_swapped", "the first two rows of the result are swapped", rows_swapped, has_right_values},
-    {"VA", "accumulated", "results are added to what the outputs held", accumulated, has_outputs},
+    {"VA", "accumulated", "results are added to the old values of the outputs", accumulated, has_outputs},
     {"VN", "nan_swallowed", "NaN becomes 0", nan_swallowed, has_right_values},
     {"VF", "infinity_saturated", "infinity becomes the largest number", infinity_saturated, has_right_values},
     {"VD", "denormals_flushed", "denormal results become 0", denormals_flushed, keeps_denormals},

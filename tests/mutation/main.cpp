@@ -25,7 +25,7 @@ struct Options {
     bool quick = false;
 };
 
-/// One operator of each family, and faults of each kind.
+/// A sample: one operator of each family, and faults of each kind.
 const std::vector<std::string> kQuickOps = {"add", "relu", "linear", "sum", "argmax", "nll_loss", "normal_", "sgd"};
 const std::vector<std::string> kQuickFaults = {"last_unwritten", "middle_wrong",     "row_ends_ignored",   "truncation",
                                                "stale",          "write_past_end",   "input_modified",     "crash",
@@ -70,7 +70,7 @@ int run(const Options& options) {
         if (!options.function.empty() && x.row->function != options.function) return true;
         return !options.case_id.empty() && (x.c.id() != options.case_id || x.options != options.run_options);
     });
-    if (candidates->empty()) return refuse("no case is left; --case takes an id such as ops/relu.relu.3");
+    if (candidates->empty()) return refuse("no case matches; --case takes an id such as ops/relu.relu.3");
 
     install_interrupt_handler();
     auto record = run_campaign(*candidates, campaign);
@@ -90,16 +90,16 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App app("plants faults in a good library and counts those that a conformance run sees (docs/mutation.md)");
+    CLI::App app("plants faults in a correct library and counts those that a conformance run sees (docs/mutation.md)");
     app.add_option("OPERATOR", options.ops, "operators; all that are implemented unless stated");
     app.add_option("--function", options.function, "one C function only: diopiAddInp");
     app.add_option("--fault", options.faults, "faults by name or code; all of them unless stated");
     app.add_option("--case", options.case_id, "one case only");
     app.add_option("--options", options.run_options,
-                   "with --case: the options of diopi test, as the report names them");
+                   "with --case: the options of diopi test in the form of the report");
     app.add_option("--json", options.json, "also write the results to this file");
     app.add_option("--cases-dir", options.cases, "folder of the case files")->capture_default_str();
-    app.add_option("--seed", options.seed, "of the case's random numbers")->capture_default_str();
+    app.add_option("--seed", options.seed, "seed of the case's random numbers")->capture_default_str();
     app.add_option("--jobs", options.jobs, "worker processes; one per processor unless stated")
         ->check(CLI::Range(1, 256));
     app.add_flag("--quick", options.quick, "an operator of each family, some faults, a few cases");

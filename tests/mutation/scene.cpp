@@ -65,7 +65,7 @@ void alter(const Tensor& tensor, int64_t flat) {
         return;
     }
     Tensor one;
-    // The element is borrowed: its owner outlives this function.
+    // The element is not owned: its owner lives longer than this function.
     one.storage = {std::shared_ptr<void>(std::shared_ptr<void>(), at), size_of(dtype), diopi_host};
     one.dtype = dtype;
     const double value = values_of(one).front();

@@ -1,5 +1,5 @@
-/// One call of a library that may be at fault: what it found, what it should leave, and the means to leave another
-/// thing. Host memory only.
+/// One call of a library with a fault: the values before it, the right results, and functions to change them. Host
+/// memory only.
 #pragma once
 
 #include <functional>
@@ -15,23 +15,23 @@ class Scene {
     /// `serial` counts the calls of this function on the same library, from 0.
     Scene(Call& call, Context& context, const Next& next, int64_t serial);
 
-    /// Makes the call as it should be and keeps what came of it.
+    /// Makes the right call and keeps its results.
     void run_right();
-    /// Puts the results and the generator back to what they were, and makes another call instead. One that the library
-    /// refuses is no fault: the right results stand again.
+    /// Restores the results and the generator, and makes another call instead. If the library refuses it, there is no
+    /// fault, and the right results are restored.
     void run_instead(Call changed);
-    /// Marks a fault that changes no result: it is one all the same.
+    /// Marks a fault that changes no result.
     void act() { acted_ = true; }
-    /// Whether anything differs from what the call should have left.
+    /// Whether results differ from the right ones, or act() was called.
     [[nodiscard]] bool changed() const;
 
     [[nodiscard]] Call& call() const { return *call_; }
     [[nodiscard]] int64_t serial() const { return serial_; }
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
-    /// The library says that the call failed.
+    /// The library reports that the call failed.
     void fail(std::string message);
 
-    /// What the call wrote: outputs first, then tensors that it also read. Empty ones are left out.
+    /// The tensors that the call wrote: outputs first, then in-out ones, without empty ones.
     struct Result {
         TensorPtr tensor;
         TensorPtr before, right;  ///< dense copies
@@ -39,12 +39,12 @@ class Scene {
     };
     [[nodiscard]] const std::vector<Result>& results() const { return results_; }
     [[nodiscard]] const Result* first() const { return results_.empty() ? nullptr : results_.data(); }
-    /// Const tensors that are there and have elements, in the order of the arguments, those of lists included.
+    /// Const tensors that are present and have elements, in the order of the arguments, those of lists included.
     [[nodiscard]] std::vector<TensorPtr> inputs() const;
-    /// All tensors that are there.
+    /// All tensors that are present.
     [[nodiscard]] std::vector<TensorPtr> tensors() const;
     [[nodiscard]] Generator* generator() const;
-    /// The call with each tensor that the function gives another one for; the same one stands for itself.
+    /// The call with each tensor replaced by the function's result, which may be the same one.
     using Exchange = std::function<TensorPtr(const TensorPtr&, const Arg&)>;
     [[nodiscard]] Call with(const Exchange& exchange) const;
 
@@ -61,7 +61,7 @@ class Scene {
     Generator generator_before_;
 };
 
-/// A dense copy in host memory; null where memory runs out or the tensor is empty.
+/// A dense copy in host memory; null if there is no memory or the tensor is empty.
 [[nodiscard]] TensorPtr dense_copy(const Tensor& tensor);
 /// Copies the elements of a dense tensor to those of another one of the same shape and dtype.
 void put(const Tensor& dense, const Tensor& tensor);
@@ -72,8 +72,8 @@ void put_values(const std::vector<double>& values, const Tensor& tensor);
 
 /// The element at a row-major position.
 [[nodiscard]] std::byte* element(const Tensor& tensor, int64_t flat);
-/// Makes an element another one: a number larger by 0.5 and a quarter of its magnitude, an integer next to it, the
-/// other truth value; NaN and infinity become 1.
+/// Changes an element: a number grows by 0.5 and a quarter of its magnitude, an integer to the next one, a truth value
+/// to the other; NaN and infinity become 1.
 void alter(const Tensor& tensor, int64_t flat);
 
 }  // namespace diopi::mutation

@@ -45,7 +45,7 @@ std::string marks_table(const CampaignRecord& record, const CampaignOptions& opt
     size_t width = 0;
     for (const FunctionRecord& function : record.functions) width = std::max(width, short_name(*function.row).size());
     std::string text;
-    // Codes are written downwards.
+    // Codes are printed vertically.
     for (const size_t line : {size_t{0}, size_t{1}}) {
         text += fmt::format("{:<{}}", "", width);
         for (const Fault* fault : options.faults) text += fmt::format(" {}", fault->code[line]);

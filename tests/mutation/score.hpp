@@ -23,7 +23,7 @@ struct Score {
 /// Excused faults count neither as planted nor as seen.
 [[nodiscard]] Score score_of(const CampaignRecord& record, const CampaignOptions& options);
 
-/// Functions by faults, the legend, what was not seen, excuses, faults by check; last the line with the score.
+/// The table of functions and faults, the legend, unseen faults, excuses, faults by check; the last line has the score.
 [[nodiscard]] std::string text_report(const CampaignRecord& record, const CampaignOptions& options,
                                       const std::vector<Candidate>& candidates);
 [[nodiscard]] std::string json_report(const CampaignRecord& record, const CampaignOptions& options,

@@ -1,4 +1,4 @@
-/// Every function of the standard by name, none of which does anything.
+/// All functions of the standard, with empty bodies.
 #include "device.h"
 
 #define DIOPI_ROW(function, ...) \

@@ -1,5 +1,5 @@
-/* A vendor's device in the host's memory, which the host cannot touch: an address that it hands out is no address of
- * the processor. Its streams are handles of its own; the null stream is none of them. */
+/* A vendor's device in the host's memory, which the host cannot access: its addresses are not those of the processor.
+ * Its streams are its own handles; the null stream is none of them. */
 #include "device.h"
 
 #include <stdlib.h>

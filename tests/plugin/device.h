@@ -1,4 +1,4 @@
-/* Addresses of the test's device: the processor's, far away from where it has memory. */
+/* Addresses of the test's device: the processor's with an offset, so that they have no memory. */
 #ifndef PLUGIN_DEVICE_H
 #define PLUGIN_DEVICE_H
 

@@ -1,4 +1,4 @@
-/// One fault of a vendor's library each, chosen when it is compiled.
+/// Faults of vendors' libraries, one for each build.
 #include <unistd.h>
 
 #include <csignal>
@@ -71,6 +71,6 @@ extern "C" diopiError_t diopiGetStream(diopiContextHandle_t, diopiStreamHandle_t
 #endif
 
 #ifdef FAULT_MANGLED
-/// Nobody included the header of the operators: no C linkage.
+/// The header of the operators is not included, so that these have no C linkage.
 diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) { return diopiSuccess; }
 #endif

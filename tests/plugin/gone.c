@@ -1,2 +1,2 @@
-/* Linked against, and then not there under the name that it was linked by. */
+/* A library that others link against, and that is missing under that name at run time. */
 int plugin_gone(void) { return 0; }

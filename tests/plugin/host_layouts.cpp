@@ -1,5 +1,5 @@
-/// relu of dense float32 tensors and the sum of all elements, which refuse what some hosts give, chosen when they are
-/// compiled. The device is device.c.
+/// relu of dense float32 tensors and the sum of all elements, which refuse layouts of some hosts, chosen at compile
+/// time. The device is device.c.
 #include <diopi/functions.h>
 
 #include "device.h"
@@ -29,16 +29,16 @@ bool is_float32(diopiConstTensorHandle_t tensor) {
     return dtype == diopi_dtype_float32;
 }
 
-/// What is wrong with the library.
+/// The library's fault: refuses a valid layout.
 bool refuses([[maybe_unused]] const Vector& vector) {
 #ifdef REFUSES_EMPTY
-    // As if a stride of 0 repeated an element where there is none.
+    // It takes a stride of 0 for a repeated element in an empty tensor.
     for (int64_t d = 0; d < vector.shape.len && vector.numel == 0; ++d) {
         if (vector.strides.data[d] == 0) return true;
     }
 #endif
 #ifdef REFUSES_SINGLE
-    // As if only these strides were those of a dense tensor.
+    // It accepts only these strides for a dense tensor.
     int64_t stride = 1;
     for (int64_t d = vector.shape.len; d-- > 0 && vector.numel > 0;) {
         if (vector.strides.data[d] != stride) return true;

@@ -1,4 +1,4 @@
-/// Three functions of a vendor for float32 and float64, any strides. RELU_OFFSET makes diopiRelu wrong by so much, and
+/// Three functions of a vendor for float32 and float64, any strides. RELU_OFFSET is an error of diopiRelu, and of
 /// diopiReluInp, which calls it; HOST_MEMORY is for a library whose tensors are the host's.
 #include <diopi/functions.h>
 
@@ -76,7 +76,7 @@ diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
     return map(out, input, [](auto x) { return -x; });
 }
 
-/// Through its own diopiRelu, by way of the dynamic linker.
+/// Calls diopiRelu through the dynamic linker.
 diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) { return diopiRelu(ctx, input, input); }
 
 }  // extern "C"

@@ -57,13 +57,12 @@ class Stream {
 };
 
 std::mutex g_mutex;
-/// The streams that are alive.
 std::set<Stream*>& streams() {
     static auto* const all = new std::set<Stream*>;
     return *all;
 }
 
-/// Sizes of all blocks, and those that are free, by address and size.
+/// The sizes of all blocks by address, and the free blocks by size.
 std::map<void*, uint64_t>& sizes() {
     static auto* const all = new std::map<void*, uint64_t>;
     return *all;
@@ -82,7 +81,7 @@ void finish(diopiStreamHandle_t stream) { stream_of(stream).drain(); }
 
 extern "C" {
 
-/// Memory that was freed last comes first, as it was.
+/// Memory that was freed last is used first, with its old contents.
 void* device_malloc(uint64_t bytes) {
     const uint64_t size = (bytes + 63) / 64 * 64;
     const std::lock_guard lock(g_mutex);
@@ -98,7 +97,7 @@ void* device_malloc(uint64_t bytes) {
     return to_device(memory);
 }
 
-/// Waits for every stream: one may still use the memory.
+/// Waits for every stream, because one may still use the memory.
 void device_free(void* memory) {
     const std::lock_guard lock(g_mutex);
     for (Stream* stream : streams()) stream->drain();

@@ -1,4 +1,4 @@
-/// relu of float32, dense, in the order of the context's stream, but for one fault, chosen when it is compiled.
+/// relu of dense float32 tensors in the order of the context's stream, with one fault, chosen at compile time.
 #include <diopi/functions.h>
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace {
 
-/// Time enough for an idle stream to do its work, without a wait for it.
+/// A time in which an idle stream does its work, without a wait for it.
 [[maybe_unused]] void delay() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-/// Of the library, not of any context.
+/// A stream of the library, not of a context.
 [[maybe_unused]] diopiStreamHandle_t own_stream() {
     static const diopiStreamHandle_t stream = [] {
         diopiStreamHandle_t made = nullptr;

@@ -1,4 +1,4 @@
-/* One operator in C, which wants a stream. */
+/* One operator in C, which needs a stream. */
 #include <diopi/functions.h>
 
 #include "device.h"

@@ -1,4 +1,4 @@
-/// relu of float32, dense, that breaks one rule of memory, chosen when it is compiled. Its device is device.c.
+/// relu of dense float32 tensors that breaks one rule of memory, chosen at compile time. Its device is device.c.
 #include <diopi/functions.h>
 
 #include <cstdlib>
@@ -27,8 +27,7 @@ diopiError_t open_vectors(diopiTensorHandle_t out, diopiConstTensorHandle_t inpu
     return diopiSuccess;
 }
 
-/// What is wrong with the library.
-void offend([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Vectors& v) {
+void break_rule([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Vectors& v) {
 #ifdef RULE_PAST_OUTPUT
     v.out[v.numel + 1] = 1;
 #endif
@@ -53,7 +52,7 @@ void offend([[maybe_unused]] diopiContextHandle_t ctx, [[maybe_unused]] const Ve
     void* memory = nullptr;
     diopiRequireBuffer(ctx, &workspace, 64, diopi_device);
     diopiGetTensorData(workspace, &memory);
-    int& sum = *static_cast<int*>(to_host(memory));  // which another one left at 0, or new memory is
+    int& sum = *static_cast<int*>(to_host(memory));  // 0 in new memory, or left by another call
     v.out[0] += sum == 0 ? 0 : 1;
     sum = 0;
 #endif
@@ -80,7 +79,7 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     const int64_t written = v.numel;
 #endif
     for (int64_t i = 0; i < written; ++i) v.out[i] = v.in[i] < 0 ? 0 : v.in[i];
-    offend(ctx, v);
+    break_rule(ctx, v);
     return diopiSuccess;
 }
 

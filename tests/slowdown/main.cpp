@@ -1,6 +1,6 @@
-/// diopi_slowdown_score: profiles the same calls again and again, with one of them made slower in each run, and counts
-/// the runs whose comparison with the one before names it, and the verdicts about calls that nobody touched
-/// (docs/profile.md). Its figures are those of the machine and its mood: it belongs on a quiet one.
+/// diopi_slowdown_score: profiles the same calls repeatedly, with one of them made slower in each run, and counts the
+/// runs whose comparison with the one before names it, and the verdicts about unchanged calls (docs/profile.md). The
+/// machine's noise changes its figures: run it on a quiet machine.
 #include <diopi/functions.h>
 #include <fmt/format.h>
 
@@ -22,24 +22,24 @@ namespace {
 
 struct Options {
     int calls = 200, same = 3, runs = 100, planted_calls = 12;
-    double seconds = 24;         ///< for all calls of an A/A run
-    double planted_seconds = 8;  ///< for all calls of a run with a slowdown
+    double seconds = 24;         ///< time for all calls of an A/A run
+    double planted_seconds = 8;  ///< time for all calls of a run with a slowdown
     double percent = 5;
     uint64_t seed = 0;
 };
 
-/// Which calls are made slower, by what. One at a time: the slowed functions are plain functions.
+/// The calls that are made slower. There is only one plan, because the slowed functions are plain functions.
 struct Plan {
     std::string function;
-    Shape shape;  ///< of the first input, and its dtype
+    Shape shape;  ///< the shape and the dtype of the first input
     Dtype dtype = Dtype::float32;
-    double share = 0;  ///< of the call's own time
+    double share = 0;  ///< added time as a share of the call's own time
 };
 Plan g_plan;
 
 bool is_target(diopiConstTensorHandle_t input) { return input->shape == g_plan.shape && input->dtype == g_plan.dtype; }
 
-/// Stands in for `kFunction`, a function of the standard.
+/// Replaces `kFunction`, a function of the standard.
 template <auto kFunction>
 struct Slowed;
 
@@ -154,7 +154,7 @@ Result<std::vector<Case>> list_cases() {
     return all;
 }
 
-/// So many of them, evenly from all; others in each round.
+/// Chooses `count` of them, evenly from all; others in each round.
 std::vector<Case> choose(const std::vector<Case>& all, int count, int round = 0) {
     const size_t stride = std::max<size_t>(all.size() / static_cast<size_t>(count), 1);
     std::vector<Case> chosen;
@@ -163,7 +163,7 @@ std::vector<Case> choose(const std::vector<Case>& all, int count, int round = 0)
     return chosen;
 }
 
-/// So many runs are held to one baseline, then comes another.
+/// The number of runs that are compared with one baseline.
 constexpr int kRunsOfBaseline = 5;
 
 class Score {
@@ -171,7 +171,7 @@ class Score {
     Score(const Options& options, std::vector<Case> all)
         : options_(options), all_(std::move(all)), random_(options.seed) {}
 
-    /// Runs that nobody made slower, each against the one before.
+    /// Compares unchanged runs, each with the one before.
     Status compare_same() {
         const std::vector<Case> cases = choose(all_, options_.calls);
         std::optional<Profile> before;
@@ -183,7 +183,7 @@ class Score {
                 if (!compared.ok()) return compared.status();
                 const int64_t wrong = compared->slower + compared->faster;
                 most_wrong_ = std::max(most_wrong_, wrong);
-                fmt::print("same again: {} calls, {} called changed, {} ambiguous\n", compared->compared, wrong,
+                fmt::print("same again: {} calls, {} reported as changed, {} ambiguous\n", compared->compared, wrong,
                            compared->ambiguous);
                 std::fflush(stdout);
             }
@@ -213,9 +213,9 @@ class Score {
     }
 
     [[nodiscard]] bool print() const {
-        fmt::print("same again: at most {} of {} calls called changed\n", most_wrong_, options_.calls);
-        fmt::print("{}% slower: {} of {} found; {} of {} untouched calls called changed\n", options_.percent, found_,
-                   planted_, wrong_, untouched_);
+        fmt::print("same again: at most {} of {} calls reported as changed\n", most_wrong_, options_.calls);
+        fmt::print("{}% slower: {} of {} found; {} of {} unchanged calls reported as changed\n", options_.percent,
+                   found_, planted_, wrong_, untouched_);
         return most_wrong_ <= 2 && found_ * 100 >= planted_ * 95;
     }
 
@@ -229,9 +229,9 @@ class Score {
         return profile_cases(cases, options);
     }
 
-    /// Chooses a call that alone has its function and its first input's form, and makes it slower from now on.
+    /// Chooses a call whose function and first input's form no other call has, and makes it slower from now on.
     Result<size_t> plant(const Profile& base) {
-        // Below this the clock's own time would be more than the slowdown.
+        // For shorter calls the clock's own time would exceed the slowdown.
         constexpr double kShortest = 5e-6;
         std::vector<size_t> candidates;
         for (size_t i = 0; i < base.calls.size(); ++i) {
@@ -308,14 +308,15 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
     diopi::slowdown_score::Options options;
     CLI::App app("makes calls slower and counts those that a comparison with a baseline finds (docs/profile.md)");
-    app.add_option("--calls", options.calls, "of a run without a slowdown")->capture_default_str();
+    app.add_option("--calls", options.calls, "calls of a run without a slowdown")->capture_default_str();
     app.add_option("--same", options.same, "comparisons of such runs")->capture_default_str();
-    app.add_option("--seconds", options.seconds, "of samples in such a run")->capture_default_str();
-    app.add_option("--runs", options.runs, "with one call made slower")->capture_default_str();
-    app.add_option("--planted-calls", options.planted_calls, "of a run with a slowdown")->capture_default_str();
-    app.add_option("--planted-seconds", options.planted_seconds, "of samples in such a run")->capture_default_str();
-    app.add_option("--percent", options.percent, "by which a call is made slower")->capture_default_str();
-    app.add_option("--seed", options.seed, "of the choice of calls")->capture_default_str();
+    app.add_option("--seconds", options.seconds, "seconds of samples in such a run")->capture_default_str();
+    app.add_option("--runs", options.runs, "runs with one call made slower")->capture_default_str();
+    app.add_option("--planted-calls", options.planted_calls, "calls of a run with a slowdown")->capture_default_str();
+    app.add_option("--planted-seconds", options.planted_seconds, "seconds of samples in such a run")
+        ->capture_default_str();
+    app.add_option("--percent", options.percent, "percentage by which a call is made slower")->capture_default_str();
+    app.add_option("--seed", options.seed, "seed of the choice of calls")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     return diopi::slowdown_score::run(options);
 }

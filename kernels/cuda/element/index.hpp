@@ -1,5 +1,4 @@
-/// Index arithmetic from element numbers to places in memory, shared by kernels and the host, so that it is tested
-/// without a GPU.
+/// Index arithmetic from element numbers to places, shared with the host, so that it is tested without a GPU.
 #pragma once
 
 #include <bit>

@@ -10,8 +10,8 @@
 
 namespace diopi::cuda {
 
-/// The two halves of a nest that does not fit 32 bits, cut along the dimension that spans most, and the places at which
-/// the second half begins.
+/// The halves of a nest that does not fit 32 bits, cut along the dimension that spans most, and the second one's first
+/// places.
 struct Halves {
     std::array<Nest, 2> nests;
     std::array<int64_t, kMaxOperands> places{};

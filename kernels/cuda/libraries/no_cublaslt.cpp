@@ -1,4 +1,4 @@
-/// Replaces the calls of cuBLASLt in a build that did not find its header.
+/// For a build that did not find cuBLASLt's header.
 #include "kernels/cuda/product/gemm.hpp"
 
 namespace diopi::cuda {

@@ -1,4 +1,4 @@
-/// Replaces the calls of cuDNN in a build that did not find its header.
+/// For a build that did not find cuDNN's header.
 #include "kernels/cuda/conv_library.hpp"
 
 namespace diopi::cuda {

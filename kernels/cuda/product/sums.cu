@@ -84,7 +84,7 @@ struct Dims {
     }
 };
 
-int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 SumShape shape_of(const Nest& kept, const Nest& terms, bool may_split) {
     SumShape s{};
@@ -92,18 +92,18 @@ SumShape shape_of(const Nest& kept, const Nest& terms, bool may_split) {
     const int64_t kept_step = std::abs(kept.strides[0][static_cast<size_t>(kept.rank - 1)]);
     const int64_t term_step = std::abs(terms.strides[0][static_cast<size_t>(terms.rank - 1)]);
     s.kept_are_neighbours = s.kept > 1 && (s.terms == 1 || kept_step < term_step);
-    s.tiles = quotient_up(s.kept, s.kept_are_neighbours ? kLanes : kRows);
+    s.tiles = ceil_div(s.kept, s.kept_are_neighbours ? kLanes : kRows);
     const int64_t depth = s.kept_are_neighbours ? kRows : kLanes;
-    const int64_t most = may_split ? quotient_up(kFullDevice, s.tiles) : 1;
+    const int64_t most = may_split ? ceil_div(kFullDevice, s.tiles) : 1;
     const int64_t splits = std::clamp(s.terms / (depth * kLeastTerms), int64_t{1}, most);
-    s.terms_of_split = quotient_up(s.terms, splits);
+    s.terms_of_split = ceil_div(s.terms, splits);
     return s;
 }
 
 template <class T>
 diopiError_t launch_sums(diopiContextHandle_t ctx, std::string_view op, const void* data, const SumTarget& target,
                          const Nest& kept, const Nest& terms, const SumShape& s, bool is_narrow) {
-    const auto blocks = static_cast<unsigned>(s.tiles * quotient_up(s.terms, s.terms_of_split));
+    const auto blocks = static_cast<unsigned>(s.tiles * ceil_div(s.terms, s.terms_of_split));
     const Launch grid{blocks, kLanes * kRows};
     const T* in = static_cast<const T*>(data);
     if (is_narrow) {
@@ -173,7 +173,7 @@ diopiError_t sum_to(diopiContextHandle_t ctx, std::string_view op, const View& o
     if (in.numel == 0) return assign_zero(ctx, op, out);
     const Source from = source_of(out, in);
     const SumShape s = shape_of(from.kept, from.terms, true);
-    const int64_t splits = quotient_up(s.terms, s.terms_of_split);
+    const int64_t splits = ceil_div(s.terms, s.terms_of_split);
     if (splits == 1) return sum_terms(ctx, op, from, {out.data, out.dtype, nullptr}, s);
 
     View parts;

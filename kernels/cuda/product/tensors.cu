@@ -38,12 +38,12 @@ struct Call {
 };
 
 /// The operands whose layout the library does not take.
-struct Obstacles {
+struct Unsupported {
     bool a = false, b = false, c = false;
     [[nodiscard]] bool any() const { return a || b || c; }
 };
 
-Obstacles find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c, Call& call) {
+Unsupported find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c, Call& call) {
     call.plan = plan_product(product_from(batch, a, b, c));
     const ProductDim &m = call.plan.m, &n = call.plan.n, &k = call.plan.k;
     const auto of_a = matrix_layout(m.size, m.a, k.size, k.a), of_b = matrix_layout(k.size, k.b, n.size, n.b);
@@ -63,13 +63,13 @@ class Preparation {
     Call call;
 
     [[nodiscard]] diopiError_t run() {
-        Obstacles obstacles = find_call(batch_, a, b, c, call);
-        if (!obstacles.any() && call.plan.calls() > 1)
-            obstacles = {!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()};
-        if (!obstacles.any()) return diopiSuccess;
-        if (const diopiError_t error = remove(obstacles); error != diopiSuccess) return error;
-        obstacles = find_call(batch_, a, b, c, call);
-        if (!obstacles.any()) return diopiSuccess;
+        Unsupported unsupported = find_call(batch_, a, b, c, call);
+        if (!unsupported.any() && call.plan.calls() > 1)
+            unsupported = {!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()};
+        if (!unsupported.any()) return diopiSuccess;
+        if (const diopiError_t error = remove(unsupported); error != diopiSuccess) return error;
+        unsupported = find_call(batch_, a, b, c, call);
+        if (!unsupported.any()) return diopiSuccess;
         // The copy changed the plan of the batch, so that another layout no longer fits.
         if (const diopiError_t error =
                 remove({!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()});
@@ -81,11 +81,11 @@ class Preparation {
     }
 
  private:
-    [[nodiscard]] diopiError_t remove(const Obstacles& obstacles) {
+    [[nodiscard]] diopiError_t remove(const Unsupported& unsupported) {
         diopiError_t error = diopiSuccess;
-        if (obstacles.a) error = copy_as(ctx_, op_, a.view, a.view.dtype, a.view);
-        if (obstacles.b && error == diopiSuccess) error = copy_as(ctx_, op_, b.view, b.view.dtype, b.view);
-        if (obstacles.c && error == diopiSuccess) error = require(ctx_, c.view.shape, c.view.dtype, c.view);
+        if (unsupported.a) error = copy_as(ctx_, op_, a.view, a.view.dtype, a.view);
+        if (unsupported.b && error == diopiSuccess) error = copy_as(ctx_, op_, b.view, b.view.dtype, b.view);
+        if (unsupported.c && error == diopiSuccess) error = require(ctx_, c.view.shape, c.view.dtype, c.view);
         return error;
     }
 

@@ -19,7 +19,7 @@ constexpr int64_t kRowsDown = 4;                   ///< rows that a thread of a 
 constexpr int64_t kChannelBlocks = 2048;           ///< blocks that loop over a tensor
 constexpr int kWarp = 32;
 
-int64_t divided_up(int64_t n, int64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
+int64_t ceil_div(int64_t n, int64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
 
 int power_of_2(int64_t n, int most) {
     return n >= most ? most : static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
@@ -58,37 +58,37 @@ bool has_packs(const Nest& inner, const Nest& outer, std::span<const View> ins, 
 RowShare share_rows(int64_t results, int64_t count, int pack) {
     RowShare s;
     s.part = count;
-    const int64_t units = divided_up(count, pack);
+    const int64_t units = ceil_div(count, pack);
     const auto is_busy = [&] { return results >= kFullDevice / s.lanes; };
     while (s.lanes < kWarp && units > s.lanes * (is_busy() ? kLaneUnits : 1)) s.lanes *= 2;
     if (s.lanes == kWarp && units >= (is_busy() ? kWarpUnits : 2 * int64_t{kThreads})) s.lanes = kThreads;
     if (s.lanes == kThreads) {
         const int64_t wanted = std::min(kFullDevice / kThreads / results, units / (kThreads * kPartUnits));
-        if (wanted > 1) s.part = divided_up(units, wanted) * pack;
-        s.parts = divided_up(count, s.part);
+        if (wanted > 1) s.part = ceil_div(units, wanted) * pack;
+        s.parts = ceil_div(count, s.part);
     }
     const int64_t in_block = kThreads / s.lanes;
-    s.launch = {static_cast<unsigned>(std::min(divided_up(results * s.parts, in_block), kMostBlocks)), kThreads};
+    s.launch = {static_cast<unsigned>(std::min(ceil_div(results * s.parts, in_block), kMostBlocks)), kThreads};
     return s;
 }
 
 ColumnShare share_columns(int64_t slices, int64_t width, int64_t count, int pack) {
     ColumnShare s;
     s.part = count;
-    const int64_t units = divided_up(width, pack);
+    const int64_t units = ceil_div(width, pack);
     const int threads = static_cast<int>(kThreads);
     s.across = power_of_2(units, kWarp);
-    s.down = power_of_2(divided_up(count, kRowsDown), threads / s.across);
+    s.down = power_of_2(ceil_div(count, kRowsDown), threads / s.across);
     while (s.across * s.down < threads && s.across < units) s.across *= 2;
-    s.tiles = divided_up(units, s.across);
+    s.tiles = ceil_div(units, s.across);
     const int64_t tiles = slices * s.tiles;
     const int64_t in_block = threads / (s.across * s.down);
     const int64_t wanted = std::min(kFullDevice / threads / tiles, count / (s.down * kRowsDown * 2));
     if (in_block == 1 && wanted > 1) {
-        s.part = divided_up(count, wanted);
-        s.parts = divided_up(count, s.part);
+        s.part = ceil_div(count, wanted);
+        s.parts = ceil_div(count, s.part);
     }
-    s.launch = {static_cast<unsigned>(std::min(divided_up(tiles * s.parts, in_block), kMostBlocks)), kThreads};
+    s.launch = {static_cast<unsigned>(std::min(ceil_div(tiles * s.parts, in_block), kMostBlocks)), kThreads};
     return s;
 }
 
@@ -111,11 +111,11 @@ RowTeams make_teams(int64_t rows, int64_t size, bool side_by_side, bool packs, H
     const int64_t threads = kThreads;
     if (side_by_side) {
         // The rows of a warp are neighbours; a row's lanes are in different warps of a block.
-        t.lanes = power_of_2(divided_up(size, few), static_cast<int>(kThreads) / kWarp);
+        t.lanes = power_of_2(ceil_div(size, few), static_cast<int>(kThreads) / kWarp);
         t.holds_few = size <= t.lanes * few;
     } else if (size <= kWarp * many) {
         t.holds_few = size <= kWarp * few;
-        t.lanes = power_of_2(divided_up(size, few), kWarp);
+        t.lanes = power_of_2(ceil_div(size, few), kWarp);
     } else {
         t.holds_few = size <= threads * few;
         t.lanes = static_cast<int>(size <= threads * many ? kThreads : kMostRowThreads);
@@ -145,7 +145,7 @@ RowPlan make_rows(std::span<const View> operands, int64_t dim, int pack, Held he
 
 Launch launch_for(const RowTeams& t) {
     const unsigned threads = std::max(kThreads, static_cast<unsigned>(t.lanes));
-    const int64_t blocks = divided_up(t.rows, static_cast<int64_t>(threads) / t.lanes);
+    const int64_t blocks = ceil_div(t.rows, static_cast<int64_t>(threads) / t.lanes);
     return {static_cast<unsigned>(std::min(blocks, kMostBlocks)), threads};
 }
 
@@ -166,8 +166,7 @@ Launch launch_for_channels(const DenseChannels& dense, int pack) {
     if (dense.inner > 1 || grid.blocks <= kChannelBlocks) return grid;
     const int64_t in_block = int64_t{grid.threads} * pack;
     const int64_t multiple = dense.channels / std::gcd(dense.channels, in_block);
-    if (multiple <= kChannelBlocks)
-        grid.blocks = static_cast<unsigned>(divided_up(kChannelBlocks, multiple) * multiple);
+    if (multiple <= kChannelBlocks) grid.blocks = static_cast<unsigned>(ceil_div(kChannelBlocks, multiple) * multiple);
     return grid;
 }
 

@@ -10,9 +10,9 @@
 ///     };
 ///
 /// and `reduce<C>(ctx, op, plan, out, in, Largest<C>{})` runs it for any dimensions, strides and dtypes, 0-dim and
-/// empty tensors (the result of the identity). `take` may have the element's number among the joined ones as a third
-/// argument. States are combined as trees whose form depends only on the shape, in any order of a and b. A State has
-/// words of 4 bytes, at most 32 bytes, and no initialisers.
+/// empty tensors. `take` may have the element's number among the joined ones as a third argument. States are combined
+/// as trees whose form depends only on the shape, in any order of a and b. A State has words of 4 bytes, at most 32
+/// bytes, and no initialisers.
 #pragma once
 
 #include <array>
@@ -99,7 +99,7 @@ struct Stored {
 
 namespace reduce_detail {
 
-/// The number of independent states of a thread for one result, so that no step waits for the one before.
+/// The number of independent states of a thread for one result, so that steps overlap.
 template <class Op>
 constexpr int kStates = Op::kTakesMany ? 1 : 4;
 /// The number of loads that a thread has in flight.
@@ -182,8 +182,7 @@ struct RowScan {
         });
     }
 
-    /// The number of elements before the first one that is aligned to a pack; 0 for several inputs, which the plan has
-    /// checked.
+    /// The number of elements before the first aligned one; 0 for several inputs, which the plan has checked.
     __device__ Index head(Index first, Index last) const {
         const auto address = reinterpret_cast<uintptr_t>(static_cast<const T*>(in.data[0]) + base[0] + first);
         const auto past = static_cast<Index>(address % 16 / sizeof(T));

@@ -30,7 +30,7 @@ Dtype dtype_at(const AdaptorRules& rules, std::string_view function, std::string
 
 }  // namespace
 
-TEST_CASE("a file of the adaptor has a level for all, for operators, and for their arguments", "[run][adaptor]") {
+TEST_CASE("a file of the adaptor has rules for all calls, for operators, and for their arguments", "[run][adaptor]") {
     const AdaptorRules rules = config_rules(R"({"device": "chip", "common": {"dtype": "(int64,float64)->float32"},
         "ops": {"conv2d": {"dtype": ["int64->int32", "float64->float16"], "layout": "NHWC", "contiguous": true,
                            "args": {"bias": {"dtype": "cast_float_only", "layout": []}}},
@@ -46,7 +46,7 @@ TEST_CASE("a file of the adaptor has a level for all, for operators, and for the
     CHECK(config_rules("{}").empty());
 }
 
-TEST_CASE("a preset is what the file's own rules change", "[run][adaptor]") {
+TEST_CASE("the file's own rules change a preset", "[run][adaptor]") {
     const AdaptorRules rules = config_rules(R"({"preset": "float32_int32", "common": {"dtype": "default"}})");
     CHECK(dtype_at(rules, "diopiAdd", "input", Dtype::float16) == Dtype::float16);
     CHECK(dtype_at(rules, "diopiAdd", "input", Dtype::float64) == Dtype::float32);
@@ -56,7 +56,7 @@ TEST_CASE("a preset is what the file's own rules change", "[run][adaptor]") {
     CHECK(rules.of(*find_row("diopiAdd"))[0].wanted(strided));
 }
 
-TEST_CASE("a preset's name stands for a file", "[run][adaptor]") {
+TEST_CASE("the name of a preset replaces a file", "[run][adaptor]") {
     for (const std::string& preset : adaptor_presets()) {
         INFO(preset);
         const auto config = read_adaptor_config(preset);
@@ -68,7 +68,7 @@ TEST_CASE("a preset's name stands for a file", "[run][adaptor]") {
     CHECK_THAT(read_adaptor_config("no/such.json").error().message, Contains("no/such.json"));
 }
 
-TEST_CASE("what a file of the adaptor cannot mean is refused with its place", "[run][adaptor]") {
+TEST_CASE("an invalid file of the adaptor is refused with the place of the error", "[run][adaptor]") {
     CHECK_THAT(config_refusal("{"), Contains("chip.json:1"));
     CHECK_THAT(config_refusal("[]"), Contains("expected an object"));
     CHECK_THAT(config_refusal(R"({"comon": {}})"), Contains("unknown key 'comon'") && Contains("'common'"));

@@ -30,7 +30,7 @@ ArgRules layouts(std::vector<TensorLayout> wanted, std::optional<bool> contiguou
     return rules;
 }
 
-/// The strides that the rules give a tensor; empty where it may stay.
+/// The strides that the rules give a tensor; empty if it may stay unchanged.
 Shape strides_for(const ArgRules& rules, const Shape& shape, const Shape& strides = {}) {
     const auto wanted = rules.wanted(tensor_of(Dtype::float32, shape, strides));
     return wanted ? wanted->strides : Shape();
@@ -65,7 +65,7 @@ TEST_CASE("casts are read in brackets, alone, and by the name of a preset", "[in
     CHECK(parse_casts("logic_op")->back() == DtypeCast{Dtype::boolean, Dtype::int32});
 }
 
-TEST_CASE("casts that cannot be meant are refused", "[intercept][adaptor]") {
+TEST_CASE("invalid casts are refused", "[intercept][adaptor]") {
     CHECK_THAT(refusal("(int46)->int32"), Contains("unknown dtype 'int46'") && Contains("int64"));
     CHECK_THAT(refusal("int64"), Contains("is no cast") && Contains("cast_float_only"));
     CHECK_THAT(refusal("(int64->int32"), Contains("is no cast"));
@@ -75,7 +75,7 @@ TEST_CASE("casts that cannot be meant are refused", "[intercept][adaptor]") {
     CHECK_THAT(refusal("(int64,int64)->int32"), Contains("cast twice"));
 }
 
-TEST_CASE("a layout holds for tensors of its rank alone", "[intercept][adaptor]") {
+TEST_CASE("a layout applies only to tensors of its rank", "[intercept][adaptor]") {
     const ArgRules rules = layouts({TensorLayout::kNlc, TensorLayout::kNhwc, TensorLayout::kNdhwc});
     CHECK(strides_for(rules, {2, 3, 4}) == Shape{12, 1, 3});
     CHECK(strides_for(rules, {2, 3, 4, 5}) == Shape{60, 1, 15, 3});
@@ -84,7 +84,7 @@ TEST_CASE("a layout holds for tensors of its rank alone", "[intercept][adaptor]"
     CHECK(strides_for(rules, {2, 3, 4, 5}, {60, 1, 15, 3}).empty());
 }
 
-TEST_CASE("the layouts of row-major dims put channels-last tensors back", "[intercept][adaptor]") {
+TEST_CASE("the layouts of row-major dims convert channels-last tensors", "[intercept][adaptor]") {
     const ArgRules rules = layouts({TensorLayout::kNcl, TensorLayout::kNchw, TensorLayout::kNcdhw});
     CHECK(strides_for(rules, {2, 3, 4}, {12, 1, 3}) == Shape{12, 4, 1});
     CHECK(strides_for(rules, {2, 3, 4, 5}, {60, 1, 15, 3}) == Shape{60, 20, 5, 1});
@@ -92,7 +92,7 @@ TEST_CASE("the layouts of row-major dims put channels-last tensors back", "[inte
     CHECK(strides_for(rules, {2, 3, 4}).empty());
 }
 
-TEST_CASE("ND holds for every rank that has no layout of its own", "[intercept][adaptor]") {
+TEST_CASE("ND applies to every rank without its own layout", "[intercept][adaptor]") {
     const ArgRules rules = layouts({TensorLayout::kNhwc, TensorLayout::kNd});
     CHECK(strides_for(rules, {2, 3}, {1, 2}) == Shape{3, 1});
     CHECK(strides_for(rules, {2, 1, 3, 1, 2, 2}, {1, 2, 2, 2, 6, 12}) == Shape{12, 12, 4, 4, 2, 1});
@@ -100,7 +100,7 @@ TEST_CASE("ND holds for every rank that has no layout of its own", "[intercept][
     CHECK(strides_for(rules, {}).empty());
 }
 
-TEST_CASE("of several layouts of a rank a tensor stays in the one that it has, or gets the first",
+TEST_CASE("with several layouts for a rank a tensor keeps the one that it has, or gets the first",
           "[intercept][adaptor]") {
     const ArgRules rules = layouts({TensorLayout::kNchw, TensorLayout::kNhwc});
     CHECK(strides_for(rules, {2, 3, 4, 5}).empty());
@@ -108,19 +108,19 @@ TEST_CASE("of several layouts of a rank a tensor stays in the one that it has, o
     CHECK(strides_for(rules, {2, 3, 4, 5}, {1, 2, 6, 24}) == Shape{60, 20, 5, 1});
 }
 
-TEST_CASE("a layout bears gaps, contiguity does not", "[intercept][adaptor]") {
+TEST_CASE("a layout allows gaps, contiguity does not", "[intercept][adaptor]") {
     const Shape gaps{4, 2};
     CHECK(strides_for(layouts({TensorLayout::kNd}), {3, 2}, gaps).empty());
     CHECK(strides_for(layouts({TensorLayout::kNd}, true), {3, 2}, gaps) == Shape{2, 1});
     CHECK(strides_for(layouts({}, true), {3, 2}, {1, 3}) == Shape{2, 1});
     CHECK(strides_for(layouts({TensorLayout::kNhwc}, true), {1, 3, 2, 2}, {12, 1, 6, 3}).empty());
     CHECK(strides_for(layouts({TensorLayout::kNhwc}, true), {1, 3, 2, 2}, {24, 1, 12, 6}) == Shape{12, 1, 6, 3});
-    // Strides of dims of size 1 say nothing, nor do those of no elements.
+    // Strides of dims of size 1 and of empty tensors have no meaning.
     CHECK(strides_for(layouts({TensorLayout::kNd}, true), {1, 3}, {77, 1}).empty());
     CHECK(strides_for(layouts({TensorLayout::kNd}, true), {0, 3}, {1, 1}).empty());
 }
 
-TEST_CASE("a cast leaves the dims in their order, and the gaps out", "[intercept][adaptor]") {
+TEST_CASE("a cast keeps the order of dims, and removes gaps", "[intercept][adaptor]") {
     ArgRules rules;
     rules.apply(casts("float32->float16"));
     CHECK(strides_for(rules, {2, 3}, {1, 2}) == Shape{1, 2});
@@ -138,7 +138,7 @@ TEST_CASE("dtype and layout change together", "[intercept][adaptor]") {
     CHECK(*wanted == TensorSpec{{2, 3, 4, 5}, Dtype::float16, {60, 1, 15, 3}});
 }
 
-TEST_CASE("the nearest level that says something decides", "[intercept][adaptor]") {
+TEST_CASE("the nearest level with a rule decides", "[intercept][adaptor]") {
     std::map<std::string, OperatorRule> operators;
     operators["add"].rule = casts("float64->float16");
     operators["add"].args["other"] = casts("float64->bfloat16");
@@ -149,12 +149,12 @@ TEST_CASE("the nearest level that says something decides", "[intercept][adaptor]
     CHECK(rules_at(rules, "diopiAdd", "input").dtype_for(Dtype::float64) == Dtype::float16);
     CHECK(rules_at(rules, "diopiAdd", "other").dtype_for(Dtype::float64) == Dtype::bfloat16);
     CHECK(rules.of(*find_row("diopiAddScalar")).empty());
-    // What a level does not say stays.
+    // Settings that a level lacks stay the same.
     CHECK(rules_at(rules, "diopiAddInp", "input").dtype_for(Dtype::float64) == Dtype::float16);
     CHECK(rules_at(rules, "diopiAddInp", "input").wanted(tensor_of(Dtype::float32, {2, 2}, {1, 2})));
 }
 
-TEST_CASE("without a rule no function is touched", "[intercept][adaptor]") {
+TEST_CASE("without a rule no function is changed", "[intercept][adaptor]") {
     const AdaptorRules rules(AdaptorRule(), {});
     CHECK(rules.empty());
     CHECK(rules.of(*find_row("diopiAdd")).empty());

@@ -47,7 +47,7 @@ AdaptorRule rule_of(std::string_view casts, std::vector<TensorLayout> layouts = 
 
 AdaptorRules common(AdaptorRule rule) { return {std::move(rule), {}}; }
 
-/// What the device sees of a call.
+/// The call as the device gets it.
 struct Seen final : Interceptor {
     std::vector<TensorPtr> tensors;
     std::vector<std::string> places;
@@ -173,7 +173,7 @@ TEST_CASE("inputs are cast, outputs are made in the device's dtype and cast back
     CHECK(to_string(result.adapted.casts) == "float64 in float32");
 }
 
-TEST_CASE("a call that no rule touches goes straight through", "[intercept][adaptor]") {
+TEST_CASE("a call without a rule is not changed", "[intercept][adaptor]") {
     Call call = add_of(counted(Dtype::float32, {3}), counted(Dtype::float32, {3}), counted(Dtype::float32, {3}));
     const std::vector<TensorPtr> own{std::get<TensorPtr>(call["out"]), std::get<TensorPtr>(call["input"]),
                                      std::get<TensorPtr>(call["other"])};
@@ -187,7 +187,7 @@ TEST_CASE("a call that no rule touches goes straight through", "[intercept][adap
     }
 }
 
-TEST_CASE("a layout is given to inputs and outputs, and taken back from the outputs", "[intercept][adaptor]") {
+TEST_CASE("inputs and outputs get a layout, and outputs are converted back", "[intercept][adaptor]") {
     const Shape shape{2, 3, 2, 2}, last{12, 1, 6, 3};
     Call call = add_of(counted(Dtype::float32, shape, {}, 0), counted(Dtype::float32, shape, last),
                        counted(Dtype::float32, shape));
@@ -203,9 +203,9 @@ TEST_CASE("a layout is given to inputs and outputs, and taken back from the outp
     CHECK(to_string(result.adapted.casts).empty());
 }
 
-TEST_CASE("dtype and layout change together, there and back", "[intercept][adaptor]") {
+TEST_CASE("dtype and layout change together, in both directions", "[intercept][adaptor]") {
     const Shape shape{2, 3, 2, 2}, last{12, 1, 6, 3}, gaps{96, 32, 8, 2};
-    // A cast that takes contiguous tensors alone needs a copy before it on the way in, and behind it on the way out.
+    // A cast that takes only contiguous tensors needs a copy before it for inputs, and after it for outputs.
     const Functions restricted{{"diopiAdd", of_cpu("diopiAdd")},
                                {"diopiCopyInp", of_cpu("diopiCopyInp")},
                                {"diopiCastDtype", any(&declining_cast)}};
@@ -229,7 +229,7 @@ TEST_CASE("dtype and layout change together, there and back", "[intercept][adapt
     }
 }
 
-TEST_CASE("contiguity goes through diopiContiguous where the device has it", "[intercept][adaptor]") {
+TEST_CASE("contiguity uses diopiContiguous if the device has it", "[intercept][adaptor]") {
     const Functions functions{{"diopiNeg", of_cpu("diopiNeg")}, {"diopiContiguous", any(&making_contiguous)}};
     Call call(*find_row("diopiNeg"));
     call["out"] = counted(Dtype::float32, {2, 2});
@@ -263,7 +263,7 @@ TEST_CASE("an in-out tensor is converted both ways", "[intercept][adaptor]") {
     CHECK(values_of(*call.tensor("input")) == std::vector<double>{3, 6});
 }
 
-TEST_CASE("a tensor that stands twice in a call stands twice in the adapted one", "[intercept][adaptor]") {
+TEST_CASE("a tensor that occurs twice in a call occurs twice in the adapted one", "[intercept][adaptor]") {
     const TensorPtr both = counted(Dtype::float64, {2});
     Call call = add_of(both, both, both);
     const Run result = run(call, common(rule_of("float64->float32")));
@@ -273,7 +273,7 @@ TEST_CASE("a tensor that stands twice in a call stands twice in the adapted one"
     CHECK(values_of(*both) == std::vector<double>{2, 4});
 }
 
-TEST_CASE("an argument has a rule of its own", "[intercept][adaptor]") {
+TEST_CASE("an argument can have its own rule", "[intercept][adaptor]") {
     std::map<std::string, OperatorRule> operators;
     operators["add"].args["other"] = rule_of("float64->float32");
     Call call = add_of(counted(Dtype::float64, {2}), counted(Dtype::float64, {2}), counted(Dtype::float64, {2}));
@@ -306,7 +306,7 @@ TEST_CASE("an error of the function is the call's, and nothing is copied back", 
     CHECK(values_of(*call.tensor("out")) == std::vector<double>{1, 2});
 }
 
-TEST_CASE("a conversion that fails is an error that says which", "[intercept][adaptor]") {
+TEST_CASE("the error of a failed conversion names it", "[intercept][adaptor]") {
     const Functions functions{{"diopiAdd", of_cpu("diopiAdd")}, {"diopiCastDtype", any(&failing_cast)}};
     Call call = add_of(counted(Dtype::float64, {2}), counted(Dtype::float64, {2}), counted(Dtype::float64, {2}));
     const Run result = run(call, common(rule_of("float64->float32")), functions.backend);
@@ -316,7 +316,7 @@ TEST_CASE("a conversion that fails is an error that says which", "[intercept][ad
     CHECK(result.seen.calls == 0);
 }
 
-TEST_CASE("an integer that does not fit is declined, with its value", "[intercept][adaptor]") {
+TEST_CASE("an integer that does not fit is declined, and the message has its value", "[intercept][adaptor]") {
     const auto with = [](int64_t last) {
         Call call = add_of(counted(Dtype::int64, {2}), counted(Dtype::int64, {2}), counted(Dtype::int64, {2}));
         std::get<TensorPtr>(call["other"])->data_as<int64_t>()[1] = last;
@@ -335,12 +335,12 @@ TEST_CASE("an integer that does not fit is declined, with its value", "[intercep
     AdaptorRules unchecked = common(to_int32);
     unchecked.check_range = false;
     CHECK(run(large, std::move(unchecked)).outcome.ok());
-    // Neither does a float hold every integer.
+    // A float does not hold every integer either.
     Call odd = with((1 << 24) + 1);
     CHECK_THAT(run(odd, common(rule_of("int64->float32"))).outcome.message, Contains("16777217, which float32"));
 }
 
-TEST_CASE("what a function makes itself stays as it made it", "[intercept][adaptor]") {
+TEST_CASE("a tensor that a function makes itself stays unchanged", "[intercept][adaptor]") {
     const Functions functions{{"diopiNonzero", any(&making_nonzero)}, {"diopiEqual", any(&equal_of_floats)}};
     Call call(*find_row("diopiNonzero"));
     call["out"] = TensorList{nullptr};
@@ -372,7 +372,7 @@ TEST_CASE("empty and 0-dim tensors are adapted, too", "[intercept][adaptor]") {
     CHECK(values_of(*one.tensor("out")) == std::vector<double>{2});
 }
 
-TEST_CASE("on a device that is not the host conversions are its own, or copies", "[intercept][adaptor]") {
+TEST_CASE("on a device other than the host conversions are its own, or copies", "[intercept][adaptor]") {
     for (const bool converts : {true, false}) {
         SimOptions options;
         options.dtypes = {Dtype::float32};
@@ -414,7 +414,7 @@ TEST_CASE("on a device that is not the host conversions are its own, or copies",
     }
 }
 
-TEST_CASE("a large tensor is cast on the host as a small one is", "[intercept][adaptor]") {
+TEST_CASE("a large tensor is cast on the host like a small one", "[intercept][adaptor]") {
     const Shape shape{3, 20001};
     const TensorPtr from = counted(Dtype::float64, shape);
     auto narrow = cast(*from, Dtype::int32);

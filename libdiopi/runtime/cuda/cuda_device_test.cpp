@@ -1,4 +1,4 @@
-/// What can be said of the device where there is none: every answer is an error with the reason, and nothing crashes.
+/// The device on a machine without a GPU: every function returns an error with the reason, and nothing crashes.
 #include "runtime/cuda/cuda_device.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 namespace diopi {
 namespace {
 
-/// In a process of its own, as CUDA does not survive a fork; the tests that come later may fork.
+/// Runs in a child process, because later tests may fork, which CUDA does not allow.
 bool holds_in_child(const std::function<bool()>& condition) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
@@ -26,7 +26,7 @@ bool fails_with_reason(const Answer& answer) {
     return !answer.ok() && answer.error().message.size() > 20;
 }
 
-/// Asked of the loader, not of the probe, which might err.
+/// This asks the loader, because the probe might be wrong.
 bool has_driver() {
     void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
     if (driver != nullptr) dlclose(driver);
@@ -35,7 +35,7 @@ bool has_driver() {
 
 }  // namespace
 
-TEST_CASE("cuda: where there is no driver, the probe says what to try") {
+TEST_CASE("cuda: without a driver the probe has a suggestion") {
     if (has_driver()) return;
     CHECK(holds_in_child([] {
         const Status s = probe_cuda();
@@ -44,7 +44,7 @@ TEST_CASE("cuda: where there is no driver, the probe says what to try") {
     }));
 }
 
-TEST_CASE("cuda: where there is no driver, everything that it is asked for fails with the reason") {
+TEST_CASE("cuda: without a driver every function fails with the reason") {
     if (has_driver()) return;
     CHECK(holds_in_child([] {
         Device& device = cuda_device();
