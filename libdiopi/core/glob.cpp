@@ -6,7 +6,7 @@ namespace diopi {
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
     size_t p = 0, t = 0;
-    size_t star = std::string_view::npos;  // the last star seen, and where the text stood behind what it ate
+    size_t star = std::string_view::npos;  // the last star, and the end of the text that it matches
     size_t eaten = 0;
     while (t < text.size()) {
         if (p < pattern.size() && pattern[p] == '*') {

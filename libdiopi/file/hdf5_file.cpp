@@ -28,9 +28,9 @@ namespace {
 using hdf5::Handle;
 using hdf5::Session;
 
-/// Datasets up to this size stand in their object's header: one seek less for each of thousands of small outputs.
+/// Datasets up to this size are stored in their object's header: that saves a seek for each of thousands of outputs.
 constexpr size_t kCompactBytes = 1024;
-/// The largest ratio that HDF5's filters reach on real data (deflate: 1030); beyond it a shape is not believed.
+/// The largest ratio that HDF5's filters reach on real data (deflate: 1030); a shape that needs more is refused.
 constexpr uint64_t kLargestCompression = 1100;
 constexpr uint64_t kAlwaysBelieved = uint64_t{1} << 20;
 
@@ -38,7 +38,7 @@ std::string join(const std::string& group, const std::string& name) {
     return group == "/" ? "/" + name : group + "/" + name;
 }
 
-/// Leaves times out of the file: equal content gives equal bytes.
+/// Leaves times out of the file, so that equal content gives equal bytes.
 Handle timeless(hid_t property_class) {
     Handle properties(H5Pcreate(property_class));
     H5Pset_obj_track_times(properties.get(), false);
@@ -56,7 +56,7 @@ bool has_signature(const std::string& path) {
     return false;
 }
 
-/// What is wrong with a file that HDF5 cannot open.
+/// The reason why HDF5 cannot open a file.
 Error unreadable(const std::string& path, const std::string& complaint) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
@@ -88,7 +88,7 @@ Result<Shape> shape_of(hid_t space, const std::string& where) {
     return shape;
 }
 
-/// Refuses a dataset whose bytes are elsewhere, or that claims more elements than its stored bytes can hold.
+/// Refuses a dataset stored in another file, or one that claims more elements than its stored bytes can hold.
 Status check_backing(hid_t dataset, const Shape& shape, size_t element, const std::string& where) {
     if (!is_addressable(shape)) {
         return bad_input(fmt::format("{}: shape {} has too many elements", where, to_string(shape)));
@@ -108,7 +108,7 @@ Status check_backing(hid_t dataset, const Shape& shape, size_t element, const st
         fmt::format("{}: shape {} wants {} bytes, but only {} are stored", where, to_string(shape), wanted, stored));
 }
 
-/// float16 as float32 and back, NaN payloads included, which HDF5's own conversion does not keep.
+/// Converts float16 to float32 and back with its NaN payloads, which HDF5's own conversion does not keep.
 float widened(Half x) { return to_float(x); }
 Half narrowed(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
@@ -117,7 +117,7 @@ Half narrowed(float x) {
     return {static_cast<uint16_t>(((bits >> 16) & 0x8000u) | 0x7c00u | (payload == 0 ? 0x200u : payload))};
 }
 
-/// complex32 <-> complex64, element by element; both contiguous.
+/// Converts between complex32 and complex64, element by element; both are contiguous.
 Result<TensorPtr> converted_complex(const Tensor& from, Dtype to) {
     auto out = make_tensor(cpu_device(), {from.shape, to, {}});
     if (!out.ok()) return out;
@@ -130,7 +130,7 @@ Result<TensorPtr> converted_complex(const Tensor& from, Dtype to) {
     return out;
 }
 
-/// float32 that stands for bfloat16: what numpy can write.
+/// Converts the float32 that numpy writes for bfloat16.
 Result<TensorPtr> rounded_to_bfloat16(const Tensor& from) {
     auto out = make_tensor(cpu_device(), {from.shape, Dtype::bfloat16, {}});
     if (!out.ok()) return out;
@@ -139,7 +139,7 @@ Result<TensorPtr> rounded_to_bfloat16(const Tensor& from) {
     return out;
 }
 
-/// The elements as a file takes them: contiguous, in a dtype that h5py knows. Shares the storage where it can.
+/// The tensor as files store it: contiguous, in a dtype that h5py knows. It shares the storage where possible.
 Result<Tensor> storable(const Tensor& tensor) {
     Tensor packed = tensor;
     if (!tensor.is_contiguous()) {
@@ -180,7 +180,7 @@ std::string variable_string(hid_t attribute) {
     return copy;
 }
 
-/// Replaces an attribute; returns the library's complaint, empty when it went well.
+/// Replaces an attribute; returns the library's error message, empty on success.
 std::string write_scalar_attribute(hid_t file, const std::string& object, const std::string& name, hid_t type,
                                    const void* value) {
     if (H5Aexists_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT) > 0) {
@@ -226,7 +226,7 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
     if (Status s = make_parent_folder(path); !s.ok()) return s.error();
     const Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
-    // Compact groups and headers that every HDF5 since 1.8 reads.
+    // This gives compact groups and headers that every HDF5 since 1.8 reads.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     H5Pset_file_locking(access.get(), true, true);
     // The default driver asks for the real path behind a link, which a file without a name does not have.
@@ -291,7 +291,7 @@ void Hdf5File::abandon() {
     if (id_ < 0) return;
     const Session session;
     if (pending_) {
-        // On a full disk the library could not close the file for want of space: let what is left go nowhere.
+        // On a full disk the library cannot write the rest, and would not close the file: the rest goes to /dev/null.
         void* stream = nullptr;  // the driver's FILE*
         const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         if (nowhere >= 0 && H5Fget_vfd_handle(id_, H5P_DEFAULT, &stream) >= 0 && stream != nullptr) {
@@ -450,7 +450,7 @@ Result<double> Hdf5File::read_double(const std::string& object, const std::strin
 bool Hdf5File::has(const std::string& object) const {
     const Session session;
     if (object == "/") return true;
-    // H5Lexists fails, rather than says no, when a parent is missing; to us that is the same.
+    // H5Lexists fails when a parent is missing; that counts as a no.
     return H5Lexists(id_, object.c_str(), H5P_DEFAULT) > 0 && H5Oexists_by_name(id_, object.c_str(), H5P_DEFAULT) > 0;
 }
 

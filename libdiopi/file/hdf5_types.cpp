@@ -118,11 +118,11 @@ void Handle::reset() {
 }
 
 Session::Session() : lock_(library_mutex()) {
-    // At exit the library would try once more to flush a file that did not fit on its disk, and complain to stderr.
+    // At exit the library would try again to flush a file that did not fit on its disk, and print an error.
     static const bool once = [] {
         H5dont_atexit();
         H5open();
-        // A file must not make us open others.
+        // A file must not cause others to be opened.
         H5Lunregister(H5L_TYPE_EXTERNAL);
         return true;
     }();

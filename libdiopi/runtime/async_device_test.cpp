@@ -160,7 +160,7 @@ TEST_CASE("what a task owns is released before a synchronize comes back, and may
     const auto release = [&](const int* owned) {
         std::this_thread::sleep_for(milliseconds(20));
         delete owned;
-        // No CHECK: this is the stream's thread.
+        // CHECK must not be used on the stream's thread.
         (void)device.enqueue(nullptr, [&released] { released = true; });
     };
     REQUIRE(device.enqueue(nullptr, [owned = std::shared_ptr<int>(new int, release)] {}).ok());

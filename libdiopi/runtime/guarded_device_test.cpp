@@ -10,7 +10,7 @@
 namespace diopi {
 namespace {
 
-/// Memory that the host may not touch but through copies.
+/// A device whose memory the host may access only by copies.
 class FarDevice : public DeviceDecorator {
  public:
     FarDevice() : DeviceDecorator(cpu_device()) {}

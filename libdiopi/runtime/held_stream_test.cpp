@@ -16,7 +16,7 @@ namespace diopi {
 namespace {
 
 constexpr double kHold_s = 0.1;
-/// Copies are measured when others work, too.
+/// Measuring copies is repeated, because other processes disturb it.
 constexpr int kTries = 3;
 
 diopiError_t copy_at_once(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
@@ -43,7 +43,7 @@ LibraryDevice prompt_device(bool has_copies) {
             }};
 }
 
-/// Streams that stand still for a time, or a caller that does.
+/// A device whose streams pause, or whose pause blocks the caller.
 class Pausing final : public AsyncDevice {
  public:
     enum class Pause { kBeside, kInCaller };

@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// What the fake vendor was asked, in order.
+/// The calls that the fake vendor received, in order.
 std::vector<std::string> g_calls;
 int g_stream = 0;
 

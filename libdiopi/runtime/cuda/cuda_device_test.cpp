@@ -1,4 +1,4 @@
-/// What can be said of the device where there is none: every answer is an error with the reason, and nothing crashes.
+/// Tests of the device on a machine that has none: every answer is an error with the reason, and nothing crashes.
 #include "runtime/cuda/cuda_device.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 namespace diopi {
 namespace {
 
-/// In a process of its own, as CUDA does not survive a fork; the tests that come later may fork.
+/// Evaluates the condition in a child: CUDA does not survive a fork, and later tests may fork.
 bool holds_in_child(const std::function<bool()>& condition) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
@@ -26,7 +26,7 @@ bool fails_with_reason(const Answer& answer) {
     return !answer.ok() && answer.error().message.size() > 20;
 }
 
-/// Asked of the loader, not of the probe, which might err.
+/// Asks the loader, because the probe may be wrong.
 bool has_driver() {
     void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
     if (driver != nullptr) dlclose(driver);
