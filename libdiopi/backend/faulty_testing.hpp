@@ -10,7 +10,7 @@
 
 namespace diopi::testing {
 
-/// Functions of the standard and what stands in their place.
+/// Functions of the standard and their replacements.
 using Replacements = std::initializer_list<std::pair<std::string_view, AnyFunction>>;
 
 class FaultyBackend {

@@ -13,11 +13,11 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-/// What the libraries define that a dlopen would bring along.
+/// The symbols of the libraries that a dlopen would load, too.
 Names provided_by(const std::vector<NeededLibrary>& libraries) {
     Names names;
     for (const NeededLibrary& library : libraries) {
-        // The kernel's own library is in no file.
+        // The kernel's own library has no file.
         if (library.path.empty() || library.path.find('/') == std::string::npos) continue;
         const auto file = read_elf_file(library.path);
         if (!file.ok()) continue;
@@ -28,7 +28,7 @@ Names provided_by(const std::vector<NeededLibrary>& libraries) {
     return names;
 }
 
-/// Where the library itself, needed in turn, would be listed again.
+/// Finds undefined symbols. The library may be listed again as a dependency of a dependency.
 void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
     for (const NeededLibrary& library : needed.libraries) {
         if (library.path.empty()) audit.not_found.push_back(library.name);

@@ -21,7 +21,7 @@ struct LibraryAudit {
     [[nodiscard]] bool is_usable() const;
 };
 
-/// Bad input where the file cannot be read as ELF.
+/// Bad input if the file cannot be read as ELF.
 [[nodiscard]] Result<LibraryAudit> audit_library(const std::string& path);
 
 }  // namespace diopi

@@ -30,7 +30,7 @@ Call add_call() {
 
 using testing::cpu;
 
-/// A table with one function, so that a call reaches what the test says.
+/// A table with one function, which the test chooses.
 struct OneFunction {
     OneFunction(std::string_view function, AnyFunction address) : table(rows().size(), nullptr) {
         table[find_row(function)->index()] = address;

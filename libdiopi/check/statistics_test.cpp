@@ -144,7 +144,7 @@ TEST_CASE("the bootstrap's interval of the ratio holds the planted ratio and is 
 TEST_CASE("an A/A comparison of 200 calls gives at most two verdicts of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         CHECK(changes(BusyMachine(seed).runs(200)) <= 2);
-        // Of two passes some agree by chance: the noise floor of all calls speaks for them.
+        // Among two passes some agree by chance: the noise floor of all calls protects them.
         CHECK(changes(BusyMachine(seed).runs(200, 2)) <= 2);
     }
 }

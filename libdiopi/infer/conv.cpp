@@ -4,7 +4,7 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// The weight's channels of all groups; -1 when they are beyond any tensor.
+/// The weight's channels of all groups; -1 when they are too many for any tensor.
 int64_t channels_of(const Tensor& weight, int64_t groups) {
     int64_t channels = 0;
     return __builtin_mul_overflow(weight.shape[1], groups, &channels) ? -1 : channels;

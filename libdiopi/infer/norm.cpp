@@ -8,7 +8,7 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// Says that a parameter has another shape than `wanted`, which `what` names. Nothing where all have it.
+/// The message for a parameter whose shape is not `wanted`, which `what` names; nullopt if all have that shape.
 std::optional<std::string> misshapen(const Call& call, std::initializer_list<const char*> parameters,
                                      const std::string& what, const Shape& wanted) {
     for (const char* arg : parameters) {
@@ -19,7 +19,7 @@ std::optional<std::string> misshapen(const Call& call, std::initializer_list<con
     return std::nullopt;
 }
 
-/// out like input; save_mean and save_invstd of `shape` in the accumulation dtype (float32 for half inputs).
+/// out is like input; save_mean and save_invstd have `shape` and the accumulation dtype (float32 for half inputs).
 Specs with_statistics(Call& call, const Shape& shape, bool have_meaning) {
     const Tensor& input = *call.tensor("input");
     std::vector<OutputSpec> specs = one(call, "out", {input.shape, input.dtype, {}});

@@ -9,7 +9,7 @@
 ///
 ///     name(alias)&?!@n%^:role#list=default
 ///
-/// (alias)   what cases call it, or the forward output or input that a backward argument stands for
+/// (alias)   its name in cases, or the forward output or input that a backward argument stands for
 /// &         a non-const tensor that is also read: declared state, or the tensor of an in-place operation
 /// ?         may be null
 /// !         its values have a meaning (an index, a variance, a share): no other fill than the case's
