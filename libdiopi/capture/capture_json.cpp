@@ -28,7 +28,6 @@ struct TextMember {
 constexpr TextMember kTexts[] = {
     {"model", &Capture::model}, {"generator", &Capture::generator}, {"values", &Capture::values}};
 
-/// Where each id stands.
 using Positions = std::unordered_map<std::string, size_t>;
 
 /// Reads the parts of one capture.
@@ -64,7 +63,6 @@ class CaptureReader : public JsonReader {
         return read_tensors(capture) && read_calls(*root().find("calls"), capture);
     }
 
-    /// The members storages and tensors.
     bool read_tensors(Capture& capture) {
         const JsonNode &storages = *root().find("storages"), &tensors = *root().find("tensors");
         return read_ids(storages, storages_) && read_ids(tensors, tensors_) && read_storages(storages, capture) &&

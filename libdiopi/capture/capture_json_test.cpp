@@ -91,7 +91,7 @@ void check_same(const Capture& a, const Capture& b) {
     }
 }
 
-/// Some value that fits the C type; `tensor` where it wants one.
+/// Some value that fits the C type; `tensor` if that is a tensor.
 Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     switch (alternative_of(kind)) {
         case kAlternative<TensorPtr>:
@@ -114,8 +114,8 @@ Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     return {};
 }
 
-/// A capture of one call of some function that takes this C type, with `value` there and tensors where they are wanted;
-/// and where that is.
+/// A capture of one call of some function with an argument of this C type, which is `value`, with tensors for the
+/// others; and that argument's position.
 std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
     for (const Row& row : rows()) {
         Capture capture;
@@ -402,7 +402,7 @@ TEST_CASE("what would take long or much memory is refused at once", "[store][cap
         REQUIRE_FALSE(capture.ok());
         CHECK(capture.error().message.size() < 1000);
     }
-    // Not touched, so that it takes no memory.
+    // It is never touched, so that it takes no memory.
     const std::unique_ptr<char[]> large(new char[kMostJsonText + 1]);
     CHECK_THAT(capture_from_json({large.get(), kMostJsonText + 1}, "f").error().message,
                Contains("bytes are too many"));

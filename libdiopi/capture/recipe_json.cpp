@@ -16,7 +16,7 @@ struct Form {
     Recipe::Kind kind;
     const char* word;
     const char* first;
-    const char* second;  ///< null: it has one number
+    const char* second;  ///< null: the recipe has one number
 };
 
 constexpr Form kForms[] = {{Recipe::Kind::kConstant, "constant", "value", nullptr},
@@ -40,7 +40,7 @@ std::pair<double, double> range_of(Dtype dtype) {
 
 bool is_discrete(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
 
-/// Why no values can be made by the recipe; empty where they can.
+/// The reason why the recipe gives no values; empty if it does.
 std::string complaint(const Recipe& recipe) {
     const double a = recipe.first, b = recipe.second;
     const auto [low, high] = range_of(recipe.dtype);
@@ -75,7 +75,7 @@ nlohmann::ordered_json number_to_json(double x) {
 nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
     const Form& form = form_of(recipe.kind);
     const auto number = [&](double x) -> nlohmann::ordered_json {
-        // Whole numbers of 53 bits look like whole numbers.
+        // Whole numbers of up to 53 bits are printed as integers.
         const bool plain = is_discrete(recipe.dtype) && is_whole(x) && std::fabs(x) <= 0x1p53;
         return plain ? nlohmann::ordered_json(static_cast<int64_t>(x)) : number_to_json(x);
     };

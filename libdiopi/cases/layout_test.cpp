@@ -24,7 +24,7 @@ TensorSpec spec(Shape shape, Shape strides = {}) { return {std::move(shape), Dty
 
 Layout strided(const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, {.strided = true}); }
 
-/// Every element has a place of its own within the storage.
+/// Checks that the elements do not overlap and are within the storage.
 void check_sound(const Shape& shape, const Layout& layout) {
     CAPTURE(to_string(shape), to_string(layout.strides), layout.offset, layout.extent);
     std::set<int64_t> places;
