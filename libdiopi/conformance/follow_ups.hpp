@@ -19,7 +19,7 @@ class FollowUps {
     FollowUps& operator=(FollowUps&& other) = delete;
     ~FollowUps();
 
-    /// In the parent: a place for the case, nullopt when there is none. A long reason is cut.
+    /// In the parent: stores the case at a place; nullopt when all are in use. A long reason is cut.
     [[nodiscard]] std::optional<size_t> put(size_t item, const Unsaved& unsaved);
     void release(size_t place) { taken_[place] = false; }
 
@@ -27,7 +27,7 @@ class FollowUps {
         size_t item = 0;
         Unsaved unsaved;
     };
-    /// In a worker. A stray write may have damaged it.
+    /// In a worker: reads a place, which a stray write may have damaged.
     [[nodiscard]] Note read(size_t place) const;
 
  private:

@@ -33,11 +33,11 @@ Status add_inputs(const CaseSteps& steps, bool self_contained, const Case& c, Ca
     return {};
 }
 
-/// The cases that go into one file, in their order.
+/// The cases of one file, in their order.
 struct FilePlan {
     std::string path;
     std::vector<const Case*> cases;
-    /// Checksum of what the cases say: a file made from others must be made again.
+    /// Checksum of the cases' contents: a file with other contents must be made again.
     [[nodiscard]] std::string checksum(const GenerateOptions& options) const {
         Checksum sum;
         for (const Case* c : cases) {
@@ -61,7 +61,7 @@ std::vector<FilePlan> plan_files(const std::vector<Case>& cases, const GenerateO
     return out;
 }
 
-/// Computes and writes one file, in a worker.
+/// Computes and writes one file in a worker.
 class FileWriter {
  public:
     FileWriter(const FilePlan& plan, const GenerateOptions& options) : plan_(plan), options_(options) {
@@ -106,7 +106,7 @@ class FileWriter {
         return writer_->add(key, baseline);
     }
 
-    /// Cases of the same seed that were not asked for this time stay in the file.
+    /// Keeps the file's other cases with the same seed.
     Status keep_former_cases() {
         if (!std::filesystem::exists(plan_.path)) return {};
         auto former = BaselineReader::open(plan_.path);

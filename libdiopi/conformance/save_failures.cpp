@@ -20,7 +20,6 @@ void add_layout(Capture& layouts, const Place& place, const TensorSpec& spec, co
                        {layout.shape(spec.shape), spec.dtype, layout.strides}, layout.offset);
 }
 
-/// Where the step's tensors lie under the rule.
 Capture layouts_of(const Step& step, const LayoutRule& rule) {
     Capture layouts;
     if (!rule) return layouts;

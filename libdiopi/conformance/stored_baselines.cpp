@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kOpenSeconds = 10;
 
-/// Opens each file in a process of its own: the HDF5 library crashes or runs in circles on some damaged ones.
+/// Opens each file in a process of its own: the HDF5 library crashes or loops on some damaged files.
 Status open_in_workers(const std::vector<std::string>& paths) {
     if (paths.empty()) return {};
     std::vector<size_t> items(paths.size());

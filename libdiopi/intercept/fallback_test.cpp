@@ -17,7 +17,7 @@ diopiError_t decline(diopiContextHandle_t) { return diopiDtypeNotSupported; }
 
 NameList list_of(std::string_view text) { return std::move(*NameList::parse(text)); }
 
-/// A device with memory of its own that has every function, none, or one that declines.
+/// A device with its own memory that has all functions, none, or one that declines.
 class Scene {
  public:
     explicit Scene(AnyFunction instead) {

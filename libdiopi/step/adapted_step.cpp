@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// The dtype that a value of `dtype` has the digits of, when it is computed in `adapted`.
+/// The dtype with the digits of a value of `dtype` that is computed in `adapted`.
 Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
 
 }  // namespace

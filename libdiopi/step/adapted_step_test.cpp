@@ -1,4 +1,4 @@
-/// Cases under an adaptor: they are held to what the dtypes give in which they are computed.
+/// Cases under an adaptor: their bounds are those of the dtypes that compute them.
 #include "step/adapted_step.hpp"
 
 #include <catch2/catch.hpp>
@@ -55,7 +55,7 @@ diopiError_t exp_off(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTe
     return diopiSuccess;
 }
 
-/// float64 to float32 towards zero, and exactly back.
+/// Casts float64 to float32 towards zero, and back exactly.
 diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     for (int64_t i = 0; i < input->numel(); ++i) {
         if (out->dtype == Dtype::float64) {
@@ -70,7 +70,7 @@ diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diop
     return diopiSuccess;
 }
 
-/// A sum over all in int32, as a device without int64 has it.
+/// A sum over all elements in int32, like on a device without int64.
 diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t) {
     if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
     uint32_t sum = 0;
@@ -167,7 +167,7 @@ TEST_CASE("in place and backward are adapted as forward is", "[run][adaptor]") {
     CHECK(result.verdict == Verdict::kPassed);
     REQUIRE(result.steps.size() == 2);
     CHECK(result.steps[1].adapted.conversions == 2);
-    // A rule for one of the two functions alone.
+    // A rule for only one of the two functions.
     const char* in_place = R"({"ops": {"diopiSqrtInp": {"dtype": "default"}}})";
     CHECK(run_adapted(c, **find_backend("cpu"), in_place).reason.empty());
     Case sigmoid = case_of("sigmoid", Dtype::float64, {"input"});

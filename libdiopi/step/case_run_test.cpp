@@ -83,7 +83,7 @@ diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopi
     return diopiDtypeNotSupported;
 }
 
-/// relu, and then what a test wants to see found.
+/// relu, and then the fault that a test plants.
 template <void (*kFault)(const Pair&)>
 diopiError_t relu_and(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const Pair p = open_pair(out, input);
@@ -104,14 +104,14 @@ void keep_memory(const Pair&) {
     kept.push_back(std::make_unique<char[]>(200));
 }
 
-/// Behind its first two calls, which are timed, and which take their time.
+/// Keeps memory after the first two calls, which are timed, and sleeps in those.
 void keep_memory_later(const Pair& p) {
     static int calls = 0;
     if (++calls > 2) return keep_memory(p);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
-/// input + alpha * other with a rounding after the product and one after the sum, `slip` ulps aside.
+/// input + alpha * other with a rounding after the product and one after the sum, and an error of `kSlip` ulps.
 template <int kSlip>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
@@ -125,7 +125,7 @@ diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out,
     return diopiSuccess;
 }
 
-/// input times weight transposed, without a bias, one ulp beside it.
+/// input times weight transposed, without a bias, with an error of one ulp.
 diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t) {
     const int64_t terms = input->shape[1], columns = weight->shape[0];
@@ -140,7 +140,7 @@ diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, d
     return diopiSuccess;
 }
 
-/// Counts blocks that are handed out while a copy may still be on its way to one that was freed.
+/// Counts blocks that are handed out while a copy may still run to the freed block before.
 class WatchedCopies final : public DeviceDecorator {
  public:
     explicit WatchedCopies(int failing) : DeviceDecorator(cpu_device()), failing_(failing) {}

@@ -20,7 +20,7 @@ Case softmax_case(const FillSpec& gradients) {
     return c;
 }
 
-/// The elements of the gradient that comes in, or of the expected one that goes out.
+/// The elements of the incoming gradient, or of the expected outgoing one.
 std::vector<double> elements(const Tensor& tensor) {
     std::vector<double> out;
     for (int64_t i = 0; i < tensor.numel(); ++i) {
@@ -48,7 +48,7 @@ Gradients gradients_of(const Case& c) {
 TEST_CASE("the gradient that comes in is of ones unless the case says otherwise", "[step][gradient]") {
     const Gradients ones = gradients_of(softmax_case(kOnesFill));
     CHECK(std::ranges::count(ones.incoming, 1.0) == 15);
-    // Of ones, nothing but rounding errors comes out of a softmax.
+    // A gradient of ones leaves only rounding errors behind a softmax.
     CHECK(std::ranges::all_of(ones.expected, [](double x) { return std::abs(x) < 1e-6; }));
     const Gradients drawn = gradients_of(softmax_case({Fill::kRandn}));
     CHECK(std::ranges::count(drawn.incoming, drawn.incoming.front()) == 1);

@@ -8,9 +8,10 @@ namespace diopi {
 
 namespace {
 
-/// Calls of more than that are not looked at: each of their bytes is needed three times.
+/// Larger calls are not checked: each of their bytes is needed three times.
 constexpr size_t kMostBytes = size_t{64} << 20;
-/// A hold that was shorter than that is tried again with more copies: they were measured when others worked, too.
+/// A hold shorter than this share is repeated with more copies, because other processes may have disturbed their
+/// measurement.
 constexpr double kHeldShare = 0.5;
 constexpr int kTries = 3;
 
@@ -117,7 +118,7 @@ Result<std::optional<HeldRun>> StreamCheck::run(const Step& step, double hold_s)
 
 Result<std::optional<HeldRun>> StreamCheck::try_once(const Step& step, double hold_s) {
     auto placed = PlacedCall::create(step, *placement_, Poison::kSecond);
-    // Where the run ends here, what is on its way must have arrived before its memory is used again.
+    // Copies that still run must end before their memory is reused, in case the run ends here.
     const Status arrived = placement_->context().device->synchronize(placement_->context().stream);
     if (!placed.ok()) return placed.error();
     if (!arrived.ok()) return arrived.error();

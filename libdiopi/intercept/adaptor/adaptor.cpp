@@ -18,7 +18,7 @@ std::string describe(const Call& call, const Place& place, const Tensor& tensor)
                        to_string(tensor.shape));
 }
 
-/// Numbers that the function wrote through pointers, and tensors that it made.
+/// Moves numbers that the function wrote through pointers, and tensors that it made.
 void take_results(Call& from, Call& to, const std::vector<TensorPtr>& adapted) {
     for (size_t i = 0; i < to.args.size(); ++i) {
         Value& value = to.args[i];
@@ -75,7 +75,7 @@ Outcome Adaptor::convert_in(std::vector<Change>& changes, const Call& call, Cont
                             const Converter& converter) {
     for (Change& change : changes) {
         const Dtype from = change.original->dtype, to = change.spec.dtype;
-        // What random numbers overwrite in place may hold anything.
+        // A tensor that random numbers overwrite in place may hold anything.
         const bool is_overwritten = call.row->accuracy == AccuracyClass::F && change.writes;
         if (change.reads && !is_overwritten && rules_.check_range && may_overflow(from, to)) {
             if (Outcome outcome = check_range(change, call, context); !outcome.ok()) return outcome;

@@ -31,11 +31,10 @@ struct Direction {
 
 }  // namespace
 
-/// Of one function.
 struct AdaptorTally::Counters {
     std::atomic<int64_t> calls;
     Direction in, out;
-    std::atomic<uint32_t> casts[kDtypes];  ///< by the dtype that was cast: a bit for each that it was cast to
+    std::atomic<uint32_t> casts[kDtypes];  ///< indexed by the dtype before the cast: a bit for each dtype after it
 };
 
 std::string to_string(const std::vector<DtypeCast>& casts) {
@@ -59,7 +58,7 @@ Result<AdaptorTally> AdaptorTally::create() {
     const size_t nbytes = rows().size() * sizeof(Counters);
     void* memory = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return failed(std::string("cannot map pages for the workers: ") + std::strerror(errno));
-    // Pages of zeros are counters at zero.
+    // The mapped memory is zero, and so are its counters.
     return AdaptorTally(static_cast<Counters*>(memory));
 }
 

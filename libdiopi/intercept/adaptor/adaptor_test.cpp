@@ -1,4 +1,4 @@
-/// The adaptor around calls on the cpu, on functions made for the test, and on a simulated device.
+/// The adaptor around calls on the cpu backend, on test functions, and on a simulated device.
 #include "intercept/adaptor/adaptor.hpp"
 
 #include <diopi/functions.h>
@@ -17,7 +17,7 @@ namespace {
 using Catch::Matchers::Contains;
 using testing::add_of;
 
-/// A host tensor with the values 1, 2, 3, ... in row-major order.
+/// A host tensor whose values count up from `first` in row-major order.
 TensorPtr counted(Dtype dtype, const Shape& shape, const Shape& strides = {}, double first = 1) {
     auto wide = make_tensor(cpu_device(), {shape, Dtype::float64});
     REQUIRE(wide.ok());
@@ -47,7 +47,7 @@ AdaptorRule rule_of(std::string_view casts, std::vector<TensorLayout> layouts = 
 
 AdaptorRules common(AdaptorRule rule) { return {std::move(rule), {}}; }
 
-/// What the device sees of a call.
+/// Records the calls that the device gets.
 struct Seen final : Interceptor {
     std::vector<TensorPtr> tensors;
     std::vector<std::string> places;
@@ -71,7 +71,7 @@ struct Seen final : Interceptor {
     }
 };
 
-/// A table with few functions.
+/// A backend with few functions.
 struct Functions {
     explicit Functions(std::initializer_list<std::pair<std::string_view, AnyFunction>> functions)
         : table(rows().size(), nullptr) {
@@ -127,7 +127,7 @@ diopiError_t declining_cast(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     return reinterpret_cast<decltype(&::diopiCastDtype)>(of_cpu("diopiCastDtype"))(ctx, out, input);
 }
 
-/// Gives the first of two elements.
+/// Returns the first of two elements.
 diopiError_t making_nonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input) {
     if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
     const int64_t one = 1;
@@ -205,7 +205,7 @@ TEST_CASE("a layout is given to inputs and outputs, and taken back from the outp
 
 TEST_CASE("dtype and layout change together, there and back", "[intercept][adaptor]") {
     const Shape shape{2, 3, 2, 2}, last{12, 1, 6, 3}, gaps{96, 32, 8, 2};
-    // A cast that takes contiguous tensors alone needs a copy before it on the way in, and behind it on the way out.
+    // A cast that takes only contiguous tensors needs a copy before it on the way in, and after it on the way out.
     const Functions restricted{{"diopiAdd", of_cpu("diopiAdd")},
                                {"diopiCopyInp", of_cpu("diopiCopyInp")},
                                {"diopiCastDtype", any(&declining_cast)}};
@@ -335,7 +335,7 @@ TEST_CASE("an integer that does not fit is declined, with its value", "[intercep
     AdaptorRules unchecked = common(to_int32);
     unchecked.check_range = false;
     CHECK(run(large, std::move(unchecked)).outcome.ok());
-    // Neither does a float hold every integer.
+    // A float does not hold every integer either.
     Call odd = with((1 << 24) + 1);
     CHECK_THAT(run(odd, common(rule_of("int64->float32"))).outcome.message, Contains("16777217, which float32"));
 }

@@ -1,4 +1,4 @@
-/// Nothing is written but the elements of the outputs: past no edge, not between elements, to no const input.
+/// Only the elements of the outputs are written: nothing past an edge, between elements, or in a const input.
 #include "step/checks/list.hpp"
 
 namespace diopi {
@@ -11,7 +11,7 @@ class IntegrityCheck final : public StepCheck {
 
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
         look(attempt, findings);
-        // The second one is read at once.
+        // The second attempt is read immediately.
         return &attempt == test.first ? attempt.placed.give_up_gaps(setup_.context()) : Status();
     }
 
