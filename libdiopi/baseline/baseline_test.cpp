@@ -26,7 +26,7 @@ TensorPtr tensor_of(Dtype dtype, const std::vector<T>& values) {
     return *tensor;
 }
 
-/// Writes one case whose only output is `tensor` stored as it is under the dtype `own`, and reads it back.
+/// Writes one case whose only output is `tensor`, unchanged, under the dtype `own`, and reads it back.
 Result<CaseBaseline> through_file(const TestFolder& folder, const TensorPtr& tensor, Dtype own) {
     auto writer = BaselineWriter::create(folder / "x.h5", 1, "pytorch 1.13.1");
     CaseBaseline baseline;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): two calls that nobody implements.
+/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): nobody implements two of the calls.
 Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
@@ -46,7 +46,7 @@ Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
     return std::move(*profile);
 }
 
-/// On a device with a clock of its own.
+/// A profile on a device with its own clock.
 Profile launched(testing::LaunchBackend& launching, bool roofs) {
     const Capture capture = calls_with_gaps();
     const CaptureValues values;
@@ -104,11 +104,11 @@ TEST_CASE("memory comes with the first call that uses it and goes with the last"
     options.memory = true;
     const Profile profile = profiled(options);
     CHECK(profile.calls[1].allocated == 4000);
-    CHECK(profile.calls[1].freed == 4000);  // a
+    CHECK(profile.calls[1].freed == 4000);  // a is freed
     CHECK(profile.calls[3].allocated == 4000);
-    CHECK(profile.calls[3].freed == 4000);  // sum
+    CHECK(profile.calls[3].freed == 4000);  // sum is freed
     CHECK(profile.calls[4].allocated == 2000);
-    CHECK(profile.calls[4].freed == 8000);  // product and b; c is a result
+    CHECK(profile.calls[4].freed == 8000);  // product and b are freed; c is a result
 }
 
 TEST_CASE("a schedule says which steps are recorded", "[run][profile]") {
@@ -141,7 +141,7 @@ TEST_CASE("a device that was idle is busy with steps before the first that count
     CHECK(profile.calls[1].runs.size() == 3);
     CHECK(profile.calls[1].warmup > 1);
     CHECK(profile.calls[0].runs[0].start >= kRampSeconds);
-    // Asked behind the first call, not behind the step.
+    // The slowdown is read after the first call, not after the step.
     CHECK(profile.slowdowns == std::vector<std::string>{"power limit"});
 }
 

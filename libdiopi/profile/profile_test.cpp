@@ -76,7 +76,7 @@ diopiError_t make_unusable(diopiContextHandle_t, diopiTensorHandle_t, diopiConst
     return diopiErrorOccurred;
 }
 
-/// Three milliseconds of work for each thread.
+/// A function that works for three milliseconds in each thread.
 diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                              diopiConstTensorHandle_t, const diopiScalar_t*) {
 #pragma omp parallel
@@ -88,10 +88,10 @@ diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiSuccess;
 }
 
-/// How many processes there have been on the crowded machine; they share it.
+/// The number of processes on the crowded machine, which share it.
 std::atomic<int>* g_processes = nullptr;
 
-/// Where every other process is crowded: its calls and the probe take longer.
+/// A machine on which every other process is crowded: its calls and the probe take longer.
 class CrowdedMachine {
  public:
     CrowdedMachine() {
@@ -109,7 +109,7 @@ class CrowdedMachine {
     static double probe(Crowding::Of) { return is_crowded() ? 45e-6 : 30e-6; }
 
  private:
-    /// Every other process is slow as long as it lives, as where its memory lies may make it.
+    /// Every other process is slow during its whole life, like one whose memory has unlucky addresses.
     static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                             diopiConstTensorHandle_t, const diopiScalar_t*) {
         std::this_thread::sleep_for(std::chrono::milliseconds(is_crowded() ? 10 : 1));
@@ -161,7 +161,7 @@ TEST_CASE("samples of crowded moments do not count, and what they cost is made u
     REQUIRE(profile.ok());
     CHECK(profile->quietest == 30e-6);
     const ProfiledCall& call = profile->calls[0];
-    // Every other process: five of six passes are wanted quiet.
+    // More passes run until five of six requested ones are quiet.
     CHECK(profile->pace.size() == 9);
     CHECK(passes_of(call, false).passes.size() == 5);
     for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
@@ -187,7 +187,7 @@ TEST_CASE("where hardly a pass was quiet there is no verdict but about large cha
     auto comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
     CHECK(comparison->ambiguous == 1);
-    // More than crowded cores do to a call is a change.
+    // A slowdown larger than that of crowded cores is a change.
     for (TimedRun& run : now.calls[0].runs) run.cpu *= 3;
     comparison = compare_profiles(base, now);
     REQUIRE(comparison.ok());
@@ -215,7 +215,7 @@ TEST_CASE("a machine that is always crowded is measured as it is") {
     };
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    // More passes, until the call has had its time.
+    // More passes run until the call has had its time.
     CHECK(profile->pace.size() > 4);
     CHECK(profile->pace.size() <= 8);
     CHECK(summary_of(profile->calls[0], false).samples > 0);
@@ -239,7 +239,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
     REQUIRE(brief->calls.size() == 2);
     for (const ProfiledCall& call : brief->calls) {
         CHECK(summary_of(call, false).samples >= 10);
-        // Nothing that was left out counts as known: a plateau is one of all passes.
+        // Omitted passes count: a plateau needs all passes.
         CHECK((call.stop == "time limit" || call.stop == "converged"));
     }
     options.budget_seconds = 600;
@@ -252,7 +252,7 @@ TEST_CASE("passes that the time does not suffice for are left out, the first one
         for (const TimedRun& run : call.runs) passes.insert(run.pass);
         CHECK(passes.size() == 20);
     }
-    // It has no say in a schedule, whose iterations are counted.
+    // The budget is ignored with a schedule, whose iterations are counted.
     options.budget_seconds = 1e-9;
     options.schedule = *Schedule::parse("active=3");
     const auto counted = profile_cases(cases, options);
@@ -300,7 +300,7 @@ TEST_CASE("a device that stays in error costs its call, and a new worker goes on
     REQUIRE(profile->calls.size() == 4);
     for (const size_t inplace : {0, 2}) {
         CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
-        // Its case's other step had no device left in the first pass.
+        // In the first pass, the case's other step had no usable device.
         CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
         CHECK(profile->calls[inplace + 1].trouble == "");
     }

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// With which packed profiles begin: what begins otherwise is none.
+/// The first bytes of packed profiles.
 constexpr std::string_view kMark = "profile ";
 
 Json to_json(const Roofs& roofs) {
@@ -62,7 +62,7 @@ Roofs roofs_from(const Json& json) {
     return roofs;
 }
 
-/// The call without its samples; `samples` receives where they begin and how many they are.
+/// The call without its samples; `samples` receives their position and number.
 ProfiledCall call_from(const Json& json, std::pair<size_t, size_t>& samples) {
     ProfiledCall call;
     json.at("name").get_to(call.name);
@@ -135,7 +135,7 @@ Profile profile_from_text(std::string_view text, SamplePlaces& places) {
     return profile;
 }
 
-/// The mark, the length of the text, the text, the samples.
+/// Packs the mark, the length of the text, the text, the samples.
 std::string pack_profile(const Profile& profile) {
     static_assert(std::is_trivially_copyable_v<TimedRun>);
     const std::string text = profile_text(profile);

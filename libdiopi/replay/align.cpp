@@ -8,12 +8,12 @@ namespace {
 
 constexpr size_t kMostCells = size_t{1} << 26;
 
-/// Pairs of [first, end) in both with the largest sum of likeness.
+/// Pairs elements of [first, end) in both with the largest sum of likeness.
 void align_middle(const Likeness& likeness, size_t first, size_t one_end, size_t other_end,
                   std::vector<Aligned>& steps) {
     const size_t rows = one_end - first, columns = other_end - first;
     const bool fits = rows == 0 || columns <= kMostCells / rows;
-    // sums[i][j]: the largest sum of what follows.
+    // sums[i][j] is the largest sum for the elements from i and j on.
     std::vector<uint32_t> sums(fits ? (rows + 1) * (columns + 1) : 0, 0);
     const auto sum = [&](size_t i, size_t j) -> uint32_t& { return sums[i * (columns + 1) + j]; };
     for (size_t i = rows; fits && i-- > 0;) {

@@ -9,8 +9,8 @@ namespace diopi {
 
 namespace {
 
-/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond for certain, those that differ in
-/// their case alone perhaps.
+/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond for certain, letters that differ only
+/// in their case perhaps.
 std::pair<std::string, std::string> drawn_pair(const std::string& one, const std::string& other) {
     const auto evidence = [&](size_t i, size_t j) -> uint32_t {
         if (one[i] == other[j]) return kCertain;

@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// Values for an output that nobody computed and no one kept.
+/// Values for an output that nobody computed or kept.
 Recipe made_up(Dtype dtype) {
     const bool real = is_floating(dtype) || is_complex(dtype);
     return real ? Recipe{Recipe::Kind::kNormal, dtype, 0, 1} : Recipe{Recipe::Kind::kConstant, dtype, 0, 0};

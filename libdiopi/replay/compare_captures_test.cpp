@@ -16,7 +16,7 @@ namespace {
 using namespace testing;
 using Catch::Matchers::Contains;
 
-/// One call of a made-up capture: an operator of one tensor, by default on three floats.
+/// One call of a test capture: an operator with one tensor, by default of three floats.
 struct Made {
     std::string overload, layer;
     std::vector<float> out = {1, 1, 1};
@@ -24,7 +24,7 @@ struct Made {
     std::string phase = "forward";
 };
 
-/// Calls, each on the output of the one before it, with what each left.
+/// Calls, each on the output of the one before it, with the kept result of each.
 struct Kept {
     Kept(const TestFolder& folder, const std::string& name, const std::vector<Made>& calls) {
         capture.name = name;

@@ -17,10 +17,10 @@ namespace {
 using Catch::Matchers::Contains;
 using testing::TestFolder;
 
-/// Of the last call's tensors.
+/// The strides of the last call's tensors.
 Shape g_input_strides, g_output_strides;
 
-/// relu with the last element of what is not contiguous, or of all, wrong by one.
+/// relu whose last element is wrong by one, for all tensors or only for non-contiguous ones.
 template <bool kStridedOnly>
 diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     g_input_strides = input->strides;
@@ -39,7 +39,7 @@ diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
 
 Case replayed_relu() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
 
-/// Runs the case, saving what fails; the bundle of its forward step.
+/// Runs the case and saves failures; returns the bundle of its forward step.
 std::string saved(const TestFolder& folder, const Case& c, const Backend& backend) {
     const SaveFailures save{folder.path(), {"faulty", "lib.so", "0123", "diopi 1.0.0", {}}, {}};
     CaseOptions options;

@@ -1,4 +1,4 @@
-/// Checks of what the device says about itself, of errors, generators and the memory checker.
+/// Checks of device information, errors, generators and the memory checker.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace diopi {
 
-/// What the memory checker must name: it asks for memory that its caller keeps. In no anonymous namespace, so that it
-/// is exported with the program's other symbols.
+/// Allocates memory that its caller keeps; the memory checker must name it. It is in no anonymous namespace, so that it
+/// is exported like the program's other symbols.
 [[gnu::noinline]] Result<std::shared_ptr<void>> planted_leak(Device& device, size_t nbytes) {
     auto memory = device.allocate(nbytes);
-    // Work behind the call, so that this frame is there while it runs.
+    // Work after the call keeps this frame on the stack while the call runs.
     if (!memory.ok()) set_last_error(memory.error().message);
     return memory;
 }
@@ -23,10 +23,10 @@ namespace runtime_check {
 namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-/// Times 4 more elements than can be counted: refused before memory is asked for.
+/// With 4 elements each, more than can be counted: refused before memory is requested.
 constexpr int64_t kAbsurd = int64_t{1} << 62;
 
-/// A runtime call that fails, with `size` in its text. The error is what is wrong with the failure.
+/// Makes a runtime call that fails, with `size` in its text. An error means that the failure was wrong.
 Status provoke(const RuntimeSubject& subject, int64_t size) {
     Context context(subject.backend->device());
     const int64_t sizes[] = {size, 4};
@@ -48,7 +48,7 @@ Status provoke(const RuntimeSubject& subject, int64_t size) {
                   "'");
 }
 
-/// What an operator works in: a device need know no other streams than those that it made.
+/// A stream for an operator: a device may know only the streams that it made.
 class OwnStream {
  public:
     explicit OwnStream(Device& device) : device_(&device), stream_(device.create_stream()) {}
@@ -64,7 +64,7 @@ class OwnStream {
     Result<diopiStreamHandle_t> stream_;
 };
 
-/// An operator that must succeed: a sum of one element.
+/// Runs an operator that must succeed: a sum of one element.
 Outcome succeed(const Backend& backend) {
     const OwnStream stream(backend.device());
     if (!stream.handle().ok()) return {diopiErrorOccurred, stream.handle().error().message};
@@ -84,7 +84,7 @@ Outcome succeed(const Backend& backend) {
     return outcome;
 }
 
-/// A random operator in place with two parameters of its law.
+/// A random operator in place with two parameters of its distribution.
 struct Drawer {
     const char* function;
     const char* first;
@@ -123,7 +123,6 @@ Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Ge
     return std::vector<float>(values, values + kDrawn);
 }
 
-/// Seed and offset as the runtime tells them.
 Status expect_state(const RuntimeFunctions& f, Generator& generator, uint64_t seed, uint64_t offset, const char* when) {
     uint64_t got_seed = 0;
     uint64_t got_offset = 0;
@@ -135,7 +134,7 @@ Status expect_state(const RuntimeFunctions& f, Generator& generator, uint64_t se
                               got_offset, seed, offset));
 }
 
-/// Seed, offset and state go out of a generator and into another. On success all of them are in the same state.
+/// Copies seed, offset and state from one generator to another. On success both are in the same state.
 Status check_round_trip(const RuntimeFunctions& f, Context& context, Generator& first, Generator& second) {
     constexpr uint64_t kSeed = 0xfedcba9876543210;
     constexpr uint64_t kOffset = uint64_t{1} << 40;
@@ -164,7 +163,7 @@ Status check_round_trip(const RuntimeFunctions& f, Context& context, Generator& 
     return expect_state(f, second, kSeed, kOffset, "after a wrong state was refused,");
 }
 
-/// Equal states draw equal numbers, and the state moves on.
+/// Equal states must draw equal numbers, and the state must advance.
 Status check_draws(const RuntimeSubject& subject, const Drawer& drawer, Generator& first, Generator& second) {
     const Generator before = first;
     const auto drawn = draw(*subject.backend, drawer, first);

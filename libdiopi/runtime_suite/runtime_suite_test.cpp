@@ -1,4 +1,4 @@
-/// The suite as a whole: it passes on sound backends, and survives its checks.
+/// The suite as a whole: it passes on correct backends, and survives a crash of a check.
 #include "runtime_suite/runtime_suite.hpp"
 
 #include <unistd.h>

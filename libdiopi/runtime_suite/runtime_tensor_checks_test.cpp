@@ -1,4 +1,4 @@
-/// Each check of tensors and copies fails on a device or a runtime function that breaks what it checks.
+/// Each check of tensors and copies fails on a device or a runtime function with the fault that it looks for.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies more or fewer bytes than it should, or to a place beside the one it should.
+/// Copies more or fewer bytes than it should, or to a shifted address.
 class WrongCopies : public AsyncDevice {
  public:
     int64_t more_to_device = 0, more_to_host = 0;
@@ -36,7 +36,7 @@ class WrongCopies : public AsyncDevice {
     }
 };
 
-/// Memory that is not aligned, or the same for all.
+/// Memory that is not aligned, or one block for all.
 class WrongMemory : public AsyncDevice {
  public:
     explicit WrongMemory(bool shared) : shared_(shared) {}
@@ -135,7 +135,7 @@ diopiError_t require_less(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
     return diopiRequireBuffer(ctx, tensor, nbytes > 0 ? nbytes - 1 : 0, device);
 }
 
-/// A wrong function in the place of a right one, and the words of the failure.
+/// A faulty function that replaces a correct one, and the words of the failure.
 struct Slip {
     void (*plant)(RuntimeFunctions&);
     const char* words;

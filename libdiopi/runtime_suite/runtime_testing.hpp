@@ -33,7 +33,7 @@ inline diopiError_t add_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t 
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// Numbers that seed and offset decide; not normal ones, which no check here asks.
+/// Draws numbers that depend on seed and offset; no check requires normal ones.
 inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double, double,
                                    diopiGeneratorHandle_t generator) {
     auto* device = static_cast<AsyncDevice*>(ctx->device);
@@ -47,7 +47,7 @@ inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// A table that a test composes, and the backend with it.
+/// A backend with a table that the test composes.
 class TestBackend {
  public:
     /// The cpu backend's functions.

@@ -18,23 +18,23 @@ namespace diopi {
 
 namespace {
 
-/// Values are stated when no other reduction helps any more, or when no drawn ones show the failure.
+/// Values are stated when no other reduction helps, or when no drawn ones show the failure.
 constexpr int64_t kStatedAtLast = 64;
 constexpr int64_t kStatedAtFirst = 4096;
-/// Names under which the case is tried: each draws other numbers.
+/// The number of names under which the case is tried: each draws other numbers.
 constexpr int kNames = 6;
 
 constexpr double kLeastLimit_s = 2;
 constexpr double kLimitFactor = 5;
 
-/// "add_shrunk_add_17": unlike every other shrunk case's, so that several files go into one run.
+/// "add_shrunk_add_17": unique among shrunk cases, so that several files can be in one run.
 std::string shrunk_group(const Case& c, int attempt) {
     const std::string suite = c.suite == "ops" ? "" : c.suite + "_";
     const std::string number = attempt == 0 ? "" : "_" + std::to_string(attempt + 1);
     return suite + c.group + "_shrunk_" + c.op + "_" + std::to_string(c.index) + number;
 }
 
-/// Whether its calls can be made at all: a failure of a contradiction is none of the library's.
+/// Whether its calls can be planned: the failure of a contradictory case is not the library's.
 bool is_sound(const Case& c) {
     if (!plan(c).ok()) return false;
     const auto rows = rows_for(c);
@@ -104,7 +104,7 @@ class Shrinker {
         return {};
     }
 
-    /// The case under a name of its own.
+    /// Finds a new name for the case under which it fails.
     Status find_first_form() {
         Case first = original_;
         first.suite = "ops";
@@ -126,7 +126,7 @@ class Shrinker {
         return failed(original_.id() + " fails with its own numbers only, which are too many to be stated in a file");
     }
 
-    /// Rounds of all reductions, each repeated as long as it helps; true when a whole round helped nowhere.
+    /// Repeats rounds of all reductions, each as long as it helps; true when a whole round did not help.
     bool reduce() {
         for (bool helped = true; helped;) {
             helped = false;
@@ -148,7 +148,7 @@ class Shrinker {
         return helped;
     }
 
-    /// The candidate becomes the smallest form when it fails for the same cause.
+    /// Makes the candidate the smallest form if it fails for the same cause.
     bool accept(const Case& candidate) {
         auto form = reread(candidate);
         if (!form.ok()) return false;
@@ -171,7 +171,7 @@ class Shrinker {
         return same;
     }
 
-    /// The case as the run that repeats it has it; nullopt where that run leaves it out.
+    /// The case in the run that repeats it; nullopt if that run leaves it out.
     [[nodiscard]] std::optional<Case> as_repeated(const Case& form) const {
         VariantOptions variants;
         variants.layout = form.layout;
