@@ -1,4 +1,4 @@
-/// diopi compare: one implementation against another, on cases, a model, a capture, or two captures.
+/// diopi compare: compares two implementations on cases, a model, a capture, or compares two captures.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ Status check_outputs(const CompareFlags& flags) {
                                  error ? error.message() : "permission denied"));
 }
 
-/// The floating dtypes of tensors that a library computes in.
+/// The floating dtypes that a library may compute in.
 const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32", "float64"};
 
 /// Refuses options that would not change the comparison, but look as if they did.
@@ -129,7 +129,6 @@ class CompareCommand {
     }
 
  private:
-    /// For the worker that has `item`.
     CompareOptions options(size_t item) {
         CompareOptions options;
         options.backend = &target_.backend();

@@ -138,7 +138,7 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     return config;
 }
 
-/// Why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
+/// The reason why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
 std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& filtered, const DeviceConfig& device) {
     const auto found = std::ranges::find_if(filtered, [&](Dtype dtype) { return c.uses(dtype); });
     if (found != filtered.end()) return fmt::format("uses {} (--filter-dtype)", name(*found));
@@ -176,7 +176,7 @@ CLI::Validator seed_or_nothing() {
     return {check, ""};
 }
 
-/// A suite by its name.
+/// Accepts the name of a suite.
 CLI::Validator known_suite() {
     const auto check = [](const std::string& text) {
         const std::vector<std::string> known = {"ops", "runtime"};
@@ -218,7 +218,7 @@ class TestRun {
  public:
     explicit TestRun(const TestOptions& options) : options_(options), silent_(options.common.json) {}
 
-    /// Exit code of the program.
+    /// Returns the exit code of the program.
     int run() {
         if (Status s = prepare(); !s.ok()) return report_error(s.error());
         if (options_.common.debug_level > 0)
@@ -294,7 +294,7 @@ class TestRun {
         return shard.status();
     }
 
-    /// The cases after variants and the device configuration, and of these the cases of the shard.
+    /// Selects the cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
         auto cases = options_.in_order.empty()
@@ -331,7 +331,7 @@ class TestRun {
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
-        // A wide tensor reserves gigabytes and uses few of them.
+        // A wide tensor reserves gigabytes but uses little of them.
         if (options_.variants.layout.wide) conformance_.pool.memory_limit = 0;
         if (!options_.memory_limit.empty()) conformance_.pool.memory_limit = *parse_memory_size(options_.memory_limit);
         conformance_.data = options_.common.data;
@@ -400,7 +400,7 @@ class TestRun {
     std::vector<Dtype> filtered_;
     std::optional<Shard> shard_;
     std::vector<Case> cases_;
-    std::map<std::string, std::string> without_variant_;  ///< why a case has no such variant, by its id
+    std::map<std::string, std::string> without_variant_;  ///< by case id: why the case has no such variant
     DeviceConfig device_;
     DeviceConfigFigures figures_;
     ConformanceOptions conformance_;

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
-/// " (did you mean 'diopiAdd'?)" of a function that the standard does not have.
+/// " (did you mean 'diopiAdd'?)" for a function that the standard does not have.
 std::string close_function(const std::string& unknown) {
     static const Names known = [] {
         Names names;
@@ -28,7 +28,6 @@ std::string close_function(const std::string& unknown) {
     return did_you_mean(unknown, known);
 }
 
-/// Operators by name with the number of their functions, for the table.
 std::string functions_text(const LibraryAudit& audit, const Screen& screen) {
     Table table({{"operator"}, {"implemented"}, {"missing"}});
     std::string_view op;

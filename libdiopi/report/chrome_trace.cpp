@@ -17,7 +17,7 @@ namespace diopi {
 
 namespace {
 
-/// Text is handed to the file in pieces of this size.
+/// Text is written to the file in pieces of this size.
 constexpr size_t kPiece = size_t{1} << 16;
 constexpr int kHostProcess = 1, kDeviceProcess = 2, kLaunchProcess = 3, kStreamProcess = 4;
 constexpr int64_t kTrack = 1;
@@ -70,7 +70,7 @@ class TraceWriter {
         }
     }
 
-    /// What the device was recorded to do, each piece with the host's call that asked for it.
+    /// The recorded activities of the device, each with the host's call that started it.
     Status activities() {
         for (const TracedActivity& traced : profile_.activities) {
             const DeviceActivity& a = traced.activity;
@@ -94,7 +94,6 @@ class TraceWriter {
     }
 
  private:
-    /// What a slice lies on.
     struct Track {
         int process = 0;
         int64_t number = kTrack;
@@ -117,7 +116,7 @@ class TraceWriter {
         return text;
     }
 
-    /// Inside a slice even where another one begins with it.
+    /// A time inside a slice even if another slice begins with it.
     static int64_t middle(const Stretch& stretch) { return stretch.begin + (stretch.end - stretch.begin) / 2; }
 
     void call(const TraceSlice& slice) {
@@ -133,12 +132,12 @@ class TraceWriter {
         if (!profile_.has_device_time || (call.function.empty() && run.device <= 0)) return;
         const Stretch device(run.device_start, run.device * static_cast<double>(call.batch));
         this->slice(name, category, {kDeviceProcess}, device, all);
-        // The clock of a simulated device stands still while nothing runs on it: no arrow points back in time.
+        // The clock of a simulated device stops while nothing runs on it: no arrow points back in time.
         if (device.begin < slice.stretch.begin) return;
         flow("launch", {kHostProcess}, std::min(middle(slice.stretch), device.begin), {kDeviceProcess}, device.begin);
     }
 
-    /// A layer has the last part of its name, which is legible in a narrow slice among those around it.
+    /// A layer is named by the last part of its name, which is legible even in a narrow slice.
     void enclosure(const TraceSlice& slice) {
         const bool is_layer = slice.kind == TraceSlice::Kind::kLayer;
         const std::string name = is_layer ? slice.name.substr(slice.name.rfind('.') + 1) : slice.name;
@@ -152,7 +151,7 @@ class TraceWriter {
         is_first_ = false;
     }
 
-    /// Processes stand in the order of their numbers.
+    /// Processes are shown in the order of their numbers.
     void name_process(int process, const std::string& its_name, const std::map<int64_t, std::string>& tracks) {
         metadata("process_name", {process}, "name", quoted(its_name));
         metadata("process_sort_index", {process}, "sort_index", std::to_string(process));

@@ -94,7 +94,7 @@ Json layers_json(const Profile& profile) {
     return layers;
 }
 
-/// What the time was too short for, and how to give more. Empty where nothing was cut.
+/// The measurements that were cut short, and how to give them more time. Empty if there were none.
 std::string cut_text(const Profile& profile, const ProfileView& view) {
     const auto limited =
         std::ranges::count_if(profile.calls, [](const ProfiledCall& call) { return call.stop == kTimeLimit; });

@@ -95,7 +95,7 @@ TEST_CASE("device time of nested rows counts once") {
     CHECK(whole == Approx(0.006));
     CHECK(row_of(rows, "layer").total_device == Approx(0.005));
     CHECK(row_of(rows, "layer").self_device == Approx(0.0025));
-    // An operator inside one of its own name: its total holds the inner call already.
+    // An operator inside one with its own name: the outer total already includes the inner call.
     profile.calls[2].name = "layer";
     CHECK(row_of(profile_rows(profile, ProfileGrouping::kName), "layer").total_device == Approx(0.005));
 }

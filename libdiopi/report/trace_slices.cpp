@@ -13,7 +13,7 @@ Stretch stretch_of(const ProfiledCall& call, const TimedRun& run) {
     return {run.start, run.cpu * static_cast<double>(call.batch)};
 }
 
-/// What is around a call: its phase, then its layers, the outermost first.
+/// The slices around a call: its phase, then its layers, the outermost first.
 std::vector<std::string> around(const ProfiledCall& call) {
     std::vector<std::string> names = {call.phase};
     for (size_t dot = call.layer.find('.'); dot != std::string::npos; dot = call.layer.find('.', dot + 1)) {
@@ -23,12 +23,12 @@ std::vector<std::string> around(const ProfiledCall& call) {
     return names;
 }
 
-/// Opens and closes phases and layers as the calls of one pass come.
+/// Opens and closes phases and layers along the calls of one pass.
 class Enclosures {
  public:
     Enclosures(std::vector<TraceSlice>& slices, int64_t pass) : slices_(&slices), pass_(pass) {}
 
-    /// Gives the depth of the call inside them.
+    /// Returns the depth of the call inside them.
     int add(const ProfiledCall& call, const Stretch& stretch) {
         const std::vector<std::string> names = around(call);
         size_t common = 0;
@@ -42,7 +42,7 @@ class Enclosures {
         return static_cast<int>(names.size()) + 1;
     }
 
-    /// All but the outermost `rest`. A phase without a name is not shown.
+    /// Closes all but the outermost `rest`. A phase without a name is not shown.
     void close(size_t rest) {
         while (open_.size() > rest) {
             if (!open_.back().name.empty()) slices_->push_back(std::move(open_.back()));
@@ -63,7 +63,7 @@ Stretch::Stretch(double start, double seconds)
 
 std::vector<TraceSlice> trace_slices(const Profile& profile) {
     std::vector<TraceSlice> slices;
-    std::map<int64_t, std::vector<TraceSlice>> inside;  // a row that encloses them, by pass
+    std::map<int64_t, std::vector<TraceSlice>> inside;  // by pass: the slice of a row that encloses them
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
         for (size_t r = 0; r < call.runs.size(); ++r) {

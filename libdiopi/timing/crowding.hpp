@@ -11,7 +11,7 @@ namespace diopi {
 /// operations show this. A short piece of work that fills the units does.
 class Crowding {
  public:
-    /// The cores: that of this thread, or those of all threads of OpenMP.
+    /// The measured cores: that of this thread, or those of all threads of OpenMP.
     enum class Of { kThread, kAll };
     using Probe = std::function<double(Of)>;
 

@@ -21,7 +21,7 @@ class LaunchDevice final : public DeviceDecorator {
     double stream = 0;  ///< the time when the device has finished its work
     double copy_s = 100e-6;
     bool copies = true;  ///< whether it has copies of its own
-    int streams = 0;     ///< that are alive
+    int streams = 0;     ///< streams that exist
     int64_t launches = 0;
     /// Counts the copies inside its memory.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;

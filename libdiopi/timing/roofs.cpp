@@ -41,7 +41,7 @@ constexpr Effort kCopyEffort = {4, 200, 0.03};
 constexpr Effort kMatmulEffort = {3, 40, 0.1};
 constexpr Effort kEmptyEffort = {50, 2000, 0.01};
 
-/// Instead of a call: the device copies one tensor's memory to another's.
+/// Replaces a call: the device copies one tensor's memory to another's.
 class DeviceCopy final : public Interceptor {
  public:
     DeviceCopy(Device& device, const Tensor& to, const Tensor& from)
@@ -187,7 +187,7 @@ Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
     return {};
 }
 
-/// A square product by the first function that the backend has for it. Seconds; 0: it has none.
+/// Measures a square product by the first function that the backend has for it. Seconds; 0: it has none.
 Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& flops) {
     for (const char* function : {"diopiMm", "diopiMatmul", "diopiLinear"}) {
         if (!probe.has(function)) continue;
@@ -204,7 +204,7 @@ Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& 
     return 0.0;
 }
 
-/// Operations per second; 0: not measured.
+/// Measures operations per second; 0: not measured.
 Result<double> matmul_rate(Probe& probe, Dtype dtype) {
     double rate = 0;
     for (int64_t side = kMatrix; side <= kLargestMatrix; side *= 2) {

@@ -32,7 +32,7 @@ int64_t calls_in(double batch_seconds, double once) {
     return static_cast<int64_t>(std::ceil(batch_seconds / std::max(once, 1e-9)));
 }
 
-/// Calls until the last five agree within 1%, or time is up.
+/// Makes calls until the last five agree within 1%, or time is up.
 Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, const TimingOptions& options) {
     std::vector<double> times;
     double spent = 0;
@@ -49,14 +49,14 @@ Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, con
 class Looks {
  public:
     struct Seen {
-        std::span<const TimedRun> quiet;  ///< those since the last look; none where it was crowded
-        double seconds = 0;               ///< that they took
+        std::span<const TimedRun> quiet;  ///< those since the last measurement; none if it was crowded
+        double seconds = 0;               ///< their time
     };
 
     explicit Looks(const TimingOptions& options)
         : crowding_(options.crowding), cores_(options.cores), before_(crowding_ == nullptr ? 0 : look()) {}
 
-    /// Nothing if it is too early for a measurement.
+    /// Nullopt if it is too early for a measurement.
     std::optional<Seen> after(Samples& samples, bool own_clock) {
         seconds_ += seconds_of(samples.runs.back(), own_clock) * static_cast<double>(samples.batch);
         if (crowding_ != nullptr && seconds_ < kBetweenLooks) return std::nullopt;
@@ -223,7 +223,7 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     samples.batch = *batch;
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
-    std::vector<double> times;  // of quiet moments
+    std::vector<double> times;  // times of quiet moments
     PlateauWatch plateau;
     Looks looks(options);
     double spent = 0, lost = 0;

@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-/// In front of each value stands the letter of its type and a number: the value itself, a length or a count.
+/// Each value is preceded by the letter of its type and a number: the value itself, a length or a count.
 constexpr char kNumber = 'i', kText = 's', kTexts = 'l', kNumbers = 'n';
 constexpr size_t kHead = 1 + sizeof(uint64_t);
 
