@@ -254,8 +254,8 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
 int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
          const ProfileView& view, bool is_different) {
     // In a replay a call that no library implements is an ordinary row.
-    const std::vector<std::string> troubles = replays(options) ? std::vector<std::string>() : trouble_lines(profile);
-    for (const std::string& line : troubles) fmt::print(stderr, "diopi: {}\n", line);
+    const std::vector<std::string> errors = replays(options) ? std::vector<std::string>() : error_lines(profile);
+    for (const std::string& line : errors) fmt::print(stderr, "diopi: {}\n", line);
     std::optional<ProfileComparison> comparison;
     if (baseline) {
         auto compared = compare_profiles(*baseline, profile);
@@ -282,7 +282,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
     const bool is_slower = comparison && comparison->slower > 0;
-    return static_cast<int>(!troubles.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(!errors.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
 /// Measures the roofs of the machine, without calls.

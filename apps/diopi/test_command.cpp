@@ -268,8 +268,8 @@ class TestRun {
         recording_ = std::move(*recording);
         conformance_.cases.first_run = recording_.tool();
         conformance_.after_case = [this, leaks = conformance_.after_case](const Case& c) {
-            const std::string trouble = recording_.end_item(static_cast<size_t>(&c - cases_.data()));
-            return leaks(c) + (trouble.empty() ? "" : fmt::format("diopi: warning: {}: {}\n", c.id(), trouble));
+            const std::string problem = recording_.end_item(static_cast<size_t>(&c - cases_.data()));
+            return leaks(c) + (problem.empty() ? "" : fmt::format("diopi: warning: {}: {}\n", c.id(), problem));
         };
         return {};
     }

@@ -21,7 +21,7 @@ struct GeneratedFile {
     int64_t left_out = 0;  ///< random operators, and those without a reference
     int64_t bytes = 0;
     Kept kept = Kept::kNot;
-    std::string trouble;  ///< why there is no file, or only an incomplete one
+    std::string error;  ///< why there is no file, or only an incomplete one
 };
 
 }  // namespace diopi

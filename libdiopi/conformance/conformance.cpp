@@ -27,7 +27,7 @@ class Conformance {
         if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
-        if (!trouble_.ok()) return trouble_.error();
+        if (!status_.ok()) return status_.error();
         arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
@@ -104,7 +104,7 @@ class Conformance {
     /// Settles cases that are skipped or that no backend has; returns the cases that must run.
     std::vector<size_t> settle_without_running() {
         std::vector<size_t> items;
-        for (size_t i = 0; i < cases_.size() && trouble_.ok(); ++i) {
+        for (size_t i = 0; i < cases_.size() && status_.ok(); ++i) {
             const Case& c = cases_[i];
             if (!finished_.empty() && finished_.contains(c.id())) continue;
             if (auto reason = options_.skip_reason ? options_.skip_reason(c) : std::nullopt) {
@@ -144,13 +144,13 @@ class Conformance {
             } else {
                 take_saved(item - cases_.size(), outcome);
             }
-            return trouble_;
+            return status_;
         };
         Status status = run_in_workers(items, pool, work, done);
         for (std::optional<CaseResult>& result : followed_) {
             if (status.ok() && result) record(std::move(*result));
         }
-        return status.ok() ? trouble_ : status;
+        return status.ok() ? status_ : status;
     }
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
@@ -197,7 +197,7 @@ class Conformance {
     }
 
     void record(CaseResult result) {
-        if (Status s = journal_->append(result); !s.ok()) trouble_ = s;
+        if (Status s = journal_->append(result); !s.ok()) status_ = s;
         report(std::move(result));
     }
 
@@ -214,7 +214,7 @@ class Conformance {
     ConformanceRun run_;
     std::optional<FollowUps> follow_ups_;
     std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

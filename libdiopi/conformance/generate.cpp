@@ -73,7 +73,7 @@ class FileWriter {
         if (s.ok() && writer_) s = keep_former_cases();
         if (s.ok() && writer_) s = writer_->finish();
         if (!s.ok()) {
-            made_.trouble = s.message();
+            made_.error = s.message();
             made_.cases = 0;
             return made_;
         }
@@ -130,16 +130,16 @@ class FileWriter {
 };
 
 WorkAnswer answer_with(const GeneratedFile& made) {
-    return {pack_message(made.cases, made.former, made.left_out, made.bytes, made.trouble)};
+    return {pack_message(made.cases, made.former, made.left_out, made.bytes, made.error)};
 }
 
 GeneratedFile made_from(const std::string& path, const WorkOutcome& outcome) {
     GeneratedFile made;
     made.path = path;
     if (!outcome.finished()) {
-        made.trouble = "the worker died: " + outcome.reason;
-    } else if (!unpack_message(outcome.payload, made.cases, made.former, made.left_out, made.bytes, made.trouble)) {
-        made.trouble = "the worker gave no answer";
+        made.error = "the worker died: " + outcome.reason;
+    } else if (!unpack_message(outcome.payload, made.cases, made.former, made.left_out, made.bytes, made.error)) {
+        made.error = "the worker gave no answer";
     }
     return made;
 }
@@ -202,7 +202,7 @@ class Generation {
 
     Status settle(size_t i, const WorkOutcome& outcome) {
         GeneratedFile made = made_from(files_[i].path, outcome);
-        if (made.trouble.empty() && made.cases > 0) {
+        if (made.error.empty() && made.cases > 0) {
             ManifestEntry entry;
             entry.file = relative(made.path);
             entry.cases = made.cases + made.former;
@@ -211,7 +211,7 @@ class Generation {
             entry.plan = files_[i].checksum(options_);
             Status s = manifest_->record(std::move(entry));
             if (s.ok()) s = manifest_->save();
-            if (!s.ok()) made.trouble = s.message();
+            if (!s.ok()) made.error = s.message();
         }
         made_.push_back(std::move(made));
         on_file_(made_.back());

@@ -41,7 +41,7 @@ class DrawnCase {
             call.phase = name;
             call.name = step.ok() ? step->function : c.op;
             call.dtype = c.dtype();
-            if (!step.ok()) call.trouble = step.error().message;
+            if (!step.ok()) call.error = step.error().message;
             calls_.push_back(std::move(call));
             steps_.push_back(step.ok() ? std::optional(std::move(*step)) : std::nullopt);
         }
@@ -181,7 +181,7 @@ class CaseProfiling {
         std::vector<double> pace;
         if (index == 0) pace = {machine_pace()};
         std::vector<ProfiledCall>& calls = calls_[index];
-        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::trouble);
+        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::error);
         if (!is_over) {
             DrawnCase own;
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
@@ -202,13 +202,13 @@ class CaseProfiling {
     }
 
     void sample(const Step* step, ProfiledCall& call, int64_t pass) {
-        if (step == nullptr || !call.trouble.empty()) return;
+        if (step == nullptr || !call.error.empty()) return;
         const Status s = sampler_->pass(*step, call, pass);
         if (s.ok()) return;
-        call.trouble = s.message();
+        call.error = s.message();
         call.runs.clear();
         is_unusable_ = is_unusable(options_.backend->device());
-        if (is_unusable_) call.trouble += kStayedInError;
+        if (is_unusable_) call.error += kStayedInError;
     }
 
     Status set_up(int64_t pass) {
@@ -293,7 +293,7 @@ class CaseProfiling {
             call.dtype = cases_[index].dtype();
         }
         for (ProfiledCall& call : calls) {
-            call.trouble = reason;
+            call.error = reason;
             call.runs.clear();
         }
     }

@@ -114,7 +114,7 @@ class Profiling {
             // A device with its own clock is still working when a call returns; other devices have finished.
             if (clock_.has_device_time()) slowdowns_.ask();
             if (replayed.outcome.is_declined()) {
-                profile_.calls[replayed.index + 1].trouble = replayed.outcome.message;
+                profile_.calls[replayed.index + 1].error = replayed.outcome.message;
             }
             return Status();
         };

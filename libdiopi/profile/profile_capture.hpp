@@ -22,7 +22,7 @@ struct CaptureProfileOptions {
     std::optional<Schedule> schedule;  ///< replaces run_times
 };
 
-/// The first row is the whole step and encloses the others. A call that no library implements says so in its trouble.
+/// The first row is the whole step and encloses the others. A call that no library implements says so in its error.
 /// Stops early when interrupted() turns true.
 [[nodiscard]] Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture,
                                               const CaptureProfileOptions& options);

@@ -90,13 +90,13 @@ TEST_CASE("the profile of a capture has a row for the step, and one for each cal
     CHECK(profile.calls[3].runs.size() == 4);
 }
 
-TEST_CASE("a call that nobody implements has that as its trouble, and no time", "[run][profile]") {
+TEST_CASE("a call that nobody implements has that as its error, and no time", "[run][profile]") {
     const Profile profile = profiled({});
-    CHECK_THAT(profile.calls[2].trouble, Catch::Matchers::Contains("erfinv"));
+    CHECK_THAT(profile.calls[2].error, Catch::Matchers::Contains("erfinv"));
     CHECK(profile.calls[2].runs.empty());
-    CHECK_THAT(profile.calls[4].trouble, Catch::Matchers::Contains("diopiCdist"));
+    CHECK_THAT(profile.calls[4].error, Catch::Matchers::Contains("diopiCdist"));
     CHECK(profile.calls[4].runs.empty());
-    CHECK(profile.calls[3].trouble.empty());
+    CHECK(profile.calls[3].error.empty());
 }
 
 TEST_CASE("memory comes with the first call that uses it and goes with the last", "[run][profile]") {

@@ -277,8 +277,8 @@ TEST_CASE("a call that crashes costs its case, and the others are measured") {
     const auto profile = profile_cases({add_case({4}), other}, options);
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 3);
-    CHECK(profile->calls[0].trouble.find("SIGSEGV") != std::string::npos);
-    CHECK(profile->calls[0].trouble.find("in inplace (diopiAddInp)") != std::string::npos);
+    CHECK(profile->calls[0].error.find("SIGSEGV") != std::string::npos);
+    CHECK(profile->calls[0].error.find("in inplace (diopiAddInp)") != std::string::npos);
     CHECK(profile->calls[1].runs.empty());
     CHECK(passes_of(profile->calls[2], false).passes.size() == 20);
     CHECK(done == 40);
@@ -299,10 +299,10 @@ TEST_CASE("a device that stays in error costs its call, and a new worker goes on
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 4);
     for (const size_t inplace : {0, 2}) {
-        CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
+        CHECK_THAT(profile->calls[inplace].error, Catch::Matchers::Contains("stayed in error, its worker"));
         // In the first pass, the case's other step had no usable device.
         CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
-        CHECK(profile->calls[inplace + 1].trouble == "");
+        CHECK(profile->calls[inplace + 1].error == "");
     }
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     REQUIRE(profile->calls.size() == 2);
     CHECK(profile->pace.size() == 20);
     const ProfiledCall& call = profile->calls.front();
-    CHECK(call.trouble == "");
+    CHECK(call.error == "");
     CHECK(call.function == "diopiAdd");
     CHECK(call.phase == "forward");
     CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
@@ -334,7 +334,7 @@ TEST_CASE("cold calls take other tensors each time and are none the worse for it
     const auto profile = profile_cases({add_case({1 << 20})}, options);
     REQUIRE(profile.ok());
     CHECK(profile->mode == "cold");
-    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].error == "");
     CHECK(profile->calls[0].runs.size() >= 6);
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("a call that cannot run says why, and the others run") {
     const auto profile = profile_cases({broken, add_case({4})}, testing::quick_profile());
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 2);
-    CHECK(profile->calls[0].trouble.find("do not broadcast") != std::string::npos);
+    CHECK(profile->calls[0].error.find("do not broadcast") != std::string::npos);
     CHECK(profile->calls[0].runs.empty());
     CHECK_FALSE(profile->calls[1].runs.empty());
 }
@@ -385,7 +385,7 @@ TEST_CASE("roofs are measured with no other stream on the device, behind a sched
     options.schedule = Schedule{0, 0, 0, 1, 1};
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].error == "");
     CHECK(profile->calls[0].runs.size() == 1);
     CHECK_FALSE(profile->roofs.copies.empty());
 }

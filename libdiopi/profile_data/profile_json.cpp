@@ -35,7 +35,7 @@ Json to_json(const ProfiledCall& call, size_t first) {
             {"warmup", call.warmup},       {"stop", call.stop},
             {"allocated", call.allocated}, {"freed", call.freed},
             {"flops", call.flops},         {"bytes", call.bytes},
-            {"parallel", call.parallel},   {"trouble", call.trouble}};
+            {"parallel", call.parallel},   {"error", call.error}};
 }
 
 Json to_json(const TracedActivity& traced) {
@@ -85,7 +85,8 @@ ProfiledCall call_from(const Json& json, std::pair<size_t, size_t>& samples) {
     json.at("flops").get_to(call.flops);
     json.at("bytes").get_to(call.bytes);
     call.parallel = json.value("parallel", false);
-    json.at("trouble").get_to(call.trouble);
+    // Profiles of older programs call it "trouble".
+    json.at(json.contains("error") ? "error" : "trouble").get_to(call.error);
     return call;
 }
 

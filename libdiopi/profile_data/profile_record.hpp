@@ -53,7 +53,7 @@ struct ProfiledCall {
     int64_t freed = 0;      ///< bytes that it frees again
     double flops = 0;       ///< floating operations of one call; 0: none, or no formula
     double bytes = 0;       ///< bytes that one call must read and write at least; 0: no formula
-    std::string trouble;    ///< the reason why there are no runs
+    std::string error;      ///< the reason why there are no runs
 };
 
 /// The best rates of the machine, measured at the start and at the end.

@@ -108,7 +108,7 @@ std::vector<ProfileRow> layer_rows(const Profile& profile,
     LayerTree tree(profile);
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
-        if (call.trouble.empty() && !call.runs.empty()) tree.add(i, figures[i], comparison_of(comparisons, i));
+        if (call.error.empty() && !call.runs.empty()) tree.add(i, figures[i], comparison_of(comparisons, i));
     }
     return tree.rows();
 }

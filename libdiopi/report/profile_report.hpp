@@ -42,7 +42,7 @@ struct ProfileView {
 [[nodiscard]] std::string missing_text(const Profile& profile);
 
 /// A line with the reason for each call that could not be measured.
-[[nodiscard]] std::vector<std::string> trouble_lines(const Profile& profile);
+[[nodiscard]] std::vector<std::string> error_lines(const Profile& profile);
 
 /// The device's own reports of reduced speed.
 [[nodiscard]] std::vector<std::string> device_warnings(const Profile& profile);

@@ -108,7 +108,7 @@ std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping gro
     std::map<std::string, size_t> places;
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
-        if (!call.trouble.empty() || call.runs.empty()) continue;
+        if (!call.error.empty() || call.runs.empty()) continue;
         const auto [place, is_new] = places.try_emplace(keys[i], sums.size());
         if (is_new) sums.emplace_back();
         RowSum& sum = sums[place->second];

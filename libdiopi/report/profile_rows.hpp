@@ -16,7 +16,7 @@ namespace diopi {
 enum class ProfileGrouping { kName, kShape, kCall, kLayer };
 
 /// In the order of their first calls; layers form a tree, each after the layer around it. Calls and times of a layer
-/// include those of the layers inside, except for `self_` times. Calls with a trouble and calls without samples are
+/// include those of the layers inside, except for `self_` times. Calls with an error and calls without samples are
 /// left out. `comparisons` is empty or has one element per call of the profile, null if the baseline has no such call;
 /// it must outlive the rows.
 [[nodiscard]] std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping grouping,

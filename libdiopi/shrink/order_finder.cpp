@@ -56,14 +56,14 @@ class OrderFinder {
             say("what " + cases_[report_.found[i].item].id() + " depends on", i, report_.found.size());
             explain(report_.found[i], in_run, mixed);
         }
-        if (!trouble_.ok()) return trouble_.error();
+        if (!status_.ok()) return status_.error();
         report_.interrupted = interrupted();
         report_.seconds = watch_.seconds();
         return std::move(report_);
     }
 
  private:
-    [[nodiscard]] bool may_go_on() const { return trouble_.ok() && !interrupted(); }
+    [[nodiscard]] bool may_go_on() const { return status_.ok() && !interrupted(); }
 
     void say(std::string_view what, size_t done, size_t total) const {
         if (options_.progress) options_.progress(what, static_cast<int64_t>(done), static_cast<int64_t>(total));
@@ -93,7 +93,7 @@ class OrderFinder {
             if (!what.empty()) say(what, ++ended, items.size());
             return Status();
         };
-        if (Status s = run_in_workers(items, pool, work, done); !s.ok()) trouble_ = s;
+        if (Status s = run_in_workers(items, pool, work, done); !s.ok()) status_ = s;
         return pass;
     }
 
@@ -173,7 +173,7 @@ class OrderFinder {
     Stopwatch search_;             ///< runs during the search for one case
     std::vector<double> seconds_;  ///< the longest time of each case
     OrderReport report_;
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

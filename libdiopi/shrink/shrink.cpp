@@ -79,7 +79,7 @@ class Shrinker {
             result = worker.result_of(c, outcome);
             return Status();
         };
-        if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) trouble_ = s;
+        if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) status_ = s;
         return result;
     }
 
@@ -88,7 +88,7 @@ class Shrinker {
         const bool hung = options_.verdict == Verdict::kTimeout;
         const double most_s = std::min(options_.pool.timeout_s, hung ? options_.hang_s : options_.seconds);
         out_.before = run_alone(original_, most_s);
-        if (!trouble_.ok()) return trouble_;
+        if (!status_.ok()) return status_;
         if (interrupted()) return failed("interrupted");
         wanted_ = signature_of(out_.before);
         const Verdict verdict = wanted_.verdict;
@@ -112,15 +112,15 @@ class Shrinker {
         first.skipped_steps.clear();
         for (int attempt = 0; attempt < kNames && may_go_on(); ++attempt) {
             first.group = shrunk_group(original_, attempt);
-            if (accept(first)) return trouble_;
+            if (accept(first)) return status_;
         }
         Case stated = original_;
         if (state_values(stated, options_.worker.cases.seed, kStatedAtFirst)) {
             first.tensors = std::move(stated.tensors);
             first.group = shrunk_group(original_, 0);
-            if (accept(first)) return trouble_;
+            if (accept(first)) return status_;
         }
-        if (!trouble_.ok()) return trouble_;
+        if (!status_.ok()) return status_;
         if (interrupted()) return failed("interrupted");
         if (!may_go_on()) return failed(original_.id() + ": the time is up; try a longer --shrink-time");
         return failed(original_.id() + " fails with its own numbers only, which are too many to be stated in a file");
@@ -132,7 +132,7 @@ class Shrinker {
             helped = false;
             for (const Reduction& reduction : reductions()) {
                 while (apply(reduction)) helped = true;
-                if (!may_go_on() || !trouble_.ok()) return false;
+                if (!may_go_on() || !status_.ok()) return false;
             }
         }
         return true;
@@ -141,7 +141,7 @@ class Shrinker {
     bool apply(const Reduction& reduction) {
         bool helped = false;
         for (const Edit& edit : reduction.edits(out_.smallest)) {
-            if (!may_go_on() || !trouble_.ok()) return false;
+            if (!may_go_on() || !status_.ok()) return false;
             Case candidate = out_.smallest;
             if (edit(candidate) && accept(candidate)) helped = true;
         }
@@ -158,7 +158,7 @@ class Shrinker {
         if (!prepared || !is_sound(*prepared) || !tried_.insert(prepared->fingerprint()).second) return false;
         CaseResult result = run_alone(*prepared, limit_s_);
         ++out_.tried;
-        const bool same = !interrupted() && trouble_.ok() && signature_of(result) == wanted_;
+        const bool same = !interrupted() && status_.ok() && signature_of(result) == wanted_;
         if (same) {
             ++out_.accepted;
             out_.smallest = std::move(*form);
@@ -192,7 +192,7 @@ class Shrinker {
     double limit_s_ = 0;
     std::set<std::string> tried_;
     Shrunk out_;
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ namespace {
 /// A device that reports one kernel, or why it cannot, and that is too hot.
 class TellingDevice final : public DeviceDecorator {
  public:
-    explicit TellingDevice(std::string trouble = "") : DeviceDecorator(cpu_device()), trouble_(std::move(trouble)) {}
+    explicit TellingDevice(std::string error = "") : DeviceDecorator(cpu_device()), error_(std::move(error)) {}
 
     std::string slowdown() override { return "too hot"; }
     Result<std::unique_ptr<ActivityRecording>> record_activities() override {
-        if (!trouble_.empty()) return bad_input(trouble_);
+        if (!error_.empty()) return bad_input(error_);
         return std::unique_ptr<ActivityRecording>(std::make_unique<Recording>());
     }
 
@@ -28,7 +28,7 @@ class TellingDevice final : public DeviceDecorator {
         }
     };
 
-    std::string trouble_;
+    std::string error_;
 };
 
 }  // namespace

@@ -218,7 +218,7 @@ class CudaDevice final : public Device, public StreamCopies, public AllocatorOwn
 };
 
 /// Tells a missing from an old driver: CUDA reports cudaErrorInsufficientDriver for both.
-std::string driver_trouble() {
+std::string driver_error() {
     int driver = 0, runtime = 0;
     (void)cudaDriverGetVersion(&driver);
     (void)cudaRuntimeGetVersion(&runtime);
@@ -240,7 +240,7 @@ Device& cuda_device() {
 Status probe_cuda() {
     int count = 0, major = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaErrorInsufficientDriver) return bad_input(driver_trouble());
+    if (error == cudaErrorInsufficientDriver) return bad_input(driver_error());
     if (error != cudaSuccess || count == 0) {
         const std::string reason = error == cudaSuccess ? "there is no GPU" : cuda_error_text("no GPU", error);
         return bad_input(reason + "; see what nvidia-smi says, and CUDA_VISIBLE_DEVICES, or use --impl cpu");
