@@ -26,8 +26,8 @@ def write_failed():
     failed["verdict"], failed["reason"] = "failed", "out: 1 of 6 elements differ"
     failed["steps"][0].update(verdict="failed", warning="w")
     failed["steps"][0]["deviations"][0].update(max_ulp="inf", worst_actual="nan", worst_index=[1, 2], where="row 1")
-    torn = [header, json.dumps(failed), "no JSON", json.dumps(failed), lines[0][:40]]
-    (CORPUS / "failed_torn.jsonl").write_text("\n".join(torn))
+    incomplete = [header, json.dumps(failed), "no JSON", json.dumps(failed), lines[0][:40]]
+    (CORPUS / "failed_incomplete.jsonl").write_text("\n".join(incomplete))
 
 
 def main():

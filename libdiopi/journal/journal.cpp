@@ -321,7 +321,7 @@ Result<Journal> read_journal(const std::string& path) {
     while (!rest.empty()) {
         const size_t end = rest.find('\n');
         if (end == std::string_view::npos) {
-            journal.torn = true;
+            journal.truncated = true;
             break;
         }
         std::optional<CaseResult> result = from_json_line(rest.substr(0, end));

@@ -223,7 +223,7 @@ TEST_CASE("no answer is believed that is too large, for another item, or more th
     CHECK_THAT(twice.reason, Contains("garbage instead of an answer"));
 }
 
-TEST_CASE("a torn answer does not hold up the others", "[run][pool]") {
+TEST_CASE("an incomplete answer does not hold up the others", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_faulty(

@@ -198,7 +198,7 @@ class GenTest(ProgramTest):
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker, which hangs, dies with its parent", 5)
         found = sorted(p.name for p in pathlib.Path(self.folder, "data").rglob("*") if p.is_file())
-        self.assertEqual(found, ["add.h5", "manifest.json"], "a torn file was left")
+        self.assertEqual(found, ["add.h5", "manifest.json"], "an incomplete file was left")
         self.expect_recovery({name: state for name, state in self.files().items() if name == "ops/add.h5"})
 
     def test_kill_while_files_are_made_again(self):

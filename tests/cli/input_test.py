@@ -249,7 +249,7 @@ class PlaceTest(ProgramTest):
             self.assertRegex(run.err, r"cannot write .* bytes wanted|No space left on device")
             self.assertEqual((disk / "baselines/ops/add.h5").read_bytes(), first)
             self.assertFalse((disk / "baselines/ops/mul.h5").exists())
-            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "a torn file fills the disk")
+            self.assertEqual([str(p) for p in disk.rglob("*.part")], [], "an incomplete file fills the disk")
             self.expect(0, "test", "--cases", "mine.json", "--data", disk, out="2 cases: 2 passed")
 
     def test_full_disk_ends_a_run_with_its_journal_whole(self):

@@ -85,7 +85,7 @@ class JournalTest(ProgramTest):
     def leftovers(self):
         return [p.name for p in self.folder.rglob("*") if p.suffix in (".part", ".tmp")]
 
-    def test_torn_last_line(self):
+    def test_incomplete_last_line(self):
         process = self.start_and_hang()
         os.kill(process.popen.pid, signal.SIGKILL)
         self.wait_for(lambda: not process.pids(), "the worker dies with its parent", 5)
@@ -96,7 +96,7 @@ class JournalTest(ProgramTest):
         report = self.expect(0, "report", out=f"{DONE - 1} cases: {DONE - 1} passed")
         missing = len(SIZES) - DONE + 1
         self.assertIn(f"{missing} cases of the run have no result: it was interrupted (diopi test --resume)", report.out)
-        self.expect_resumed("torn")
+        self.expect_resumed("incomplete")
 
     def test_resume_of_a_finished_run_runs_nothing(self):
         self.expect(0, *ARGS)

@@ -134,7 +134,7 @@ class ProgramTest(unittest.TestCase):
     def journal(self, folder="diopi_run"):
         """Header and results; the journal must be whole."""
         lines = (self.folder / folder / "journal.jsonl").read_text().split("\n")
-        self.assertEqual(lines.pop(), "", "the journal's last line is torn")
+        self.assertEqual(lines.pop(), "", "the journal's last line is incomplete")
         header, *results = map(json.loads, lines)
         return header, results
 
