@@ -44,7 +44,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     CaseOptions cases = options_.cases;
     FailureSaver saver(options_.save, c, cases);
     if (!options_.save.folder.empty()) {
-        cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+        cases.on_failure = [&](const Case&, const FailedStep& failed_step) { saver.save(failed_step); };
     }
     CaseResult result = run_safely(c, cases);
     if (options_.after_case) result.notes = options_.after_case(c);

@@ -42,8 +42,9 @@ Status check_bundle_folder(const std::string& folder) {
     return file.ok() ? Status() : Status(bad_input("--save-failures: " + file.error().message));
 }
 
-void FailureSaver::save(const Evidence& evidence) {
-    write(evidence.step, evidence.expected, evidence.actual, evidence.result.verdict, evidence.result.reason);
+void FailureSaver::save(const FailedStep& failed_step) {
+    write(failed_step.step, failed_step.expected, failed_step.actual, failed_step.result.verdict,
+          failed_step.result.reason);
 }
 
 void FailureSaver::save(const Unsaved& unsaved) {

@@ -36,7 +36,7 @@ class FailureSaver {
         : save_(save), case_(c), options_(options) {}
 
     /// Saves a step that ran and failed.
-    void save(const Evidence& evidence);
+    void save(const FailedStep& failed_step);
     /// Plans the case again and saves the step in which the worker died, or every one, without results.
     void save(const Unsaved& unsaved);
 

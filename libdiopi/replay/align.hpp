@@ -16,12 +16,12 @@ struct Aligned {
 };
 
 /// The similarity of two elements: from 0 to kCertain.
-using Likeness = std::function<uint32_t(size_t one, size_t other)>;
+using Similarity = std::function<uint32_t(size_t one, size_t other)>;
 constexpr uint32_t kCertain = 1000;
 
-/// The pairs with the largest sum of likeness that keep both orders; a pair needs a likeness above 0. Time and memory
-/// grow with the product of the lengths between the certain pairs at the beginning and at the end; if it exceeds 2^26,
-/// only these are paired.
-[[nodiscard]] std::vector<Aligned> align(size_t ones, size_t others, const Likeness& likeness);
+/// The pairs with the largest sum of similarity that keep both orders; a pair needs a similarity above 0. Time and
+/// memory grow with the product of the lengths between the certain pairs at the beginning and at the end; if it exceeds
+/// 2^26, only these are paired.
+[[nodiscard]] std::vector<Aligned> align(size_t ones, size_t others, const Similarity& similarity);
 
 }  // namespace diopi

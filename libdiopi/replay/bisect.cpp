@@ -61,7 +61,7 @@ class Bisection {
             const bool movable = call.call && options_.other->implements(*call.call->row);
             function_of_.push_back(movable ? unit_of_function(*call.call->row) : SIZE_MAX);
             if (!movable) continue;
-            BlamedFunction& function = functions_[function_of_.back()];
+            FaultyFunction& function = functions_[function_of_.back()];
             ++function.calls;
             const bool is_known = std::ranges::count(function.overloads, call.overload) > 0;
             if (!is_known) function.overloads.push_back(call.overload);
@@ -69,7 +69,7 @@ class Bisection {
     }
 
     size_t unit_of_function(const Row& row) {
-        const auto known = std::ranges::find(functions_, &row, &BlamedFunction::row);
+        const auto known = std::ranges::find(functions_, &row, &FaultyFunction::row);
         const auto unit = static_cast<size_t>(known - functions_.begin());
         if (known == functions_.end()) functions_.push_back({&row, {}, 0});
         return unit;
@@ -224,7 +224,7 @@ class Bisection {
     const CaptureValues& values_;
     const BisectOptions& options_;
     BisectReport report_;
-    std::vector<BlamedFunction> functions_;
+    std::vector<FaultyFunction> functions_;
     std::vector<size_t> function_of_;  ///< by call; SIZE_MAX if it cannot fall back
     std::vector<size_t> calls_;        ///< units of the second search
     std::shared_ptr<void> expected_;
@@ -243,7 +243,7 @@ BisectRecord to_record(const BisectReport& report, const Capture& capture) {
     record.end = report.function_search.end;
     record.reason = report.function_search.reason;
     record.flaky = report.function_search.flaky;
-    for (const BlamedFunction& function : report.functions) {
+    for (const FaultyFunction& function : report.functions) {
         record.functions.push_back({std::string(function.row->function), function.overloads, function.calls});
     }
     if (report.call_units > 0) record.calls_end = report.call_search.end;

@@ -27,7 +27,7 @@ struct BisectOptions {
 };
 
 /// A function of the capture; several overloads of its framework may call it.
-struct BlamedFunction {
+struct FaultyFunction {
     const Row* row;
     std::vector<std::string> overloads;  ///< in the order of their first calls
     int64_t calls = 0;
@@ -36,7 +36,7 @@ struct BlamedFunction {
 struct BisectReport {
     /// Searches the functions of the capture, then the calls of the faulty ones.
     DeltaDebugging function_search, call_search;
-    std::vector<BlamedFunction> functions;  ///< the faulty functions
+    std::vector<FaultyFunction> functions;  ///< the faulty functions
     std::vector<size_t> calls;              ///< the faulty calls, as positions in Capture::calls
     size_t function_units = 0, call_units = 0;
     int reference_replays = 0;  ///< replays that computed the correct values

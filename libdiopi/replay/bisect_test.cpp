@@ -65,7 +65,7 @@ diopiError_t hanging_sub(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTe
 
 std::string functions_in(const BisectReport& report) {
     std::string names;
-    for (const BlamedFunction& function : report.functions) {
+    for (const FaultyFunction& function : report.functions) {
         names += (names.empty() ? "" : " ") + std::string(function.row->function);
     }
     return names;

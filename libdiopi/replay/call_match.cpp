@@ -14,10 +14,10 @@ namespace diopi {
 
 namespace {
 
-/// The likeness of equal properties; the sum is kCertain.
+/// The similarity of equal properties; the sum is kCertain.
 constexpr uint32_t kSameOperator = 100, kSameOverload = 100, kSameLayer = 400, kSameShapes = 300, kSameDtypes = 100;
 static_assert(kSameOperator + kSameOverload + kSameLayer + kSameShapes + kSameDtypes == kCertain);
-/// The likeness for layers: one name is the end of the other; the last two parts are equal, or one; one is unknown.
+/// The similarity for layers: one name is the end of the other; the last two parts are equal, or one; one is unknown.
 constexpr uint32_t kLayerInside = 300, kLayerEnds = 200, kLayerPart = 100, kLayerUnknown = 100;
 
 /// Numbers for texts: equal texts have one number, the empty text has 0.
@@ -68,7 +68,7 @@ class Matcher {
     Matcher(const Capture& one, const Capture& other)
         : ones_(facts_of(one)), others_(facts_of(other)), layers_(numbers_.texts().size()) {}
 
-    uint32_t evidence(size_t i, size_t j) {
+    uint32_t similarity(size_t i, size_t j) {
         const CallFacts &one = ones_[i], &other = others_[j];
         const bool same_overload = one.overload == other.overload;
         if (!same_overload && (one.function == 0 || one.function != other.function)) return 0;
@@ -112,7 +112,7 @@ class Matcher {
 
     Numbers numbers_;
     std::vector<CallFacts> ones_, others_;
-    std::vector<std::unordered_map<size_t, uint32_t>> layers_;  ///< computed layer likenesses
+    std::vector<std::unordered_map<size_t, uint32_t>> layers_;  ///< computed layer similarities
 };
 
 /// Pairs the remaining equal calls of both: the first of one with the first of the other.
@@ -139,7 +139,7 @@ std::vector<CallPair> match_calls(const Capture& one, const Capture& other) {
     Matcher matcher(one, other);
     std::vector<CallPair> pairs;
     for (const Aligned& step :
-         align(one.calls.size(), other.calls.size(), [&](size_t i, size_t j) { return matcher.evidence(i, j); })) {
+         align(one.calls.size(), other.calls.size(), [&](size_t i, size_t j) { return matcher.similarity(i, j); })) {
         pairs.push_back({step.one, step.other});
     }
     join_left_over(pairs, matcher);

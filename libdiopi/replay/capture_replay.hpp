@@ -49,7 +49,7 @@ class CaptureReplay {
 
  private:
     /// The lifetime of a storage.
-    struct Life {
+    struct Lifetime {
         size_t first = SIZE_MAX, last = 0;  ///< calls that use it
         bool kept = false;                  ///< it holds a result
         TensorPtr beginning;                ///< initial values on the host, one dim; null for none
@@ -66,14 +66,14 @@ class CaptureReplay {
     void end_storage(size_t storage);
     Status run_call(size_t index, const Chain& chain, Context& context, const Visit& visit);
     /// Fills a tensor that no function wrote with kept or drawn values.
-    Status make_up(size_t call, size_t tensor, const std::string& place, const Recipe& recipe, Context& context);
-    Status make_up_outputs(size_t index, Context& context);
+    Status fill_unwritten(size_t call, size_t tensor, const std::string& place, const Recipe& recipe, Context& context);
+    Status fill_unwritten_outputs(size_t index, Context& context);
 
     const Capture* capture_;
     const CaptureValues* values_;
     uint64_t seed_;
     std::vector<std::vector<TensorUse>> uses_;  ///< by call
-    std::vector<Life> lives_;
+    std::vector<Lifetime> lifetimes_;
     std::vector<std::vector<size_t>> begins_, ends_;  ///< storages, by call
     std::vector<std::vector<size_t>> views_;          ///< tensors, by storage
     std::vector<TensorPtr> placed_;

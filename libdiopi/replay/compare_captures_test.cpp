@@ -97,7 +97,7 @@ TEST_CASE("calls of one layer and shape are the same, whatever stands between th
     CHECK(drawn(relus({"a"}), {}) == "0-_");
 }
 
-TEST_CASE("a layer's name is evidence, not a key", "[run][compare]") {
+TEST_CASE("a layer's name adds to the similarity, it is no key", "[run][compare]") {
     CHECK(drawn(relus({"a", "b", "c"}), relus({"a", "renamed", "c"})) == "0-0 1-1 2-2");
     CHECK(drawn(relus({"a", "b"}), relus({"x", "y"})) == "0-0 1-1");
     CHECK(drawn(relus({"a.1", "b.1", "c.1"}), relus({"m.a.1", "m.x.1", "m.b.1", "m.c.1"})) == "0-0 _-1 1-2 2-3");

@@ -59,7 +59,7 @@ class Search {
         if (passed) return {};
         result_.set = all;
         result_.end = DeltaDebugging::End::kNotMonotone;
-        return drop_needless();
+        return remove_unneeded();
     }
 
     Status elsewhere() {
@@ -96,7 +96,7 @@ class Search {
             if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
         if (!confirmed) return {};
-        if (Status s = drop_needless(); !s.ok()) return s;
+        if (Status s = remove_unneeded(); !s.ok()) return s;
         for (int i = 0; i < kConfirmations && confirmed; ++i) {
             if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
@@ -123,7 +123,7 @@ class Search {
     }
 
     /// Removes each unit without which the rest still passes.
-    Status drop_needless() {
+    Status remove_unneeded() {
         for (size_t i = 0; i < result_.set.size() && result_.set.size() > 1;) {
             UnitSet rest = result_.set;
             rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));

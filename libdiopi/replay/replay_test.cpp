@@ -46,7 +46,7 @@ std::string saved(const TestFolder& folder, const Case& c, const Backend& backen
     options.backend = &backend;
     options.seed = 3;
     FailureSaver saver(save, c, options);
-    options.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+    options.on_failure = [&](const Case&, const FailedStep& failed_step) { saver.save(failed_step); };
     CaseResult result = run_case(c, options);
     saver.name_files(result);
     REQUIRE(saver.warnings().empty());

@@ -146,7 +146,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
     rules.interceptors = options.interceptors;
     rules.first_run = options.first_run;
     if (options.on_failure) {
-        rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
+        rules.on_failure = [&](const FailedStep& failed_step) { options.on_failure(c, failed_step); };
     }
     return rules;
 }

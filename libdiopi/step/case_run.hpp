@@ -27,7 +27,7 @@ struct CaseOptions {
     /// A tool that sees only the first run of each step, outside of the others; null: none.
     Interceptor* first_run = nullptr;
     /// Gets every step that ran and failed.
-    std::function<void(const Case&, const Evidence&)> on_failure;
+    std::function<void(const Case&, const FailedStep&)> on_failure;
     /// The stored baseline of a case, null when there is none; called at most once per case.
     std::function<Result<const CaseBaseline*>(const Case&)> baseline;
 };

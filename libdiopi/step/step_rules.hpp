@@ -15,7 +15,7 @@
 namespace diopi {
 
 /// The data of a failed step: `actual` has host tensors at the positions of `expected`.
-struct Evidence {
+struct FailedStep {
     const Step& step;
     const std::vector<ArgTensor>& expected;
     const std::vector<ArgTensor>& actual;
@@ -37,7 +37,7 @@ struct StepRules {
     /// A tool that sees only the first run of each step, outside of the others; null: none.
     Interceptor* first_run = nullptr;
     /// Gets every failed step that ran.
-    std::function<void(const Evidence&)> on_failure = {};
+    std::function<void(const FailedStep&)> on_failure = {};
 };
 
 }  // namespace diopi

@@ -161,7 +161,7 @@ class Score {
     static bool is_right(const Experiment& experiment, const BisectReport& report) {
         std::vector<const Row*> wanted, found;
         for (const Planted& planted : experiment.faults) wanted.push_back(planted.row);
-        for (const BlamedFunction& function : report.functions) found.push_back(function.row);
+        for (const FaultyFunction& function : report.functions) found.push_back(function.row);
         std::ranges::sort(wanted);
         std::ranges::sort(found);
         if (wanted != found || report.function_search.end != DeltaDebugging::End::kFound || report.calls.empty())
@@ -179,7 +179,7 @@ class Score {
 
     static std::string blamed(const BisectReport& report) {
         std::string text = report.function_search.reason + ":";
-        for (const BlamedFunction& function : report.functions) text += " " + std::string(function.row->function);
+        for (const FaultyFunction& function : report.functions) text += " " + std::string(function.row->function);
         return text + fmt::format("; calls {}", fmt::join(report.calls, " "));
     }
 
