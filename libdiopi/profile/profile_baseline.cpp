@@ -51,8 +51,8 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
     };
     const double doubt = kDoubt * std::log(options.drift);
     // A run without a quiet moment is slower than its pace shows.
-    const bool looked = base.quietest > 0 && now.quietest > 0;
-    const double hidden = looked ? std::log(now.quietest / base.quietest / options.drift) : 0;
+    const bool measured = base.quietest > 0 && now.quietest > 0;
+    const double hidden = measured ? std::log(now.quietest / base.quietest / options.drift) : 0;
     options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), doubt, hidden);
 }
 

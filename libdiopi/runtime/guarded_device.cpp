@@ -163,7 +163,7 @@ void GuardedDevice::name_block(const void* memory, std::string name) {
 Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                             std::vector<std::string>& lines) {
     std::array<std::byte, kZone> staged;
-    const auto look = [&](std::byte* guard, size_t nbytes, bool behind) -> Status {
+    const auto check_guard = [&](std::byte* guard, size_t nbytes, bool behind) -> Status {
         const std::byte* found = guard;
         if (!device_->is_host()) {
             if (Status s = device_->copy_to_host(stream, staged.data(), guard, nbytes); !s.ok()) return s;
@@ -178,8 +178,8 @@ Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const 
                         count_of_bytes(distance) + " away from it");
         return fill(guard, nbytes);
     };
-    if (Status s = look(start - block.before, block.before, false); !s.ok()) return s;
-    return look(start + block.nbytes, block.behind, true);
+    if (Status s = check_guard(start - block.before, block.before, false); !s.ok()) return s;
+    return check_guard(start + block.nbytes, block.behind, true);
 }
 
 Result<std::vector<std::string>> GuardedDevice::damage(diopiStreamHandle_t stream) {

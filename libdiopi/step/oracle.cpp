@@ -28,18 +28,18 @@ bool takes_tensors(const Call& call) {
 bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& outputs) {
     if (!takes_tensors(call)) return false;
     bool any = false;
-    const auto look = [&](Dtype dtype) {
+    const auto allows = [&](Dtype dtype) {
         if (dtype == Dtype::float64 || dtype == Dtype::complex128) return false;
         any = any || is_floating(dtype) || is_complex(dtype);
         return true;
     };
     for (const OutputSpec& output : outputs) {
-        if (!look(output.spec.dtype)) return false;
+        if (!allows(output.spec.dtype)) return false;
     }
     for (size_t i = 0; i < call.args.size(); ++i) {
         if (!call.row->args()[i].is_inout) continue;
         const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-        if (tensor != nullptr && *tensor != nullptr && !look((*tensor)->dtype)) return false;
+        if (tensor != nullptr && *tensor != nullptr && !allows((*tensor)->dtype)) return false;
     }
     return any;
 }

@@ -10,13 +10,13 @@ class IntegrityCheck final : public StepCheck {
     using StepCheck::StepCheck;
 
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
-        look(attempt, findings);
+        check(attempt, findings);
         // The second attempt is read immediately.
         return &attempt == test.first ? attempt.placed.give_up_gaps(setup_.context()) : Status();
     }
 
  private:
-    void look(Attempt& attempt, Findings& findings) {
+    void check(Attempt& attempt, Findings& findings) {
         auto damage = setup_.placement.damage();
         if (!damage.ok()) return findings.fail(damage.error());
         if (!damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});

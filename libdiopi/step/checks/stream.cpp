@@ -27,7 +27,7 @@ class StreamOrderCheck final : public StepCheck {
 
     /// A call that waits for its stream takes longer when the stream is held longer; no other delay grows with it.
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || !is_looked_at(test)) return;
+        if (findings.has_failed() || !is_checked(test)) return;
         const std::string function(test.step.call.row->function);
         note_step(WorkPhase::kInHeldCall, test.step.name, function);
         for (const double hold_s : kHolds_s) {
@@ -46,7 +46,7 @@ class StreamOrderCheck final : public StepCheck {
  private:
     /// A function that makes tensors must know their sizes, and tools around the call may wait for the tensors they
     /// inspect.
-    [[nodiscard]] bool is_looked_at(const StepUnderTest& test) const {
+    [[nodiscard]] bool is_checked(const StepUnderTest& test) const {
         const bool has_tools = !setup_.rules.interceptors.empty() || setup_.rules.adaptor != nullptr;
         return !makes_tensors(*test.step.call.row) && !has_tools && test.first->seconds <= kLongCall_s;
     }
