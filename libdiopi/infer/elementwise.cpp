@@ -39,14 +39,14 @@ Tensor described(TensorSpec spec) {
 }
 
 /// Broadcasts the spec with one more tensor; false when that is not possible.
-bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Say say) {
+bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Influence influence) {
     if (!spec) {
         spec = TensorSpec{tensor.shape, tensor.dtype, {}};
         return true;
     }
     std::optional<Shape> shape = broadcast_shapes(spec->shape, tensor.shape);
     if (!shape) return false;
-    const Dtype dtype = say == Say::shape ? spec->dtype : result_type(described(*spec), tensor);
+    const Dtype dtype = influence == Influence::shape ? spec->dtype : result_type(described(*spec), tensor);
     spec = TensorSpec{std::move(*shape), dtype, {}};
     return true;
 }
@@ -55,15 +55,15 @@ bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Say say) {
 Result<TensorSpec> combined(const Call& call) {
     std::optional<TensorSpec> spec;
     const Scalar* number = nullptr;
-    for (const Say say : {Say::both, Say::shape}) {
+    for (const Influence influence : {Influence::both, Influence::shape}) {
         for (size_t i = 0; i < call.args.size(); ++i) {
             const Arg& arg = call.row->args()[i];
-            if (arg.is_output || arg.say != say) continue;
+            if (arg.is_output || arg.influence != influence) continue;
             if (const auto* scalar = std::get_if<Scalar>(&call.args[i])) number = scalar;
             const Tensor* tensor = arg.is_tensor() ? call.tensor(arg.name) : nullptr;
             if (tensor == nullptr) continue;
             const std::string so_far = spec ? to_string(spec->shape) : "";
-            if (join(spec, *tensor, say)) continue;
+            if (join(spec, *tensor, influence)) continue;
             return contradiction(call, "input " + so_far + " and " + std::string(arg.name) + " " +
                                            to_string(tensor->shape) + " do not broadcast");
         }

@@ -144,11 +144,11 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "factor" || word == "minus") {
         arg.is_factor = true;
         arg.is_subtracted = word == "minus";
-        arg.say = Say::none;
+        arg.influence = Influence::none;
     } else if (word == "value") {
-        arg.say = Say::none;
+        arg.influence = Influence::none;
     } else if (word == "choice") {
-        arg.say = Say::shape;
+        arg.influence = Influence::shape;
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {

@@ -29,10 +29,10 @@
 /// :part(x)        no more of its elements are read than `x` has: a lookup
 /// :upper(x)       only the triangle of the last two dims above the diagonal `x` is read, the diagonal included
 /// :lower(x)       the same below
-/// :factor         a factor: it has no say in the result's shape and dtype, and its product is one more rounding
+/// :factor         a factor: it does not affect the result's shape and dtype, and its product is one more rounding
 /// :minus          a factor whose product is subtracted
-/// :value          is put in the place of elements: it has no say in the result's shape and dtype
-/// :choice         chooses elements: it has a say in the result's shape, none in its dtype
+/// :value          replaces elements: it does not affect the result's shape and dtype
+/// :choice         chooses elements: it affects the result's shape, but not its dtype
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
 ///
@@ -158,8 +158,8 @@ enum class Reading : uint8_t {
     lower
 };
 
-/// Say of an operand in the result's shape and dtype.
-enum class Say : uint8_t {
+/// The influence of an operand on the result's shape and dtype.
+enum class Influence : uint8_t {
     both,
     shape,  ///< it chooses elements
     none    ///< a factor, or a value that takes the place of elements
@@ -184,7 +184,7 @@ struct Arg {
     bool is_factor = false;      ///< a product with it is one more rounding
     bool is_subtracted = false;  ///< a factor whose product is subtracted
     bool names_dims = false;
-    Say say = Say::both;
+    Influence influence = Influence::both;
     Reading reading = Reading::all;
     int8_t reading_of = -1;  ///< position of the argument that `reading` speaks of
     int8_t row_of = -1;      ///< position of the tensor whose row this number is; -1: none
