@@ -40,7 +40,7 @@ class Target {
 
     std::unique_ptr<SimBackend> sim_;
     std::optional<CheckedBackend> checked_;
-    std::unique_ptr<AdaptorTally> tally_;
+    std::unique_ptr<AdaptorTotals> totals_;
     std::unique_ptr<Adaptor> adaptor_;
 };
 

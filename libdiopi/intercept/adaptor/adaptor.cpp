@@ -131,7 +131,7 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
         take_results(adapted, call, ours);
         if (Outcome back = copy_back(changes, call, context, converter); !back.ok()) return back;
     }
-    if (tally_ != nullptr) tally_->add(*call.row, last_);
+    if (totals_ != nullptr) totals_->add(*call.row, last_);
     return outcome;
 }
 

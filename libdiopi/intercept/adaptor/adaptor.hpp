@@ -6,7 +6,7 @@
 
 #include "call/tensors.hpp"
 #include "intercept/adaptor/adaptor_rules.hpp"
-#include "intercept/adaptor/adaptor_tally.hpp"
+#include "intercept/adaptor/adaptor_totals.hpp"
 #include "intercept/adaptor/conversion.hpp"
 
 namespace diopi {
@@ -20,7 +20,7 @@ class Adaptor final : public Interceptor {
         : rules_(std::move(rules)), device_tool_(device_tool) {}
 
     /// Also counts every adapted call there, unless null.
-    void count_in(AdaptorTally* tally) { tally_ = tally; }
+    void count_in(AdaptorTotals* totals) { totals_ = totals; }
 
     /// A call that no rule changes is forwarded as it is. An integer that does not fit the dtype of the rule is
     /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. If the call itself fails, nothing is copied
@@ -49,7 +49,7 @@ class Adaptor final : public Interceptor {
 
     AdaptorRules rules_;
     Interceptor* device_tool_;
-    AdaptorTally* tally_ = nullptr;
+    AdaptorTotals* totals_ = nullptr;
     AdaptedCall last_;
 };
 

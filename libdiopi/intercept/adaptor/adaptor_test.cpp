@@ -98,16 +98,16 @@ struct Run {
 Run run(Call& call, AdaptorRules rules, const Backend& backend = **find_backend("cpu")) {
     Run result;
     Adaptor adaptor(std::move(rules));
-    auto tally = AdaptorTally::create();
-    REQUIRE(tally.ok());
-    adaptor.count_in(&*tally);
+    auto totals = AdaptorTotals::create();
+    REQUIRE(totals.ok());
+    adaptor.count_in(&*totals);
     Context context(backend.device());
     Chain chain(backend);
     chain.add(adaptor);
     chain.add(result.seen);
     result.outcome = chain.run(call, context);
     result.adapted = adaptor.last();
-    result.counted = tally->functions();
+    result.counted = totals->functions();
     return result;
 }
 
@@ -390,9 +390,9 @@ TEST_CASE("on a device that is not the host conversions are its own, or copies",
         Call call = add_of(placed(counted(Dtype::float64, {2, 2}, {1, 2})), placed(counted(Dtype::float64, {2, 2})),
                            placed(counted(Dtype::float64, {2, 2}, {1, 2})));
         Adaptor adaptor(common(rule_of("float64->float32", {TensorLayout::kNd}, true)), &sim);
-        auto tally = AdaptorTally::create();
-        REQUIRE(tally.ok());
-        adaptor.count_in(&*tally);
+        auto totals = AdaptorTotals::create();
+        REQUIRE(totals.ok());
+        adaptor.count_in(&*totals);
         Chain chain(sim.backend());
         chain.add(adaptor);
         chain.add(sim);
@@ -402,7 +402,7 @@ TEST_CASE("on a device that is not the host conversions are its own, or copies",
         auto host = to_host(sim.device(), context.stream, *call.tensor("out"));
         REQUIRE(host.ok());
         CHECK(values_of(**host) == std::vector<double>{2, 4, 6, 8});
-        const auto functions = tally->functions();
+        const auto functions = totals->functions();
         REQUIRE(functions.size() == 1);
         CHECK(functions[0].row->function == "diopiAdd");
         CHECK(functions[0].calls == 1);

@@ -36,12 +36,12 @@ struct AdaptedFunction {
 
 /// Its memory is shared with every process forked after create(), so that the parent sees a worker's counts even if the
 /// worker dies.
-class AdaptorTally {
+class AdaptorTotals {
  public:
-    [[nodiscard]] static Result<AdaptorTally> create();
-    AdaptorTally(AdaptorTally&& other) noexcept;
-    AdaptorTally& operator=(AdaptorTally&&) = delete;
-    ~AdaptorTally();
+    [[nodiscard]] static Result<AdaptorTotals> create();
+    AdaptorTotals(AdaptorTotals&& other) noexcept;
+    AdaptorTotals& operator=(AdaptorTotals&&) = delete;
+    ~AdaptorTotals();
 
     void add(const Row& row, const AdaptedCall& call);
     /// The functions that had adapted calls, in the order of the rows.
@@ -49,7 +49,7 @@ class AdaptorTally {
 
  private:
     struct Counters;
-    explicit AdaptorTally(Counters* counters) : counters_(counters) {}
+    explicit AdaptorTotals(Counters* counters) : counters_(counters) {}
     Counters* counters_;
 };
 
