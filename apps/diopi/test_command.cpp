@@ -170,8 +170,8 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
 CLI::Validator seed_or_nothing() {
     const auto check = [](const std::string& text) {
         uint64_t seed = 0;
-        const bool sound = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
-        return sound ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
+        const bool is_valid = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
+        return is_valid ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
     };
     return {check, ""};
 }
@@ -419,7 +419,7 @@ int run_test(const TestOptions& options) {
 }
 
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
-void add_repair_options(CLI::App& command, TestOptions& options) {
+void add_diagnosis_options(CLI::App& command, TestOptions& options) {
     const char* group = "Failure analysis";
     auto* shrink =
         command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
@@ -479,7 +479,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_flag("--resume", options->resume, "continue with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");
-    add_repair_options(*command, *options);
+    add_diagnosis_options(*command, *options);
     command->add_option("--csv", options->csv, "path of the error report")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")

@@ -111,7 +111,7 @@ Result<NeededLibraries> list_needed_libraries(const std::string& path) {
             if (entry == "statically linked") continue;
             needed.libraries.push_back(library_in(entry));
         } else if (!line.empty()) {
-            needed.complaints.push_back(line);
+            needed.messages.push_back(line);
         }
     }
     return needed;

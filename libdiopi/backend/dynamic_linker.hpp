@@ -16,7 +16,7 @@ struct NeededLibrary {
 
 struct NeededLibraries {
     std::vector<NeededLibrary> libraries;  ///< those of the library and, in turn, of its dependencies
-    std::vector<std::string> complaints;   ///< other messages of the linker: "... version `GLIBC_2.38' not found ..."
+    std::vector<std::string> messages;     ///< other messages of the linker: "... version `GLIBC_2.38' not found ..."
 };
 
 [[nodiscard]] Result<NeededLibraries> list_needed_libraries(const std::string& path);

@@ -33,7 +33,7 @@ void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
     for (const NeededLibrary& library : needed.libraries) {
         if (library.path.empty()) audit.not_found.push_back(library.name);
     }
-    audit.complaints = needed.complaints;
+    audit.messages = needed.messages;
     const Names provided = provided_by(needed.libraries);
     for (const std::string& name : audit.symbols.undefined) {
         const bool is_found = provided.contains(name) || dlsym(RTLD_DEFAULT, name.c_str()) != nullptr;
@@ -45,7 +45,7 @@ void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
 
 bool LibraryAudit::is_usable() const {
     return is_ours && !symbols.implemented.empty() && symbols.mangled.empty() && symbols.missing_device.empty() &&
-           not_found.empty() && undefined.empty() && complaints.empty();
+           not_found.empty() && undefined.empty() && messages.empty();
 }
 
 Result<LibraryAudit> audit_library(const std::string& path) {

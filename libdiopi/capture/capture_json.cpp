@@ -173,10 +173,10 @@ class CaptureReader : public JsonReader {
         const bool has_function = has("function") || has("args");
         const bool has_effects = has("reads") || has("writes");
         if (has_function == has_effects) return fail(node, "expected either function and args, or reads and writes");
-        const bool sound =
+        const bool is_valid =
             has_function ? members(node, {"overload", "function", "args"}, {"phase", "forward_id", "layer", "source"})
                          : members(node, {"overload", "reads", "writes"}, {"phase", "forward_id", "layer", "source"});
-        if (!sound || !read(*node.find("overload"), call.overload) || !read_optional(node, "layer", call.layer) ||
+        if (!is_valid || !read(*node.find("overload"), call.overload) || !read_optional(node, "layer", call.layer) ||
             !read_optional(node, "source", call.source) || !read_phase(node, call)) {
             return false;
         }

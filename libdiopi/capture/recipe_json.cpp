@@ -41,7 +41,7 @@ std::pair<double, double> range_of(Dtype dtype) {
 bool is_discrete(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
 
 /// The reason why the recipe gives no values; empty if it does.
-std::string complaint(const Recipe& recipe) {
+std::string why_invalid(const Recipe& recipe) {
     const double a = recipe.first, b = recipe.second;
     const auto [low, high] = range_of(recipe.dtype);
     const bool discrete = is_discrete(recipe.dtype);
@@ -98,14 +98,14 @@ bool read_recipe(JsonReader& reader, const JsonNode& node, Recipe& recipe) {
         return reader.unknown(*kind, "recipe", word, known);
     }
     recipe.kind = form->kind;
-    const bool sound = form->second == nullptr ? reader.members(node, {"kind", "dtype", form->first})
-                                               : reader.members(node, {"kind", "dtype", form->first, form->second});
-    if (!sound || !reader.read(*node.find("dtype"), recipe.dtype) ||
+    const bool is_valid = form->second == nullptr ? reader.members(node, {"kind", "dtype", form->first})
+                                                  : reader.members(node, {"kind", "dtype", form->first, form->second});
+    if (!is_valid || !reader.read(*node.find("dtype"), recipe.dtype) ||
         !reader.read(*node.find(form->first), recipe.first) ||
         (form->second != nullptr && !reader.read(*node.find(form->second), recipe.second))) {
         return false;
     }
-    const std::string wrong = complaint(recipe);
+    const std::string wrong = why_invalid(recipe);
     return wrong.empty() || reader.fail(node, wrong);
 }
 

@@ -123,7 +123,7 @@ std::string unknown_word(const Case& c, std::span<const Row* const> candidates, 
 
 /// The reason why no function of an operator takes the arguments of a case: an unknown name, a missing one, or their
 /// combination.
-std::string misfit(const Case& c, std::span<const Row* const> candidates) {
+std::string why_none_fits(const Case& c, std::span<const Row* const> candidates) {
     std::vector<std::string> words;
     for (const CaseTensor& tensor : c.tensors) words.push_back(tensor.list.empty() ? tensor.name : tensor.list);
     for (const auto& [name, param] : c.params) words.push_back(name);
@@ -253,7 +253,7 @@ Result<CaseRows> rows_for(const Case& c) {
         if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
         if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
     }
-    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(misfit(c, candidates));
+    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(why_none_fits(c, candidates));
     if (rows.backward != nullptr) {
         rows.saving = rows.forward;
         for (const Row* row : candidates) {

@@ -17,7 +17,7 @@ constexpr int kResamples = 500;
 /// The bootstrap uses at most this many quantiles of a pass: more samples do not improve it.
 constexpr size_t kPassQuantiles = 48;
 /// Twice the samples should shrink the interval to 0.71.
-constexpr double kHardlyShrunk = 0.93;
+constexpr double kNoProgress = 0.93;
 constexpr int kStalls = 2;
 /// Tukey's limit for "far out" values.
 constexpr double kFarOut = 3;
@@ -173,7 +173,7 @@ double student_t(double p, int freedom) {
 }
 
 /// Computes interval and p-value of a ratio from its noise.
-void settle(SpeedComparison& made, int freedom) {
+void complete(SpeedComparison& made, int freedom) {
     const double effect = std::log(made.ratio.value);
     const double widest = std::exp(student_t(0.05, freedom) * made.noise);
     made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
@@ -231,7 +231,7 @@ Summary summarize(std::vector<double> samples) {
 
 bool PlateauWatch::stalled(size_t samples, double half_width) {
     if (samples_ == 0 || samples >= 2 * samples_) {
-        const bool hardly = samples_ > 0 && half_width > kHardlyShrunk * half_width_;
+        const bool hardly = samples_ > 0 && half_width > kNoProgress * half_width_;
         stalls_ = hardly ? stalls_ + 1 : 0;
         samples_ = samples;
         half_width_ = half_width;
@@ -310,10 +310,10 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
         made.noise = std::hypot(made.noise * common.factor, common.centre, options.drift_noise);
-        made.noise = std::hypot(made.noise, pairs[i].doubt);
+        made.noise = std::hypot(made.noise, pairs[i].uncertainty);
         const int freedom = located[i] ? located[i]->freedom() + (pools ? kPooledFreedom : 0) : 0;
         if (freedom > 0) {
-            settle(made, freedom);
+            complete(made, freedom);
         } else {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();

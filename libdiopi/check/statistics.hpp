@@ -70,7 +70,7 @@ enum class SpeedVerdict { kSame, kFaster, kSlower, kAmbiguous };
 
 struct SpeedPair {
     Passes base, now;
-    double doubt = 0;  ///< additional standard deviation of the ratio's logarithm, beside the samples' own
+    double uncertainty = 0;  ///< additional standard deviation of the ratio's logarithm, beside the samples' own
 };
 
 struct SpeedOptions {

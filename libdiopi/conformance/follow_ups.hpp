@@ -14,7 +14,7 @@ namespace diopi {
 class FollowUps {
  public:
     /// Memory for this many at a time. Create it before the workers.
-    [[nodiscard]] static Result<FollowUps> create(size_t room);
+    [[nodiscard]] static Result<FollowUps> create(size_t capacity);
     FollowUps(FollowUps&& other) noexcept;
     FollowUps& operator=(FollowUps&& other) = delete;
     ~FollowUps();
@@ -32,7 +32,7 @@ class FollowUps {
 
  private:
     struct Slot;
-    FollowUps(Slot* slots, size_t room) : slots_(slots), taken_(room) {}
+    FollowUps(Slot* slots, size_t capacity) : slots_(slots), taken_(capacity) {}
 
     Slot* slots_;
     std::vector<bool> taken_;

@@ -32,14 +32,14 @@ using hdf5::Session;
 constexpr size_t kCompactBytes = 1024;
 /// The largest ratio that HDF5's filters reach on real data (deflate: 1030); a shape that needs more is refused.
 constexpr uint64_t kLargestCompression = 1100;
-constexpr uint64_t kAlwaysBelieved = uint64_t{1} << 20;
+constexpr uint64_t kAlwaysPlausible = uint64_t{1} << 20;
 
 std::string join(const std::string& group, const std::string& name) {
     return group == "/" ? "/" + name : group + "/" + name;
 }
 
 /// Leaves times out of the file, so that equal content gives equal bytes.
-Handle timeless(hid_t property_class) {
+Handle without_times(hid_t property_class) {
     Handle properties(H5Pcreate(property_class));
     H5Pset_obj_track_times(properties.get(), false);
     return properties;
@@ -57,7 +57,7 @@ bool has_signature(const std::string& path) {
 }
 
 /// The reason why HDF5 cannot open a file.
-Error unreadable(const std::string& path, const std::string& complaint) {
+Error unreadable(const std::string& path, const std::string& message) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
         return bad_input(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -69,7 +69,7 @@ Error unreadable(const std::string& path, const std::string& complaint) {
     if (info.st_size == 0) return bad_input(fmt::format("{} is empty (0 bytes); generate it again", path));
     if (!has_signature(path)) return bad_input(fmt::format("{} is not an HDF5 file", path));
     return bad_input(fmt::format("{} is truncated or damaged ({} bytes; {}); generate it again or copy it again", path,
-                                 info.st_size, complaint));
+                                 info.st_size, message));
 }
 
 /// Rank and sizes of a dataset, within what a tensor can have.
@@ -101,9 +101,9 @@ Status check_backing(hid_t dataset, const Shape& shape, size_t element, const st
     }
     const uint64_t stored = H5Dget_storage_size(dataset);
     const bool packed = layout == H5D_CHUNKED;
-    const bool believed =
-        packed ? wanted <= kAlwaysBelieved || wanted / kLargestCompression <= stored : wanted <= stored;
-    if (believed || wanted == 0) return {};
+    const bool is_plausible =
+        packed ? wanted <= kAlwaysPlausible || wanted / kLargestCompression <= stored : wanted <= stored;
+    if (is_plausible || wanted == 0) return {};
     return bad_input(
         fmt::format("{}: shape {} wants {} bytes, but only {} are stored", where, to_string(shape), wanted, stored));
 }
@@ -190,7 +190,7 @@ std::string write_scalar_attribute(hid_t file, const std::string& object, const 
     const Handle attribute(H5Acreate_by_name(file, object.c_str(), name.c_str(), type, space.get(), H5P_DEFAULT,
                                              H5P_DEFAULT, H5P_DEFAULT));
     if (attribute.ok() && H5Awrite(attribute.get(), type, value) >= 0) return {};
-    return hdf5::last_complaint();
+    return hdf5::last_error_message();
 }
 
 /// Opens a scalar attribute (or one of a single element) of a number class.
@@ -231,13 +231,13 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
     H5Pset_file_locking(access.get(), true, true);
     // The default driver asks for the real path behind a link, which a file without a name does not have.
     H5Pset_fapl_stdio(access.get());
-    const Handle creation = timeless(H5P_FILE_CREATE);
+    const Handle creation = without_times(H5P_FILE_CREATE);
     auto pending = PendingFile::create(path);
     if (!pending.ok()) return pending.error();
     const hid_t id = H5Fcreate(pending->open_path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
     if (id < 0) {
         return failed(fmt::format("cannot create {}: {}; is the folder writable, and does no other run write there?",
-                                  path, hdf5::last_complaint()));
+                                  path, hdf5::last_error_message()));
     }
     Hdf5File file(path, id, std::move(*pending));
     if (Status s = file.write_attribute("/", "diopi_format", kHdf5Format); !s.ok()) return s.error();
@@ -251,7 +251,7 @@ Result<Hdf5File> Hdf5File::open(const std::string& path) {
     // A file with its final name never changes, and locks fail on some network file systems.
     H5Pset_file_locking(access.get(), false, true);
     const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
-    if (id < 0) return unreadable(path, hdf5::last_complaint());
+    if (id < 0) return unreadable(path, hdf5::last_error_message());
     Hdf5File file(path, id, std::nullopt);
     if (!file.has_attribute("/", "diopi_format")) {
         return bad_input(
@@ -304,14 +304,14 @@ void Hdf5File::abandon() {
     pending_.reset();
 }
 
-Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const {
+Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& message) const {
     // The driver says that a write failed, but not why.
     const int code = errno;
-    const bool telling = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+    const bool is_known = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
     return failed(
         fmt::format("cannot write {} to {}: {} ({} bytes wanted); free some space or choose another folder "
                     "with --data",
-                    what, path_, telling ? std::strerror(code) : complaint, nbytes));
+                    what, path_, is_known ? std::strerror(code) : message, nbytes));
 }
 
 Status Hdf5File::create_group(const std::string& group) {
@@ -321,9 +321,9 @@ Status Hdf5File::create_group(const std::string& group) {
         end = group.find('/', end + 1);
         const std::string level = group.substr(0, end);
         if (H5Lexists(id_, level.c_str(), H5P_DEFAULT) > 0) continue;
-        const Handle properties = timeless(H5P_GROUP_CREATE);
+        const Handle properties = without_times(H5P_GROUP_CREATE);
         const Handle created(H5Gcreate2(id_, level.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
-        if (!created.ok()) return write_failed("group " + level, 0, hdf5::last_complaint());
+        if (!created.ok()) return write_failed("group " + level, 0, hdf5::last_error_message());
     }
     return {};
 }
@@ -341,7 +341,7 @@ Status Hdf5File::write_tensor(const std::string& group, const std::string& name,
     const std::vector<hsize_t> sizes(tensor.shape.begin(), tensor.shape.end());
     const Handle space(sizes.empty() ? H5Screate(H5S_SCALAR)
                                      : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
-    const Handle properties = timeless(H5P_DATASET_CREATE);
+    const Handle properties = without_times(H5P_DATASET_CREATE);
     const size_t nbytes = source->nbytes();
     if (nbytes > 0 && nbytes <= kCompactBytes) H5Pset_layout(properties.get(), H5D_COMPACT);
     const std::string where = join(group, name);
@@ -350,9 +350,9 @@ Status Hdf5File::write_tensor(const std::string& group, const std::string& name,
     }
     const Handle dataset(
         H5Dcreate2(id_, where.c_str(), type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
-    if (!dataset.ok()) return write_failed(where, nbytes, hdf5::last_complaint());
+    if (!dataset.ok()) return write_failed(where, nbytes, hdf5::last_error_message());
     if (nbytes > 0 && H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, source->data()) < 0) {
-        return write_failed(where, nbytes, hdf5::last_complaint());
+        return write_failed(where, nbytes, hdf5::last_error_message());
     }
     const bool nameless = tensor.dtype == Dtype::bfloat16 || source->dtype != tensor.dtype;
     return nameless ? write_attribute(where, "dtype", diopi::name(tensor.dtype)) : Status();
@@ -391,7 +391,7 @@ Result<TensorPtr> Hdf5File::read_stored(const std::string& group, const std::str
     const bool is_empty = (*tensor)->numel() == 0;
     if (!is_empty && H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, (*tensor)->data()) < 0) {
         return bad_input(fmt::format("{} cannot be read: {}; generate the file again or copy it again", where,
-                                     hdf5::last_complaint()));
+                                     hdf5::last_error_message()));
     }
     if (*dtype == Dtype::boolean) {
         auto* bytes = (*tensor)->data_as<uint8_t>();
@@ -405,23 +405,23 @@ Status Hdf5File::write_attribute(const std::string& object, const std::string& n
     const Handle type = utf8_string_type();
     const std::string text(value);
     const char* pointer = text.c_str();
-    const std::string complaint = write_scalar_attribute(id_, object, name, type.get(), &pointer);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), text.size(), complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, type.get(), &pointer);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), text.size(), message);
 }
 
 Status Hdf5File::write_attribute(const std::string& object, const std::string& name, int64_t value) {
     const Session session;
-    const std::string complaint = write_scalar_attribute(id_, object, name, H5T_STD_I64LE, &value);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, H5T_STD_I64LE, &value);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, message);
 }
 
 Status Hdf5File::write_attribute(const std::string& object, const std::string& name, double value) {
     const Session session;
-    const std::string complaint = write_scalar_attribute(id_, object, name, H5T_IEEE_F64LE, &value);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, H5T_IEEE_F64LE, &value);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, message);
 }
 
 Result<std::string> Hdf5File::read_string(const std::string& object, const std::string& name) const {
@@ -481,12 +481,12 @@ Status Hdf5File::finish() {
     hsize_t size = 0;
     H5Fget_filesize(id_, &size);
     if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0) {
-        Status status = write_failed("the end of the file", size, hdf5::last_complaint());
+        Status status = write_failed("the end of the file", size, hdf5::last_error_message());
         abandon();
         return status;
     }
     if (H5Fclose(std::exchange(id_, -1)) < 0) {
-        Status status = write_failed("the end of the file", size, hdf5::last_complaint());
+        Status status = write_failed("the end of the file", size, hdf5::last_error_message());
         pending_.reset();
         return status;
     }

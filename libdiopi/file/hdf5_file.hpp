@@ -71,7 +71,7 @@ class Hdf5File {
     Hdf5File(std::string path, int64_t id, std::optional<PendingFile> pending)
         : path_(std::move(path)), id_(id), pending_(std::move(pending)) {}
     void abandon();
-    Status write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const;
+    Status write_failed(const std::string& what, size_t nbytes, const std::string& message) const;
 
     std::string path_;
     int64_t id_ = -1;

@@ -48,7 +48,7 @@ class Session {
 };
 
 /// The innermost error message of the C library's last failed call, on one short line; "unknown HDF5 error" if none.
-[[nodiscard]] std::string last_complaint();
+[[nodiscard]] std::string last_error_message();
 
 /// The type of an element in this machine's memory, by h5py's conventions.
 [[nodiscard]] Handle type_of(Dtype dtype);

@@ -66,8 +66,8 @@ Specs expand(Call& call, const ResultHints& hints) {
         int64_t& size = shape[shape.size() - 1 - i];
         if (size == -1) size = input.shape[rank - 1 - i];
     }
-    const bool sound = std::ranges::none_of(shape, [](int64_t n) { return n < 0; });
-    if (!sound || broadcast_shapes(input.shape, shape) != shape) {
+    const bool is_valid = std::ranges::none_of(shape, [](int64_t n) { return n < 0; });
+    if (!is_valid || broadcast_shapes(input.shape, shape) != shape) {
         return contradiction(call, "input " + to_string(input.shape) + " cannot be expanded to " + to_string(shape));
     }
     return one(call, "out", {std::move(shape), input.dtype, {}});

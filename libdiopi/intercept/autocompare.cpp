@@ -54,7 +54,7 @@ AbsRel with_rounding(AbsRel tolerance, Dtype dtype) {
 }
 
 /// The reason why two correct results of this function may differ; empty if they may not.
-std::string freedom(const Row& row) {
+std::string why_results_may_differ(const Row& row) {
     if (row.accuracy == AccuracyClass::F) return "random: the numbers of two libraries differ";
     return "";
 }
@@ -64,7 +64,7 @@ std::string freedom(const Row& row) {
 bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &ComparedTensor::allclose); }
 
 Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
-    ComparedCall compared{call, {}, freedom(*call.row)};
+    ComparedCall compared{call, {}, why_results_may_differ(*call.row)};
     if (compared.skipped.empty() && !against_->backend().implements(*call.row)) {
         compared.skipped = lacks(against_->backend(), "it").message;
     }

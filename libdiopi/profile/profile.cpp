@@ -247,7 +247,7 @@ class CaseProfiling {
             if (!part->unrecorded.empty()) profile_.unrecorded = std::move(part->unrecorded);
             calls_[index] = std::move(part->calls);
         } else {
-            lose(index, outcome.reason);
+            fail_case(index, outcome.reason);
         }
         ++done_;
         if (options_.progress) options_.progress(done_, planned_);
@@ -283,7 +283,7 @@ class CaseProfiling {
     }
 
     /// The case has killed a worker: with an error for every call it gets no other worker.
-    void lose(size_t index, const std::string& reason) {
+    void fail_case(size_t index, const std::string& reason) {
         std::vector<ProfiledCall>& calls = calls_[index];
         if (calls.empty()) calls = drawn_[index].calls();
         if (calls.empty()) {

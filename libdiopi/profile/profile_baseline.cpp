@@ -17,9 +17,9 @@ namespace {
 
 /// The pace shows how much the speed of arithmetic has changed; that of memory may have changed less. This share of the
 /// change counts as uncertainty.
-constexpr double kDoubt = 0.5;
+constexpr double kPaceUncertainty = 0.5;
 /// Crowded cores make a call up to 1.9 times as long: the uncertainty of the logarithm of its time.
-constexpr double kCrowdedDoubt = 0.25;
+constexpr double kCrowdedUncertainty = 0.25;
 /// Fewer passes do not show how much passes differ: the result is uncertain.
 constexpr size_t kFewestPasses = 2;
 
@@ -49,20 +49,21 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
         for (const double seconds : pace) passes.push_back({seconds});
         return pass_noise(passes);
     };
-    const double doubt = kDoubt * std::log(options.drift);
+    const double uncertainty = kPaceUncertainty * std::log(options.drift);
     // A run without a quiet moment is slower than its pace shows.
     const bool measured = base.quietest > 0 && now.quietest > 0;
     const double hidden = measured ? std::log(now.quietest / base.quietest / options.drift) : 0;
-    options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), doubt, hidden);
+    options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), uncertainty, hidden);
 }
 
 SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
     JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
-    double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    double uncertainty =
+        std::hypot(before.is_crowded ? kCrowdedUncertainty : 0, after.is_crowded ? kCrowdedUncertainty : 0);
     if (std::min(before.passes.size(), after.passes.size()) < kFewestPasses) {
-        doubt = std::numeric_limits<double>::infinity();
+        uncertainty = std::numeric_limits<double>::infinity();
     }
-    return {std::move(before.passes), std::move(after.passes), doubt};
+    return {std::move(before.passes), std::move(after.passes), uncertainty};
 }
 
 void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {

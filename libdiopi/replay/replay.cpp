@@ -174,9 +174,9 @@ class Replaying {
         bool wide = false;
         Verdict verdict = {};
         BundleOrigin& origin = replay_.origin;
-        const bool sound = unpack_message(outcome.payload, line, wide, verdict, replay_.reason, origin.backend,
-                                          origin.file, origin.file_hash, origin.version);
-        const auto described = sound ? from_json_line(line) : std::nullopt;
+        const bool is_valid = unpack_message(outcome.payload, line, wide, verdict, replay_.reason, origin.backend,
+                                             origin.file, origin.file_hash, origin.version);
+        const auto described = is_valid ? from_json_line(line) : std::nullopt;
         if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
         replay_.result = *described;
         // A wide tensor reserves gigabytes but uses little of them.

@@ -70,7 +70,7 @@ Names findings(const LibraryAudit& audit) {
     }
     if (!symbols.missing_device.empty()) lines.push_back("device: " + missing_device_text(symbols));
     if (symbols.implemented.empty()) lines.emplace_back("operators: it has no function of the standard");
-    for (const std::string& line : audit.complaints) lines.push_back("linker: " + line);
+    for (const std::string& line : audit.messages) lines.push_back("linker: " + line);
     return lines;
 }
 
@@ -130,7 +130,7 @@ std::string audit_json(const LibraryAudit& audit) {
                        {"undefined", audit.undefined},
                        {"needed", audit.needed},
                        {"not_found", audit.not_found},
-                       {"linker", audit.complaints}};
+                       {"linker", audit.messages}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -65,8 +65,8 @@ class TraceWriter {
 
     void flows(const std::vector<std::pair<size_t, size_t>>& flows, const std::vector<TraceSlice>& slices) {
         for (const auto& [from, to] : flows) {
-            flow("forward to backward", {kHostProcess}, middle(slices[from].stretch), {kHostProcess},
-                 middle(slices[to].stretch));
+            flow("forward to backward", {kHostProcess}, middle(slices[from].span), {kHostProcess},
+                 middle(slices[to].span));
         }
     }
 
@@ -74,7 +74,7 @@ class TraceWriter {
     Status activities() {
         for (const TracedActivity& traced : profile_.activities) {
             const DeviceActivity& a = traced.activity;
-            const Stretch launch(a.launched, a.launch_time), work(a.start, a.duration);
+            const TimeSpan launch(a.launched, a.launch_time), work(a.start, a.duration);
             const std::string name = quoted(a.name);
             const std::string args =
                 traced.call.empty() ? std::string() : fmt::format("\"call\": {}", quoted(traced.call));
@@ -117,7 +117,7 @@ class TraceWriter {
     }
 
     /// A time inside a slice even if another slice begins with it.
-    static int64_t middle(const Stretch& stretch) { return stretch.begin + (stretch.end - stretch.begin) / 2; }
+    static int64_t middle(const TimeSpan& span) { return span.begin + (span.end - span.begin) / 2; }
 
     void call(const TraceSlice& slice) {
         const ProfiledCall& call = profile_.calls[slice.call];
@@ -127,14 +127,14 @@ class TraceWriter {
         const std::string name = quoted(call.name);
         const std::string category = quoted(call.phase.empty() ? "call" : "call," + call.phase);
         const std::string all = fmt::format("{}, \"pass\": {}", args, slice.pass);
-        this->slice(name, category, {kHostProcess}, slice.stretch, all);
+        this->slice(name, category, {kHostProcess}, slice.span, all);
         // A row that only encloses others ran nothing on the device itself.
         if (!profile_.has_device_time || (call.function.empty() && run.device <= 0)) return;
-        const Stretch device(run.device_start, run.device * static_cast<double>(call.batch));
+        const TimeSpan device(run.device_start, run.device * static_cast<double>(call.batch));
         this->slice(name, category, {kDeviceProcess}, device, all);
         // The clock of a simulated device stops while nothing runs on it: no arrow points back in time.
-        if (device.begin < slice.stretch.begin) return;
-        flow("launch", {kHostProcess}, std::min(middle(slice.stretch), device.begin), {kDeviceProcess}, device.begin);
+        if (device.begin < slice.span.begin) return;
+        flow("launch", {kHostProcess}, std::min(middle(slice.span), device.begin), {kDeviceProcess}, device.begin);
     }
 
     /// A layer is named by the last part of its name, which is legible even in a narrow slice.
@@ -142,7 +142,7 @@ class TraceWriter {
         const bool is_layer = slice.kind == TraceSlice::Kind::kLayer;
         const std::string name = is_layer ? slice.name.substr(slice.name.rfind('.') + 1) : slice.name;
         this->slice(
-            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", {kHostProcess}, slice.stretch,
+            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", {kHostProcess}, slice.span,
             fmt::format("\"{}\": {}, \"pass\": {}", is_layer ? "layer" : "phase", quoted(slice.name), slice.pass));
     }
 
@@ -165,13 +165,13 @@ class TraceWriter {
                        track.process, track.number, key, value);
     }
 
-    void slice(const std::string& name, const std::string& category, Track track, const Stretch& stretch,
+    void slice(const std::string& name, const std::string& category, Track track, const TimeSpan& span,
                const std::string& args) {
         separate();
         fmt::format_to(std::back_inserter(text_), R"({{"ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, )", name,
                        category, track.process, track.number);
-        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})",
-                       microseconds(stretch.begin), microseconds(stretch.end - stretch.begin), args);
+        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})", microseconds(span.begin),
+                       microseconds(span.end - span.begin), args);
     }
 
     /// Ends bind to the slice that encloses them.

@@ -134,16 +134,16 @@ std::vector<TableColumn> columns_for(const Profile& profile, const std::vector<P
     return columns;
 }
 
-int least_width(const TableColumn& column, const std::vector<ProfileRow>& rows, bool roomy) {
+int least_width(const TableColumn& column, const std::vector<ProfileRow>& rows, bool is_wide) {
     int widest = display_width(column.title);
     for (const ProfileRow& row : rows) widest = std::max(widest, display_width(column.cell(row)));
-    if (column.text_width == 0) return roomy ? std::max(widest, kColumnWidth) : widest;
+    if (column.text_width == 0) return is_wide ? std::max(widest, kColumnWidth) : widest;
     return std::min(widest, column.title == "Name" ? kLeastName : kLeastShapes);
 }
 
-int total_width(const std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, bool roomy) {
+int total_width(const std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, bool is_wide) {
     int total = -kColumnGap;
-    for (const TableColumn& column : columns) total += least_width(column, rows, roomy) + kColumnGap;
+    for (const TableColumn& column : columns) total += least_width(column, rows, is_wide) + kColumnGap;
     return total;
 }
 
@@ -209,11 +209,12 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
                           const ProfileTableOptions& options, int width, bool colour) {
     std::vector<TableColumn> columns = columns_for(profile, rows, options);
     const std::string left_out = choose(columns, rows, width);
-    const bool roomy = total_width(columns, rows, true) <= width;
+    const bool is_wide = total_width(columns, rows, true) <= width;
     std::vector<Column> titles;
     for (const TableColumn& column : columns) {
         const bool is_text = column.text_width > 0;
-        const std::string title = is_text || !roomy ? column.title : fmt::format("{:>{}}", column.title, kColumnWidth);
+        const std::string title =
+            is_text || !is_wide ? column.title : fmt::format("{:>{}}", column.title, kColumnWidth);
         titles.push_back({title, is_text ? Align::kLeft : Align::kRight, column.text_width, false});
     }
     Table table(std::move(titles));

@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-Stretch stretch_of(const ProfiledCall& call, const TimedRun& run) {
+TimeSpan span_of(const ProfiledCall& call, const TimedRun& run) {
     return {run.start, run.cpu * static_cast<double>(call.batch)};
 }
 
@@ -29,15 +29,15 @@ class Enclosures {
     Enclosures(std::vector<TraceSlice>& slices, int64_t pass) : slices_(&slices), pass_(pass) {}
 
     /// Returns the depth of the call inside them.
-    int add(const ProfiledCall& call, const Stretch& stretch) {
+    int add(const ProfiledCall& call, const TimeSpan& span) {
         const std::vector<std::string> names = around(call);
         size_t common = 0;
         while (common < std::min(names.size(), open_.size()) && names[common] == open_[common].name) ++common;
         close(common);
-        for (TraceSlice& outer : open_) outer.stretch.end = stretch.end;
+        for (TraceSlice& outer : open_) outer.span.end = span.end;
         for (size_t depth = common; depth < names.size(); ++depth) {
             const auto kind = depth == 0 ? TraceSlice::Kind::kPhase : TraceSlice::Kind::kLayer;
-            open_.push_back({kind, stretch, static_cast<int>(depth) + 1, 0, 0, names[depth], pass_});
+            open_.push_back({kind, span, static_cast<int>(depth) + 1, 0, 0, names[depth], pass_});
         }
         return static_cast<int>(names.size()) + 1;
     }
@@ -58,7 +58,7 @@ class Enclosures {
 
 }  // namespace
 
-Stretch::Stretch(double start, double seconds)
+TimeSpan::TimeSpan(double start, double seconds)
     : begin(std::llround(start * 1e9)), end(std::llround((start + seconds) * 1e9)) {}
 
 std::vector<TraceSlice> trace_slices(const Profile& profile) {
@@ -69,21 +69,20 @@ std::vector<TraceSlice> trace_slices(const Profile& profile) {
         for (size_t r = 0; r < call.runs.size(); ++r) {
             const int64_t pass = call.runs[r].pass;
             std::vector<TraceSlice>& where = call.parent < 0 ? slices : inside[pass];
-            where.push_back({TraceSlice::Kind::kCall, stretch_of(call, call.runs[r]), 0, i, r, "", pass});
+            where.push_back({TraceSlice::Kind::kCall, span_of(call, call.runs[r]), 0, i, r, "", pass});
         }
     }
     for (auto& [pass, calls] : inside) {
-        std::ranges::stable_sort(calls, {}, [](const TraceSlice& slice) { return slice.stretch.begin; });
+        std::ranges::stable_sort(calls, {}, [](const TraceSlice& slice) { return slice.span.begin; });
         Enclosures enclosures(slices, pass);
         for (TraceSlice& slice : calls) {
-            slice.depth = enclosures.add(profile.calls[slice.call], slice.stretch);
+            slice.depth = enclosures.add(profile.calls[slice.call], slice.span);
             slices.push_back(slice);
         }
         enclosures.close(0);
     }
-    std::ranges::stable_sort(slices, {}, [](const TraceSlice& slice) {
-        return std::tuple(slice.stretch.begin, -slice.stretch.end, slice.depth);
-    });
+    std::ranges::stable_sort(
+        slices, {}, [](const TraceSlice& slice) { return std::tuple(slice.span.begin, -slice.span.end, slice.depth); });
     return slices;
 }
 

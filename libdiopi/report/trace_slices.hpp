@@ -11,9 +11,9 @@
 
 namespace diopi {
 
-/// A stretch of time in whole nanoseconds, so that neighbours never overlap by rounding.
-struct Stretch {
-    Stretch(double start, double seconds);
+/// A span of time in whole nanoseconds, so that neighbours never overlap by rounding.
+struct TimeSpan {
+    TimeSpan(double start, double seconds);
     int64_t begin = 0, end = 0;
 };
 
@@ -21,7 +21,7 @@ struct Stretch {
 struct TraceSlice {
     enum class Kind { kCall, kPhase, kLayer };
     Kind kind = Kind::kCall;
-    Stretch stretch;
+    TimeSpan span;
     int depth = 0;  ///< number of slices around it
     /// For a call: its position in the profile, and the number of its run.
     size_t call = 0, run = 0;

@@ -41,7 +41,7 @@ class MemoryChecker::Blocks {
         live_.emplace(last_serial_, std::move(block));
         return last_serial_;
     }
-    void forget(uint64_t serial) {
+    void remove(uint64_t serial) {
         const std::lock_guard lock(mutex_);
         live_.erase(serial);
     }
@@ -77,7 +77,7 @@ Result<std::shared_ptr<void>> MemoryChecker::allocate(size_t nbytes) {
     }
     const uint64_t serial = blocks_->remember(std::move(block));
     return std::shared_ptr<void>(address, [held = std::move(*memory), blocks = blocks_, serial](void*) mutable {
-        blocks->forget(serial);
+        blocks->remove(serial);
         held.reset();
     });
 }

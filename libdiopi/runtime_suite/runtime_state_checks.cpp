@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 /// With 4 elements each, more than can be counted: refused before memory is requested.
-constexpr int64_t kAbsurd = int64_t{1} << 62;
+constexpr int64_t kTooManyElements = int64_t{1} << 62;
 
 /// Makes a runtime call that fails, with `size` in its text. An error means that the failure was wrong.
 Status provoke(const RuntimeSubject& subject, int64_t size) {
@@ -85,23 +85,23 @@ Outcome succeed(const Backend& backend) {
 }
 
 /// A random operator in place with two parameters of its distribution.
-struct Drawer {
+struct RandomOperator {
     const char* function;
     const char* first;
     const char* second;
 };
-constexpr Drawer kDrawers[] = {{"diopiNormalInp", "mean", "std"}, {"diopiUniformInp", "from", "to"}};
+constexpr RandomOperator kRandomOperators[] = {{"diopiNormalInp", "mean", "std"}, {"diopiUniformInp", "from", "to"}};
 constexpr int64_t kDrawn = 1000;
 
-const Drawer* drawer_of(const Backend& backend) {
-    const auto* found = std::ranges::find_if(kDrawers, [&](const Drawer& drawer) {
-        const Row* row = find_row(drawer.function);
+const RandomOperator* random_operator_of(const Backend& backend) {
+    const auto* found = std::ranges::find_if(kRandomOperators, [&](const RandomOperator& op) {
+        const Row* row = find_row(op.function);
         return row != nullptr && backend.implements(*row);
     });
-    return found == std::end(kDrawers) ? nullptr : found;
+    return found == std::end(kRandomOperators) ? nullptr : found;
 }
 
-Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Generator& generator) {
+Result<std::vector<float>> draw(const Backend& backend, const RandomOperator& op, Generator& generator) {
     const OwnStream stream(backend.device());
     if (!stream.handle().ok()) return stream.handle().error();
     Context context(backend.device(), *stream.handle());
@@ -110,13 +110,13 @@ Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Ge
     std::fill_n((*host)->data_as<float>(), kDrawn, 0.0f);
     auto numbers = to_device(backend.device(), context.stream, **host);
     if (!numbers.ok()) return numbers.error();
-    Call call(*find_row(drawer.function));
+    Call call(*find_row(op.function));
     call["inout"] = *numbers;
-    call[drawer.first] = 0.0;
-    call[drawer.second] = 1.0;
+    call[op.first] = 0.0;
+    call[op.second] = 1.0;
     call["generator"] = &generator;
     const Outcome outcome = Chain(backend).run(call, context);
-    if (!outcome.ok()) return failed(std::string(drawer.function) + " failed: " + outcome.message);
+    if (!outcome.ok()) return failed(std::string(op.function) + " failed: " + outcome.message);
     auto drawn = to_host(backend.device(), context.stream, **numbers);
     if (!drawn.ok()) return drawn.error();
     const auto* values = (*drawn)->data_as<float>();
@@ -164,19 +164,19 @@ Status check_round_trip(const RuntimeFunctions& f, Context& context, Generator& 
 }
 
 /// Equal states must draw equal numbers, and the state must advance.
-Status check_draws(const RuntimeSubject& subject, const Drawer& drawer, Generator& first, Generator& second) {
+Status check_draws(const RuntimeSubject& subject, const RandomOperator& op, Generator& first, Generator& second) {
     const Generator before = first;
-    const auto drawn = draw(*subject.backend, drawer, first);
-    const auto again = draw(*subject.backend, drawer, second);
-    const auto next = draw(*subject.backend, drawer, first);
+    const auto drawn = draw(*subject.backend, op, first);
+    const auto again = draw(*subject.backend, op, second);
+    const auto next = draw(*subject.backend, op, first);
     for (const auto* one : {&drawn, &again, &next}) {
         if (!one->ok()) return one->error();
     }
-    if (*drawn != *again) return failed(fmt::format("{} draws others from an equal state", drawer.function));
+    if (*drawn != *again) return failed(fmt::format("{} draws others from an equal state", op.function));
     if (second.seed == before.seed && second.offset == before.offset) {
-        return failed(fmt::format("{} does not advance the generator", drawer.function));
+        return failed(fmt::format("{} does not advance the generator", op.function));
     }
-    if (*drawn == *next) return failed(fmt::format("{} draws the same from an advanced state", drawer.function));
+    if (*drawn == *next) return failed(fmt::format("{} draws the same from an advanced state", op.function));
     return {};
 }
 
@@ -203,10 +203,10 @@ Findings last_error(const RuntimeSubject& subject) {
         return not_implemented(std::string(subject.backend->name()) +
                                " has no diopiAdd, whose success clears an error");
     }
-    if (Status s = provoke(subject, kAbsurd); !s.ok()) return s.error();
+    if (Status s = provoke(subject, kTooManyElements); !s.ok()) return s.error();
     const std::string ours = diopi::last_error();
     Status theirs;
-    std::thread([&] { theirs = provoke(subject, kAbsurd + 1); }).join();
+    std::thread([&] { theirs = provoke(subject, kTooManyElements + 1); }).join();
     if (!theirs.ok()) return failed("in another thread: " + theirs.message());
     if (diopi::last_error() != ours) return failed("another thread's error replaced this one's");
     const Outcome outcome = succeed(*subject.backend);
@@ -221,11 +221,10 @@ Findings generator_state(const RuntimeSubject& subject) {
     Context context(subject.backend->device());
     Generator first, second;
     if (Status s = check_round_trip(subject.functions, context, first, second); !s.ok()) return s.error();
-    const Drawer* drawer = drawer_of(*subject.backend);
-    if (drawer == nullptr)
-        return std::string("seed, offset and state are read back; the backend has no random operator");
-    if (Status s = check_draws(subject, *drawer, first, second); !s.ok()) return s.error();
-    return fmt::format("seed, offset and state are read back; {} draws by the state and advances it", drawer->function);
+    const RandomOperator* op = random_operator_of(*subject.backend);
+    if (op == nullptr) return std::string("seed, offset and state are read back; the backend has no random operator");
+    if (Status s = check_draws(subject, *op, first, second); !s.ok()) return s.error();
+    return fmt::format("seed, offset and state are read back; {} draws by the state and advances it", op->function);
 }
 
 Findings memory_checker(const RuntimeSubject& subject) {

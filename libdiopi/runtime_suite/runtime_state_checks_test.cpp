@@ -94,11 +94,11 @@ diopiError_t state_without_seed(diopiContextHandle_t ctx, diopiConstGeneratorHan
     return error;
 }
 
-struct GeneratorSlip {
+struct PlantedGeneratorFault {
     void (*plant)(RuntimeFunctions&);
     const char* words;
 };
-const GeneratorSlip kSlips[] = {
+const PlantedGeneratorFault kFaults[] = {
     {[](RuntimeFunctions& f) { f.generator_set_seed_and_offset = narrow_seed; }, "after they were set, the generator"},
     {[](RuntimeFunctions& f) { f.generator_get_seed_and_offset = narrow_offset; }, "and offset 0 where"},
     {[](RuntimeFunctions& f) { f.generator_set_state = state_without_offset; }, "after its state was set,"},
@@ -224,10 +224,10 @@ TEST_CASE("operators get a stream of the device's own") {
 
 TEST_CASE("generator_state sees a runtime that loses a part of the state") {
     const TestBackend backend;
-    for (const GeneratorSlip& slip : kSlips) {
+    for (const PlantedGeneratorFault& fault : kFaults) {
         RuntimeSubject subject = backend.subject();
-        slip.plant(subject.functions);
-        expect_failure("generator_state", subject, slip.words);
+        fault.plant(subject.functions);
+        expect_failure("generator_state", subject, fault.words);
     }
 }
 

@@ -134,7 +134,7 @@ Status round_trip(Device& device, diopiStreamHandle_t stream, const std::shared_
 
 /// Text that says whether a stream's copies overtake the work of another one; empty if no stream of the device can be
 /// held, or not long enough.
-Result<std::string> passing(Device& device, diopiStreamHandle_t busy, diopiStreamHandle_t other) {
+Result<std::string> overtaking(Device& device, diopiStreamHandle_t busy, diopiStreamHandle_t other) {
     auto memory = device.allocate(sizeof(int));
     if (!memory.ok()) return memory.error();
     auto held = HeldStream::create(device, busy);
@@ -155,11 +155,11 @@ Result<std::string> passing(Device& device, diopiStreamHandle_t busy, diopiStrea
 }
 
 /// The same with new streams.
-Result<std::string> passing(Device& device) {
+Result<std::string> overtaking(Device& device) {
     auto busy = device.create_stream();
     if (!busy.ok()) return busy.error();
     auto other = device.create_stream();
-    auto words = other.ok() ? passing(device, *busy, *other) : Result<std::string>(other.error());
+    auto words = other.ok() ? overtaking(device, *busy, *other) : Result<std::string>(other.error());
     Status s = other.ok() ? device.destroy_stream(*other) : Status();
     if (Status destroyed = device.destroy_stream(*busy); s.ok()) s = destroyed;
     return words.ok() && !s.ok() ? Result<std::string>(s.error()) : words;
@@ -357,7 +357,7 @@ Findings overlap(const RuntimeSubject& subject) {
     const std::string figures = fmt::format("{} streams with {} ms of work each took {:.0f} ms, {:.2f} of their sum",
                                             kSleepers, kSleepTime.count(), took, took / sum);
     if (!meeting.took_place()) return failed(figures + "; one stream's work waited for another's to end");
-    const auto passed = passing(subject.backend->device());
+    const auto passed = overtaking(subject.backend->device());
     if (!passed.ok()) return passed.error();
     return figures + ", on the built-in asynchronous test device" + *passed;
 }

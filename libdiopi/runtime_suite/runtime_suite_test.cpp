@@ -75,7 +75,7 @@ TEST_CASE("a check that needs an operator which the backend lacks is not impleme
                Catch::Contains("has no random operator"));
 }
 
-TEST_CASE("a check is found by its case id, and a slip is answered with the nearest") {
+TEST_CASE("a check is found by its case id, and a misspelled one is answered with the nearest") {
     const auto found = find_runtime_check("runtime/copies");
     REQUIRE(found.ok());
     CHECK((*found)->name == "copies");

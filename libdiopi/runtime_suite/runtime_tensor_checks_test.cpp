@@ -55,10 +55,10 @@ class WrongMemory : public AsyncDevice {
     std::shared_ptr<void> all_;
 };
 
-template <class T, T kSlip, auto kRight>
+template <class T, T kError, auto kRight>
 diopiError_t off_by(diopiConstTensorHandle_t tensor, T* value) {
     const diopiError_t error = kRight(tensor, value);
-    *value = static_cast<T>(*value + kSlip);
+    *value = static_cast<T>(*value + kError);
     return error;
 }
 
@@ -136,12 +136,12 @@ diopiError_t require_less(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
 }
 
 /// A faulty function that replaces a correct one, and the words of the failure.
-struct Slip {
+struct PlantedFault {
     void (*plant)(RuntimeFunctions&);
     const char* words;
 };
 
-const Slip kTensorSlips[] = {
+const PlantedFault kTensorFaults[] = {
     {[](RuntimeFunctions& f) { f.get_shape = shape_without_last; }, "diopiGetTensorShape says"},
     {[](RuntimeFunctions& f) { f.get_stride = strides_of_contiguous; }, "diopiGetTensorStride says (4, 1)"},
     {[](RuntimeFunctions& f) { f.get_dtype = dtype_is_float32; }, "diopiGetTensorDtype says 9"},
@@ -174,10 +174,10 @@ const Slip kTensorSlips[] = {
 TEST_CASE("tensor_construction sees every runtime function that answers wrong") {
     AsyncDevice device;
     const TestBackend backend(device);
-    for (const Slip& slip : kTensorSlips) {
+    for (const PlantedFault& fault : kTensorFaults) {
         RuntimeSubject subject = backend.subject();
-        slip.plant(subject.functions);
-        expect_failure("tensor_construction", subject, slip.words);
+        fault.plant(subject.functions);
+        expect_failure("tensor_construction", subject, fault.words);
     }
 }
 

@@ -110,7 +110,7 @@ bool make_absent(CaseTensor& tensor) {
     return true;
 }
 
-bool forget(Case& c, std::string_view name) {
+bool remove_absent(Case& c, std::string_view name) {
     return std::erase_if(c.tensors, [&](const CaseTensor& t) { return t.name == name && t.absent; }) > 0;
 }
 
@@ -132,7 +132,7 @@ std::vector<Edit> optional_edits(const Case& c) {
         edits.emplace_back([name, without](Case& x) { return without(x, name); });
     }
     for (const CaseTensor& tensor : c.tensors) {
-        edits.emplace_back([name = tensor.name](Case& x) { return forget(x, name); });
+        edits.emplace_back([name = tensor.name](Case& x) { return remove_absent(x, name); });
     }
     return edits;
 }

@@ -35,7 +35,7 @@ std::string shrunk_group(const Case& c, int attempt) {
 }
 
 /// Whether its calls can be planned: the failure of a contradictory case is not the library's.
-bool is_sound(const Case& c) {
+bool is_valid(const Case& c) {
     if (!plan(c).ok()) return false;
     const auto rows = rows_for(c);
     if (!rows.ok()) return false;
@@ -155,7 +155,7 @@ class Shrinker {
         form->layout = candidate.layout;
         form->four_bytes = candidate.four_bytes;
         const auto prepared = as_repeated(*form);
-        if (!prepared || !is_sound(*prepared) || !tried_.insert(prepared->fingerprint()).second) return false;
+        if (!prepared || !is_valid(*prepared) || !tried_.insert(prepared->fingerprint()).second) return false;
         CaseResult result = run_alone(*prepared, limit_s_);
         ++out_.tried;
         const bool same = !interrupted() && status_.ok() && signature_of(result) == wanted_;

@@ -99,7 +99,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
             result.steps.push_back(run_step(c, **steps, runner, name));
-            placement.forget();
+            placement.release_inputs();
             placement.context().release();
         }
     });

@@ -111,8 +111,8 @@ void keep_memory_later(const Pair& p) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
-/// input + alpha * other with a rounding after the product and one after the sum, and an error of `kSlip` ulps.
-template <int kSlip>
+/// input + alpha * other with a rounding after the product and one after the sum, and an error of `kUlps` ulps.
+template <int kUlps>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     const Pair p = open_pair(out, input);
@@ -120,7 +120,7 @@ diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out,
     for (int64_t i = 0; i < p.n; ++i) {
         const float product = factor * other->data_as<float>()[i];
         p.out[i] = p.in[i] + product;
-        for (int k = 0; k < kSlip; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
+        for (int k = 0; k < kUlps; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
     }
     return diopiSuccess;
 }

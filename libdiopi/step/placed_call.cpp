@@ -11,7 +11,7 @@ namespace diopi {
 namespace {
 
 /// From this size on a tensor with gaps is copied to save the memory of the gaps.
-constexpr size_t kMuchRoom = size_t{64} << 20;
+constexpr size_t kLargeStorage = size_t{64} << 20;
 
 /// The tensor's storage in memory that the host can read: copied only if needed.
 Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
@@ -134,12 +134,12 @@ Failure PlacedCall::check_gaps(Context& context) {
     return {};
 }
 
-Status PlacedCall::give_up_gaps(Context& context) {
+Status PlacedCall::remove_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         auto& tensor = std::get<TensorPtr>(call_.args[arg]);
         // A gap of one element behind each but the last makes the storage less than twice the elements.
-        const bool has_room = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
-        if (!has_room || tensor->storage.nbytes < kMuchRoom) continue;
+        const bool has_gaps = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
+        if (!has_gaps || tensor->storage.nbytes < kLargeStorage) continue;
         auto dense = to_host(*context.device, context.stream, *tensor);
         if (!dense.ok()) return dense.status();
         tensor = std::move(*dense);

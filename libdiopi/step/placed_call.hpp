@@ -26,7 +26,7 @@ class PlacedCall {
     /// another one (Layout::is_vector).
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
     /// After the call and its checks: replaces results with gaps by dense host tensors.
-    [[nodiscard]] Status give_up_gaps(Context& context);
+    [[nodiscard]] Status remove_gaps(Context& context);
     /// Whether no const tensor has changed since before the call.
     [[nodiscard]] Failure check_inputs(Placement& placement);
     /// Whether nothing was written between the elements of an output with gaps.

@@ -61,7 +61,7 @@ class Placement {
     /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
     /// Releases the const inputs, which the next step may not need.
-    void forget() { inputs_.clear(); }
+    void release_inputs() { inputs_.clear(); }
     [[nodiscard]] Context& context() const { return *context_; }
 
  private:

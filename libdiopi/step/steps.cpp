@@ -193,9 +193,9 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
         if (known != baseline_->expected.end()) return stored(step, known->second);
     }
     // An adapted call may have other dtypes than that of the forward step.
-    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
-                      tensor_dtypes(step.call) == forward_dtypes_;
-    if (twin) {
+    const bool equals_forward = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
+                                tensor_dtypes(step.call) == forward_dtypes_;
+    if (equals_forward) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
         const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
         if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {

@@ -36,7 +36,7 @@ Result<std::vector<StreamCheck::Block>> StreamCheck::blocks_of(Call& call) {
     size_t nbytes = 0;
     bool has_sparse = false;
     Status status;
-    const auto room = [&](std::shared_ptr<void>& memory, size_t size) {
+    const auto allocate_into = [&](std::shared_ptr<void>& memory, size_t size) {
         if (memory != nullptr || !status.ok()) return;
         auto made = device.allocate(size);
         status = made.status();
@@ -52,8 +52,8 @@ Result<std::vector<StreamCheck::Block>> StreamCheck::blocks_of(Call& call) {
             nbytes += tensor->storage.nbytes;
         }
         if (nbytes > kMostBytes) return;
-        if (place.is_read()) room(block->before, tensor->storage.nbytes);
-        if (place.is_written()) room(block->after, tensor->storage.nbytes);
+        if (place.is_read()) allocate_into(block->before, tensor->storage.nbytes);
+        if (place.is_written()) allocate_into(block->after, tensor->storage.nbytes);
     });
     if (!status.ok()) return status.error();
     if (has_sparse || nbytes > kMostBytes) blocks.clear();

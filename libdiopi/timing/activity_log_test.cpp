@@ -11,9 +11,9 @@ using namespace diopi;
 namespace {
 
 /// A device that reports one kernel, or why it cannot, and that is too hot.
-class TellingDevice final : public DeviceDecorator {
+class ReportingDevice final : public DeviceDecorator {
  public:
-    explicit TellingDevice(std::string error = "") : DeviceDecorator(cpu_device()), error_(std::move(error)) {}
+    explicit ReportingDevice(std::string error = "") : DeviceDecorator(cpu_device()), error_(std::move(error)) {}
 
     std::string slowdown() override { return "too hot"; }
     Result<std::unique_ptr<ActivityRecording>> record_activities() override {
@@ -34,7 +34,7 @@ class TellingDevice final : public DeviceDecorator {
 }  // namespace
 
 TEST_CASE("the activities of a device are on the profile's clock") {
-    TellingDevice device;
+    ReportingDevice device;
     Context context(device);
     const auto clock = ProfileClock::start(context);
     REQUIRE(clock.ok());
@@ -54,7 +54,7 @@ TEST_CASE("the activities of a device are on the profile's clock") {
 }
 
 TEST_CASE("a profile holds what the device did for each step once, and how often it was slow") {
-    TellingDevice device;
+    ReportingDevice device;
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();
     options.backend = &backend;
@@ -70,7 +70,7 @@ TEST_CASE("a profile holds what the device did for each step once, and how often
 }
 
 TEST_CASE("a device that cannot be recorded is profiled all the same, and the reason is kept") {
-    TellingDevice device("libtelling.so cannot be opened");
+    ReportingDevice device("libreporting.so cannot be opened");
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();
     options.backend = &backend;
@@ -78,6 +78,6 @@ TEST_CASE("a device that cannot be recorded is profiled all the same, and the re
     options.activities = true;
     const auto profile = profile_cases({testing::add_case({4})}, options);
     REQUIRE(profile.ok());
-    CHECK(profile->unrecorded == "libtelling.so cannot be opened");
+    CHECK(profile->unrecorded == "libreporting.so cannot be opened");
     CHECK_FALSE(profile->calls[0].runs.empty());
 }

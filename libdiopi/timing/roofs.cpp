@@ -138,7 +138,7 @@ constexpr struct {
     const char* function;
     std::array<const char*, 3> tensors;
     bool is_copy;
-} kMovers[] = {
+} kCopyingFunctions[] = {
     {"diopiCopyInp", {"dest", "src"}, true},
     {"diopiRelu", {"out", "input"}, false},
     {"diopiAdd", {"out", "input", "other"}, false},
@@ -148,13 +148,13 @@ constexpr struct {
 Result<double> copy_rate(Probe& probe, int64_t bytes) {
     const int64_t batch = bytes < (1 << 20) ? 20 : 1;
     double rate = 0;
-    for (const auto& mover : kMovers) {
-        if (!mover.is_copy && !probe.has(mover.function)) continue;
-        Call call(*find_row(mover.function));
+    for (const auto& copying : kCopyingFunctions) {
+        if (!copying.is_copy && !probe.has(copying.function)) continue;
+        Call call(*find_row(copying.function));
         std::vector<TensorPtr> tensors;
-        const auto count = std::ranges::count_if(mover.tensors, [](const char* name) { return name != nullptr; });
+        const auto count = std::ranges::count_if(copying.tensors, [](const char* name) { return name != nullptr; });
         const Shape shape{bytes / count / static_cast<int64_t>(sizeof(float))};
-        for (const char* name : std::span(mover.tensors).first(static_cast<size_t>(count))) {
+        for (const char* name : std::span(copying.tensors).first(static_cast<size_t>(count))) {
             auto made = probe.tensor(shape, Dtype::float32);
             if (!made.ok()) return made.error();
             call[name] = *made;
@@ -162,8 +162,8 @@ Result<double> copy_rate(Probe& probe, int64_t bytes) {
         }
         if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
         const auto moved = static_cast<double>(tensors.size() * tensors[0]->nbytes());
-        if (mover.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
-        if (probe.has(mover.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
+        if (copying.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
+        if (probe.has(copying.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
     }
     return rate;
 }

@@ -44,7 +44,7 @@ class MessageReader {
     void get(Number& number) { number = static_cast<Number>(get_number()); }
 
     /// Whether each value was there with the requested type, and none is left.
-    [[nodiscard]] bool is_complete() const { return is_sound_ && rest_.empty(); }
+    [[nodiscard]] bool is_complete() const { return is_valid_ && rest_.empty(); }
 
  private:
     [[nodiscard]] int64_t get_number();
@@ -54,7 +54,7 @@ class MessageReader {
     [[nodiscard]] uint64_t take_count(char type, size_t bytes_each);
 
     std::string_view rest_;
-    bool is_sound_ = true;
+    bool is_valid_ = true;
 };
 
 template <class... Values>

@@ -170,9 +170,9 @@ Worker::Inbox Worker::inspect() const {
         return begins ? Inbox::kWaiting : Inbox::kGarbled;
     }
     std::memcpy(&head, inbox_.data(), sizeof head);
-    const bool sound = head.magic == AnswerHead().magic && head.item == *item_ && head.size <= kLargestAnswer;
+    const bool is_valid = head.magic == AnswerHead().magic && head.item == *item_ && head.size <= kLargestAnswer;
     const uint64_t got = inbox_.size() - sizeof head;
-    if (!sound || got > head.size) return Inbox::kGarbled;
+    if (!is_valid || got > head.size) return Inbox::kGarbled;
     return got == head.size ? Inbox::kAnswer : Inbox::kWaiting;
 }
 

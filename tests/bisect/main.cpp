@@ -132,8 +132,8 @@ class Score {
             return WorkAnswer{pack_message(recorded_inputs())};
         };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const bool sound = unpack_message(outcome.payload, hashes);
-            return !sound || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
+            const bool is_valid = unpack_message(outcome.payload, hashes);
+            return !is_valid || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
         };
         if (Status s = run_in_workers({0}, PoolOptions{.memory_limit = 0}, work, done); !s.ok()) return s.error();
         return hashes;

@@ -60,14 +60,14 @@ Outcome Adaptor::check_range(const Change& change, const Call& call, Context& co
     const auto host = to_host(*context.device, context.stream, *change.original);
     if (!host.ok())
         return {diopiErrorOccurred, describe(call, change.place, *change.original) + ": " + host.error().message};
-    const std::string misfit = first_out_of_range(**host, change.spec.dtype);
+    const std::string out_of_range = first_out_of_range(**host, change.spec.dtype);
     last_.in.seconds += timer.seconds();
-    if (misfit.empty()) return {};
+    if (out_of_range.empty()) return {};
     return {
         diopiDtypeNotSupported,
         fmt::format("{}, holds {}, which {} cannot hold; leave this argument uncast: \"ops\": {{\"{}\": {{\"args\": "
                     "{{\"{}\": {{\"dtype\": \"no_cast\"}}}}}}}}",
-                    describe(call, change.place, *change.original), misfit, name(change.spec.dtype), call.row->op,
+                    describe(call, change.place, *change.original), out_of_range, name(change.spec.dtype), call.row->op,
                     change.place.arg.name)};
 }
 

@@ -12,7 +12,7 @@ class IntegrityCheck final : public StepCheck {
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
         check(attempt, findings);
         // The second attempt is read immediately.
-        return &attempt == test.first ? attempt.placed.give_up_gaps(setup_.context()) : Status();
+        return &attempt == test.first ? attempt.placed.remove_gaps(setup_.context()) : Status();
     }
 
  private:

@@ -78,13 +78,13 @@ class LeakCheck final : public StepCheck {
             if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
         }
         if (setup_.device().is_host() || least <= 0) return least;
-        auto grows = goes_on_growing(attempt, least);
+        auto grows = keeps_growing(attempt, least);
         if (!grows.ok()) return grows.error();
         return *grows ? least : 0;
     }
 
     /// A driver's threads free late, and each caches freed pieces: only steady growth is a leak.
-    Result<bool> goes_on_growing(Attempt& attempt, int64_t least) {
+    Result<bool> keeps_growing(Attempt& attempt, int64_t least) {
         int64_t held_before_round = 0;
         for (int i = 1; i <= kSettlingCalls + kLeakRounds * kRoundCalls; ++i) {
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
