@@ -30,7 +30,7 @@ namespace diopi {
 /// out together with the underscore.
 struct TolerancePreset {
     std::string variable, op;
-    std::optional<std::string> dtype;  ///< as written, in small letters
+    std::optional<std::string> dtype;  ///< the word in small letters
     std::string value;                 ///< "1e-3,1e-4": atol and rtol
 };
 

@@ -12,7 +12,7 @@ struct LibraryAudit {
     std::string path, machine;
     bool is_ours = false;  ///< built for the machine of this program; of another one only the header was read
     LibrarySymbols symbols;
-    std::vector<std::string> needed;     ///< by its own table
+    std::vector<std::string> needed;     ///< in its own table
     std::vector<std::string> not_found;  ///< missing libraries that it, or one of its dependencies, needs
     std::vector<std::string> undefined;  ///< symbols that neither this program nor a needed library has
     std::vector<std::string> messages;   ///< other messages of the dynamic linker

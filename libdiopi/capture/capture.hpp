@@ -20,7 +20,7 @@ namespace diopi {
 struct Recipe {
     enum class Kind { kConstant, kNormal, kUniform, kIntegers };
     Kind kind = Kind::kConstant;
-    Dtype dtype = Dtype::float32;  ///< of the storage's elements
+    Dtype dtype = Dtype::float32;  ///< dtype of the storage's elements
     /// The numbers of the recipe: value; mean, std; low, high.
     double first = 0, second = 0;
     bool operator==(const Recipe&) const = default;

@@ -47,7 +47,7 @@ class CaptureSpool {
  private:
     struct Value {
         bool is_result = false;
-        size_t position = 0;  ///< of the storage or the call
+        size_t position = 0;  ///< position of the storage or the call
         std::string place;
         TensorSpec spec;
         int64_t at = 0;  ///< position of its bytes in the file

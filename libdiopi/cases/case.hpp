@@ -79,9 +79,9 @@ struct StepSkip {
 
 /// Changes of the layout that the case states, in a device's memory; layout.hpp.
 struct LayoutOptions {
-    bool strided = false;  ///< as non-contiguous views
+    bool strided = false;  ///< non-contiguous views
     bool wide = false;     ///< over more than 2^31 elements
-    bool host = false;     ///< as other hosts of the standard give them
+    bool host = false;     ///< the layouts of other hosts of the standard
     bool nhwc = false;     ///< with the channels innermost
     int nhwc_min_dim = 3;  ///< ... for tensors that have this many dims
     bool operator==(const LayoutOptions&) const = default;

@@ -29,7 +29,7 @@ constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch
                                    "torch.linalg", "torchvision.ops",     "diopi"};
 
 constexpr int64_t kMostCases = 1'000'000;
-constexpr int64_t kMostTensors = 1024;  // of a list
+constexpr int64_t kMostTensors = 1024;  // in a list
 constexpr const char* kShape = "a shape (a list of sizes, or null for an absent tensor)";
 constexpr std::array kDefaultDtypes = {Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
 

@@ -18,7 +18,7 @@ struct GroupEntry {
     bool absent = false;
     std::vector<Shape> shapes;   ///< one shape, or one per tensor of a list of different shapes
     Shape strides;               ///< in elements; empty: row-major
-    std::vector<double> values;  ///< of a literal tensor, in row-major order
+    std::vector<double> values;  ///< values of a literal tensor, in row-major order
 };
 
 /// One line of "tensors": an argument, or several equal ones.

@@ -44,7 +44,7 @@ struct DeviceRule {
     std::optional<ArgumentCriterion> argument;
     std::optional<ParamCriterion> param;
     bool skip = false;               ///< otherwise it is a tolerance
-    std::vector<std::string> steps;  ///< of a skip: a case must have one of them; empty: the whole case
+    std::vector<std::string> steps;  ///< steps to skip: a case must have one of them; empty: the whole case
     std::optional<double> atol, rtol, max_ulp;
 
     [[nodiscard]] bool matches(const Case& c) const;

@@ -41,7 +41,7 @@
 ///
 /// Layout: explicit strides; else no_contiguous swaps the strides of the last two dims (rank 1: stride 2; where the
 /// swap leaves the tensor contiguous, all strides are doubled; a single element stays). Gaps hold what `empty` gives.
-/// Where strides make elements overlap, the last one in row-major order stays.
+/// If strides make elements overlap, the last one in row-major order stays.
 ///
 /// CSR: crow_indices and col_indices are int64 (PyTorch's default), and columns ascend within a row. An element is
 /// stored when its word of counter_high 1 is below density * 2^32, and has the value of the dense tensor (which can be

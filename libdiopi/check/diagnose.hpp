@@ -16,7 +16,7 @@ struct Diagnosis {
     int64_t worst = 0;                ///< the first NaN or infinity out of place, else the largest share of the bound
     int64_t non_finite = 0;           ///< wrong elements where NaN or infinity is involved
     double p99_ulp = 0;               ///< over all elements, or a regular sample of millions
-    Scan figures;                     ///< of integers; those of floating outputs come from the scan
+    Scan figures;                     ///< for integers; those of floating outputs come from the scan
 };
 
 [[nodiscard]] Diagnosis diagnose(const Operands& operands, const Rule& rule);

@@ -74,7 +74,7 @@ void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
         std::memcpy(&out, &high, sizeof(out));
         return;
     }
-    // As in to_float(Half), the multiplication re-biases the exponent and normalises denormals.
+    // The multiplication re-biases the exponent and normalises denormals, like in to_float(Half).
     const HalfWords magnitude = bits & 0x7fff;
     const HalfWords shifted = magnitude << 13;
     HalfFloats scaled;

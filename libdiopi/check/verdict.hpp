@@ -43,7 +43,7 @@ enum class FailureKind {
     kForm,  ///< shape or dtype
     kKeepsMemory,
     kStream,        ///< waited for the stream, or worked on another one
-    kDistribution,  ///< of random numbers
+    kDistribution,  ///< distribution of random numbers
     kPrinted,       ///< output where none is allowed
     kOutOfMemory,
     kError  ///< anything else: an error code of the library, or an error of the reference

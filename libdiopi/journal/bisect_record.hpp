@@ -34,7 +34,7 @@ struct BisectRecord {
     };
 
     SearchEnd end = SearchEnd::kFound;  ///< end of the search over functions
-    std::string reason;                 ///< of the failure without fallback, or of that with a full fallback
+    std::string reason;                 ///< failure without fallback, or with a full one
     bool flaky = false;
     std::vector<Function> functions;
     std::optional<SearchEnd> calls_end;  ///< end of the search over their calls; nullopt: there was none

@@ -112,7 +112,7 @@ class Merger {
     }
 
  private:
-    /// Of two journals for one shard, the finished one counts, else the later one on the command line.
+    /// If a shard has two journals, the finished one counts, else the later one on the command line.
     Status take(NamedJournal named) {
         const int64_t number = parse_shard(named.journal.header.shard)->number;
         const auto [at, is_new] = shards_.try_emplace(number);

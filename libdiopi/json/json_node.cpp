@@ -19,7 +19,7 @@ constexpr size_t kMaxDepth = 64;
 constexpr size_t kFewKeys = 16;
 constexpr size_t kMostPrinted = 60;
 
-/// How far the parser has read. nlohmann's lexer reads one character beyond a number, never beyond anything else.
+/// The position of the parser. nlohmann's lexer reads one character beyond a number, never beyond anything else.
 struct Progress {
     const char* begin = nullptr;
     const char* at = nullptr;

@@ -25,7 +25,7 @@ struct JsonNode {
     };
     Kind kind = Kind::kNull;
     bool boolean = false;
-    int32_t line = 0;     ///< where the value begins, counted from 1
+    int32_t line = 0;     ///< line where the value begins, from 1
     int64_t integer = 0;  ///< the value; the bits of a kUnsigned
     double real = 0;      ///< also set for an integer
     std::string text;

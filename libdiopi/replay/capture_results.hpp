@@ -14,7 +14,7 @@ namespace diopi {
 /// The difference of a result from the expected one.
 struct ResultDistance {
     double max_abs = 0;  ///< NaN if any element of either is NaN
-    double max_rel = 0;  ///< of the elements without NaN
+    double max_rel = 0;  ///< largest among the elements without NaN
     bool same = true;    ///< equal bit by bit
     /// Every element is within tolerance * (root mean square + |expected|), or NaN where NaN is expected. The two parts
     /// of a complex number count as two elements.

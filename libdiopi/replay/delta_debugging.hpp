@@ -37,7 +37,7 @@ struct DeltaDebugging {
     using End = SearchEnd;
     End end = End::kFound;
     UnitSet set;
-    std::string reason;  ///< of the failure without fallback, or of that with all units
+    std::string reason;  ///< failure without fallback, or with all units
     bool flaky = false;
     int repeats = 1;  ///< replays in a row that a set had to pass
     int replays = 0;

@@ -52,7 +52,7 @@ struct MeasuredRoofs {
     std::string backend;
     bool is_tf32 = false;  ///< its float32 products round their factors to TF32
     Roofs roofs;
-    std::optional<Roofs> tf32;  ///< of the same backend with its float32 products in TF32
+    std::optional<Roofs> tf32;  ///< roofs of the same backend with its float32 products in TF32
 };
 
 /// Copies by their sizes, products by dtype, and an empty call.

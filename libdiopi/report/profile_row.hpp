@@ -14,7 +14,7 @@ namespace diopi {
 struct ProfileRow {
     std::string name, phase, dtype, shapes, case_id;
     int depth = 0;    ///< number of layers around a layer; its row follows theirs
-    size_t rank = 0;  ///< by the key that rows are sorted by; 0: the largest
+    size_t rank = 0;  ///< rank by the key of the sort; 0: the largest
     int64_t calls = 0;
     double self_cpu = 0, total_cpu = 0;         ///< without and with the calls inside
     double self_device = 0, total_device = 0;   ///< 0 without a device's time

@@ -84,7 +84,7 @@ class CachingAllocator {
     mutable std::mutex mutex_;
     std::multimap<size_t, Kept> kept_;            ///< keyed by size
     std::map<void*, size_t> used_;                ///< size of each block
-    std::map<const void*, uint64_t> drained_at_;  ///< of each living stream
+    std::map<const void*, uint64_t> drained_at_;  ///< for each existing stream
     uint64_t now_ = 0;                            ///< counts frees and waits
     AllocatorStatistics statistics_;
 };

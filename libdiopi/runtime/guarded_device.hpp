@@ -23,8 +23,8 @@ class GuardedDevice final : public DeviceDecorator {
 
     /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
-    /// The writes past the edges of the live blocks, a line each: "wrote 12 bytes past the end of out, the first of
-    /// them 4 bytes behind it". The stream must have been synchronised. Restores the guards.
+    /// The writes past the edges of the live blocks, a line each: "wrote 12 bytes past the end of out, the nearest 4
+    /// bytes away from it". The stream must have been synchronised. Restores the guards.
     [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
 
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;

@@ -23,7 +23,7 @@ std::shared_ptr<void> block_of(Device& device, size_t nbytes) {
     return *memory;
 }
 
-/// How a child process ends that writes one byte.
+/// The end of a child process that writes one byte.
 int signal_of_write(char* where) {
     const pid_t child = fork();
     if (child == 0) {

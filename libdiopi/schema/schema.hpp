@@ -88,10 +88,10 @@ enum class Family {
     amp
 };
 
-/// What a function does to its operator's tensors.
+/// The action of a function on its operator's tensors.
 enum class Variant { forward, inplace, backward, utility };
 
-/// How output shapes and dtypes follow from the inputs (infer/). unknown: not described yet.
+/// The rule for output shapes and dtypes (infer/). unknown: not described yet.
 enum class ShapeRule : uint8_t {
     unknown,
 #define DIOPI_SHAPE_RULE(name) name,
@@ -99,7 +99,7 @@ enum class ShapeRule : uint8_t {
 #undef DIOPI_SHAPE_RULE
 };
 
-/// What a call's operations are counted by (infer/work.hpp). unknown: no formula.
+/// The formula for the number of a call's operations (infer/work.hpp). unknown: no formula.
 enum class WorkFormula : uint8_t {
     unknown,
 #define DIOPI_WORK(name) name,
@@ -178,7 +178,7 @@ struct Arg {
     bool has_default = false;
     bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
-    int8_t spatial_dims = -1;    ///< of a channels_last argument; -1: all dims behind the second
+    int8_t spatial_dims = -1;    ///< for a channels_last argument; -1: all dims behind the second
     bool four_bytes = false;     ///< an index of 8 bytes that may have 4
     bool unwritten = false;      ///< an inout that the function leaves as it is
     bool is_factor = false;      ///< a product with it is one more rounding
@@ -201,10 +201,10 @@ struct Arg {
 
 inline constexpr size_t kMaxArgs = 28;
 
-/// What a function also takes or promises.
+/// Additional inputs and properties of a function.
 struct Traits {
-    bool empty = false;     ///< tensors with a dim of size 0
-    bool zero_dim = false;  ///< 0-dim tensors
+    bool empty = false;     ///< takes tensors with a dim of size 0
+    bool zero_dim = false;  ///< takes 0-dim tensors
     bool exact = false;     ///< nothing but sums of products
     bool zeros = false;     ///< results may well be zeros
     bool converts = false;  ///< makes a tensor of another dtype or layout of one
@@ -247,9 +247,9 @@ struct Row {
     Traits traits;
     /// Ulp of float32 that accuracy class C allows; 0.5 for a row of another class.
     double max_ulp = 0.5;
-    uint8_t terms = 1;         ///< of accuracy class D, where the shape rule does not tell
-    uint8_t rank = 0;          ///< of a product's factors; 0: any
-    uint8_t spatial_dims = 0;  ///< of a pooling; 0: none
+    uint8_t terms = 1;         ///< for accuracy class D, if the shape rule does not give it
+    uint8_t rank = 0;          ///< rank of a product's factors; 0: any
+    uint8_t spatial_dims = 0;  ///< spatial dims of a pooling; 0: none
     WorkOfRow work;
     LawOfRow law;
     std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas

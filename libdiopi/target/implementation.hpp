@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// How libraries are opened.
+/// Options for opening libraries.
 struct LibraryOptions {
     std::string runtime;    ///< library of its device functions, or "cpu" for host memory; empty: its own
     double timeout_s = 30;  ///< time limit for its start

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUse = 0, kFinish = 1;
 
-/// In the worker: runs each of the steps.
+/// Runs each of the steps, in the worker.
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
