@@ -104,7 +104,7 @@ ProfileGrouping grouping_of(const ProfileCommand& options) {
 Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend& backend) {
     if (options.shaped.shapes.empty()) return choose_cases(choice_of(options.common), backend);
     if (options.common.fname.empty()) {
-        return bad_input("--shape: of which operator? Name it: diopi profile add --shape 1024x1024 1024x1024");
+        return bad_input("--shape needs the name of an operator: diopi profile add --shape 1024x1024 1024x1024");
     }
     ShapedCase wanted = options.shaped;
     wanted.op = options.common.fname;
@@ -264,7 +264,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         const bool has_passes = !replays(options) && options.schedule.empty();
         if (has_passes && static_cast<int>(baseline->pace.size()) < std::min(options.passes, ProfileOptions().passes)) {
             fmt::print(stderr,
-                       "diopi: warning: the baseline has {} passes, and few passes know only large changes; measure it "
+                       "diopi: warning: the baseline has {} passes, and few passes show only large changes; measure it "
                        "in full: diopi profile ... --run {}\n",
                        baseline->pace.size(), options.baseline);
         }

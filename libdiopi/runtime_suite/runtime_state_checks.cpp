@@ -238,7 +238,7 @@ Findings memory_checker(const RuntimeSubject& subject) {
     if (Status s = clean(); !s.ok()) return s.error();
     const std::string report = checker->leak_report(10);
     if (checker->live().size() != 1 || report.find(fmt::format("leaked 1 block, {} bytes", kLeaked)) == report.npos) {
-        return failed(fmt::format("of one block of {} bytes that is held the checker says '{}'", kLeaked, report));
+        return failed(fmt::format("for one held block of {} bytes the checker says '{}'", kLeaked, report));
     }
     if (report.find("planted_leak") == std::string::npos) {
         return failed("the backtrace does not name the function that asked for the block: " + report);
