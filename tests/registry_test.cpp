@@ -100,9 +100,9 @@ TEST_CASE("a row has the role of each argument") {
     CHECK_FALSE(arg("diopiAdd", "alpha").is_subtracted);
     CHECK(arg("diopiSubInp", "alpha").is_subtracted);
     CHECK(arg("diopiAdd", "alpha").standard == "1");
-    CHECK(arg("diopiAdd", "other").say == Say::both);
-    CHECK(arg("diopiWhere", "condition").say == Say::shape);
-    CHECK(arg("diopiMaskedFill", "value").say == Say::none);
+    CHECK(arg("diopiAdd", "other").influence == Influence::both);
+    CHECK(arg("diopiWhere", "condition").influence == Influence::shape);
+    CHECK(arg("diopiMaskedFill", "value").influence == Influence::none);
     CHECK(arg("diopiSgd", "grad").unwritten);
     CHECK(arg("diopiFill", "input").reading == Reading::nothing);
     CHECK(arg("diopiTril", "input").reading == Reading::lower);

@@ -1,4 +1,4 @@
-/// Where replay bundles come from: the library, the program, the machine.
+/// The origin of replay bundles: the library, the program, the machine.
 #pragma once
 
 #include "backend/backend.hpp"

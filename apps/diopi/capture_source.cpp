@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The names of the captures in a folder.
 std::vector<std::string> captures_in(const std::string& folder) {
     std::vector<std::string> names;
     std::error_code error;

@@ -1,4 +1,4 @@
-/// diopi compare: one implementation against another, on cases, a model, a capture, or two captures.
+/// diopi compare: compares two implementations on cases, a model, a capture, or compares two captures.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ Status check_outputs(const CompareFlags& flags) {
                                  error ? error.message() : "permission denied"));
 }
 
-/// The floating dtypes of tensors that a library computes in.
+/// The floating dtypes that a library may compute in.
 const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32", "float64"};
 
 /// Refuses options that would not change the comparison, but look as if they did.
@@ -129,7 +129,6 @@ class CompareCommand {
     }
 
  private:
-    /// For the worker that has `item`.
     CompareOptions options(size_t item) {
         CompareOptions options;
         options.backend = &target_.backend();
@@ -162,8 +161,8 @@ class CompareCommand {
         if (!loaded.ok()) return loaded.status();
         const auto work = [&](size_t) { return answer(compare_capture(*(*loaded)->replay, options(0)), 0); };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const std::string trouble = take((*loaded)->capture.name, outcome);
-            if (!trouble.empty()) fmt::print(stderr, "{}\n", trouble);
+            const std::string problem = take((*loaded)->capture.name, outcome);
+            if (!problem.empty()) fmt::print(stderr, "{}\n", problem);
             return Status();
         };
         return run_in_workers({0}, pool(1), work, done);
@@ -189,9 +188,9 @@ class CompareCommand {
         console.start(static_cast<int64_t>(items.size()));
         int64_t finished = 0;
         const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-            if (const std::string trouble = take((*cases)[item].id(), outcome); !trouble.empty())
-                console.print(trouble);
-            console.advance(++finished, troubles_);
+            if (const std::string problem = take((*cases)[item].id(), outcome); !problem.empty())
+                console.print(problem);
+            console.advance(++finished, failures_);
             return Status();
         };
         return run_in_workers(items, pool(worker_count(flags_.common)), work, done);
@@ -214,14 +213,14 @@ class CompareCommand {
     [[nodiscard]] WorkAnswer answer(const Status& status, size_t item) {
         const Status& s = status.ok() ? rows_.status() : status;
         const bool unusable = !s.ok() && (is_unusable(target_.backend().device()) || is_unusable(against_.device()));
-        const std::string trouble = s.message() + (unusable ? kStayedInError : "") + recording_.end_item(item);
-        return {"", unusable, trouble.empty() ? Status() : failed(trouble)};
+        const std::string problem = s.message() + (unusable ? kStayedInError : "") + recording_.end_item(item);
+        return {"", unusable, problem.empty() ? Status() : failed(problem)};
     }
 
     /// The text of a crash, a hang, or a call that failed; otherwise empty.
     std::string take(const std::string& what, const WorkOutcome& outcome) {
         if (outcome.status.ok()) return "";
-        ++troubles_;
+        ++failures_;
         return fmt::format("diopi: {}: {}", what, outcome.status.message());
     }
 
@@ -252,7 +251,7 @@ class CompareCommand {
         if (flags_.common.json || flags_.format != "table") print_adapted(target_.adapted());
         if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         const bool differ = std::ranges::any_of(rows, &CompareRow::differs);
-        return static_cast<int>(differ || troubles_ > 0 ? Exit::kFailures : Exit::kPassed);
+        return static_cast<int>(differ || failures_ > 0 ? Exit::kFailures : Exit::kPassed);
     }
 
     const CompareFlags& flags_;
@@ -265,7 +264,7 @@ class CompareCommand {
     OverflowCheck overflow_;
     CompareSides sides_{std::string(target_.backend().name()), std::string(against_.name())};
     int64_t missing_ = 0;
-    int troubles_ = 0;
+    int failures_ = 0;
 };
 
 int run_compare(CompareFlags flags) {

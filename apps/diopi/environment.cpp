@@ -71,7 +71,7 @@ Result<std::optional<Shard>> slurm_shard() {
         if (!read.ok()) return read.error();
         *number = *read;
     }
-    // A list such as 1,2,5 has gaps: which tasks there are cannot be told from the variables.
+    // A list such as 1,2,5 has gaps: the variables do not show which tasks it has.
     const bool in_range = step >= 1 && first <= id && id <= last && (id - first) % step == 0;
     if (!in_range || count > kMostShards || (last - first) / step + 1 != count) {
         return bad_input(
@@ -118,7 +118,7 @@ std::string lower_case(std::string text) {
     return text;
 }
 
-/// Every variable of the environment whose name has AUTOCOMPARE_ERROR_TOLERANCE in it.
+/// All variables of the environment whose names contain AUTOCOMPARE_ERROR_TOLERANCE.
 std::vector<TolerancePreset> tolerance_presets() {
     constexpr std::string_view kName = "AUTOCOMPARE_ERROR_TOLERANCE";
     std::vector<TolerancePreset> presets;

@@ -26,11 +26,11 @@ namespace diopi {
 /// run. An explicit option overrides Bazel's variables, and then Bazel's status file is not created.
 [[nodiscard]] Result<std::optional<Shard>> chosen_shard(const std::string& option);
 
-/// A tolerance of compare: <OP>_AUTOCOMPARE_ERROR_TOLERANCE_<DTYPE>, where both the operator and the dtype may be left
-/// out together with their underscore.
+/// A tolerance of compare: <OP>_AUTOCOMPARE_ERROR_TOLERANCE_<DTYPE>, where the operator and the dtype may each be left
+/// out together with the underscore.
 struct TolerancePreset {
     std::string variable, op;
-    std::optional<std::string> dtype;  ///< as it was written, in small letters
+    std::optional<std::string> dtype;  ///< the word in small letters
     std::string value;                 ///< "1e-3,1e-4": atol and rtol
 };
 

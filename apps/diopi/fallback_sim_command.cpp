@@ -1,4 +1,4 @@
-/// diopi fallback-sim: what if these operators ran on the CPU, and which of them is to blame?
+/// diopi fallback-sim: simulates that some operators run on the CPU, and finds those that cause a failure.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -46,7 +46,7 @@ struct Subject {
     FallbackLists lists;
 };
 
-/// `from` is the option or the variable that holds the text.
+/// Parses a list; `from` is the option or the variable that holds the text.
 Result<std::optional<NameList>> list_of(const std::string& text, const char* from) {
     if (text.empty()) return std::optional<NameList>();
     auto list = NameList::parse(text);
@@ -99,7 +99,7 @@ Result<Subject> subject_of(const FallbackSimOptions& options) {
     return Subject{std::move(*target), std::move(*other), std::move(*loaded), std::move(*lists)};
 }
 
-/// In the worker: the answer as JSON.
+/// Runs in the worker; answers with JSON.
 WorkAnswer simulate(Subject& subject, const FallbackSimOptions& options, Recording& recording) {
     FallbackRunOptions run;
     run.backend = &subject.target.backend();

@@ -56,7 +56,7 @@ int dry_run(const GenOptions& options) {
 void print_file(const GeneratedFile& file, const CommonOptions& options) {
     if (options.json) return;
     const std::string line = generated_line(file);
-    if (!file.trouble.empty()) {
+    if (!file.error.empty()) {
         fmt::print(stderr, "diopi: {}\n", line);
     } else if (!options.quiet && !line.empty()) {
         fmt::print("{}\n", line);
@@ -84,7 +84,7 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
         fmt::print(stderr, "diopi: interrupted; finished files are kept, the same command continues\n");
         return static_cast<int>(Exit::kInterrupted);
     }
-    const bool is_whole = std::ranges::all_of(*files, [](const GeneratedFile& file) { return file.trouble.empty(); });
+    const bool is_whole = std::ranges::all_of(*files, [](const GeneratedFile& file) { return file.error.empty(); });
     return static_cast<int>(!is_whole ? Exit::kBadInput : Exit::kPassed);
 }
 

@@ -15,7 +15,7 @@ using diopi::Exit;
 
 constexpr const char* kVersion = "diopi 1.0.0 (DIOPI ABI 1.0.0)";
 
-/// CLI11 names the unknown word; we add the one that was probably meant.
+/// CLI11 names the unknown word; this adds the one that was probably meant.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
     std::vector<std::string> known;
     const CLI::App* scope = &app;
@@ -75,7 +75,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-/// The output must have been written: a full disk behind a redirection is an error, too.
+/// Checks that the output was written: a full disk behind a redirection is an error, too.
 int flushed(int code) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     std::fprintf(stderr, "diopi: error: cannot write the output: %s\n", std::strerror(errno));

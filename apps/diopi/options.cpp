@@ -32,7 +32,7 @@ CLI::Validator not_empty() {
             ""};
 }
 
-/// A folder, or a name that nothing has yet.
+/// Accepts a folder, or a name that is still free.
 CLI::Validator no_file() {
     return {[](const std::string& path) {
                 std::error_code error;
@@ -113,7 +113,7 @@ bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {
 
 Status check_output_file(const std::string& path) {
     if (fs::is_directory(path)) return bad_input(path + " is a folder; name a file");
-    // The finished file takes the place of what has the name.
+    // The finished file replaces anything of that name.
     if (fs::exists(path) && !fs::is_regular_file(path)) return bad_input(path + " is a device or a pipe; name a file");
     return {};
 }

@@ -39,16 +39,16 @@ struct CommonOptions {
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
-/// Adds those of them that a replay of a capture supports: --impl and how it is opened, --model, --cases-dir, --seed,
-/// --json, --quiet.
+/// Adds the common flags that a replay of a capture supports: --impl and the flags that open it, --model, --cases-dir,
+/// --seed, --json, --quiet.
 void add_replay_options(CLI::App& command, CommonOptions& options);
 
-/// The cases that the options choose: --case, or --model, or the operator cases, narrowed by --fname.
+/// The cases that the options select: --case, or --model, or the operator cases, limited by --fname.
 [[nodiscard]] CaseChoice choice_of(const CommonOptions& options);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 
-/// Whether a report can be written to `path` (empty: there is no report); checked before a long run, not after it.
+/// Whether a report can be written to `path` (empty: no report); checked before a long run.
 [[nodiscard]] Status check_output_file(const std::string& path);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
@@ -59,7 +59,7 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 /// --jobs, or the number of processors.
 [[nodiscard]] int worker_count(const CommonOptions& options);
 
-/// The options that repeat a command: backend and seed where they are not the defaults.
+/// The options that repeat a command: backend and seed unless they are the defaults.
 [[nodiscard]] std::string repeat_options(const CommonOptions& options);
 
 /// Prints "diopi: error: ..." and returns its exit code.

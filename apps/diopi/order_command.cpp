@@ -13,7 +13,6 @@ namespace diopi {
 
 namespace {
 
-/// The cases that would run.
 std::vector<Case> cases_that_run(const OrderCommand& command) {
     const ConformanceOptions& options = command.conformance;
     std::vector<Case> cases;

@@ -16,7 +16,7 @@ struct OrderCommand {
     const std::vector<Case>& cases;
 };
 
-/// Searches, prints what was found, and returns the exit code.
+/// Searches, prints the result, and returns the exit code.
 int run_order_command(const OrderCommand& command);
 
 }  // namespace diopi

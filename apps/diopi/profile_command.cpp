@@ -1,4 +1,4 @@
-/// diopi profile: the time of the calls of an operator or a model, and how near it is to the limit of the machine.
+/// diopi profile: the time of the calls of an operator or a model, compared with the limit of the machine.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -30,9 +30,9 @@ namespace {
 
 struct ProfileCommand {
     CommonOptions common;
-    /// For the samples of one call; 0: kMaxSeconds, or the call's share of kTotalSeconds.
+    /// Time limit for the samples of one call; 0: kMaxSeconds, or the call's share of kTotalSeconds.
     double max_seconds = 0;
-    /// Nothing says how long to measure, and no other run is compared with this one: a first table soon.
+    /// No option sets the time, and no other run is compared with this one: the table should come soon.
     bool is_brief = false;
     ShapedCase shaped;
     std::string mode = "hot";
@@ -63,10 +63,10 @@ constexpr double kMaxSeconds = 15;
 /// Without --max-time the calls of a command share this time.
 constexpr double kTotalSeconds = 24;
 /// A brief run has its table after half a minute: no pass begins that would end later than this, and the calls share
-/// kBriefTotal, so that twenty passes with their warm-ups and the roofs fit where no call is long.
+/// kBriefTotal, so that twenty passes with their warm-ups and the roofs fit if no call is long.
 constexpr double kBriefSeconds = 25, kBriefTotal = 12;
 
-/// With one of these a run is not brief. A folder of its own (--run) is for a run that is kept, to be a baseline.
+/// A run with one of these is not brief. Its own folder (--run) means that the run is kept as a baseline.
 constexpr const char* kAsksForTime[] = {"--max-time", "--passes", "--schedule", "--baseline", "--run"};
 
 constexpr const char* kExamples =
@@ -104,7 +104,7 @@ ProfileGrouping grouping_of(const ProfileCommand& options) {
 Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend& backend) {
     if (options.shaped.shapes.empty()) return choose_cases(choice_of(options.common), backend);
     if (options.common.fname.empty()) {
-        return bad_input("--shape: of which operator? Name it: diopi profile add --shape 1024x1024 1024x1024");
+        return bad_input("--shape needs the name of an operator: diopi profile add --shape 1024x1024 1024x1024");
     }
     ShapedCase wanted = options.shaped;
     wanted.op = options.common.fname;
@@ -131,7 +131,7 @@ Status write_files(const ProfileCommand& options, const Profile& profile) {
 /// The state that follows from the options, before anything runs.
 struct ProfileSetup {
     Recording* recording = nullptr;
-    std::vector<Dtype> filtered;  ///< of cases that are left out
+    std::vector<Dtype> filtered;  ///< dtypes of cases that are left out
     std::optional<Schedule> schedule;
 };
 
@@ -161,7 +161,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     profiling.budget_seconds = view.budget_seconds = options.is_brief ? kBriefSeconds : 0;
     view.passes = options.schedule.empty() ? options.passes : 0;
     profiling.memory = options.memory;
-    // A simulated device has none.
+    // A simulated device cannot record activities.
     profiling.activities = !options.trace.empty();
     profiling.roofs = !options.no_roofs && !cases->empty() && target.sim() == nullptr;
     profiling.steps = options.steps;
@@ -176,7 +176,7 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     return profile_cases(*cases, profiling);
 }
 
-/// Whether each call gives the same results as the reference; prints those that do not.
+/// Checks that each call gives the same results as the reference; prints those that do not.
 Status check_accuracy(LoadedCapture& loaded, const Target& target, int& different) {
     const ToleranceTable tolerances;
     CompareOptions comparing;
@@ -198,7 +198,7 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     return s;
 }
 
-/// In the worker: the number of tensors that --acc-check found different, and the profile.
+/// Runs in the worker; answers with the number of tensors that --acc-check found different, and the profile.
 WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                             LoadedCapture& loaded) {
     int different = 0;
@@ -224,8 +224,8 @@ WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const
     return {pack_message(different, pack_profile(*profile))};
 }
 
-/// Runs in one worker, so that an operator that crashes or hangs gives a message. Has no calls when
-/// interrupted, or when `failures` is not 0.
+/// Runs in one worker, so that an operator that crashes or hangs gives a message. The profile has no calls after an
+/// interruption, or if `failures` is not 0.
 Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
                                int& failures) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
@@ -253,9 +253,9 @@ Result<Profile> profile_replay(const ProfileCommand& options, Target& target, co
 
 int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
          const ProfileView& view, bool is_different) {
-    // In a replay a call that no library implements is a row like the others.
-    const std::vector<std::string> troubles = replays(options) ? std::vector<std::string>() : trouble_lines(profile);
-    for (const std::string& line : troubles) fmt::print(stderr, "diopi: {}\n", line);
+    // In a replay a call that no library implements is an ordinary row.
+    const std::vector<std::string> errors = replays(options) ? std::vector<std::string>() : error_lines(profile);
+    for (const std::string& line : errors) fmt::print(stderr, "diopi: {}\n", line);
     std::optional<ProfileComparison> comparison;
     if (baseline) {
         auto compared = compare_profiles(*baseline, profile);
@@ -264,7 +264,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         const bool has_passes = !replays(options) && options.schedule.empty();
         if (has_passes && static_cast<int>(baseline->pace.size()) < std::min(options.passes, ProfileOptions().passes)) {
             fmt::print(stderr,
-                       "diopi: warning: the baseline has {} passes, and few passes know only large changes; measure it "
+                       "diopi: warning: the baseline has {} passes, and few passes show only large changes; measure it "
                        "in full: diopi profile ... --run {}\n",
                        baseline->pace.size(), options.baseline);
         }
@@ -282,7 +282,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
     const bool is_slower = comparison && comparison->slower > 0;
-    return static_cast<int>(!troubles.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
+    return static_cast<int>(!errors.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
 /// Measures the roofs of the machine, without calls.

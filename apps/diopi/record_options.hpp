@@ -28,12 +28,12 @@ class Recording {
  public:
     /// Records nothing.
     Recording() = default;
-    /// `command` goes into the capture: "diopi test". A file that cannot be written is an error at once.
+    /// `command` is written to the capture: "diopi test". A file that cannot be written is an error at once.
     [[nodiscard]] static Result<Recording> create(const RecordFlags& flags, const std::string& command);
 
-    /// Null where nothing is recorded.
+    /// Null if nothing is recorded.
     [[nodiscard]] Interceptor* tool() const { return state_ == nullptr ? nullptr : &state_->recorder; }
-    /// In the process of the tool: stores the calls since the last time as those of item number `item`. Returns why
+    /// Called in the process of the tool: stores the calls since the last time under item number `item`. Returns why
     /// they are not recorded, if finish() will not report it; else an empty text.
     [[nodiscard]] std::string end_item(size_t item);
     /// Writes the files, and prints on standard error what they contain and how many items are missing because their

@@ -1,4 +1,4 @@
-/// diopi test --replay FILE: the step of a replay bundle again.
+/// diopi test --replay FILE: runs the step of a replay bundle again.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct ReplayCommand {
     CommonOptions common;
     TargetOptions target;
     std::string file;
-    /// --checks, when it was given.
+    /// --checks, if it was given.
     std::optional<std::vector<std::string>> checks;
     double timeout_s = 300;
     std::string memory_limit;
@@ -22,7 +22,7 @@ struct ReplayCommand {
     std::string misplaced;
 };
 
-/// Exit code of the program.
+/// Returns the exit code of the program.
 int run_replay_command(const ReplayCommand& options);
 
 }  // namespace diopi

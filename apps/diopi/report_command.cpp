@@ -19,8 +19,8 @@ struct ReportOptions {
     std::string audit;  ///< --audit
 };
 
-/// --audit: what a library has and lacks, without loading it. Exit code: 0 where --impl can use the library as it is, 1
-/// where something stands in the way, 2 for no ELF file.
+/// --audit: reports the contents of a library without loading it. Exit code: 0 if --impl can use the library as it is,
+/// 1 if not, 2 if it is no ELF file.
 int run_audit(const ReportOptions& options) {
     const auto audit = audit_library(options.audit);
     if (!audit.ok()) return report_error(audit.error());

@@ -16,7 +16,7 @@ struct RuntimeSuiteCommand {
     std::vector<std::string> command;
 };
 
-/// Runs the checks of the runtime, or the one that --case names; the exit code.
+/// Runs the checks of the runtime, or the one that --case names; returns the exit code.
 int run_runtime_suite_command(const RuntimeSuiteCommand& options);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// diopi test --shrink: after a run, the smallest form of each failing case.
+/// diopi test --shrink: finds the smallest form of each failing case after a run.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ struct ShrinkCommand {
     const ConformanceOptions& conformance;
     const std::vector<Case>& cases;
     const std::vector<CaseResult>& results;
-    double seconds;  ///< for one case
-    /// ShrinkOptions::prepare.
+    double seconds;  ///< time limit for one case
+    /// See ShrinkOptions::prepare.
     std::function<bool(Case&)> prepare;
     /// The options after `diopi test` that run the smallest form from that file.
     std::function<std::string(const Shrunk&, const std::string& file)> repeat;

@@ -1,4 +1,4 @@
-/// The options that describe what --impl names.
+/// The options that describe the target of --impl.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ void add_library_options(CLI::App& command, LibraryOptions& options);
 /// The options that open libraries in the same way, for a command line.
 [[nodiscard]] std::string repeat_library_options(const LibraryOptions& options);
 
-/// Adds the options that describe the simulated device, and what is converted for any device.
+/// Adds the options that describe the simulated device, and the conversions for any device.
 void add_target_options(CLI::App& command, TargetOptions& options);
 /// The options that select the same target, for a command line.
 [[nodiscard]] std::string repeat_target_options(const TargetOptions& options);
 
-/// The settings that come from environment variables.
+/// The settings in environment variables.
 [[nodiscard]] MemoryCheckOptions memory_check_options();
 
-/// The sum of what an adaptor did in one line on stderr, where stdout has another form than tables.
+/// Prints the sum of an adaptor's conversions in one line on stderr, if stdout has another form than tables.
 void print_adapted(const AdaptedFunctions& functions);
 
 }  // namespace diopi

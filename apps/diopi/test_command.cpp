@@ -138,7 +138,7 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     return config;
 }
 
-/// Why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
+/// The reason why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
 std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& filtered, const DeviceConfig& device) {
     const auto found = std::ranges::find_if(filtered, [&](Dtype dtype) { return c.uses(dtype); });
     if (found != filtered.end()) return fmt::format("uses {} (--filter-dtype)", name(*found));
@@ -170,13 +170,13 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
 CLI::Validator seed_or_nothing() {
     const auto check = [](const std::string& text) {
         uint64_t seed = 0;
-        const bool sound = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
-        return sound ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
+        const bool is_valid = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
+        return is_valid ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
     };
     return {check, ""};
 }
 
-/// A suite by its name.
+/// Accepts the name of a suite.
 CLI::Validator known_suite() {
     const auto check = [](const std::string& text) {
         const std::vector<std::string> known = {"ops", "runtime"};
@@ -218,7 +218,7 @@ class TestRun {
  public:
     explicit TestRun(const TestOptions& options) : options_(options), silent_(options.common.json) {}
 
-    /// Exit code of the program.
+    /// Returns the exit code of the program.
     int run() {
         if (Status s = prepare(); !s.ok()) return report_error(s.error());
         if (options_.common.debug_level > 0)
@@ -268,8 +268,8 @@ class TestRun {
         recording_ = std::move(*recording);
         conformance_.cases.first_run = recording_.tool();
         conformance_.after_case = [this, leaks = conformance_.after_case](const Case& c) {
-            const std::string trouble = recording_.end_item(static_cast<size_t>(&c - cases_.data()));
-            return leaks(c) + (trouble.empty() ? "" : fmt::format("diopi: warning: {}: {}\n", c.id(), trouble));
+            const std::string problem = recording_.end_item(static_cast<size_t>(&c - cases_.data()));
+            return leaks(c) + (problem.empty() ? "" : fmt::format("diopi: warning: {}: {}\n", c.id(), problem));
         };
         return {};
     }
@@ -294,7 +294,7 @@ class TestRun {
         return shard.status();
     }
 
-    /// The cases after variants and the device configuration, and of these the cases of the shard.
+    /// Selects the cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
         auto cases = options_.in_order.empty()
@@ -331,7 +331,7 @@ class TestRun {
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
-        // A wide tensor reserves gigabytes and uses few of them.
+        // A wide tensor reserves gigabytes but uses little of them.
         if (options_.variants.layout.wide) conformance_.pool.memory_limit = 0;
         if (!options_.memory_limit.empty()) conformance_.pool.memory_limit = *parse_memory_size(options_.memory_limit);
         conformance_.data = options_.common.data;
@@ -400,7 +400,7 @@ class TestRun {
     std::vector<Dtype> filtered_;
     std::optional<Shard> shard_;
     std::vector<Case> cases_;
-    std::map<std::string, std::string> without_variant_;  ///< why a case has no such variant, by its id
+    std::map<std::string, std::string> without_variant_;  ///< by case id: why the case has no such variant
     DeviceConfig device_;
     DeviceConfigFigures figures_;
     ConformanceOptions conformance_;
@@ -419,7 +419,7 @@ int run_test(const TestOptions& options) {
 }
 
 /// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
-void add_repair_options(CLI::App& command, TestOptions& options) {
+void add_diagnosis_options(CLI::App& command, TestOptions& options) {
     const char* group = "Failure analysis";
     auto* shrink =
         command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
@@ -479,7 +479,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     command->add_flag("--resume", options->resume, "continue with the journal in the run folder");
     command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
         ->type_name("K/N");
-    add_repair_options(*command, *options);
+    add_diagnosis_options(*command, *options);
     command->add_option("--csv", options->csv, "path of the error report")->capture_default_str();
     command->add_option("--junit", options->junit, "also write JUnit XML");
     command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")

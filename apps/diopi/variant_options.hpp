@@ -14,7 +14,7 @@ class App;
 
 namespace diopi {
 
-/// The options as they are written.
+/// The options as they are written on the command line.
 struct VariantFlags {
     std::string fill;
     std::string captured;

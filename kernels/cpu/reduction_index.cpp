@@ -68,7 +68,7 @@ int64_t first_of(const T* x, int64_t n, T top) {
 
 /// Whether x takes the place of an earlier `best`.
 template <class T>
-bool beats(T x, T best) {
+bool is_better(T x, T best) {
     return x > best || (is_nan(x) && !is_nan(best));
 }
 
@@ -111,7 +111,7 @@ class ArgMax {
             const int64_t n = std::min(kTile, plan_.count - first);
             const T* x = load(offset + first * stride, n, stride);
             const T top = greatest(x, n);
-            if (index >= 0 && !beats(top, best)) continue;
+            if (index >= 0 && !is_better(top, best)) continue;
             best = top;
             index = first + first_of(x, n, top);
         }

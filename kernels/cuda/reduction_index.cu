@@ -26,7 +26,7 @@ struct ArgMax {
     using State = Place<C>;
 
     __device__ static bool is_nan(C x) { return x != x; }
-    __device__ static bool beats(C x, C best) { return x > best || (is_nan(x) && !is_nan(best)); }
+    __device__ static bool is_better(C x, C best) { return x > best || (is_nan(x) && !is_nan(best)); }
 
     __device__ State identity() const {
         State state{};
@@ -35,14 +35,14 @@ struct ArgMax {
     }
     /// Elements come in rising order of their indices.
     __device__ void take(State& state, C x, int64_t index) const {
-        if (state.index >= 0 && !beats(x, state.value)) return;
+        if (state.index >= 0 && !is_better(x, state.value)) return;
         state.value = x;
         state.index = index;
     }
     __device__ State combine(const State& a, const State& b) const {
         if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
-        if (beats(a.value, b.value)) return a;
-        if (beats(b.value, a.value)) return b;
+        if (is_better(a.value, b.value)) return a;
+        if (is_better(b.value, a.value)) return b;
         return a.index < b.index ? a : b;
     }
     __device__ int64_t finish(const State& state) const { return state.index; }

@@ -30,28 +30,28 @@ class Backend {
  public:
     using LastError = const char* (*)();
     using Probe = Status (*)();
-    /// Called before each function, for settings that are not in its arguments.
+    /// A function called before each function of the table, for settings that are not in its arguments.
     using Setting = void (*)();
     using Description = std::string (*)();
 
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, LastError last_error = nullptr)
         : name_(name), device_(&device), table_(table), last_error_(last_error) {}
-    /// Of a library whose table holds any address for what it implements until it is open.
+    /// The backend of a library, whose table holds any address for an implemented function until the library is open.
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Plugin& plugin)
         : name_(name), device_(&device), table_(table), plugin_(&plugin) {}
 
-    /// Of a device that may be missing. `probe` may start the device, so it is called in a worker.
+    /// The backend of a device that may be missing. `probe` may start the device, so it is called in a worker.
     Backend(std::string_view name, Device& device, std::span<const AnyFunction> table, Probe probe, Setting setting)
         : name_(name), device_(&device), table_(table), probe_(probe), setting_(setting) {}
 
-    /// The same functions on another device: one that decorates this one's.
+    /// The same functions on a device that decorates this one's.
     [[nodiscard]] Backend on(Device& device) const {
         Backend other(*this);
         other.device_ = &device;
         return other;
     }
-    /// The same functions, whose float32 products round their factors to TF32: where `setting` makes them so, or
-    /// because the library always does.
+    /// The same functions, whose float32 products round their factors to TF32: because of `setting`, or because the
+    /// library always does so.
     [[nodiscard]] Backend in_tf32(std::string_view name, Setting setting = nullptr) const {
         Backend other(*this);
         other.name_ = name;
@@ -79,7 +79,7 @@ class Backend {
     [[nodiscard]] Probe probe() const { return probe_; }
     /// Null where there is nothing to set.
     [[nodiscard]] Setting setting() const { return setting_; }
-    /// Whether float32 products are declared to be of factors in TF32, with 10 fraction bits.
+    /// Whether float32 products are declared to round their factors to TF32, with 10 fraction bits.
     [[nodiscard]] bool is_tf32() const { return is_tf32_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
@@ -98,7 +98,7 @@ class Backend {
     bool is_tf32_ = false;
 };
 
-/// "cpu does not implement diopiSort": of a function or an operator.
+/// The error for a missing function or operator: "cpu does not implement diopiSort".
 [[nodiscard]] Error lacks(const Backend& backend, std::string_view what);
 
 /// The name of an error code: "diopiDtypeNotSupported".

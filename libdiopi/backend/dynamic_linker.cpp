@@ -23,16 +23,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeLimit = std::chrono::seconds(20);
 
-/// Makes the dynamic linker list what it has mapped, and end. Its --list would end at the first that it does not find.
+/// Makes the dynamic linker list what it has mapped, and exit. Its --list would stop at the first missing library.
 constexpr const char* kList = "LD_TRACE_LOADED_OBJECTS=1";
 
-/// Variables under which it would relocate, too, and thereby run resolvers of the library.
+/// Whether the variable would make it relocate, too, and thereby run resolvers of the library.
 bool binds_symbols(std::string_view variable) {
     return variable.starts_with("LD_BIND_NOW=") || variable.starts_with("LD_WARN=") ||
            variable.starts_with("LD_DEBUG=");
 }
 
-/// What comes through `fd` until its end or the time limit.
+/// Reads `fd` until its end or the time limit.
 std::string read_all(int fd) {
     const auto end = Clock::now() + kTimeLimit;
     std::string text;
@@ -49,7 +49,7 @@ std::string read_all(int fd) {
     }
 }
 
-/// What the dynamic linker writes, to standard output and standard error together; it is killed at the time limit.
+/// The dynamic linker's standard output and standard error together; it is killed at the time limit.
 Result<std::string> output_of(const std::vector<std::string>& command) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return failed(std::string("cannot make a pipe: ") + std::strerror(errno));
@@ -78,7 +78,7 @@ Result<std::string> output_of(const std::vector<std::string>& command) {
     return text;
 }
 
-/// "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	libx.so => not found", "	/lib64/ld-linux.so.2 (0x7f..)".
+/// Parses "\tlibm.so.6 => /lib/libm.so.6 (0x7f..)", "\tlibx.so => not found", "\t/lib64/ld-linux.so.2 (0x7f..)".
 NeededLibrary library_in(std::string_view line) {
     const size_t arrow = line.find(" => "), address = line.rfind(" (0x");
     NeededLibrary library;
@@ -111,7 +111,7 @@ Result<NeededLibraries> list_needed_libraries(const std::string& path) {
             if (entry == "statically linked") continue;
             needed.libraries.push_back(library_in(entry));
         } else if (!line.empty()) {
-            needed.complaints.push_back(line);
+            needed.messages.push_back(line);
         }
     }
     return needed;

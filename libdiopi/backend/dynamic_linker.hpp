@@ -15,8 +15,8 @@ struct NeededLibrary {
 };
 
 struct NeededLibraries {
-    std::vector<NeededLibrary> libraries;  ///< of the library and, in turn, of those that it needs
-    std::vector<std::string> complaints;   ///< what else the linker said: "... version `GLIBC_2.38' not found ..."
+    std::vector<NeededLibrary> libraries;  ///< those of the library and, in turn, of its dependencies
+    std::vector<std::string> messages;     ///< other messages of the linker: "... version `GLIBC_2.38' not found ..."
 };
 
 [[nodiscard]] Result<NeededLibraries> list_needed_libraries(const std::string& path);

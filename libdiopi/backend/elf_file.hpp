@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// A dynamic symbol that other files can see, or that this one wants from them.
+/// A dynamic symbol that this file defines, or needs from others.
 struct ElfSymbol {
     std::string name;
     bool is_defined = false;
@@ -26,8 +26,7 @@ struct ElfFile {
     std::vector<ElfSymbol> symbols;
 };
 
-/// Reads the file; of one for another machine only what its header says. Bad input where it is no ELF file, or where
-/// its end is missing.
+/// Reads the file; if it is for another machine, only its header. Bad input if it is no ELF file, or is truncated.
 [[nodiscard]] Result<ElfFile> read_elf_file(const std::string& path);
 
 }  // namespace diopi

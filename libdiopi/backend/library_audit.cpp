@@ -13,11 +13,11 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-/// What the libraries define that a dlopen would bring along.
+/// The symbols of the libraries that a dlopen would load, too.
 Names provided_by(const std::vector<NeededLibrary>& libraries) {
     Names names;
     for (const NeededLibrary& library : libraries) {
-        // The kernel's own library is in no file.
+        // The kernel's own library has no file.
         if (library.path.empty() || library.path.find('/') == std::string::npos) continue;
         const auto file = read_elf_file(library.path);
         if (!file.ok()) continue;
@@ -28,12 +28,12 @@ Names provided_by(const std::vector<NeededLibrary>& libraries) {
     return names;
 }
 
-/// Where the library itself, needed in turn, would be listed again.
+/// Finds undefined symbols. The library may be listed again as a dependency of a dependency.
 void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
     for (const NeededLibrary& library : needed.libraries) {
         if (library.path.empty()) audit.not_found.push_back(library.name);
     }
-    audit.complaints = needed.complaints;
+    audit.messages = needed.messages;
     const Names provided = provided_by(needed.libraries);
     for (const std::string& name : audit.symbols.undefined) {
         const bool is_found = provided.contains(name) || dlsym(RTLD_DEFAULT, name.c_str()) != nullptr;
@@ -45,7 +45,7 @@ void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
 
 bool LibraryAudit::is_usable() const {
     return is_ours && !symbols.implemented.empty() && symbols.mangled.empty() && symbols.missing_device.empty() &&
-           not_found.empty() && undefined.empty() && complaints.empty();
+           not_found.empty() && undefined.empty() && messages.empty();
 }
 
 Result<LibraryAudit> audit_library(const std::string& path) {

@@ -12,16 +12,16 @@ struct LibraryAudit {
     std::string path, machine;
     bool is_ours = false;  ///< built for the machine of this program; of another one only the header was read
     LibrarySymbols symbols;
-    std::vector<std::string> needed;      ///< by its own table
-    std::vector<std::string> not_found;   ///< missing libraries that it, or one of its dependencies, needs
-    std::vector<std::string> undefined;   ///< symbols that neither this program nor a needed library has
-    std::vector<std::string> complaints;  ///< other messages of the dynamic linker
+    std::vector<std::string> needed;     ///< in its own table
+    std::vector<std::string> not_found;  ///< missing libraries that it, or one of its dependencies, needs
+    std::vector<std::string> undefined;  ///< symbols that neither this program nor a needed library has
+    std::vector<std::string> messages;   ///< other messages of the dynamic linker
 
     /// Whether `--impl path` can use it as it is.
     [[nodiscard]] bool is_usable() const;
 };
 
-/// Bad input where the file cannot be read as ELF.
+/// Bad input if the file cannot be read as ELF.
 [[nodiscard]] Result<LibraryAudit> audit_library(const std::string& path);
 
 }  // namespace diopi

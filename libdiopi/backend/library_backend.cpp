@@ -27,7 +27,7 @@ void find(void* handle, const char* name, Function*& function) {
     if (function == nullptr) function = reinterpret_cast<Function*>(dlsym(handle, name));
 }
 
-/// While it lives, what comes through standard output is lost.
+/// Discards standard output while it lives.
 class SilentOutput {
  public:
     explicit SilentOutput(bool wanted) {
@@ -51,7 +51,7 @@ class SilentOutput {
     int before_ = -1;
 };
 
-/// Stands in the table for a function whose library is not open yet.
+/// Is in the table for each function of a library that is not open yet.
 void not_open() {}
 
 /// The file's symbols, if this program could load it.
@@ -155,7 +155,7 @@ Status LibraryBackend::start(void* handle, const std::string& path, diopiError_t
 Status LibraryBackend::open() {
     if (is_open_) return {};
     const SilentOutput silent(hides_output);
-    // The device's library first: the operators' initLibrary may want the device.
+    // The device's library comes first: the operators' initLibrary may need the device.
     std::vector<std::string> paths = {file_};
     if (!runtime_.empty() && runtime_ != file_) paths.insert(paths.begin(), runtime_);
     void* handle = nullptr;

@@ -1,4 +1,4 @@
-/// LibraryBackend: a vendor's library, known by its symbols here and opened in the processes that call it.
+/// LibraryBackend: a vendor's library, described by its symbols and opened in the processes that call it.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace diopi {
 
 class LibraryBackend final : public Plugin {
  public:
-    /// Reads the file `path`, loads nothing. `runtime` is where the device functions are: in the library (empty), in
-    /// another one (its path), or "cpu": operators work on the host's memory.
+    /// Reads the file `path`, without loading it. `runtime` tells where the device functions are: in the library
+    /// (empty), in another one (its path), or "cpu": operators work on the host's memory.
     [[nodiscard]] static Result<std::unique_ptr<LibraryBackend>> create(const std::string& path,
                                                                         const std::string& runtime);
 
     /// Its name is the path as it was given.
     [[nodiscard]] const Backend& backend() const { return backend_; }
-    /// Absolute.
+    /// The absolute path of the file.
     [[nodiscard]] const std::string& file() const override { return file_; }
     [[nodiscard]] const LibrarySymbols& symbols() const { return symbols_; }
     /// Called by open() and finish() with their next action: "initLibrary of build/libdiopi_impl.so".
@@ -42,7 +42,7 @@ class LibraryBackend final : public Plugin {
 
     void say(const std::string& stage) const;
     [[nodiscard]] Result<void*> load(const std::string& path) const;
-    /// From `handle`, what is still null.
+    /// Looks the functions that are still null up in `handle`.
     static void find_device_functions(void* handle, DeviceFunctions& functions);
     [[nodiscard]] Status start(void* handle, const std::string& path, diopiError_t (*function)()) const;
 

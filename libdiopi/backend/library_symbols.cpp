@@ -70,7 +70,7 @@ std::string demangled(const std::string& symbol) {
     return status == 0 ? text.get() : "";
 }
 
-/// "diopiAdd" of "vendor::diopiAdd(int)"; empty for what is no function.
+/// The name of a function: "diopiAdd" for "vendor::diopiAdd(int)"; empty for anything else.
 std::string_view function_in(std::string_view signature) {
     const size_t end = signature.find('(');
     if (end == std::string_view::npos) return {};
@@ -79,14 +79,14 @@ std::string_view function_in(std::string_view signature) {
     return scope == std::string_view::npos ? name : name.substr(scope + 2);
 }
 
-/// Whether it may be of the standard; to demangle all the symbols of a large library takes long.
+/// Whether the symbol may be of the standard; demangling all symbols of a large library takes long.
 bool is_candidate(std::string_view symbol) {
     constexpr std::array<std::string_view, 4> kParts = {"diopi", "device_", "Library", "buildGenerator"};
     return symbol.starts_with("_Z") &&
            std::ranges::any_of(kParts, [&](auto part) { return symbol.find(part) != std::string_view::npos; });
 }
 
-/// A vendor may well keep its own in a namespace, and give the C name to the same: only what has none is a slip.
+/// A vendor may define both a C++ function of that name and the C function: only a missing C name is a mistake.
 void note_mangled(const std::string& symbol, const NameViews& defined, LibrarySymbols& found) {
     if (!is_candidate(symbol)) return;
     const std::string signature = demangled(symbol);

@@ -16,14 +16,14 @@ namespace {
 constexpr std::array<const char*, 3> kSteps = {"forward", "inplace", "backward"};
 constexpr std::string_view kHashPrefix = "hash.";
 
-/// Whether values stored as `stored` can stand for an output of dtype `own` without losing what they are.
+/// Whether values stored as `stored` can represent an output of dtype `own` without a change.
 bool can_stand_for(Dtype stored, Dtype own) {
     if (is_complex(own)) return is_complex(stored) || is_floating(stored);
     if (is_floating(own)) return is_floating(stored) || is_integer(stored);
     return is_integer(stored) || stored == Dtype::boolean;
 }
 
-/// The tensor in the oracle's dtype; the same one when it is that already.
+/// The tensor in the oracle's dtype; a copy only if needed.
 Result<TensorPtr> to_oracle(TensorPtr stored, Dtype own, const std::string& where) {
     const Dtype wanted = wide_dtype(own);
     if (stored->dtype == wanted) return stored;
@@ -43,7 +43,7 @@ Status check_key(const std::string& key) {
     return bad_input(fmt::format("`{}` cannot name a case in a baseline: it may not be empty or contain `/`", key));
 }
 
-/// Reads attribute `dtype`; what it is stored in when there is none.
+/// Reads attribute `dtype`; without one, the dtype in which the values are stored.
 Result<Dtype> own_dtype(const Hdf5File& file, const std::string& object, Dtype stored) {
     if (!file.has_attribute(object, "dtype")) return stored;
     const Result<std::string> text = file.read_string(object, "dtype");

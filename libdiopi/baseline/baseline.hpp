@@ -1,5 +1,4 @@
-/// Baselines: the expected results of the operators of each case, stored in HDF5. docs/hdf5.md is the layout's
-/// definition.
+/// Baselines: the expected results of the operators of each case, stored in HDF5. docs/hdf5.md defines the layout.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,21 @@
 
 namespace diopi {
 
-/// A tensor argument by its name. Lists of tensors are spelled out: "tensors.0", "tensors.1".
+/// A tensor argument by its name. Each tensor of a list has a name: "tensors.0", "tensors.1".
 struct NamedTensor {
     std::string name;
     TensorPtr tensor;
-    /// The argument's own dtype; an expected output is held in a wider one (wide_dtype).
+    /// The argument's own dtype; an expected output is stored in a wider one (wide_dtype).
     Dtype dtype = Dtype::float32;
 };
 
 /// The baseline of one case. Steps are "forward", "inplace" and "backward".
 struct CaseBaseline {
-    /// "diopi 1.0.0 reference", "pytorch 1.13.1": who computed the expected values. Filled in by the reader.
+    /// The program that computed the expected values: "diopi 1.0.0 reference", "pytorch 1.13.1". Set by the reader.
     std::string provenance;
-    /// The file that it was read from; empty for one that was not.
+    /// The file that it was read from; else empty.
     std::string file;
-    /// Stored inputs, to be used instead of drawn ones; empty when they are drawn.
+    /// Stored inputs, to be used instead of drawn ones; empty when inputs are drawn.
     std::vector<NamedTensor> inputs;
     /// Input name -> checksum_of_tensor of the input that the expected values were computed from.
     std::vector<std::pair<std::string, std::string>> input_hashes;
@@ -40,18 +39,18 @@ struct CaseBaseline {
 /// `data`/baselines/ops/`op`.h5, or `data`/baselines/models/`suite`.h5 for a suite other than "ops".
 [[nodiscard]] std::string baseline_path(const std::string& data, const std::string& suite, const std::string& op);
 
-/// The part of a case id behind the suite: "ops/pointwise_binary.add.17" -> "pointwise_binary.add.17".
+/// The part of a case id after the suite: "pointwise_binary.add.17" for "ops/pointwise_binary.add.17".
 [[nodiscard]] std::string case_key(std::string_view case_id);
 
-/// Whether `input` is the one that the baseline was made from; fine as well when the baseline has no checksum of it.
+/// Whether `input` is the one that the baseline was made from; ok also if the baseline has no checksum of it.
 Status check_input(const CaseBaseline& baseline, const std::string& name, const Tensor& input);
 
-/// Writes one baseline file. Nothing appears under its name before finish().
+/// Writes one baseline file. The file gets its name only by finish().
 class BaselineWriter {
  public:
     [[nodiscard]] static Result<BaselineWriter> create(const std::string& path, uint64_t seed,
                                                        const std::string& provenance);
-    /// Adds a case; `key` as case_key() gives it. After an error the file cannot be finished any more.
+    /// Adds a case; `key` comes from case_key(). After an error the file cannot be finished any more.
     Status add(const std::string& key, const CaseBaseline& baseline);
     [[nodiscard]] int64_t cases() const { return cases_; }
     Status finish();
@@ -65,14 +64,14 @@ class BaselineWriter {
     bool broken_ = false;
 };
 
-/// Reads a baseline file, ours or one that a few lines of h5py wrote.
+/// Reads a baseline file, of this program or of a few lines of h5py.
 class BaselineReader {
  public:
     [[nodiscard]] static Result<BaselineReader> open(const std::string& path);
     [[nodiscard]] bool has(const std::string& key) const;
     /// The cases of the file, sorted by name.
     [[nodiscard]] std::vector<std::string> keys() const;
-    /// Expected values are converted to wide_dtype, whatever they are stored in.
+    /// Expected values are converted to wide_dtype from any stored dtype.
     [[nodiscard]] Result<CaseBaseline> read(const std::string& key) const;
     /// 0 when the file has none.
     [[nodiscard]] uint64_t seed() const { return seed_; }

@@ -26,7 +26,7 @@ TensorPtr tensor_of(Dtype dtype, const std::vector<T>& values) {
     return *tensor;
 }
 
-/// Writes one case whose only output is `tensor`, stored unchanged with the dtype `own`, and reads it back.
+/// Writes one case whose only output is `tensor`, unchanged, under the dtype `own`, and reads it back.
 Result<CaseBaseline> through_file(const TestFolder& folder, const TensorPtr& tensor, Dtype own) {
     auto writer = BaselineWriter::create(folder / "x.h5", 1, "pytorch 1.13.1");
     CaseBaseline baseline;
@@ -112,8 +112,8 @@ TEST_CASE("outputs stored in their own dtype become the oracle's", "[store][base
     CHECK(half->expected.at("forward")[0].tensor->dtype == Dtype::float64);
     CHECK(half->expected.at("forward")[0].tensor->data_as<double>()[0] == 0.0999755859375);
     CHECK(half->expected.at("forward")[0].tensor->data_as<double>()[1] == 0x1p-24);
-    const auto brain = through_file(folder, tensor_of<Bfloat16>(Dtype::bfloat16, {{0x3f80}}), Dtype::bfloat16);
-    CHECK(brain->expected.at("forward")[0].tensor->data_as<double>()[0] == 1);
+    const auto bfloat16 = through_file(folder, tensor_of<Bfloat16>(Dtype::bfloat16, {{0x3f80}}), Dtype::bfloat16);
+    CHECK(bfloat16->expected.at("forward")[0].tensor->data_as<double>()[0] == 1);
     const auto bytes = through_file(folder, tensor_of<uint8_t>(Dtype::uint8, {200}), Dtype::uint8);
     CHECK(bytes->expected.at("forward")[0].tensor->data_as<int64_t>()[0] == 200);
     const auto truths = through_file(folder, tensor_of<uint8_t>(Dtype::uint8, {2, 0}), Dtype::boolean);

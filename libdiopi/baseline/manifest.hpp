@@ -1,4 +1,4 @@
-/// `<data>/baselines/manifest.json`: which baseline files were generated, from what, and the checksum of each.
+/// `<data>/baselines/manifest.json`: the generated baseline files, their origin, and their checksums.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct ManifestEntry {
     int64_t bytes = 0;
     int64_t cases = 0;
     uint64_t seed = 0;
-    std::string generator;  ///< as the file's attribute `generator`
-    std::string plan;       ///< checksum of the cases that the file was generated from, in the caller's making
+    std::string generator;  ///< the file's attribute `generator`
+    std::string plan;       ///< checksum of the cases that the file was generated from, computed by the caller
     std::string checksum;   ///< XXH64 of the file
 };
 
@@ -27,11 +27,11 @@ class Manifest {
     [[nodiscard]] const std::vector<ManifestEntry>& entries() const { return entries_; }
     [[nodiscard]] const ManifestEntry* find(const std::string& file) const;
 
-    /// Notes a finished file, replacing its former entry; size and checksum are taken from the file.
+    /// Records a finished file, replacing its former entry; size and checksum are taken from the file.
     Status record(ManifestEntry entry);
 
-    /// Whether the file is still what was generated. A file that the manifest does not list (one made by other means)
-    /// is accepted; a listed one that is missing or has changed is not.
+    /// Whether the file is unchanged since its generation. A file that the manifest does not list (from another
+    /// program) is accepted; a listed one that is missing or has changed is not.
     Status verify(const std::string& file) const;
 
     /// Rewrites manifest.json in one step.

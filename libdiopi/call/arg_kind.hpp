@@ -30,7 +30,7 @@ consteval size_t position_among(std::type_identity<std::variant<Alternatives...>
 template <class T>
 inline constexpr size_t kAlternative = boxing::position_among<T>(std::type_identity<Value>());
 
-/// The alternative of Value that boxes an argument of this C type, by position; that of null where none does.
+/// The position of the alternative of Value that boxes an argument of this C type; that of null if there is none.
 [[nodiscard]] constexpr size_t alternative_of(ArgKind kind) {
     switch (kind) {
         case ArgKind::tensor:
@@ -78,7 +78,7 @@ inline constexpr size_t kAlternative = boxing::position_among<T>(std::type_ident
     return {INT64_MIN, INT64_MAX};
 }
 
-/// Whether a value that is not null is what the C type takes, and within its range.
+/// Whether the C type takes a value that is not null, and the value is within its range.
 [[nodiscard]] inline bool fits(const Value& value, ArgKind kind) {
     if (value.index() != alternative_of(kind)) return false;
     if (const auto* integer = std::get_if<int64_t>(&value)) {

@@ -1,4 +1,4 @@
-/// Call: one function of the standard with its boxed arguments, the currency between every part of diopi.
+/// Call: one function of the standard with its boxed arguments. All parts of diopi exchange calls.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace diopi {
 
-/// What a call was in the model that it was captured from. Every text may be empty.
+/// The origin of a call in the model that it was captured from. Every text may be empty.
 struct CallOrigin {
     std::string overload;               ///< "add.Tensor": the framework's name
     std::string phase;                  ///< "forward", "backward", "optimizer"
-    std::optional<int64_t> forward_id;  ///< counts the forward operators; a backward call has that of its own
+    std::optional<int64_t> forward_id;  ///< number of the forward operator; a backward call has that of its own
     std::string layer;                  ///< "layer1.0.conv1"
     std::string source;                 ///< "resnet.py:93"
 };
@@ -27,7 +27,7 @@ struct Call {
     const Row* row;
     /// In the C order, without ctx; args[i] belongs to row->args()[i].
     std::vector<Value> args;
-    /// Of a captured call, else null.
+    /// Null unless the call was captured.
     const CallOrigin* origin = nullptr;
 
     /// The argument of that C name; the row must have it.
@@ -35,7 +35,7 @@ struct Call {
     [[nodiscard]] const Value& operator[](std::string_view arg) const { return args[position(arg)]; }
     [[nodiscard]] bool has(std::string_view arg) const { return row->find(arg) >= 0; }
 
-    /// Typed views; null or `otherwise` when the argument is absent or of another type.
+    /// Typed access; null or `otherwise` when the argument is absent or of another type.
     [[nodiscard]] const Tensor* tensor(std::string_view arg) const;
     [[nodiscard]] const IntList* ints(std::string_view arg) const;
     [[nodiscard]] int64_t integer(std::string_view arg, int64_t otherwise = 0) const;

@@ -1,4 +1,4 @@
-/// What a call is called.
+/// The names of a call.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace diopi {
 [[nodiscard]] std::string full_name(const Row& row);
 /// The name that reports show: the framework's of a captured call, else the schema's full name.
 [[nodiscard]] std::string name_of(const Call& call);
-/// The names that a call answers to: its C function ("diopiAdd"), operator ("add") and full name ("add.Tensor"), and
-/// those that its framework gave it ("add_.Tensor", "add_").
+/// All names of a call: its C function ("diopiAdd"), operator ("add") and full name ("add.Tensor"), and those of its
+/// framework ("add_.Tensor", "add_").
 [[nodiscard]] std::vector<std::string> names_of(const Call& call);
 
 }  // namespace diopi

@@ -10,19 +10,19 @@
 
 namespace diopi {
 
-/// What came of a call.
+/// The result of a call.
 struct Outcome {
     diopiError_t error = diopiSuccess;
-    /// The backend's own words when error is not diopiSuccess.
+    /// The backend's own message when error is not diopiSuccess.
     std::string message;
     [[nodiscard]] bool ok() const { return error == diopiSuccess; }
-    /// Nobody implements the function, or not for these arguments.
+    /// Whether nobody implements the function, at all or for these arguments.
     [[nodiscard]] bool is_declined() const { return error == diopiNoImplement || error == diopiDtypeNotSupported; }
 };
 
 class Next;
 
-/// One tool around the calls: it may look at the call before and after, change it, or answer it itself.
+/// One tool around the calls: it may inspect the call before and after, change it, or answer it itself.
 class Interceptor {
  public:
     virtual ~Interceptor() = default;

@@ -11,8 +11,8 @@ namespace diopi {
 /// through pointers (bool*, double*, tensors that it allocates) are stored back into the call.
 [[nodiscard]] diopiError_t invoke(AnyFunction function, Context& context, Call& call);
 
-/// Checks that every argument that may not be null is there and that each box holds what the C type needs. A call
-/// that passed can be given to invoke.
+/// Checks that every required argument is there and that each box holds what the C type needs. Only a call that passed
+/// may be given to invoke.
 [[nodiscard]] Status validate(const Call& call);
 
 }  // namespace diopi

@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// Which tensor of a call it is.
+/// The place of a tensor in a call.
 struct Place {
     const Arg& arg;
     int64_t position = 0;  ///< in a list
@@ -23,8 +23,8 @@ struct Place {
     [[nodiscard]] bool is_written() const { return arg.is_output || arg.is_inout; }
 };
 
-/// Calls visit(place, tensor) for each tensor that is there, those of lists too, in the order of the arguments. It may
-/// replace the TensorPtr where the call is not const.
+/// Calls visit(place, tensor) for each tensor of the call, also those of lists, in the order of the arguments. It may
+/// replace the TensorPtr if the call is not const.
 template <class AnyCall, class Visit>
 requires std::same_as<std::remove_const_t<AnyCall>, Call>
 void for_each_tensor(AnyCall& call, Visit&& visit) {

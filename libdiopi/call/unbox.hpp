@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// Numbers and enumerations: an int64_t or double in the box.
+/// Numbers and enumerations; the box holds an int64_t or a double.
 template <class T>
 class Unbox {
  public:

@@ -175,7 +175,6 @@ void read_judgement(BundleReader& reader, Bundle& bundle) {
     }
 }
 
-/// The parts of `bundle` that describe its call's tensors.
 void read_tensors(BundleReader& reader, const Hdf5File& file, Bundle& bundle) {
     const Row& row = *bundle.stored.call.row;
     std::string outputs, layouts;

@@ -17,13 +17,13 @@
 
 namespace diopi {
 
-/// Where a bundle comes from: the same for all of one run.
+/// The origin of a bundle, the same for all bundles of one run.
 struct BundleOrigin {
-    std::string backend;    ///< "cpu"
+    std::string backend;    ///< the backend: "cpu"
     std::string file;       ///< path of the file that holds its functions
     std::string file_hash;  ///< its XXH64
-    std::string version;    ///< of the program that wrote the bundle: "diopi 1.0.0"
-    /// "kernel", "cpu" and the environment variables that matter, with their values.
+    std::string version;    ///< the program that wrote the bundle: "diopi 1.0.0"
+    /// "kernel", "cpu" and the relevant environment variables, with their values.
     std::vector<std::pair<std::string, std::string>> environment;
 };
 
@@ -33,14 +33,14 @@ struct Bundle {
     std::string case_id;
     uint64_t seed = 0;
     std::string step;      ///< "forward", "inplace", "backward"
-    std::string function;  ///< "add_backward": as reports print it
+    std::string function;  ///< "add_backward": the name in reports
     Verdict verdict = Verdict::kFailed;
     std::string reason;
-    std::string repeat;  ///< the command that repeats the case where its files are
-    StoredCall stored;   ///< with the inputs as they were drawn, and the generator as it was before the call
+    std::string repeat;  ///< the command that repeats the case on a machine with its files
+    StoredCall stored;   ///< with the inputs as they were drawn, and the generator before the call
     std::vector<OutputSpec> outputs;
-    /// Where the tensors lay on the device: storages and tensors only, with the places ("input", "tensors.2") as ids;
-    /// empty: as they come.
+    /// The layouts of the tensors on the device: storages and tensors only, with the places ("input", "tensors.2") as
+    /// ids; empty: their own.
     Capture layouts;
     /// Wide values (wide_dtype), contiguous; empty for a random operator.
     std::vector<ArgTensor> expected;
@@ -51,13 +51,13 @@ struct Bundle {
     BundleOrigin origin;
 };
 
-/// `folder`/<case id>-<step>.h5, with "-" for every sign of the id that is no letter, digit or underscore.
+/// `folder`/<case id>-<step>.h5, with "-" for every character of the id that is no letter, digit or underscore.
 [[nodiscard]] std::string bundle_path(const std::string& folder, std::string_view case_id, std::string_view step);
 
-/// Nothing appears under the name before the file is complete.
+/// The file gets its name only when it is complete.
 Status write_bundle(const std::string& path, const Bundle& bundle);
 
-/// A file that is no bundle, of another version of the layout, or contradicts itself is bad input that says so.
+/// Bad input for a file that is no bundle, has another version of the layout, or contradicts itself.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& path);
 
 }  // namespace diopi

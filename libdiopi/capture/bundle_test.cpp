@@ -64,7 +64,7 @@ Bundle some_bundle() {
     return bundle;
 }
 
-/// Reads the file of a valid bundle after `change`.
+/// Reads a valid bundle's file after `change`.
 Result<Bundle> after(const TestFolder& folder, void (*change)(Hdf5File&)) {
     const std::string path = folder / "changed.h5";
     auto file = Hdf5File::create(path);

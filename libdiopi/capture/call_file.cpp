@@ -20,12 +20,12 @@ namespace {
 constexpr size_t kSmallStorage = size_t{1} << 20;
 constexpr size_t kMostSpread = 4096;
 
-/// Whether a file may ask for so much memory for so many bytes of elements.
+/// Whether a file with so few bytes of elements may request so much memory.
 bool is_justified(size_t storage, size_t elements) {
     return storage <= kSmallStorage || storage / kMostSpread <= elements;
 }
 
-/// A capture of one call, and the tensors that those of the capture stand for.
+/// A capture of one call, and the sources of its tensors.
 class OneCall {
  public:
     explicit OneCall(const Call& call) {
@@ -37,7 +37,7 @@ class OneCall {
                         [&](const Place& place, TensorPtr& tensor) { tensor = added(tensor, place.name()); });
     }
     [[nodiscard]] const Capture& capture() const { return capture_; }
-    /// In the order of the capture's tensors.
+    /// The tensors in the order of the capture's.
     [[nodiscard]] const std::vector<TensorPtr>& sources() const { return sources_; }
 
  private:
@@ -46,7 +46,7 @@ class OneCall {
         if (is_new) {
             const TensorSpec spec{source->shape, source->dtype, source->strides};
             capture_.add_tensor(place, storage_of(*source, place), spec, source->offset);
-            // So that the writer sees what it cannot write.
+            // With the values the writer refuses what it cannot write.
             capture_.tensors.back().tensor->values = source->values;
             sources_.push_back(source);
         }

@@ -19,11 +19,11 @@ struct StoredCall {
 };
 
 /// Attribute `call` of the group, and datasets `group`/tensors/<id>: the dense values of the call's host tensors. A
-/// tensor's id is the place where it stands first: "input", "tensors.2". A tensor that several arguments share is
-/// written once, and tensors of one memory are tensors of one storage.
+/// tensor's id is its first place: "input", "tensors.2". A tensor that several arguments share is written once, and
+/// tensors that share memory share a storage.
 Status write_call(Hdf5File& file, const std::string& group, const Call& call);
 
-/// The call with host tensors, laid out as they were. A storage that is far larger than its elements (4096 times, and
+/// The call with host tensors in their former layout. A storage that is far larger than its elements (4096 times, and
 /// over 1 MiB) is refused.
 [[nodiscard]] Result<StoredCall> read_call(const Hdf5File& file, const std::string& group);
 

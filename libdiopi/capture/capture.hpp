@@ -20,8 +20,8 @@ namespace diopi {
 struct Recipe {
     enum class Kind { kConstant, kNormal, kUniform, kIntegers };
     Kind kind = Kind::kConstant;
-    Dtype dtype = Dtype::float32;  ///< of the storage's elements
-    /// value; mean, std; low, high.
+    Dtype dtype = Dtype::float32;  ///< dtype of the storage's elements
+    /// The numbers of the recipe: value; mean, std; low, high.
     double first = 0, second = 0;
     bool operator==(const Recipe&) const = default;
 };
@@ -29,7 +29,7 @@ struct Recipe {
 struct CapturedStorage {
     std::string id;
     int64_t nbytes = 0;
-    /// There, when a call reads the storage before one writes it.
+    /// Set when a call reads the storage before any call writes it.
     std::optional<Recipe> fill;
 };
 
@@ -46,9 +46,9 @@ struct CapturedCall : CallOrigin {
     /// The call, with this as its origin; there must be one.
     [[nodiscard]] Call with_origin() const;
 
-    /// Its arguments hold tensors of Capture::tensors; none where the standard has no function for it.
+    /// Its arguments are tensors of Capture::tensors; nullopt where the standard has no function for it.
     std::optional<Call> call;
-    /// Of a call without a function; positions in Capture::tensors.
+    /// For a call without a function: positions in Capture::tensors.
     std::vector<size_t> reads;
     std::vector<std::pair<size_t, Recipe>> writes;
 };
@@ -56,18 +56,18 @@ struct CapturedCall : CallOrigin {
 class Capture {
  public:
     std::string name, model, generator;
-    std::string values;  ///< name of the HDF5 file beside the JSON file; empty: no values were kept
+    std::string values;  ///< name of the HDF5 file beside the JSON file; empty: no values are kept
     std::vector<CapturedStorage> storages;
     std::vector<CapturedTensor> tensors;
     std::vector<CapturedCall> calls;
     /// The generators that the handles of the calls point to.
     std::vector<std::shared_ptr<Generator>> generators;
 
-    /// Adds a tensor without memory; gives its position.
+    /// Adds a tensor without memory; returns its position.
     size_t add_tensor(std::string id, size_t storage, const TensorSpec& spec, int64_t offset);
-    /// Position in `tensors` of a tensor that stands in a call.
+    /// Position in `tensors` of an argument of a call.
     [[nodiscard]] size_t position(const Tensor& tensor) const { return positions_.at(&tensor); }
-    /// Position in `calls` of a call that has one of them as its origin.
+    /// Position in `calls` of the call that has this origin.
     [[nodiscard]] size_t position(const CallOrigin& origin) const {
         return static_cast<size_t>(static_cast<const CapturedCall*>(&origin) - calls.data());
     }
@@ -76,10 +76,10 @@ class Capture {
     std::unordered_map<const Tensor*, size_t> positions_;
 };
 
-/// One tensor of a call, and what the call does to it.
+/// One tensor of a call, and the use that the call makes of it.
 struct TensorUse {
     size_t tensor = 0;  ///< position in Capture::tensors
-    std::string place;  ///< "input", "tensors.2"; the tensor's id where the call has no function
+    std::string place;  ///< "input", "tensors.2"; the tensor's id if the call has no function
     bool reads = false, writes = false;
 };
 

@@ -22,7 +22,7 @@ std::string described(const Tensor& tensor) {
     return fmt::format("{} {}", name(tensor.dtype), to_string(tensor.shape));
 }
 
-/// Why the file's values are not those of the capture; empty where they are.
+/// Checks that the file's values belong to the capture.
 Status check_identity(const Hdf5File& file, const Capture& capture) {
     if (!file.has_attribute("/", "diopi_capture")) {
         return bad_input(file.path() +
@@ -48,7 +48,7 @@ Status check_identity(const Hdf5File& file, const Capture& capture) {
                     file.path(), *name, *calls, capture.name, capture.calls.size()));
 }
 
-/// The tensor of a list at "tensors.2", or of the argument "tensors"; null where the call has none there.
+/// The tensor in a list at "tensors.2", or the argument "tensors"; null if the call has none there.
 const Tensor* tensor_at(const Call& call, std::string_view place) {
     const Tensor* found = nullptr;
     for_each_tensor(call, [&](const Place& each, const TensorPtr& tensor) {

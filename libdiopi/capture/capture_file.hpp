@@ -13,23 +13,23 @@
 
 namespace diopi {
 
-/// Reads the JSON file; a message names the file, the JSON pointer and what to try.
+/// Reads the JSON file; a message names the file, the JSON pointer and a remedy.
 [[nodiscard]] Result<Capture> read_capture(const std::string& path);
-/// Nothing appears under the name before the file is complete.
+/// The file gets its name only when it is complete.
 Status write_capture(const std::string& path, const Capture& capture);
 
-/// The values that were kept of a capture.
+/// The stored values of a capture.
 class CaptureValues {
  public:
-    /// The HDF5 file that the capture names, beside `path`, the JSON file; no values where it names none. A file that
-    /// is not there, or belongs to another capture, is an error.
+    /// Opens the HDF5 file that the capture names, beside the JSON file `path`; there are no values if it names none. A
+    /// missing file, or one of another capture, is an error.
     [[nodiscard]] static Result<CaptureValues> open(const std::string& path, const Capture& capture);
 
-    /// What storage `id` held at the beginning, one dim; null when it was not kept. Values that are not all of the
-    /// storage, or not in the dtype of its recipe, are an error.
+    /// The initial values of storage `id`, one dim; null when they were not kept. An incomplete storage, or another
+    /// dtype than that of its recipe, is an error.
     [[nodiscard]] Result<TensorPtr> storage(const std::string& id) const;
-    /// The result of call number `call` at `place` ("out", "tensors.2"; the tensor's id where the call has no
-    /// function); null when it was not kept. Values of another shape or dtype than the tensor's are an error.
+    /// The result of call number `call` at `place` ("out", "tensors.2"; the tensor's id if the call has no function);
+    /// null when it was not kept. Another shape or dtype than the tensor's is an error.
     [[nodiscard]] Result<TensorPtr> result(size_t call, std::string_view place) const;
     [[nodiscard]] bool any() const { return file_.has_value(); }
 
@@ -38,19 +38,19 @@ class CaptureValues {
 
     std::optional<Hdf5File> file_;
     Capture capture_;                                             ///< with its structure only
-    std::unordered_map<std::string, size_t> storages_, tensors_;  ///< where each id stands
+    std::unordered_map<std::string, size_t> storages_, tensors_;  ///< positions by id
 };
 
-/// Writes the values of a capture while it is recorded. Nothing appears under the name before `finish`.
+/// Writes the values of a capture while it is recorded. The file gets its name only by `finish`.
 class CaptureValuesWriter {
  public:
-    /// `path` is the HDF5 file's.
+    /// `path` is that of the HDF5 file.
     [[nodiscard]] static Result<CaptureValuesWriter> create(const std::string& path);
     /// All elements of a storage, one dim.
     Status storage(const std::string& id, const Tensor& values);
     /// The result of call number `call` at `place`; host memory, any strides.
     Status result(size_t call, std::string_view place, const Tensor& values);
-    /// The capture must name this file as its values.
+    /// The capture must name this file for its values.
     Status finish(const Capture& capture);
 
  private:

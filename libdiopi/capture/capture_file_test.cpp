@@ -42,7 +42,7 @@ Capture some_capture() {
     return capture;
 }
 
-/// Both files of some_capture; `write` chooses the stored values.
+/// Writes both files of some_capture; `write` chooses the stored values.
 template <class Write>
 void record(const TestFolder& folder, const Capture& capture, Write&& write) {
     auto writer = CaptureValuesWriter::create(folder / "two.h5");
@@ -52,7 +52,7 @@ void record(const TestFolder& folder, const Capture& capture, Write&& write) {
     REQUIRE(write_capture(folder / "two.json", capture).ok());
 }
 
-/// The values of some_capture, with one dataset written by `write`.
+/// The values of some_capture, where `write` wrote one dataset.
 template <class Write>
 CaptureValues values_of(const TestFolder& folder, Write&& write) {
     record(folder, some_capture(), write);
@@ -61,7 +61,7 @@ CaptureValues values_of(const TestFolder& folder, Write&& write) {
     return std::move(*values);
 }
 
-/// The error for values of two.json after `change` of their root group.
+/// The error for the values beside two.json after `change` has changed their root.
 template <class Change>
 std::string refused(const TestFolder& folder, Change&& change) {
     auto file = Hdf5File::create(folder / "two.h5");

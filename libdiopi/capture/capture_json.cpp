@@ -28,7 +28,6 @@ struct TextMember {
 constexpr TextMember kTexts[] = {
     {"model", &Capture::model}, {"generator", &Capture::generator}, {"values", &Capture::values}};
 
-/// Where each id stands.
 using Positions = std::unordered_map<std::string, size_t>;
 
 /// Reads the parts of one capture.
@@ -64,7 +63,6 @@ class CaptureReader : public JsonReader {
         return read_tensors(capture) && read_calls(*root().find("calls"), capture);
     }
 
-    /// The members storages and tensors.
     bool read_tensors(Capture& capture) {
         const JsonNode &storages = *root().find("storages"), &tensors = *root().find("tensors");
         return read_ids(storages, storages_) && read_ids(tensors, tensors_) && read_storages(storages, capture) &&
@@ -175,10 +173,10 @@ class CaptureReader : public JsonReader {
         const bool has_function = has("function") || has("args");
         const bool has_effects = has("reads") || has("writes");
         if (has_function == has_effects) return fail(node, "expected either function and args, or reads and writes");
-        const bool sound =
+        const bool is_valid =
             has_function ? members(node, {"overload", "function", "args"}, {"phase", "forward_id", "layer", "source"})
                          : members(node, {"overload", "reads", "writes"}, {"phase", "forward_id", "layer", "source"});
-        if (!sound || !read(*node.find("overload"), call.overload) || !read_optional(node, "layer", call.layer) ||
+        if (!is_valid || !read(*node.find("overload"), call.overload) || !read_optional(node, "layer", call.layer) ||
             !read_optional(node, "source", call.source) || !read_phase(node, call)) {
             return false;
         }

@@ -91,7 +91,7 @@ void check_same(const Capture& a, const Capture& b) {
     }
 }
 
-/// Some value that fits the C type; `tensor` for a tensor.
+/// Some value that fits the C type; `tensor` if that is a tensor.
 Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     switch (alternative_of(kind)) {
         case kAlternative<TensorPtr>:
@@ -114,8 +114,8 @@ Value sample_of_kind(ArgKind kind, const TensorPtr& tensor) {
     return {};
 }
 
-/// A capture of one call of some function that has an argument of this C type, with `value` for it and tensors for
-/// others; and the place of the value.
+/// A capture of one call of some function with an argument of this C type, which is `value`, with tensors for the
+/// others; and that argument's position.
 std::pair<Capture, size_t> capture_taking(ArgKind kind, const Value& value) {
     for (const Row& row : rows()) {
         Capture capture;
@@ -402,7 +402,7 @@ TEST_CASE("a capture that would need much time or memory is refused at once", "[
         REQUIRE_FALSE(capture.ok());
         CHECK(capture.error().message.size() < 1000);
     }
-    // It is never accessed, so that it takes no memory.
+    // It is never touched, so that it takes no memory.
     const std::unique_ptr<char[]> large(new char[kMostJsonText + 1]);
     CHECK_THAT(capture_from_json({large.get(), kMostJsonText + 1}, "f").error().message,
                Contains("bytes are too many"));

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One line with a space behind each comma and colon.
+/// Prints one line with a space behind each comma and colon.
 void print(const Json& json, std::string& line) {
     if (!json.is_structured()) {
         line += json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -76,7 +76,7 @@ class Writer {
         if (status_.ok()) status_ = std::move(error);
     }
 
-    /// The members storages and tensors, without a line's end behind them.
+    /// The members storages and tensors, without a final newline.
     std::string storages_and_tensors() {
         const auto member = [](const char* name, const auto& items, const auto& line_of) {
             std::string text = fmt::format("  \"{}\": {{", name);
@@ -168,7 +168,7 @@ class Writer {
         if (handle == nullptr) return nullptr;
         return {{"seed", handle->seed}, {"offset", handle->offset}};
     }
-    /// Integers, booleans, texts and lists of integers are as JSON has them.
+    /// Integers, booleans, texts and lists of integers become the same JSON values.
     template <class T>
     Json encode(const T& x, const std::string&) {
         return x;

@@ -23,22 +23,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMagic = 0x6c6f'6f70'6f69'6427;
-/// Where a write of someone who takes the descriptor for another one goes: behind everything, into a hole.
+/// The offset for writes of others that mistake the descriptor for their own: a hole behind all records.
 constexpr int64_t kStrayWrites = int64_t{1} << 40;
 
-/// At the beginning of the file.
 struct FileHead {
     int64_t magic = kMagic;
-    int64_t end = sizeof(FileHead);  ///< of what is complete
-    int64_t error = 0;               ///< errno of the first write that failed, in whichever process
+    int64_t end = sizeof(FileHead);  ///< end of the complete records
+    int64_t error = 0;               ///< errno of the first failed write of any process
 };
 
-/// Before each record.
+/// Precedes each record.
 struct RecordHead {
     int64_t magic = kMagic, is_part = 0, item = 0, size = 0;
 };
 
-/// Keeps the other processes out. A process that dies gives it up.
+/// Excludes other processes. The lock of a process that dies is released.
 class Lock {
  public:
     explicit Lock(int fd) : fd_(fd) { set(F_WRLCK); }
@@ -57,7 +56,7 @@ class Lock {
     int fd_;
 };
 
-/// Gives errno, or 0.
+/// Returns errno, or 0.
 int write_at(int fd, int64_t at, const void* bytes, size_t size) {
     const auto* from = static_cast<const char*>(bytes);
     while (size > 0) {
@@ -83,7 +82,7 @@ Error overwritten(const std::string& path) {
                     path));
 }
 
-/// Adds the storages, tensors and calls of a part under ids of the whole. Forward ids go on from `forward`.
+/// Adds the storages, tensors and calls of a part with ids of the whole. Forward ids continue from `forward`.
 void append(Capture& whole, Capture part, int64_t& forward) {
     const size_t storages = whole.storages.size(), tensors = whole.tensors.size();
     const int64_t first = forward;
@@ -131,7 +130,7 @@ Result<CaptureSpool> CaptureSpool::create(const std::string& path) {
     if (Status s = make_parent_folder(path); !s.ok()) return s.error();
     auto file = PendingFile::create(path + ".calls");
     if (!file.ok()) return file.error();
-    // Workers close what is private to their parent.
+    // Workers close descriptors that are private to their parent.
     ::fcntl(file->fd(), F_SETFD, 0);
     ::lseek(file->fd(), kStrayWrites, SEEK_SET);
     const FileHead head;
@@ -171,7 +170,7 @@ Status CaptureSpool::result(size_t call, std::string_view place, const Tensor& v
     return keep({true, call, std::string(place), {}, 0}, values);
 }
 
-/// A line with the values, then the structure.
+/// Writes a record for each value, then the structure.
 Status CaptureSpool::add(size_t item, const Capture& part) {
     const auto text = capture_to_json(part);
     if (!text.ok()) return text.status();

@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 using Catch::Matchers::Contains;
 
-/// One call on two storages with `numel` elements each.
+/// One call on two storages of this many elements.
 Capture part_of(int64_t numel, const std::string& overload) {
     Capture part;
     const Recipe ones{Recipe::Kind::kConstant, Dtype::float32, 1, 0};
@@ -39,7 +39,7 @@ CaptureSpool spool_at(const std::string& path) {
     return std::move(*spool);
 }
 
-/// Runs `work` in a forked process that ends after it.
+/// Runs `work` in a forked process that exits afterwards.
 template <class Work>
 void in_child(Work work) {
     const pid_t child = fork();

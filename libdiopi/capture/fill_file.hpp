@@ -1,4 +1,4 @@
-/// An HDF5 file of values that tensors of cases are filled with (docs/variants.md): /OP/ARGUMENT, else /ARGUMENT.
+/// An HDF5 file of values that replace those of cases' tensors (docs/variants.md): /OP/ARGUMENT, else /ARGUMENT.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@
 
 namespace diopi {
 
-/// Read as far as cases ask for it.
+/// The file is read only as far as cases need it.
 class FillFile {
  public:
     [[nodiscard]] static Result<std::shared_ptr<FillFile>> open(const std::string& path);
     explicit FillFile(Hdf5File file) : file_(std::move(file)) {}
 
-    /// Contiguous, in host memory, of a wide dtype. Null where the file has none, or one without elements.
+    /// Contiguous, in host memory, of a wide dtype. Null if the file has no values, or an empty tensor.
     [[nodiscard]] Result<std::shared_ptr<const Tensor>> find(std::string_view op, std::string_view argument);
 
  private:

@@ -1,4 +1,4 @@
-/// The expected outputs of a call, as JSON text by argument name; docs/hdf5.md describes the form.
+/// The expected outputs of a call, as JSON text by argument name; docs/hdf5.md describes it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace diopi {
 
 [[nodiscard]] std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outputs);
-/// Every member is checked; `where` begins each message.
+/// Checks every member; `where` begins each message.
 [[nodiscard]] Result<std::vector<OutputSpec>> outputs_from_json(std::string_view text, const std::string& where,
                                                                 const Row& row);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-/// The error message for a text about diopiAdd's outputs.
+/// The error for a text about diopiAdd's outputs.
 std::string refused_outputs(const std::string& text) {
     const auto outputs = outputs_from_json(text, "f", *find_row("diopiAdd"));
     REQUIRE_FALSE(outputs.ok());

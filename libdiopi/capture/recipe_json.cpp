@@ -16,7 +16,7 @@ struct Form {
     Recipe::Kind kind;
     const char* word;
     const char* first;
-    const char* second;  ///< null: it has one number
+    const char* second;  ///< null: the recipe has one number
 };
 
 constexpr Form kForms[] = {{Recipe::Kind::kConstant, "constant", "value", nullptr},
@@ -40,8 +40,8 @@ std::pair<double, double> range_of(Dtype dtype) {
 
 bool is_discrete(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
 
-/// Why no values can be made by the recipe; empty where they can.
-std::string complaint(const Recipe& recipe) {
+/// The reason why the recipe gives no values; empty if it does.
+std::string why_invalid(const Recipe& recipe) {
     const double a = recipe.first, b = recipe.second;
     const auto [low, high] = range_of(recipe.dtype);
     const bool discrete = is_discrete(recipe.dtype);
@@ -75,7 +75,7 @@ nlohmann::ordered_json number_to_json(double x) {
 nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
     const Form& form = form_of(recipe.kind);
     const auto number = [&](double x) -> nlohmann::ordered_json {
-        // Whole numbers of 53 bits look like whole numbers.
+        // Whole numbers of up to 53 bits are printed as integers.
         const bool plain = is_discrete(recipe.dtype) && is_whole(x) && std::fabs(x) <= 0x1p53;
         return plain ? nlohmann::ordered_json(static_cast<int64_t>(x)) : number_to_json(x);
     };
@@ -98,14 +98,14 @@ bool read_recipe(JsonReader& reader, const JsonNode& node, Recipe& recipe) {
         return reader.unknown(*kind, "recipe", word, known);
     }
     recipe.kind = form->kind;
-    const bool sound = form->second == nullptr ? reader.members(node, {"kind", "dtype", form->first})
-                                               : reader.members(node, {"kind", "dtype", form->first, form->second});
-    if (!sound || !reader.read(*node.find("dtype"), recipe.dtype) ||
+    const bool is_valid = form->second == nullptr ? reader.members(node, {"kind", "dtype", form->first})
+                                                  : reader.members(node, {"kind", "dtype", form->first, form->second});
+    if (!is_valid || !reader.read(*node.find("dtype"), recipe.dtype) ||
         !reader.read(*node.find(form->first), recipe.first) ||
         (form->second != nullptr && !reader.read(*node.find(form->second), recipe.second))) {
         return false;
     }
-    const std::string wrong = complaint(recipe);
+    const std::string wrong = why_invalid(recipe);
     return wrong.empty() || reader.fail(node, wrong);
 }
 

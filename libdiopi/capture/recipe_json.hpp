@@ -11,7 +11,7 @@ namespace diopi {
 
 [[nodiscard]] nlohmann::ordered_json recipe_to_json(const Recipe& recipe);
 
-/// Refuses a recipe that makes no values, or values that its dtype cannot hold.
+/// Refuses a recipe that gives no values, or values that its dtype cannot hold.
 bool read_recipe(JsonReader& reader, const JsonNode& node, Recipe& recipe);
 
 /// A number as JSON, "nan", "inf" or "-inf".

@@ -10,11 +10,11 @@ namespace diopi {
 
 namespace {
 
-/// Parameters of a case that say something about the result, or choose the function, and are no C argument.
+/// Parameters of a case that are no C argument: they describe the result, or choose the function.
 constexpr std::array<std::string_view, 4> kHints = {"keepdim", "dtype", "return_indices", "inplace"};
 
-/// Whether the row lists it among the parameters that no C argument takes: sizes that only the output tensor tells, and
-/// the norm that a framework scales the rows of an embedding to by another function, diopiEmbeddingRenorm_.
+/// Whether the row lists it among the parameters that no C argument takes: sizes that only the output tensor shows, and
+/// the norm to which a framework first scales the rows of an embedding with diopiEmbeddingRenorm_.
 bool is_case_only(const Row& row, std::string_view param) {
     std::string_view rest = row.case_only;
     while (!rest.empty()) {
@@ -34,7 +34,7 @@ const Arg* arg_for(const Row& row, std::string_view word) {
     return nullptr;
 }
 
-/// Whether the tensor is the argument, or an element of the list that it is.
+/// Whether the tensor is the argument, or an element of that list argument.
 bool is_for(const CaseTensor& tensor, const Arg& arg) {
     return arg.answers_to(tensor.list.empty() ? tensor.name : tensor.list);
 }
@@ -55,7 +55,7 @@ bool has_partner_for(const Row& row, std::string_view param) {
     });
 }
 
-/// null stands for an argument that is left out: the functions without it are meant.
+/// null stands for an argument that is left out, so that the functions without it fit.
 bool takes_param(const Row& row, const std::string& name, const Param& param) {
     const Arg* arg = arg_for(row, name);
     if (arg == nullptr) {
@@ -65,12 +65,12 @@ bool takes_param(const Row& row, const std::string& name, const Param& param) {
     return !arg->is_tensor() && !arg->is_tensor_list();
 }
 
-/// Whether only the case can give the argument: no default, no null, no count, nothing that the host fills in.
+/// Whether only the case can give the argument: it has no default, may not be null, and the host does not compute it.
 bool must_be_given(const Arg& arg) {
     return !arg.is_output && !arg.optional && !arg.has_default && arg.list.empty() && arg.kind != ArgKind::generator;
 }
 
-/// What cases call the argument.
+/// The name of the argument in cases.
 std::string word_of(const Arg& arg) { return std::string(arg.alias.empty() ? arg.name : arg.alias); }
 
 /// Whether every argument that has no default and may not be null gets a value from the case.
@@ -100,8 +100,7 @@ bool saves_for(const Row& saving, const Row& backward) {
     });
 }
 
-/// What no function of the operator calls any of its arguments, with what may have been meant; empty when there is
-/// none.
+/// The first word that no function of the operator has as an argument, with a suggestion; empty when there is none.
 std::string unknown_word(const Case& c, std::span<const Row* const> candidates, const std::vector<std::string>& words) {
     std::vector<std::string> known;
     for (const Row* row : candidates) {
@@ -122,8 +121,9 @@ std::string unknown_word(const Case& c, std::span<const Row* const> candidates, 
     return "";
 }
 
-/// Why no function of an operator takes the arguments of a case: an unknown name, a missing one, or their mixture.
-std::string misfit(const Case& c, std::span<const Row* const> candidates) {
+/// The reason why no function of an operator takes the arguments of a case: an unknown name, a missing one, or their
+/// combination.
+std::string why_none_fits(const Case& c, std::span<const Row* const> candidates) {
     std::vector<std::string> words;
     for (const CaseTensor& tensor : c.tensors) words.push_back(tensor.list.empty() ? tensor.name : tensor.list);
     for (const auto& [name, param] : c.params) words.push_back(name);
@@ -142,7 +142,7 @@ const CaseTensor* tensor_for(const Case& c, const Arg& arg) {
     return found == c.tensors.end() ? nullptr : &*found;
 }
 
-/// The tensor, the list of tensors, or the list that several arguments of the case make up.
+/// The value of the argument: a tensor, a list of tensors, or a list made of several arguments of the case.
 Value bound_tensor(const Arg& arg, const Case& c, const CaseTensors& tensors) {
     TensorList elements;
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -182,8 +182,8 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
     return arg.name == "output" ? forward.find("out") : -1;
 }
 
-/// A case counts the rows of a tensor as frameworks do, from the back where the number is negative; to the C function
-/// that means none.
+/// A case, like frameworks, counts the rows of a tensor from the back with a negative number; for the C function such a
+/// number means none.
 void count_rows_from_front(Call& call, const Case& c) {
     const auto args = call.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
@@ -203,7 +203,7 @@ Value shape_value(const Arg& arg, const Call& forward) {
     return arg.kind == ArgKind::int64 ? Value(of->shape[0]) : Value(of->shape);
 }
 
-/// The forward outputs, by their positions, in the order in which a case counts them.
+/// The positions of the forward outputs, in the order in which a case counts them.
 std::vector<size_t> output_positions(const Row& forward) {
     std::vector<size_t> positions;
     for (size_t i = 0; i < forward.args().size(); ++i) {
@@ -212,7 +212,7 @@ std::vector<size_t> output_positions(const Row& forward) {
     return positions;
 }
 
-/// The position of the forward output whose gradient the backward argument is; -1: it is none.
+/// The position of the forward output whose gradient the backward argument is; -1: the argument is no gradient.
 int output_of_gradient(const Row& forward, const Arg& arg) {
     if (arg.is_output || !arg.is_tensor()) return -1;
     const std::vector<size_t> outputs = output_positions(forward);
@@ -222,7 +222,7 @@ int output_of_gradient(const Row& forward, const Arg& arg) {
     return named >= 0 && forward.args()[static_cast<size_t>(named)].is_output ? named : -1;
 }
 
-/// "grad_input" of the tensor that the output is the gradient of, whatever the C function calls it; else empty.
+/// "grad_input" for the gradient of `input`, whatever the C function calls it; empty for an output that is no gradient.
 std::string_view gradient_word(const Arg& arg) {
     if (!arg.is_output) return {};
     return arg.name.starts_with("grad_") ? arg.name : arg.alias.starts_with("grad_") ? arg.alias : std::string_view();
@@ -253,7 +253,7 @@ Result<CaseRows> rows_for(const Case& c) {
         if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
         if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
     }
-    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(misfit(c, candidates));
+    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(why_none_fits(c, candidates));
     if (rows.backward != nullptr) {
         rows.saving = rows.forward;
         for (const Row* row : candidates) {

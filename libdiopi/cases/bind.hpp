@@ -13,10 +13,10 @@
 
 namespace diopi {
 
-/// The tensors of a case by argument name; one element, or the elements of a list; empty for an absent one.
+/// The tensors of a case by argument name: one tensor, or the elements of a list; empty for an absent argument.
 using CaseTensors = std::vector<std::pair<std::string, TensorList>>;
 
-/// The rows that serve a case. Null where the standard has no such function.
+/// The rows of a case's functions. Null where the standard has no such function.
 struct CaseRows {
     const Row* forward = nullptr;  ///< takes the case's arguments and makes the outputs
     const Row* inplace = nullptr;
@@ -30,42 +30,42 @@ struct CaseRows {
 /// bad input.
 [[nodiscard]] Result<CaseRows> rows_for(const Case& c);
 
-/// The argument that the tensor is, or is an element of; null when the function has none of that name.
+/// The argument that the tensor is, or is an element of; null when the function has no such argument.
 [[nodiscard]] const Arg* arg_of(const Row& row, const CaseTensor& tensor);
 
-/// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. Generators are the host's.
+/// Fills in the call's inputs from the case's tensors and parameters; outputs stay null. The host owns generators.
 [[nodiscard]] Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors);
 
-/// Whether that parameter of a case is no C argument: it says something about the result, or chooses the function.
+/// Whether a case's parameter is no C argument: it describes the result, or chooses the function.
 [[nodiscard]] bool is_hint(std::string_view param);
 
 /// Whether that parameter of the operator's cases is the number of a dim, or of several.
 [[nodiscard]] bool names_dims(std::string_view op, std::string_view param);
 
-/// keepdim, dtype and four_bytes of the case, as far as it has them.
+/// keepdim, dtype and four_bytes of the case, if it states them.
 [[nodiscard]] ResultHints hints_of(const Case& c);
 
-/// A gradient that a backward function takes, and the forward output that it is of: positions of arguments.
+/// A gradient that a backward function takes, and its forward output: positions of arguments.
 struct IncomingGradient {
     size_t arg = 0, output = 0;
     bool flows = true;  ///< grad_outputs of the case has the output, or names none
 };
-/// `grad_output` is of the first output, `grad_x` of the output x. Bad input where grad_outputs names an output that
-/// the forward function does not have, or whose gradient the backward function does not take.
+/// `grad_output` belongs to the first output, `grad_x` to the output x. Bad input where grad_outputs names an output
+/// that the forward function does not have, or whose gradient the backward function does not take.
 [[nodiscard]] Result<std::vector<IncomingGradient>> incoming_gradients(const Row& backward, const Row& forward,
                                                                        const Case& c);
 
-/// The backward call: arguments of the forward call by their names, its outputs for what was saved, and the gradients
-/// that come in, by their positions; null for those that are not given. Outputs stay null.
+/// The backward call: it takes arguments and outputs of the forward call by their names, and the incoming gradients by
+/// their positions; null for those that are not given. Outputs stay null.
 [[nodiscard]] Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
                                          const std::vector<ArgTensor>& gradients);
 
-/// The gradients that the case wants and what they must be: grad_x for each floating x that requires a gradient.
+/// The gradients that the case wants, with their shapes and dtypes: grad_x for each floating x that requires one.
 [[nodiscard]] std::vector<OutputSpec> wanted_gradients(const Call& backward, const Case& c, const Call& forward);
 
 /// A contiguous tensor without memory, for planning.
 [[nodiscard]] TensorPtr without_memory(const TensorSpec& spec);
-/// Such tensors of the case.
+/// All tensors of the case, without memory.
 [[nodiscard]] CaseTensors shape_tensors(const Case& c);
 
 }  // namespace diopi

@@ -16,7 +16,7 @@ uint64_t fnv1a(std::string_view text) {
 }
 
 /// The finaliser of SplitMix64: every input bit reaches every output bit.
-uint64_t scramble(uint64_t x) {
+uint64_t mix_bits(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
@@ -26,7 +26,7 @@ uint64_t scramble(uint64_t x) {
 
 std::string Case::id() const { return suite + "/" + group + "." + op + "." + std::to_string(index); }
 
-uint64_t Case::key(uint64_t seed) const { return scramble(fnv1a(id()) + scramble(seed + 0x9e3779b97f4a7c15u)); }
+uint64_t Case::key(uint64_t seed) const { return mix_bits(fnv1a(id()) + mix_bits(seed + 0x9e3779b97f4a7c15u)); }
 
 bool Case::uses(Dtype wanted) const {
     return std::any_of(tensors.begin(), tensors.end(), [&](const CaseTensor& tensor) {

@@ -14,13 +14,13 @@
 
 namespace diopi {
 
-/// A parameter as JSON has it: null, bool, integer, floating, text or a list.
+/// A parameter, one of JSON's types: null, bool, integer, floating, text or a list.
 struct Param {
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<Param>> value;
     bool operator==(const Param&) const = default;
 };
 
-/// How the values of a tensor are drawn; docs/cases.md defines each.
+/// The kinds of generators of a tensor's values; docs/cases.md defines each.
 enum class Fill {
     kRand,
     kRandn,
@@ -64,7 +64,7 @@ struct CaseTensor {
     std::vector<TensorSpec> specs;  ///< one element, or one per tensor of the list
     FillSpec fill;
     std::vector<double> values;  ///< with Fill::kValue: the elements in row-major order
-    /// With Fill::kCaptured: values to take in order, and again from the start; contiguous, of a wide dtype, not empty.
+    /// With Fill::kCaptured: values that are taken in order and repeated; contiguous, of a wide dtype, not empty.
     std::shared_ptr<const Tensor> captured;
     bool requires_grad = false;
     bool no_contiguous = false;  ///< lay the tensor out as a non-contiguous view
@@ -77,13 +77,13 @@ struct StepSkip {
     std::string reason;
 };
 
-/// How the tensors of a case lie in a device's memory, beyond what the case itself says; layout.hpp.
+/// Changes of the layout that the case states, in a device's memory; layout.hpp.
 struct LayoutOptions {
-    bool strided = false;  ///< as non-contiguous views
+    bool strided = false;  ///< non-contiguous views
     bool wide = false;     ///< over more than 2^31 elements
-    bool host = false;     ///< as other hosts of the standard give them
+    bool host = false;     ///< the layouts of other hosts of the standard
     bool nhwc = false;     ///< with the channels innermost
-    int nhwc_min_dim = 3;  ///< of tensors that have so many dims
+    int nhwc_min_dim = 3;  ///< ... for tensors that have this many dims
     bool operator==(const LayoutOptions&) const = default;
 };
 
@@ -93,7 +93,7 @@ struct Case {
     std::string group;      ///< name of its group in the case file
     std::string op;         ///< operator name as schema rows have it
     int64_t index = 0;      ///< position among the cases of (suite, group, op)
-    std::string semantics;  ///< whose definition holds: torch, torch.nn.functional, diopi, ...
+    std::string semantics;  ///< the library whose definition holds: torch, torch.nn.functional, diopi, ...
     std::vector<CaseTensor> tensors;
     std::vector<std::pair<std::string, Param>> params;
     Tolerance tolerance;
@@ -104,16 +104,16 @@ struct Case {
     std::vector<std::pair<std::string, int64_t>> saved;
     /// Forward outputs that get a gradient; empty means all of them.
     std::vector<int64_t> grad_outputs;
-    FillSpec grad_fill = kOnesFill;  ///< of those gradients
-    /// Steps that a device configuration excuses.
+    FillSpec grad_fill = kOnesFill;  ///< fill of those gradients
+    /// Steps that a device configuration skips.
     std::vector<StepSkip> skipped_steps;
-    bool four_bytes = false;  ///< outputs that are indices come in 4 bytes instead of 8
+    bool four_bytes = false;  ///< outputs that are indices have 4 bytes instead of 8
     LayoutOptions layout;
-    bool varied = false;  ///< its tensors are not those of the case file: no stored baseline is about it
+    bool varied = false;  ///< its tensors are not those of the case file: no stored baseline fits
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
     [[nodiscard]] std::string id() const;
-    /// Everything that the case says, as text: two cases with the same fingerprint make the same calls.
+    /// The whole case as text: two cases with the same fingerprint make the same calls.
     [[nodiscard]] std::string fingerprint() const;
     /// Key of the case's random numbers: a hash of id() and the run's seed.
     [[nodiscard]] uint64_t key(uint64_t seed) const;
@@ -122,7 +122,7 @@ struct Case {
     /// dtype of the first tensor that is there, float32 when none is.
     [[nodiscard]] Dtype dtype() const;
     [[nodiscard]] const Param* param(std::string_view name) const;
-    /// Why a step is not to run; null when it is.
+    /// The reason why a step is not run; null when it is.
     [[nodiscard]] const std::string* skip_reason(std::string_view step) const;
 };
 

@@ -29,7 +29,7 @@ constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch
                                    "torch.linalg", "torchvision.ops",     "diopi"};
 
 constexpr int64_t kMostCases = 1'000'000;
-constexpr int64_t kMostTensors = 1024;  // of a list
+constexpr int64_t kMostTensors = 1024;  // in a list
 constexpr const char* kShape = "a shape (a list of sizes, or null for an absent tensor)";
 constexpr std::array kDefaultDtypes = {Dtype::float16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
 
@@ -37,7 +37,7 @@ struct FillName {
     const char* name;
     Fill fill;
 };
-/// Fill::kValue has no name: "values" is how a file says it; nor has kCaptured, which only an option gives.
+/// Fill::kValue has no name, because a file lists the "values"; nor has kCaptured, which only an option gives.
 constexpr std::array kFills = {
     FillName{"rand", Fill::kRand},
     FillName{"randn", Fill::kRandn},
@@ -93,7 +93,7 @@ class CaseFileReader : public JsonReader {
     bool read_tolerance(const JsonNode& node, CaseGroup& group);
 
     bool read_group(const JsonNode& node, CaseGroup& group);
-    /// The group does not expand to more cases than anyone could run.
+    /// Refuses a group that expands to more cases than anyone could run.
     bool check_size(const JsonNode& node, const CaseGroup& group);
     bool read_names(const JsonNode& node, CaseGroup& group);
     bool read_checks(const JsonNode& node, CaseGroup& group);
@@ -109,10 +109,10 @@ class CaseFileReader : public JsonReader {
     bool read_literal(const JsonNode& node, size_t depth, GroupEntry& entry);
 
     bool set_dtypes(const JsonNode& node, CaseGroup& group);
-    /// All zipped lists are as long as the first one.
+    /// Requires all zipped lists to be as long as the first one.
     bool zip(const JsonNode& list, int64_t length, const std::string& what);
 
-    std::string zipped_by_;  ///< what decided the length of the zipped lists of this group; empty: nothing yet
+    std::string zipped_by_;  ///< the list that decided the length of the zipped lists of this group; empty: none yet
     int64_t zipped_length_ = 1;
 };
 
@@ -393,7 +393,7 @@ bool CaseFileReader::read_entries(const JsonNode& node, GroupTensor& tensor) {
         GroupEntry entry;
         entry.absent = item.is(Kind::kNull);
         if (entry.absent) {
-            // Nothing to read.
+            // There is nothing to read.
         } else if (literal) {
             entry.shapes.emplace_back();
             if (!read_literal(item, 0, entry)) return false;

@@ -1,5 +1,5 @@
-/// One case file: its groups as they are written, checked, before they are expanded into cases. docs/cases.md is the
-/// description for people, cases/schema.json the one for editors.
+/// One case file: its groups as they are written, checked, before they are expanded into cases. docs/cases.md describes
+/// them for users, cases/schema.json for editors.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace diopi {
 
-/// What a tensor of a group is in one entry of the zipped lists.
+/// A tensor of a group in one entry of the zipped lists.
 struct GroupEntry {
     bool absent = false;
-    std::vector<Shape> shapes;   ///< one; or one per tensor of a list of different shapes
+    std::vector<Shape> shapes;   ///< one shape, or one per tensor of a list of different shapes
     Shape strides;               ///< in elements; empty: row-major
-    std::vector<double> values;  ///< of a literal tensor, in row-major order
+    std::vector<double> values;  ///< values of a literal tensor, in row-major order
 };
 
-/// One line of "tensors": an argument, or several that are alike.
+/// One line of "tensors": an argument, or several equal ones.
 struct GroupTensor {
     std::vector<std::string> names;
-    std::string list;                 ///< the list argument that it is an element of; empty: none
-    std::vector<Dtype> dtypes;        ///< one for all cases, or one per row of dtypes
+    std::string list;                 ///< the list argument that it belongs to; empty: none
+    std::vector<Dtype> dtypes;        ///< one dtype for all cases, or one per row of dtypes
     std::vector<GroupEntry> entries;  ///< one per entry of the zipped lists
     bool is_list = false;
-    int64_t least = 0, most = 0;  ///< tensors in a list of equal shapes, both included; 0: entries say
+    int64_t least = 0, most = 0;  ///< tensors in a list of equal shapes, both included; 0: the entries tell
     FillSpec fill;
     bool grad = false;
     bool no_contiguous = false;
@@ -52,8 +52,8 @@ struct CaseGroup {
     std::string semantics = "torch";
     bool inplace = false;
     bool random = false;
-    Tolerance full;                 ///< of a case without half precision tensors
-    Tolerance half = {1e-2, 5e-2};  ///< of a case with at least one
+    Tolerance full;                 ///< for a case without half precision tensors
+    Tolerance half = {1e-2, 5e-2};  ///< for a case with at least one
     std::vector<GroupTensor> tensors;
     std::vector<GroupParam> params;
     std::vector<std::pair<std::string, int64_t>> saved;
@@ -68,7 +68,7 @@ struct CaseGroup {
     [[nodiscard]] int64_t cases_per_op() const { return num_entries * num_dtypes * num_sparse(); }
 };
 
-/// Reads and checks a case file. A message names file, line and JSON pointer, what came and what was wanted.
+/// Reads and checks a case file. A message names file, line and JSON pointer, the wrong value and the expected one.
 [[nodiscard]] Result<std::vector<CaseGroup>> read_case_file(const std::string& path);
 
 /// The same from text; `file` is the name that messages use.

@@ -1,4 +1,4 @@
-/// Cases in a line of text: the forms of their tensors, their values, and how two cases differ.
+/// Cases as one line of text: the shapes and dtypes of their tensors, their values, the difference of two cases.
 #pragma once
 
 #include <string>

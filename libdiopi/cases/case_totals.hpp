@@ -1,4 +1,4 @@
-/// How many cases a selection has, counted without expanding them.
+/// The number of cases in a selection, counted without expanding them.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@ namespace diopi {
 
 struct CaseTotals {
     CaseCounts operators, models;
-    std::map<std::string, CaseCounts> groups;  ///< of the operator cases
+    std::map<std::string, CaseCounts> groups;  ///< counts of the operator cases
     std::map<std::string, CaseCounts> by_model;
     std::map<std::string, int64_t> not_implemented;  ///< cases by operator that nothing implements
 };
 
-/// Of the whole catalogue, or of one operator; "" and "all" stand for every operator.
+/// Counts the whole catalogue, or one operator; "" and "all" stand for every operator.
 [[nodiscard]] CaseTotals count_cases(const Catalogue& catalogue, const std::string& op,
                                      const std::function<bool(const std::string& op)>& is_implemented);
 

@@ -45,13 +45,13 @@ Json fill_value(const FillSpec& fill) {
     return out.size() == 1 ? out["fn"] : out;
 }
 
-/// An element of a tensor: a whole number is written as one, save -0.
+/// An element of a tensor: a whole number except -0 is written as an integer.
 Json element(double x) {
     const bool whole = std::fabs(x) < 0x1p53 && x == std::trunc(x) && !(x == 0 && std::signbit(x));
     return whole ? Json(static_cast<int64_t>(x)) : number(x);
 }
 
-/// The values from `next` on as nested lists: those of dims from `dim` on.
+/// The values from `next` on as nested lists, for the dims from `dim` on.
 Json nested(const std::vector<double>& values, const Shape& shape, size_t dim, size_t& next) {
     if (dim == shape.size()) return element(values[next++]);
     Json list = Json::array();
@@ -59,7 +59,7 @@ Json nested(const std::vector<double>& values, const Shape& shape, size_t dim, s
     return list;
 }
 
-/// The tensors of a list: with "count" where all are alike, as a file must that gives them strides.
+/// The tensors of a list, with "count" if all are alike, which a file requires for strides.
 Result<Json> list_entries(const CaseTensor& tensor, Json out) {
     const auto differs = [&](const TensorSpec& spec) { return spec != tensor.specs.front(); };
     for (const TensorSpec& spec : tensor.specs) {
@@ -103,7 +103,6 @@ Result<Json> single_entry(const CaseTensor& tensor, Json out) {
 
 bool is_absent(const CaseTensor& tensor) { return tensor.absent || (tensor.specs.empty() && !tensor.is_list); }
 
-/// What stands in the place of an absent tensor.
 Json absent_entry(const CaseTensor& tensor, Json out) {
     const bool values = tensor.fill.fn == Fill::kValue;
     out[values ? "values" : tensor.is_list ? "shape_lists" : "shapes"] = Json::array({nullptr});
@@ -136,7 +135,7 @@ Result<Json> tensor_value(const CaseTensor& tensor) {
 Json tolerance_value(const Tolerance& tolerance) {
     Json out = Json::object();
     if (tolerance.stated) {
-        // Which of the two it was is not known: it holds whatever the dtype.
+        // It is not known which of the two it was, so the tolerance is written for all dtypes.
         out["atol"] = tolerance.atol;
         out["rtol"] = tolerance.rtol;
         out["half"] = {{"atol", tolerance.atol}, {"rtol", tolerance.rtol}};
@@ -170,7 +169,7 @@ Result<Json> group_value(const Case& c) {
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// A key per line, and a line for each tensor.
+/// One line per key, and one per tensor.
 std::string lines_of(const Json& group) {
     std::string out = "    {\n";
     for (const auto& [key, value] : group.items()) {

@@ -9,13 +9,13 @@
 
 namespace diopi {
 
-/// The text of a case file that holds this case alone; it becomes number 0 of its group. What the file cannot say is
-/// left out: skipped steps, the layout and four_bytes of options, a tolerance that takes an accuracy class's place.
+/// The text of a case file with this case alone; it becomes number 0 of its group. Properties without a place in the
+/// file are left out: skipped steps, the layout and four_bytes of options, a tolerance that replaces an accuracy class.
 /// `varied` and `backward` follow from the options of a run and from the tensors. Bad input for captured values, for a
 /// list whose tensors differ in dtype, and for values that belong to a list or a tensor without elements.
 [[nodiscard]] Result<std::string> case_file_text(const Case& c);
 
-/// The case as a run of its file has it.
+/// The case that a run of its file would have.
 [[nodiscard]] Result<Case> reread(const Case& c);
 
 }  // namespace diopi

@@ -20,7 +20,7 @@ Case add_case() {
     return c;
 }
 
-/// The case from its own file, which must be equal.
+/// Writes the case to a file and reads it back; both must be equal.
 Case same_again(const Case& c) {
     const auto again = reread(c);
     if (!again.ok()) FAIL(c.id() + ": " + again.error().message);
@@ -39,7 +39,7 @@ TEST_CASE("every case of the catalogue comes back from its own file") {
     REQUIRE(cases.ok());
     CHECK(cases->size() > 20000);
     for (Case& c : *cases) {
-        // The group's name alone decides how many tensors a list has; a file of one case begins at 0.
+        // The draw of a list's length depends on the group's name alone; a file of one case begins at 0.
         c.index = 0;
         const auto again = reread(c);
         if (!again.ok()) FAIL(c.id() + ": " + again.error().message);

@@ -32,7 +32,7 @@ Dtype dtype_of(const GroupTensor& tensor, int64_t row) {
     return tensor.dtypes.size() == 1 ? tensor.dtypes.front() : tensor.dtypes[static_cast<size_t>(row)];
 }
 
-/// Whether a gradient flows into that tensor: it is asked for, the tensor is there, and its numbers are continuous.
+/// Whether a gradient flows into that tensor: it is requested, the tensor is there, and its values are continuous.
 bool takes_gradient(const GroupTensor& tensor, int64_t entry, int64_t row) {
     const Dtype dtype = dtype_of(tensor, row);
     return tensor.grad && !tensor.entries[static_cast<size_t>(entry)].absent &&
@@ -44,7 +44,7 @@ bool runs_backward(const CaseGroup& group, int64_t entry, int64_t row) {
                        [&](const GroupTensor& tensor) { return takes_gradient(tensor, entry, row); });
 }
 
-/// How many tensors the lists of a case have. The draw depends on the case's id alone, not on the seed of a run.
+/// Draws the number of tensors in a case's lists. It depends on the case's id alone, not on the seed of a run.
 int64_t draw_count(const GroupTensor& tensor, const Case& made) {
     const auto choices = static_cast<uint64_t>(tensor.most - tensor.least + 1);
     return tensor.least + static_cast<int64_t>(philox(made.key(0), 0, 0)[0] % choices);
@@ -189,11 +189,11 @@ Result<Catalogue> Catalogue::load(const std::string& folder, const CaseSelection
     return catalogue;
 }
 
-/// `suite` is what the place of the file promises; "" promises nothing.
+/// `suite` is the suite that the file's folder requires; "" requires none.
 Status Catalogue::add_file(const std::string& path, std::string_view suite) {
     Result<std::vector<CaseGroup>> groups = read_case_file(path);
     if (!groups.ok()) return groups.error();
-    // Inside one file the reader has looked already.
+    // The reader has already checked each file by itself.
     std::set<std::pair<std::string_view, std::string_view>> taken;
     for (const CaseGroup& group : groups_) taken.emplace(group.suite, group.name);
     for (const CaseGroup& group : *groups) {

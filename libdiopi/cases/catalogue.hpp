@@ -1,4 +1,4 @@
-/// The catalogue: which cases there are. Files are read as far as they are wanted, groups are expanded on demand.
+/// The catalogue of cases. Files are read only as far as needed, groups are expanded on demand.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,28 @@
 
 namespace diopi {
 
-/// How many cases there are, and how many of them also run in place, backward, or are random.
+/// The number of cases, and how many of them also run in place, backward, or are random.
 struct CaseCounts {
     int64_t total = 0, inplace = 0, backward = 0, random = 0;
     CaseCounts& operator+=(const CaseCounts& other);
     bool operator==(const CaseCounts&) const = default;
 };
 
-/// The cases of a group: every operator with every entry, row of dtypes and sparse combination, in that order of
-/// nesting.
+/// The cases of a group: every operator with every entry, row of dtypes and sparse combination, nested in that order.
 [[nodiscard]] std::vector<Case> expand(const CaseGroup& group);
-/// Those of one of its operators; empty when the group has none of that name.
+/// The cases of one of its operators; empty when the group does not have it.
 [[nodiscard]] std::vector<Case> expand(const CaseGroup& group, std::string_view op);
 /// The counts of expand(group), without expanding it.
 [[nodiscard]] CaseCounts count(const CaseGroup& group);
 
-/// Which case files to read.
+/// The case files to read.
 struct CaseSelection {
     bool ops = true;                  ///< all of ops/*.json
     bool all_models = false;          ///< all of models/*.json
     std::vector<std::string> models;  ///< models by name
     std::vector<std::string> files;   ///< case files of the user
 
-    /// What is needed to find the case of that id in the folder.
+    /// The files that are needed to find the case with that id.
     [[nodiscard]] static CaseSelection for_id(std::string_view id);
 };
 
@@ -43,7 +42,7 @@ struct CaseSelection {
 
 class Catalogue {
  public:
-    /// Reads the selected files of a cases folder, sorted by name. An unknown model is refused with suggestions, a
+    /// Reads the selected files of a cases folder, sorted by name. An unknown model is refused with suggestions, and a
     /// group that two files define for one suite with both places.
     [[nodiscard]] static Result<Catalogue> load(const std::string& folder, const CaseSelection& selection = {});
 
@@ -55,9 +54,9 @@ class Catalogue {
 
     /// All cases of an operator; refused with suggestions when no case has it. "" stands for every operator.
     [[nodiscard]] Result<std::vector<Case>> cases_of(std::string_view op = "") const;
-    /// The case of an id such as "ops/pointwise_binary.add.17"; the message says which part of it fails.
+    /// The case of an id such as "ops/pointwise_binary.add.17"; the message names the part of the id that fails.
     [[nodiscard]] Result<Case> find(std::string_view id) const;
-    /// "cases/ops/conv.json:12: /groups/0": where the group of a case stands.
+    /// The place of a case's group: "cases/ops/conv.json:12: /groups/0".
     [[nodiscard]] std::string place_of(const Case& c) const;
 
  private:

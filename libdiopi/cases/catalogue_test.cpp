@@ -60,7 +60,7 @@ TEST_CASE("cases are entries times dtypes times sparse, for each operator") {
     const std::vector<Case> cases = expand(group);
     REQUIRE(cases.size() == 2 * 3 * 2 * 2);
     CHECK(count(group).total == 24);
-    // (entry 1, float64, dense) of b
+    // This is (entry 1, float64, dense) of b.
     const Case& made = cases[12 + 4 + 2 + 1];
     CHECK(made.id() == "ops/g.b.7");
     CHECK(made.tensors[0].specs.front() == TensorSpec{{2, 2}, Dtype::float64, {}});

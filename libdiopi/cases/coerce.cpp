@@ -99,7 +99,7 @@ Result<Value> word(const Arg& arg, const Param& param) {
     return bad_input("argument " + std::string(arg.name) + " wants one of " + known + ", got " + came);
 }
 
-/// The text of a default as the parameter that a case would have written.
+/// The text of a default as the parameter of a case.
 Param parse_default(std::string_view text) {
     if (text == "[]") return {std::vector<Param>{}};
     if (text == "true" || text == "false") return {text == "true"};

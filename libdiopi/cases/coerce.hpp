@@ -1,4 +1,4 @@
-/// From the parameter of a case, or the default of a schema row, to the boxed argument of a C function.
+/// Converts the parameter of a case, or the default of a schema row, to the boxed argument of a C function.
 #pragma once
 
 #include "cases/case.hpp"
@@ -8,11 +8,11 @@
 
 namespace diopi {
 
-/// The value of `param` as the argument wants it: a number for a list of one, "mean" for a reduction, "inf" for a
-/// floating number. Null stands for an absent optional argument.
+/// The value of `param` for the argument: a number for a list of one, "mean" for a reduction, "inf" for a floating
+/// number. Null stands for an absent optional argument.
 [[nodiscard]] Result<Value> coerce(const Arg& arg, const Param& param);
 
-/// The value when a case says nothing: the row's default, or null.
+/// The value when a case has none: the row's default, or null.
 [[nodiscard]] Result<Value> default_value(const Arg& arg);
 
 }  // namespace diopi

@@ -182,7 +182,7 @@ bool names_operator(const DeviceRule& rule, std::string_view op) {
            std::ranges::any_of(rule.ops, [&](const PlacedWord& word) { return matches_glob(word.text, op); });
 }
 
-/// Elements of a list argument go by its name.
+/// Elements of a list argument are found by the list's name.
 bool is_argument(const CaseTensor& tensor, const std::string& name) {
     return !tensor.absent && name == (tensor.list.empty() ? tensor.name : tensor.list);
 }
@@ -255,7 +255,7 @@ bool is_known_word(const DeviceRule& rule, const std::string& word, std::vector<
     return is_hint(word);
 }
 
-/// Names that the schema does not know, one line each: they are no error, a later standard may know them.
+/// Names that the schema does not know, one line each. They are no errors: a later standard may have them.
 std::vector<std::string> unknown_names(const DeviceConfig& config) {
     std::vector<std::string> lines, operators;
     for (const Row& row : rows()) operators.emplace_back(row.op);

@@ -1,5 +1,5 @@
-/// Device configuration: rules that skip cases or loosen their tolerances, for operations that a device cannot do, or
-/// does less exactly. docs/device_config.md is the description for people, cases/device_config_schema.json the one for
+/// Device configuration: rules that skip cases or loosen their tolerances, for operations that a device does not
+/// support, or computes less exactly. docs/device_config.md describes it for users, cases/device_config_schema.json for
 /// editors.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace diopi {
 
-/// A word of the file and where it stands: "chip.json:7: /rules/2/ops/0".
+/// A word of the file and its place: "chip.json:7: /rules/2/ops/0".
 struct PlacedWord {
     std::string text;
     std::string place;
 };
 
-/// A tensor argument that the case has, of one of the dtypes, ranks and shapes; an empty list asks for nothing.
+/// A tensor argument of one of these dtypes, ranks and shapes that the case must have; an empty list allows any.
 struct ArgumentCriterion {
     PlacedWord name;
     std::vector<Dtype> dtypes;
@@ -28,7 +28,7 @@ struct ArgumentCriterion {
     std::vector<Shape> shapes;
 };
 
-/// A parameter that the case states, with one of the values; numbers are equal by value, 1 and 1.0 too.
+/// A parameter that the case must state, with one of the values; numbers are equal by value, 1 and 1.0 too.
 struct ParamCriterion {
     PlacedWord name;
     std::vector<Param> values;
@@ -44,7 +44,7 @@ struct DeviceRule {
     std::optional<ArgumentCriterion> argument;
     std::optional<ParamCriterion> param;
     bool skip = false;               ///< otherwise it is a tolerance
-    std::vector<std::string> steps;  ///< of a skip: a matching case has one of them; empty: the whole case
+    std::vector<std::string> steps;  ///< steps to skip: a case must have one of them; empty: the whole case
     std::optional<double> atol, rtol, max_ulp;
 
     [[nodiscard]] bool matches(const Case& c) const;
@@ -54,10 +54,10 @@ struct DeviceRule {
 
 struct DeviceConfig {
     std::string file;
-    std::string device;  ///< its name for people; may be empty
+    std::string device;  ///< its name for users; may be empty
     std::vector<DeviceRule> rules;
 
-    /// "device config: no float64 (rule 2)" of the first rule that skips the whole case, counted from 1.
+    /// "device config: no float64 (rule 2)" for the first rule, counted from 1, that skips the whole case.
     [[nodiscard]] std::optional<std::string> skip_reason(const Case& c) const;
 };
 

@@ -108,7 +108,7 @@ Shape non_contiguous_strides(const Shape& shape) {
     return strides;
 }
 
-/// storage_extent of strides that a user wrote.
+/// storage_extent for strides that a user wrote.
 Result<int64_t> checked_extent(const TensorSpec& spec) {
     const std::string strides = "strides " + to_string(spec.strides);
     if (spec.strides.size() != spec.shape.size()) {

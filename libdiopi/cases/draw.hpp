@@ -1,9 +1,9 @@
-/// Draws the inputs of a case: the same bytes on every machine and however the work is split. An element depends only
+/// Draws the inputs of a case: the same bytes on every machine and for every split of the work. An element depends only
 /// on the case's key, the argument's name, its position in a list and the element's row-major index; never on the
-/// layout. Numbers come from core/normal.hpp; counter_high 0 holds values, 1 the pattern of a sparse tensor.
+/// layout. Numbers come from core/normal.hpp; counter_high 0 is for values, 1 for the pattern of a sparse tensor.
 ///
-/// What each fill gives, by dtype. Let u, x and w be the uniform, normal and word of the element's index: in float
-/// (rounded once more to the 16-bit formats and tfloat32), in double for float64 and complex128.
+/// The values of each fill, by dtype. u, x and w are the uniform, normal and word of the element's index: in float
+/// (rounded again to the 16-bit formats and tfloat32), in double for float64 and complex128.
 ///   fill          floating             signed, unsigned integers           bool
 ///   rand          u                    0                                   top bit of w
 ///   uniform       low (1-u) + high u   as randint                          as randint
@@ -41,11 +41,11 @@
 ///
 /// Layout: explicit strides; else no_contiguous swaps the strides of the last two dims (rank 1: stride 2; where the
 /// swap leaves the tensor contiguous, all strides are doubled; a single element stays). Gaps hold what `empty` gives.
-/// Where strides make elements overlap, the last one in row-major order stays.
+/// If strides make elements overlap, the last one in row-major order stays.
 ///
-/// CSR: crow_indices and col_indices are int64 (PyTorch's default), columns ascend within a row; an element is stored
-/// when its word of counter_high 1 is below density * 2^32, and has the value that the dense tensor would have (which
-/// can be 0). Strides are ignored.
+/// CSR: crow_indices and col_indices are int64 (PyTorch's default), and columns ascend within a row. An element is
+/// stored when its word of counter_high 1 is below density * 2^32, and has the value of the dense tensor (which can be
+/// 0). Strides are ignored.
 #pragma once
 
 #include <cstdint>
@@ -57,12 +57,12 @@
 
 namespace diopi {
 
-/// Key of the random numbers of one tensor: of argument `name`, at `position` of its list (0 for a single tensor).
+/// Key of the random numbers of one tensor: argument `name`, `position` in its list (0 for a single tensor).
 [[nodiscard]] uint64_t tensor_key(uint64_t case_key, std::string_view name, int64_t position);
 
-/// The tensors of an argument in host memory, one per spec; none for an absent argument. bad_input for a spec or a
-/// fill that cannot be drawn: negative strides, an empty range, a sym_mat that is not square, a CSR tensor of rank
-/// other than 2, a list of values of another length than the tensor.
+/// The tensors of an argument in host memory, one per spec; none for an absent argument. bad_input for a spec or a fill
+/// that cannot be drawn: negative strides, an empty range, a sym_mat that is not square, a CSR tensor of rank other
+/// than 2, a number of values that differs from the tensor's elements.
 [[nodiscard]] Result<std::vector<TensorPtr>> draw(const CaseTensor& tensor, uint64_t case_key);
 
 }  // namespace diopi

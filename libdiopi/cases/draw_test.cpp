@@ -226,7 +226,7 @@ TEST_CASE("bounds hold after rounding to a narrow dtype", "[draw]") {
         CAPTURE(name(dtype));
         for (const auto& [low, high] :
              {std::pair{0.1, 0.3}, {-4.0, -1.0}, {-1.0, 0.0}, {0.0, 1e-6}, {1000.0, 1002.0}}) {
-            if (dtype == Dtype::bfloat16 && low == 1000.0) continue;  // only 1000 there
+            if (dtype == Dtype::bfloat16 && low == 1000.0) continue;  // the range holds only 1000
             const auto values = components(*draw_one(argument(Fill::kUniform, {20000}, dtype, low, high)));
             const double a = low, b = high;
             CHECK(all(values, [=](double x) { return x >= a && x < b; }));
@@ -433,7 +433,7 @@ TEST_CASE("the density of a CSR tensor may be 0 or 1, its rank must be 2", "[dra
 }
 
 // A changed hash makes every stored baseline invalid: change the stream only on purpose.
-TEST_CASE("the stream is that of stored baselines", "[draw]") {
+TEST_CASE("the stream is the one that stored baselines were made of", "[draw]") {
     struct Golden {
         Fill fn;
         Dtype dtype;

@@ -1,4 +1,4 @@
-/// Fills whose elements do not know of each other: normals, masks, constants, lists of values.
+/// Fills whose elements are independent of each other: normals, masks, constants, lists of values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,7 +33,7 @@ int32_t round_normal(float x) {
     return static_cast<int32_t>(std::bit_cast<uint32_t>(4.0f * x + 0x1.8p23f) - 0x4b400000u);
 }
 
-/// Integers made of normals by `convert`.
+/// Integers that `convert` makes of normals.
 template <class Convert>
 void fill_rounded(const FillTarget& target, uint64_t key, Convert convert) {
     fill_tiles<int32_t>(target, Parts::kBoth, [&](int64_t first, std::span<int32_t> out) {
@@ -85,7 +85,7 @@ void fill_constant(const FillTarget& target, int32_t value) {
     fill_tiles<int32_t>(target, Parts::kReal, [=](int64_t, std::span<int32_t> out) { std::ranges::fill(out, value); });
 }
 
-/// What nobody should read: NaN, 0xA5 bytes, true.
+/// Values that must not be read: NaN, 0xA5 bytes, true.
 void fill_poison(const FillTarget& target) {
     if (is_integer(target.component)) {
         std::memset(target.bytes, 0xA5, static_cast<size_t>(target.count) * size_of(target.component));

@@ -47,7 +47,7 @@ void store_tfloat32(std::span<const float> from, std::byte* to) {
     for (size_t i = 0; i < from.size(); ++i) out[i] = round_to_tfloat32(from[i]);
 }
 
-/// Integers and doubles reach the 16-bit formats exactly rounded from double (save integers beyond 2^53).
+/// Integers and doubles are rounded from double to the 16-bit formats exactly (except integers beyond 2^53).
 template <class From>
 void store_narrow(Dtype component, std::span<const From> from, std::byte* to) {
     if (component == Dtype::float16) {
@@ -59,7 +59,7 @@ void store_narrow(Dtype component, std::span<const From> from, std::byte* to) {
     }
 }
 
-/// Tiles of doubles or integers, to any component.
+/// Stores tiles of doubles or integers in any component.
 template <class From>
 void store_any(Dtype component, std::span<const From> from, std::byte* to) {
     switch (component) {
@@ -117,7 +117,7 @@ double least(Dtype component) {
     return is_unsigned(component) ? 0.0 : std::max(-std::ldexp(1.0, significand_bits(component)), -kIntegerLimit);
 }
 
-/// Float tiles: of floating components other than float64.
+/// Stores tiles of floats in floating components other than float64.
 void store(Dtype component, std::span<const float> from, std::byte* to) {
     if (component == Dtype::float16) return to_half(from, reinterpret_cast<Half*>(to));
     if (component == Dtype::bfloat16) return to_bfloat16(from, reinterpret_cast<Bfloat16*>(to));

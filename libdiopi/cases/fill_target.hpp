@@ -11,22 +11,22 @@
 
 namespace diopi {
 
-/// counter_high of the numbers that are values, and of those that are the pattern of a sparse tensor.
+/// counter_high for values, and for the pattern of a sparse tensor.
 inline constexpr uint64_t kValueStream = 0;
 inline constexpr uint64_t kPatternStream = 1;
-/// Numbers that are made, then converted, at a time.
+/// The count of numbers that are made, then converted, at a time.
 inline constexpr int64_t kTile = 4096;
 
 /// Unsigned integers; bool is not one.
 [[nodiscard]] bool is_unsigned(Dtype dtype);
 /// Integers are drawn up to this magnitude.
 inline constexpr double kIntegerLimit = 0x1p62;
-/// The finite values of a component that lie furthest from 0; of integers at most 2^62 in magnitude.
+/// The finite values of a component that are furthest from 0; for integers at most 2^62 in magnitude.
 [[nodiscard]] double largest(Dtype component);
 [[nodiscard]] double least(Dtype component);
 
-/// Converts a tile to `component`, floating values rounded once to nearest even. Integers truncate and saturate, NaN is
-/// 0. From float: to floating components other than float64 only.
+/// Converts a tile to `component`; floating values are rounded once to nearest even, integers truncate and saturate,
+/// NaN is 0. The float form is for floating components other than float64 only.
 void store(Dtype component, std::span<const float> from, std::byte* to);
 void store(Dtype component, std::span<const double> from, std::byte* to);
 void store(Dtype component, std::span<const int32_t> from, std::byte* to);

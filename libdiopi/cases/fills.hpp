@@ -1,4 +1,4 @@
-/// The fills of draw.hpp, one function each: `key` is the tensor's, target.count is above 0.
+/// The fills of draw.hpp, one function each: `key` is the tensor's key, target.count is above 0.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace diopi {
 
-// Of a range.
+// Fills from a range.
 [[nodiscard]] Status fill_from_range(const FillTarget& target, uint64_t key, const FillSpec& fill);
 [[nodiscard]] Status fill_uniform_unit(const FillTarget& target, uint64_t key);
 
-// Element by element.
+// Fills element by element.
 void fill_randn(const FillTarget& target, uint64_t key);
 void fill_magnitude(const FillTarget& target, uint64_t key);
 void fill_mask(const FillTarget& target, uint64_t key, Parts parts);
@@ -23,14 +23,14 @@ void fill_poison(const FillTarget& target);
 /// One number per element, in row-major order.
 void fill_doubles(const FillTarget& target, const std::vector<double>& values);
 
-// Of whole tensors.
+// Fills of whole tensors.
 void fill_symmetric(const FillTarget& target, uint64_t key);
 void fill_log_softmax(const FillTarget& target, uint64_t key);
 
-// That show failures.
+// Fills that show failures.
 void fill_exact(const FillTarget& target, uint64_t key);
-/// Which special numbers occur: all; those whose sums do not overflow or not by their order; of these, the finite
-/// ones up to 1.
+/// The special numbers that occur: all; those whose sums overflow in any order or in none; of these, the finite ones up
+/// to 1.
 enum class Extremes { kAll, kSummable, kFinite };
 void fill_special(const FillTarget& target, uint64_t key, Extremes extremes);
 /// The values from `first` on, then from the start again.

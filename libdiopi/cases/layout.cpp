@@ -11,13 +11,13 @@ namespace diopi {
 
 namespace {
 
-/// Memory that a tensor sliced along every dim may span; a larger one is sliced along the innermost only.
+/// The largest memory that a tensor sliced along every dim may span; a larger one is sliced along the innermost only.
 constexpr int64_t kMostSliced = int64_t{1} << 22;
 constexpr int64_t kStep = 2;
 constexpr int64_t kOffset = 3;
 constexpr int64_t kWideExtent = int64_t{1} << 31;
 
-/// What --strided does to one tensor.
+/// The changes that --strided makes to one tensor.
 struct View {
     bool transposed = false, sliced = false, sliced_everywhere = false, moved = false;
 };
@@ -30,7 +30,7 @@ constexpr View kViews[] = {
     {.transposed = true, .sliced = true, .moved = true},
 };
 
-/// Dims from the outermost to the innermost, as memory has them.
+/// Dims from the outermost to the innermost in memory.
 using Order = std::vector<size_t>;
 
 bool has_channels_last(const Arg& arg, const Shape& shape, const LayoutOptions& options) {
@@ -55,7 +55,7 @@ Order memory_order(const Arg& arg, const Shape& shape, const LayoutOptions& opti
     return order;
 }
 
-/// The view that the salt chooses, of what the tensor's shape and order allow.
+/// The view that the salt chooses among those that the tensor's shape and order allow.
 View view_of(const Shape& shape, const Order& order, uint64_t salt) {
     if (numel(shape) == 1) return {.moved = true};
     View view = kViews[salt % std::size(kViews)];
@@ -69,7 +69,7 @@ View view_of(const Shape& shape, const Order& order, uint64_t salt) {
 }
 
 /// Strides of elements that follow each other in that order, `step` places apart along the innermost dim that has more
-/// than one, or along each.
+/// than one element, or along each dim.
 Shape ordered_strides(const Shape& shape, const Order& order, const View& view) {
     Shape strides(shape.size(), 1);
     int64_t stride = 1;
@@ -94,7 +94,7 @@ void widen(const Shape& shape, const Order& order, Shape& strides) {
     strides[*outermost] = std::max(strides[*outermost], (kWideExtent + steps - 1) / steps);
 }
 
-/// Numbers for the strides that reach no second element.
+/// Sets strides that reach no second element to other numbers.
 void give_odd_strides(const Shape& shape, uint64_t salt, int64_t extent, Shape& strides) {
     const int64_t outside = extent + 7;
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -105,7 +105,7 @@ void give_odd_strides(const Shape& shape, uint64_t salt, int64_t extent, Shape& 
     }
 }
 
-/// Row-major, with sizes of 0 multiplied as they are.
+/// Row-major strides where sizes of 0 are multiplied as they are.
 Shape empty_strides(const Shape& shape) {
     Shape strides(shape.size(), 1);
     for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];

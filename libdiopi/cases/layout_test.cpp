@@ -24,8 +24,8 @@ TensorSpec spec(Shape shape, Shape strides = {}) { return {std::move(shape), Dty
 
 Layout strided(const Shape& shape, uint64_t salt) { return layout_of(kPlain, spec(shape), salt, {.strided = true}); }
 
-/// Every element has its own place within the storage.
-void check_sound(const Shape& shape, const Layout& layout) {
+/// Checks that the elements do not overlap and are within the storage.
+void check_layout(const Shape& shape, const Layout& layout) {
     CAPTURE(to_string(shape), to_string(layout.strides), layout.offset, layout.extent);
     std::set<int64_t> places;
     for_each_offset(shape, layout.strides, [&](int64_t at) { places.insert(at + layout.offset); });
@@ -59,7 +59,7 @@ TEST_CASE("strided views keep elements apart and are not contiguous", "[layout]"
                                Shape{1, 1, 2}, Shape{5, 1, 1}, Shape{2, 3, 1, 4, 2}}) {
         for (uint64_t salt = 0; salt < 5; ++salt) {
             const Layout layout = strided(shape, salt);
-            check_sound(shape, layout);
+            check_layout(shape, layout);
             CHECK((layout.offset > 0 || !is_contiguous(shape, layout.strides)));
         }
     }
@@ -89,8 +89,8 @@ TEST_CASE("wide: the last element has an offset of at least 2^31", "[layout]") {
     CHECK(wide({1, 1}) == Layout{{1, 1}, 0, 1});
     CHECK(wide({}) == Layout{{}, 0, 1});
     CHECK(wide({0, 4}).extent == 0);
-    check_sound({3, 4}, wide({3, 4}));
-    check_sound({3, 4, 5}, layout_of(kPlain, spec({3, 4, 5}), 4, {.strided = true, .wide = true}));
+    check_layout({3, 4}, wide({3, 4}));
+    check_layout({3, 4, 5}, layout_of(kPlain, spec({3, 4, 5}), 4, {.strided = true, .wide = true}));
 }
 
 TEST_CASE("nhwc: channels are innermost if the schema has them", "[layout]") {
@@ -101,7 +101,7 @@ TEST_CASE("nhwc: channels are innermost if the schema has them", "[layout]") {
     CHECK(layout_of(kSecond, spec({2, 3, 4, 5, 6}), 0, nhwc) == Layout{{360, 1, 90, 18, 3}, 0, 720});
     CHECK(layout_of(kPlain, spec({2, 3, 4, 5}), 0, nhwc) == Layout{{60, 20, 5, 1}, 0, 120});
     CHECK(layout_of(kSecond, spec({2, 3}), 0, {.nhwc = true, .nhwc_min_dim = 2}) == Layout{{3, 1}, 0, 6});
-    check_sound({2, 3, 4, 5}, layout_of(kImages, spec({2, 3, 4, 5}), 1, {.strided = true, .nhwc = true}));
+    check_layout({2, 3, 4, 5}, layout_of(kImages, spec({2, 3, 4, 5}), 1, {.strided = true, .nhwc = true}));
 }
 
 TEST_CASE("nhwc: tensors with fewer dims stay unchanged", "[layout]") {
@@ -123,11 +123,11 @@ TEST_CASE("host: strides of dims without a second element are any number, others
         CHECK(layout.strides[1] != 3);
         CHECK(layout.extent == 12);
         strides.insert(layout.strides[1]);
-        check_sound({4, 1, 3}, layout);
+        check_layout({4, 1, 3}, layout);
     }
     CHECK(strides == std::set<int64_t>{0, 1, 19});
     for (uint64_t salt = 0; salt < 3; ++salt) CHECK(at({3, 1}, salt).strides[1] != 1);
-    check_sound({4, 1, 3}, layout_of(kPlain, spec({4, 1, 3}), 2, {.strided = true, .host = true}));
+    check_layout({4, 1, 3}, layout_of(kPlain, spec({4, 1, 3}), 2, {.strided = true, .host = true}));
 }
 
 TEST_CASE("layouts of a case: salts differ, and some options change nothing", "[layout]") {

@@ -6,7 +6,7 @@
 
 namespace diopi {
 
-/// A number, a text, true, false, null or a list of these.
+/// Reads a number, a text, true, false, null or a list of these.
 bool read_param(JsonReader& reader, const JsonNode& node, Param& param);
 
 }  // namespace diopi

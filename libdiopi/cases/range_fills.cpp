@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// What of [low, high) a dtype holds.
+/// The values of [low, high) that a dtype holds.
 struct Range {
     double first = 0, last = 0;  ///< least and largest value
     int64_t first_integer = 0;   ///< least integer
@@ -25,7 +25,7 @@ struct Range {
     }
 };
 
-/// Distance between values of the dtype just above |x| (or just below, for `below` of a power of two).
+/// Distance between values of the dtype just above |x| (or, with `below`, just below a power of two).
 double spacing(double x, Dtype component, bool below) {
     const int lowest = format_of(component).min_exponent;
     int exponent = x == 0.0 ? lowest : std::ilogb(x);
@@ -88,7 +88,7 @@ void fill_wide_integers(const FillTarget& target, uint64_t key, const Range& ran
     });
 }
 
-/// T: int32_t, or float for the 16-bit formats, where everything is below 2^24, for speed; else int64_t.
+/// T: int32_t, or float for the 16-bit formats, where all values are below 2^24, for speed; else int64_t.
 template <class T>
 void fill_narrow_integers(const FillTarget& target, uint64_t key, const Range& range) {
     using Integer = std::conditional_t<std::same_as<T, int64_t>, int64_t, int32_t>;
@@ -128,7 +128,7 @@ void fill_normal_integers(const FillTarget& target, uint64_t key, double low, do
     });
 }
 
-/// Fills of ranges, whose range has been found to hold values.
+/// Fills from a range that is known to hold values.
 void fill_range(const FillTarget& target, uint64_t key, const FillSpec& fill, const Range& range) {
     const bool in_float = is_floating(target.component) && target.component != Dtype::float64;
     if (fill.fn == Fill::kRandnInt) {

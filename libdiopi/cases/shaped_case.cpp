@@ -50,7 +50,7 @@ Result<Param> param_from(const nlohmann::json& json) {
     return Param{list};
 }
 
-/// NAME=VALUE with a JSON value; a word without quotes is a text.
+/// Parses NAME=VALUE with a JSON value; a word without quotes is a text.
 Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {

@@ -17,8 +17,8 @@ struct ShapedCase {
     std::vector<std::string> params;  ///< "dim=1", "kernel_size=[3, 3]"
 };
 
-/// The case, with normal random numbers in every tensor. Refuses arguments that no function of the operator takes, and
-/// lists those that one does.
+/// The case, with normal random numbers in every tensor. It refuses arguments that no function of the operator takes,
+/// and lists the arguments of its functions.
 [[nodiscard]] Result<Case> make_shaped_case(const ShapedCase& wanted);
 
 }  // namespace diopi

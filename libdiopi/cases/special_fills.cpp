@@ -15,7 +15,7 @@ namespace {
 // ---- exact ----
 
 /// Largest magnitude. Sums of 2^20 products stay within 2^24, of 256 products of halves within 2^11 (float16) and 2^8
-/// (bfloat16): all integers up to there are exact.
+/// (bfloat16): all integers up to these limits are exact.
 uint32_t exact_range(Dtype component) {
     if (component == Dtype::bfloat16) return 1;
     return component == Dtype::float16 ? 2 : 4;
@@ -79,7 +79,7 @@ std::vector<double> special_numbers(Dtype component, Extremes extremes, uint32_t
 
 std::vector<int64_t> special_integers(Dtype component) {
     if (is_unsigned(component)) {
-        // As int64 the largest uint64 is -1; storing wraps it back.
+        // The largest uint64 is -1 as int64; storing wraps it back.
         const int bits = significand_bits(component);
         return {bits == 64 ? int64_t{-1} : (int64_t{1} << bits) - 1, 0, 1};
     }

@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// Integers hold the nearest integer, unsigned ones its magnitude.
+/// Integer tensors get the nearest integer, unsigned ones its magnitude.
 void fill_nearest(const FillTarget& target, std::vector<double>& values) {
     if (!is_floating(target.component)) {
         for (double& x : values) x = std::nearbyint(is_unsigned(target.component) ? std::fabs(x) : x);
@@ -26,7 +26,7 @@ std::vector<double> normals(const FillTarget& target, uint64_t key) {
     return values;
 }
 
-/// out = a a^T / n + I. Each element sums over k in order, so that the result is symmetric to the bit.
+/// out = a a^T / n + I. Each element sums over k in order, so that the result is exactly symmetric.
 void symmetric_product(const double* a, double* out, size_t n) {
     std::vector<double> transposed(n * n);
     for (size_t i = 0; i < n; ++i) {
@@ -53,7 +53,7 @@ constexpr std::array kInverseFactorials = [] {
     return table;
 }();
 
-/// e^x for x in [-700, 0], within 2 ulp: x = k ln 2 + r, Taylor series in r. No libm, whose bits vary.
+/// e^x for x in [-700, 0], within 2 ulp: x = k ln 2 + r, Taylor series in r. libm's bits vary, so it is not used.
 double exp_negative(double x) {
     constexpr double kShift = 0x1.8p52;
     const double k = (x * std::numbers::log2e + kShift) - kShift;

@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// A case on its way, and the functions that it calls.
+/// A case while it is changed, and the functions that it calls.
 class Variation {
  public:
     Variation(const Case& c, const CaseRows& rows, const VariantOptions& options)
@@ -38,10 +38,10 @@ class Variation {
  private:
     [[nodiscard]] bool may_go_on() const { return varied_.skip_reason.empty(); }
     void skip(const std::string& why) { varied_.skip_reason = case_.op + ": " + why; }
-    /// The row that a case is about: of its forward function, or of the in-place one when there is no other.
+    /// The main function's row: the forward function, or the in-place one when there is no other.
     [[nodiscard]] const Row& main_row() const { return *rows_.front(); }
 
-    /// Whether any function that the case calls marks the argument so.
+    /// Whether any function that the case calls has this mark on the argument.
     [[nodiscard]] bool is_marked(const CaseTensor& tensor, bool Arg::*mark) const {
         return std::ranges::any_of(rows_, [&](const Row* row) {
             const Arg* arg = arg_of(*row, tensor);
@@ -49,7 +49,7 @@ class Variation {
         });
     }
 
-    /// Whether an index has elements, which could point to none of an empty tensor.
+    /// Whether a non-empty index would point into an empty tensor.
     [[nodiscard]] bool has_dangling_index(const Case& candidate) const;
     void make_empty();
     void make_zero_dim();
@@ -76,7 +76,7 @@ void reshape(CaseTensor& tensor, TensorSpec& spec, Shape shape) {
 
 bool is_there(const CaseTensor& tensor) { return !tensor.absent && !tensor.specs.empty(); }
 
-/// Sets dims of size `size` that lie as `dim` does (from the back where dims broadcast) to 0.
+/// Sets dims of size `size` at the same position as `dim` (from the back where dims broadcast) to 0.
 void empty_dim(CaseTensor& tensor, int64_t size, size_t dim, size_t from_back, bool broadcasts) {
     for (TensorSpec& spec : tensor.specs) {
         const size_t rank = spec.shape.size();
@@ -96,11 +96,10 @@ bool is_empty(const Case& c) {
     });
 }
 
-/// Tensors that may be left out when a dim becomes 0; later ones always follow.
+/// The number of tensors that may keep their size when a dim becomes 0; later ones always follow.
 constexpr size_t kMostChosen = 6;
 
-/// The case with that dim of its tensor `first` set to 0 there and in those of the other tensors that `chosen` has a
-/// bit for.
+/// The case with that dim of its tensor `first` set to 0 there and in the tensors whose bits are set in `chosen`.
 Case emptied(const Case& c, size_t first, size_t dim, uint32_t chosen, bool broadcasts) {
     Case out = c;
     const Shape& shape = c.tensors[first].specs.front().shape;
@@ -128,7 +127,7 @@ void Variation::make_empty() {
         case_.tensors, [](const CaseTensor& t) { return is_there(t) && !t.specs.front().shape.empty(); });
     if (first == case_.tensors.end()) return skip("no tensor has a dim that could be 0");
     const auto at = static_cast<size_t>(first - case_.tensors.begin());
-    // Another tensor may have the size by chance only: then fewer of them follow, all of them first.
+    // Another tensor may have the size by chance only: so fewer and fewer of them follow, first all.
     const uint32_t all = (1u << std::min(case_.tensors.size(), kMostChosen)) - 1;
     for (size_t dim = 0; dim < first->specs.front().shape.size(); ++dim) {
         for (uint32_t left_out = 0; left_out <= all; ++left_out) {
@@ -142,7 +141,7 @@ void Variation::make_empty() {
     skip("its shapes do not allow a dim of size 0");
 }
 
-/// A parameter that names dims, as a 0-dim tensor can have them.
+/// Changes a parameter that names dims to one that a 0-dim tensor can have.
 void fit_to_zero_dim(Param& dims) {
     if (auto* dim = std::get_if<int64_t>(&dims.value); dim != nullptr && !wrap_dim(*dim, 0)) *dim = 0;
     if (auto* list = std::get_if<std::vector<Param>>(&dims.value)) list->clear();
@@ -186,7 +185,7 @@ void Variation::make_four_bytes() {
 
 // ---- values ----
 
-/// Whether other values may stand for those that this fill draws.
+/// Whether the values of this fill may be replaced.
 bool is_replaceable(const CaseTensor& tensor) {
     const Fill fn = tensor.fill.fn;
     if (tensor.sparse_csr || fn == Fill::kMask || fn == Fill::kValue || fn == Fill::kEmpty) return false;

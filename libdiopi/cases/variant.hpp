@@ -1,6 +1,6 @@
-/// Variants of a case, as options of a run ask for them: other values, empty or 0-dim tensors, indices of 4 bytes,
-/// other layouts. What a function takes stands in its schema row; a case that an option cannot change is skipped with
-/// the reason. Ids stay: the options are part of the command that repeats a case.
+/// Variants of a case for options of a run: other values, empty or 0-dim tensors, indices of 4 bytes, other layouts.
+/// The schema row states what a function takes; a case that an option cannot change is skipped with the reason. Ids
+/// stay: the options are part of the command that repeats a case.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,10 @@ using CapturedValues =
     std::function<Result<std::shared_ptr<const Tensor>>(std::string_view op, std::string_view argument)>;
 
 struct VariantOptions {
-    /// Replaces the fill of every floating, complex or integer tensor, save those whose values have a meaning
-    /// (schema.hpp, `!`), are given, are masks or must not be read, and save sparse tensors. Where the case runs a
-    /// function of accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the
-    /// others: the results of padding times infinity, or of a difference that cancels times a huge factor,
-    /// are not defined.
+    /// Replaces the fill of every floating, complex or integer tensor, except sparse tensors and those whose values
+    /// have a meaning (schema.hpp, `!`), are given, are masks or must not be read. Where the case runs a function of
+    /// accuracy class D or E, kSpecial is kSpecialSums for its first tensor and kSpecialFactors for the others: the
+    /// results of padding times infinity, or of a difference that cancels times a huge factor, are not defined.
     std::optional<Fill> fill = {};
     CapturedValues captured = {};  ///< with Fill::kCaptured
     bool empty = false;            ///< a dim of size 0
@@ -38,17 +37,17 @@ struct VariantOptions {
     [[nodiscard]] bool any() const;
 };
 
-/// The changed case, or why it is left out.
+/// The changed case, or the reason why it is left out.
 struct VariedCase {
     Case changed;
     std::string skip_reason;  ///< empty: none
 };
 
-/// Applies every option that is set. A case whose functions the standard does not have comes back as it was: the run
-/// says so. Fails only when captured values cannot be read.
+/// Applies every option that is set. A case whose functions the standard lacks is not changed: the run reports it.
+/// Fails only when captured values cannot be read.
 [[nodiscard]] Result<VariedCase> vary(const Case& c, const VariantOptions& options);
 
-/// The same to each of the cases, in place. Those that are left out stay as they are: why, by their ids.
+/// Varies each of the cases in place. Those that are left out do not change; the result has their reasons by id.
 [[nodiscard]] Result<std::map<std::string, std::string>> vary(std::vector<Case>& cases, const VariantOptions& options);
 
 }  // namespace diopi

@@ -120,11 +120,11 @@ TEST_CASE("captured values are found by operator and argument", "[variant]") {
     CHECK(reason(nll(), options) ==
           "nll_loss: no values are captured for input: neither /nll_loss/<argument> nor /<argument> is there");
     options.captured = [](std::string_view, std::string_view) -> Result<std::shared_ptr<const Tensor>> {
-        return bad_input("torn");
+        return bad_input("unreadable");
     };
-    auto torn = vary(add({2}, {2}), options);
-    REQUIRE_FALSE(torn.ok());
-    CHECK(torn.error().message == "torn");
+    auto unreadable = vary(add({2}, {2}), options);
+    REQUIRE_FALSE(unreadable.ok());
+    CHECK(unreadable.error().message == "unreadable");
 }
 
 TEST_CASE("empty: the first dim that can be 0 is, in every tensor that shares it", "[variant]") {

@@ -370,7 +370,7 @@ TEST_CASE("class E allows its tolerance at every element, and half an ulp more f
     const Comparison none = check(rounded_to(Dtype::float32, {2}, {100.5, 2}), oracle, tolerance_of(0, 0));
     CHECK_THAT(none.reason,
                StartsWith("2 of 2 elements differ: difference 2 where the tolerance is 0, at (1,): got 2"));
-    // The first element is worse than the second, which has a tolerance: it has none.
+    // The first element is worse than the second, and its tolerance is 0.
     const Comparison zero =
         check(rounded_to(Dtype::float32, {2}, {1, 101}), oracle_of({2}, {0, 50}), tolerance_of(0, 0.1));
     CHECK_THAT(zero.reason,

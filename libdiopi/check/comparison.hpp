@@ -1,4 +1,4 @@
-/// What a comparison of an output with the expected one gives.
+/// The result type of comparisons.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Comparison {
     Deviation deviation;
     bool passed = true;
     FailureKind kind = FailureKind::kNone;  ///< kForm or kValues when it did not pass
-    std::string reason;   ///< one line for people when it did not pass: shape, dtype, NaN position or value mismatch
+    std::string reason;   ///< one line for users when it did not pass: shape, dtype, NaN position or value mismatch
     std::string warning;  ///< class D between the warn and the fail bound
 };
 

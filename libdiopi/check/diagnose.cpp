@@ -32,7 +32,7 @@ class Collector {
             if (result_.non_finite++ == 0) result_.worst = element;
             last_non_finite_ = element;
         }
-        // Where nothing is allowed all shares are alike.
+        // If nothing is allowed, all shares are equal, and the error decides.
         const bool is_worse = j.share > worst_share_ || (j.share == worst_share_ && j.abs_error > worst_error_);
         if (result_.non_finite == 0 && is_worse) {
             worst_share_ = j.share;
@@ -110,7 +110,7 @@ Judgement judge_integers(uint64_t actual, uint64_t expected, Dtype dtype) {
     Judgement j;
     if (actual == expected) return j;
     const double e = value_of(expected, dtype);
-    // Neighbours above 2^53 are one double; a difference must not vanish in the conversion.
+    // Above 2^53 neighbours may convert to the same double; their difference must not become 0.
     j.abs_error = std::max(std::fabs(value_of(actual, dtype) - e), 1.0);
     j.ok = false;
     j.rel_error = e != 0 ? j.abs_error / std::fabs(e) : 0;
@@ -125,12 +125,12 @@ std::string print_figure(double x) {
     return text.data();
 }
 
-/// How many times a bound was used; where it is 0, how large the difference is.
+/// The ratio of the difference to a bound; where the bound is 0, the difference itself.
 std::string times(const Deviation& d, const char* bound) {
     if (d.budget_used < std::numeric_limits<double>::max()) {
         return "max " + print_figure(d.budget_used) + " times the " + bound;
     }
-    // That of a complex number may be in its imaginary part, which `worst_` leaves out.
+    // A complex number may differ in its imaginary part, which `worst_` leaves out.
     const double real = std::fabs(d.worst_actual - d.worst_expected);
     return "difference " + print_figure(real > 0 ? real : d.max_abs) + " where the " + bound + " is 0,";
 }

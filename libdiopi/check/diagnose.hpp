@@ -15,8 +15,8 @@ struct Diagnosis {
     std::vector<int64_t> mismatches;  ///< row-major indices of wrong elements, ascending
     int64_t worst = 0;                ///< the first NaN or infinity out of place, else the largest share of the bound
     int64_t non_finite = 0;           ///< wrong elements where NaN or infinity is involved
-    double p99_ulp = 0;               ///< over all elements, of a regular sample when there are millions
-    Scan figures;                     ///< of integers; floating outputs have theirs from the scan
+    double p99_ulp = 0;               ///< over all elements, or a regular sample of millions
+    Scan figures;                     ///< for integers; those of floating outputs come from the scan
 };
 
 [[nodiscard]] Diagnosis diagnose(const Operands& operands, const Rule& rule);

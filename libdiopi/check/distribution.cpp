@@ -16,7 +16,7 @@ namespace diopi {
 
 namespace {
 
-/// The Kolmogorov-Smirnov test sorts no more elements than this, taken at regular distance.
+/// The Kolmogorov-Smirnov test sorts at most this many elements, taken at regular distance.
 constexpr int64_t kSampleSize = int64_t{1} << 20;
 /// Variances of small samples are too skewed for a normal bound.
 constexpr int64_t kLeastVarianceSample = 100;
@@ -37,7 +37,7 @@ void fail(DistributionCheck& check, std::string reason) {
     check.reason = std::move(reason);
 }
 
-/// The sample in float64, and what its dtype does to values.
+/// The sample in float64, with the rounding of its dtype.
 struct Sample {
     Tensor wide;
     const double* values = nullptr;
@@ -56,7 +56,7 @@ struct Sample {
         if (!is_floating(dtype)) return x;
         return round_to_precision(x, format.significand, format.min_exponent, format.largest);
     }
-    /// Distance of the dtype's neighbours at |x|; 0 unless the dtype is coarse enough to matter.
+    /// Distance between neighbours of the dtype at |x|; 0 unless the dtype is coarse enough to matter.
     [[nodiscard]] double step(double x) const { return is_half(dtype) ? ulp_of(x, format) : 0; }
 };
 
@@ -67,7 +67,7 @@ double cdf(const Distribution& law, double x) {
     return std::clamp((x - law.a) / (law.b - law.a), 0.0, 1.0);
 }
 
-/// A continuous value that `x` may have been before rounding; for an integer the interval [x, x + 1) is its share.
+/// A continuous value that `x` may have been before rounding; an integer stands for the interval [x, x + 1).
 double dithered(const Sample& sample, const Distribution& law, double x, int64_t index) {
     const bool integers = law.law == Law::kIntegerUniform;
     const double width = std::max(sample.step(x), integers ? 1.0 : 0.0);
@@ -76,7 +76,7 @@ double dithered(const Sample& sample, const Distribution& law, double x, int64_t
     return x + (u - 0.5) * width + (integers ? 0.5 : 0.0);
 }
 
-/// The part of the distribution function that one step of the dtype may shift, where the law is densest.
+/// The largest change of the distribution function over one step of the dtype.
 double rounding_allowance(const Sample& sample, const Distribution& law) {
     if (law.law == Law::kNormal) return 0.4 / law.b * sample.step(std::fabs(law.a) + law.b);
     return sample.step(std::max(std::fabs(law.a), std::fabs(law.b))) / (law.b - law.a);
@@ -105,10 +105,10 @@ void check_kolmogorov(const Sample& sample, const Distribution& law, Distributio
     }
 }
 
-/// So many numbers in a row come twice by chance less than once in 2^64 samples, where a law has 2^12 values or more.
+/// With 2^12 values or more, a run of this length repeats by chance in less than one of 2^64 samples.
 constexpr int64_t kRunLength = 8;
 constexpr double kLeastValues = 4096;
-/// About so many runs are compared.
+/// The approximate number of runs that are compared.
 constexpr int64_t kRuns = int64_t{1} << 16;
 
 uint64_t hash_of_run(const double* values) {
@@ -120,8 +120,8 @@ uint64_t hash_of_run(const double* values) {
     return hash;
 }
 
-/// Whether a sequence of numbers comes again: blocks that draw from the same counters. Which runs are compared depends
-/// on their own values, so that both of a pair are among them.
+/// Whether a sequence of numbers repeats, because blocks draw from the same counters. The choice of the compared runs
+/// depends on their own values, so that it contains both or none of a pair.
 void check_repetition(const Sample& sample, const Distribution& law, DistributionCheck& check) {
     const double spread = law.law == Law::kNormal ? law.b : law.b - law.a;
     const bool coarse = is_half(sample.dtype) || !is_floating(sample.dtype);
@@ -177,7 +177,7 @@ void check_moments(const Sample& sample, const Distribution& law, DistributionCh
     }
 }
 
-/// Each integer of a short range must come as often as the others.
+/// Each integer of a short range must occur as often as the others.
 void check_categories(const Sample& sample, const Distribution& law, DistributionCheck& check) {
     const double width = law.b - law.a;
     const double each = static_cast<double>(sample.n) / width;
@@ -241,11 +241,11 @@ void check_permutation(const Sample& sample, DistributionCheck& check) {
     if (sorted && sample.n >= kLeastSample) fail(check, "the numbers are in order");
 }
 
-/// So many bits of chance in a row make a repetition one that does not happen.
+/// A run with this many random bits does not repeat by chance.
 constexpr double kRunBits = 96;
 
-/// Whether a sequence of zeros and ones comes again, as check_repetition does. The hash of a run is a polynomial in an
-/// odd number, so that the next one follows from it.
+/// Whether a sequence of zeros and ones repeats, like check_repetition. The hash of a run is a polynomial in an odd
+/// number, so that the next hash follows from it.
 void check_repeated_flags(const Sample& sample, double p, DistributionCheck& check) {
     const double bits = -std::log2(p * p + (1 - p) * (1 - p));
     const double wanted = std::ceil(kRunBits / bits);
@@ -277,7 +277,7 @@ void check_bernoulli(const Sample& sample, double p, DistributionCheck& check) {
     if (check.passed) check_repeated_flags(sample, p, check);
 }
 
-/// How many ones came beyond those that were to be expected.
+/// The number of ones, compared with the expected number.
 struct Excess {
     int64_t n = 0;
     double ones = 0, expected = 0, variance = 0;
@@ -403,7 +403,7 @@ DistributionCheck check_dropout(const Tensor& output, const Tensor& input, doubl
     for (int64_t i = 0; i < check.n; ++i) {
         const double kept = in.values[i] / (1 - p);
         const double y = out.values[i];
-        // A zero that comes out as zero tells nothing.
+        // A zero of the input that stays zero shows nothing.
         if (in.values[i] != 0 && out.rounded(kept) != 0) {
             ++counted;
             dropped += y == 0 ? 1 : 0;

@@ -18,12 +18,12 @@ struct Distribution {
 /// The outcome of one distribution check.
 struct DistributionCheck {
     bool passed = true;
-    std::string reason;  ///< one line for people when it did not pass
+    std::string reason;  ///< one line for users when it did not pass
     int64_t n = 0;
     double mean = 0;
     double deviation = 0;  ///< standard deviation of the sample
-    double statistic = 0;  ///< Kolmogorov-Smirnov distance, after what the dtype's rounding explains
-    double p_value = 1;    ///< the smallest of the tests that were made
+    double statistic = 0;  ///< Kolmogorov-Smirnov distance, less the part that the dtype's rounding explains
+    double p_value = 1;    ///< the smallest of the tests
 };
 
 /// Below this p-value a test fails.
@@ -32,12 +32,12 @@ inline constexpr double kLeastPValue = 1e-4;
 inline constexpr int64_t kLeastSample = 20;
 
 /// `actual`: host memory, any strides, any real dtype, bool or integers. In float16 and bfloat16 each value is spread
-/// over the interval that rounds to it, always in the same way, so that ties and coarse steps do not count as misfit.
+/// over the interval that rounds to it, always in the same way, so that ties and coarse steps do not fail the test.
 [[nodiscard]] DistributionCheck check_distribution(const Tensor& actual, const Distribution& expected);
 
-/// Draws of 1 with a probability of its own for each element, else 0: `probabilities` has the shape of `actual`, any
-/// floating dtype and host memory. The sum, and the sums of the likely and of the unlikely elements alone, agree with
-/// their probabilities; what is certain comes so.
+/// Draws of 1 with a separate probability for each element, else 0: `probabilities` has the shape of `actual`, any
+/// floating dtype and host memory. The sum, and the sums of the likely and of the unlikely elements alone, must agree
+/// with their probabilities; elements with probability 0 or 1 must be so.
 [[nodiscard]] DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilities);
 
 /// Dropout in training: each element of `output` is 0, or input / (1 - p) to two ulp, and the share of zeros agrees

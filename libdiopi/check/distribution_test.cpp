@@ -161,7 +161,7 @@ TEST_CASE("draws with their own probability follow it, at likely and unlikely el
             return rounded_to(Dtype::float32, {n}, flags);
         };
         CHECK(check_bernoulli(drawn(1, 0.5), share).passed);
-        // The number of ones is the same, but at the wrong elements: the certain ones are found first.
+        // The number of ones is right, but at wrong elements: certain values are found first.
         CHECK_THAT(check_bernoulli(drawn(0.5, 0.5), share).reason, Contains("where 1 has probability"));
         const Tensor even = rounded_to(dtype, {n}, std::vector<double>(static_cast<size_t>(n), 0.25));
         CHECK_FALSE(check_bernoulli(drawn(1, 0.5), even).passed);

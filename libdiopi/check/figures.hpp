@@ -7,13 +7,13 @@
 
 namespace diopi {
 
-/// Of the finite elements of a floating or complex (its real parts) tensor; of integers all.
+/// Statistics of the finite elements of a floating tensor, of the real parts of a complex one, or of all integers.
 struct TensorFigures {
     int64_t numel = 0;
     int64_t inf_or_nan = 0;
     double min = 0, max = 0, mean = 0, std = 0, norm = 0;
 
-    /// Root mean square; 0 of nothing.
+    /// Root mean square; 0 for an empty tensor.
     [[nodiscard]] double rms() const;
 };
 

@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kOracleUlp = 1;
 
 double ulps_of_class_b(double max_ulp, Dtype dtype) {
-    // A bound in ulp of float32 means little in half: computed wider and rounded once, at most one ulp remains.
+    // A bound in ulp of float32 means little for half: computed wider and rounded once, at most one ulp remains.
     return is_half(dtype) ? std::min(max_ulp, 1.0) : max_ulp;
 }
 
@@ -35,7 +35,7 @@ void bound_sums(Rule& rule, const Bound& bound, Dtype dtype) {
     rule.has_sums = true;
     rule.warn_ulps = 0.5;
     rule.warn_sums = 4 * std::sqrt(k) * roundoff + bound.extra_roundoff;
-    // A worst-case bound of a tenth of S and more would let nearly everything pass.
+    // A worst-case bound of a tenth of S or more would accept nearly everything.
     const bool worst_case_is_loose = 2 * k * roundoff >= 0.1;
     rule.ulps = worst_case_is_loose ? rule.warn_ulps : 1;
     rule.sums = worst_case_is_loose ? rule.warn_sums : 2 * k * roundoff + bound.extra_roundoff;
@@ -64,7 +64,7 @@ Format format_of(Dtype dtype) {
 }
 
 double ulp_of(double exact, const Format& format) {
-    // The factor moves a power of two, and nothing else, to the binade below.
+    // The factor moves only a power of two to the binade below.
     const auto bits = std::bit_cast<uint64_t>(std::fabs(exact) * (1 - 0x1p-53));
     const int exponent = std::max(static_cast<int>(bits >> 52) - 1023, format.min_exponent) - format.significand + 1;
     if (exponent < -1022) return std::ldexp(1.0, exponent);

@@ -1,4 +1,4 @@
-/// The rule of each accuracy class for one element: the authority that the vectorised scan (scan.hpp) defers to.
+/// The rule of each accuracy class for one element, which decides what the vectorised scan (scan.hpp) cannot.
 #pragma once
 
 #include "check/bound.hpp"
@@ -6,18 +6,18 @@
 
 namespace diopi {
 
-/// A binary floating-point format, as far as rounding to it goes.
+/// The parameters of rounding to a binary floating-point format.
 struct Format {
     int significand = 53;      ///< bits, the hidden one included
-    int min_exponent = -1022;  ///< of the smallest normal number
+    int min_exponent = -1022;  ///< exponent of the smallest normal number
     double largest = 0;        ///< the largest finite number
     double overflow = 0;       ///< the least magnitude that rounds to infinity; infinite for float64
 };
 
-/// The floating dtype of the real and imaginary parts of a complex one; any other dtype unchanged.
+/// The floating dtype of the real and imaginary parts of a complex dtype; any other dtype unchanged.
 [[nodiscard]] Dtype component_of(Dtype dtype);
 
-/// `dtype`: a floating one.
+/// The format of a floating dtype.
 [[nodiscard]] Format format_of(Dtype dtype);
 
 /// One ulp of the format at `exact`: the distance of the two neighbours around it, the smaller of both at a power of
@@ -37,10 +37,10 @@ struct Rule {
     double warn_sums = 0;
 };
 
-/// The rule for outputs of the floating `dtype` (a component dtype). Class F has none and must not be asked for.
+/// The rule for outputs of the floating `dtype` (a component dtype). Class F has none and must not be passed.
 [[nodiscard]] Rule make_rule(const Bound& bound, Dtype dtype);
 
-/// One element judged.
+/// The judgement of one element.
 struct Judgement {
     bool ok = true;
     bool finite = true;  ///< both values are finite in the output dtype; the figures below are 0 otherwise
@@ -48,7 +48,7 @@ struct Judgement {
     double abs_error = 0;
     double rel_error = 0;  ///< 0 where the exact value is 0
     double ulp_error = 0;
-    double share = 0;  ///< of the allowed error
+    double share = 0;  ///< share of the allowed error
 };
 
 /// `actual`: a value of the output dtype; `exact`: the unrounded oracle; `sum`: S of class D, ignored elsewhere. Where

@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// The oracle as the old suite had it: rounded to the output dtype before anything is compared.
+/// The oracle of the old suite: rounded to the output dtype before the comparison.
 Tensor rounded(const Tensor& oracle, int64_t parts, const Format& format) {
     Tensor result = make_host_tensor(oracle.shape, oracle.dtype);
     const double* in = oracle.data_as<double>();
@@ -32,7 +32,7 @@ Rule isclose_rule(const Tolerance& tolerance, Dtype component) {
     return rule;
 }
 
-/// Integers are compared as numpy does it, in floating point.
+/// Integers are compared in floating point, like in numpy.
 Comparison compare_as_doubles(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
     return compare_legacy(to_oracle(actual, Dtype::float64), to_oracle(expected, Dtype::float64), tolerance);
 }

@@ -1,5 +1,5 @@
-/// The check of the old suite, for results that must be comparable with its: numpy.isclose, and a share of the elements
-/// that may be wrong by any amount. Shape and dtype are not checked, except for the number of elements.
+/// The check of the old suite, for results comparable with it: numpy.isclose, and a share of the elements that may be
+/// wrong by any amount. Shape and dtype are not checked, except for the number of elements.
 #pragma once
 
 #include "check/compare.hpp"
@@ -7,8 +7,8 @@
 namespace diopi {
 
 /// Passes when no more than tolerance.mismatch_ratio of the elements violate |actual - expected| <= atol + rtol *
-/// |expected|, the expected value rounded to the dtype of `actual` first; NaN equals NaN. `expected` as for compare().
-/// Figures of the deviation are as in class E; mismatches are counted when the check passes, too.
+/// |expected|, where the expected value is first rounded to the dtype of `actual`; NaN equals NaN. `expected` is as for
+/// compare(). The deviation is measured as in class E; mismatches are counted when the check passes, too.
 [[nodiscard]] Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace diopi

@@ -14,7 +14,7 @@ constexpr double kChance = 0.02;
 constexpr int64_t kSmallestTile = 4;
 constexpr int64_t kLargestTile = 128;
 
-/// The mismatches as seen along one dimension.
+/// The mismatches projected on one dimension.
 struct Axis {
     std::string label;  ///< "row"
     int64_t size = 0;
@@ -36,7 +36,7 @@ std::string ordinal(int64_t n) {
     return std::to_string(n) + suffix;
 }
 
-/// Whether `count` random positions would all fall into a share of the tensor by luck.
+/// Whether `count` random positions would all fall into a share of the tensor by chance.
 bool likely_by_chance(double share, int64_t count) { return std::pow(share, static_cast<double>(count)) > kChance; }
 
 Axis summarise(std::string label, const std::vector<bool>& used) {

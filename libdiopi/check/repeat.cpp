@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kWidest = 16;
 
-/// Whether the element of `size` bytes is a NaN: of complex numbers, either part.
+/// Whether the element is a NaN; a complex number is one if either part is.
 bool is_nan(const std::byte* element, Dtype dtype) {
     const auto part_is_nan = [](const std::byte* part, size_t size, uint64_t infinity, uint64_t magnitude) {
         uint64_t bits = 0;

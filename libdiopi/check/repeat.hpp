@@ -12,8 +12,8 @@ struct PoisonBytes {
 };
 
 /// An element that still holds its byte in both runs was never written; one that differs otherwise is not repeatable.
-/// Both outputs in host memory, of one shape and dtype; NaN equals NaN whatever its payload: "3 of 132 elements were
-/// never written; last row". Runs that may differ are only searched for the former.
+/// Both outputs are in host memory and of one shape and dtype; NaN equals NaN whatever its payload. The reason is "3 of
+/// 132 elements were never written; last row". With `may_differ` only unwritten elements count.
 [[nodiscard]] Failure compare_runs(const Tensor& first, const Tensor& second, PoisonBytes poison, bool may_differ);
 
 }  // namespace diopi

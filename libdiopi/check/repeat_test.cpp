@@ -39,7 +39,7 @@ TEST_CASE("an element with both patterns was never written") {
     const auto second = floats({1, 2, 3, poison(0x42)});
     CHECK(compare_runs(*first, *second, kPoison, false).reason == "1 of 4 elements were never written; last element");
     CHECK(compare_runs(*first, *second, kPoison, true).reason == "1 of 4 elements were never written; last element");
-    // A result that is equal to one of the patterns by chance was written.
+    // A result that equals one of the patterns by chance was written.
     CHECK(compare_runs(*first, *floats({1, 2, 3, poison(0xff)}), kPoison, false).ok());
 }
 

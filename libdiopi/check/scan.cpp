@@ -9,8 +9,8 @@ namespace diopi {
 
 namespace {
 
-// Vectors as wide as the machine's: g++ 12 takes wider ones apart element by element, ten times slower. They travel by
-// reference, for passing them by value depends on the instruction set.
+// Vectors as wide as the machine's: g++ 12 splits wider ones into elements, which is ten times slower. They are passed
+// by reference, because passing them by value depends on the instruction set.
 #ifdef __AVX2__
 constexpr int kVectorBytes = 32;
 #else
@@ -74,7 +74,7 @@ void bits_to_float32(const Shorts& in, HalfFloats& out, bool bfloat) {
         std::memcpy(&out, &high, sizeof(out));
         return;
     }
-    // As to_float(Half): the multiplication re-biases the exponent and normalises denormals.
+    // The multiplication re-biases the exponent and normalises denormals, like in to_float(Half).
     const HalfWords magnitude = bits & 0x7fff;
     const HalfWords shifted = magnitude << 13;
     HalfFloats scaled;
@@ -123,7 +123,7 @@ void load_sums(const Operands& operands, Block& block) {
         if (operands.magnitude != nullptr) {
             sum = operands.magnitude[part / 2];
         } else if (operands.parts == 2) {
-            // Real and imaginary part of a product mix: the modulus stands for both.
+            // A product mixes real and imaginary parts: the modulus stands for both.
             sum = std::hypot(operands.expected[part & ~int64_t{1}], operands.expected[part | 1]);
         } else {
             sum = std::fabs(operands.expected[part]);
@@ -131,14 +131,14 @@ void load_sums(const Operands& operands, Block& block) {
     }
 }
 
-/// Replaces a row that ends amid a vector by a copy with zeros behind it.
+/// Replaces a row that ends inside a vector by a copy with zeros behind it.
 void pad(const double*& row, std::array<double, kBlock>& copy, int64_t count, int64_t whole) {
     if (row != copy.data()) std::copy_n(row, count, copy.data());
     std::fill(copy.begin() + count, copy.begin() + whole, 0.0);
     row = copy.data();
 }
 
-/// What the vectorised sweep of one block keeps, lane by lane.
+/// The lane-by-lane results of the vectorised sweep over one block.
 struct Figures {
     Lanes max_abs = {}, max_rel = {}, max_ulp = {}, share = {}, unequal_magnitude = {};
     Lanes dot = {}, square_actual = {}, square_expected = {};
@@ -146,12 +146,12 @@ struct Figures {
     Bits warned = {};
 };
 
-/// Accepts only what judge() accepts; what it cannot decide (rounding ties, NaN against numbers, overflow to infinity,
-/// float64 denormals) is left as suspect.
+/// Accepts only what judge() accepts; elements that it cannot decide (rounding ties, NaN against numbers, overflow to
+/// infinity, float64 denormals) become suspects.
 template <bool kSums>
 void sweep(const Block& block, const Rule& rule, Figures& figures) {
     const double ulp_factor = std::ldexp(1.0, 1 - rule.format.significand);
-    // float64: no clamping, for its denormals are slow; a smaller ulp only makes suspects.
+    // float64 has no clamping, because its denormals are slow; a smaller ulp only adds suspects.
     const bool wide = rule.format.significand == 53;
     const Lanes least = Lanes{} + (wide ? 0.0 : std::ldexp(1.0, rule.format.min_exponent));
     Figures f = figures;
@@ -240,7 +240,7 @@ void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& 
 double Scan::cosine() const {
     if (square_actual == 0 || square_expected == 0) return square_actual == square_expected ? 1 : 0;
     const double cosine = dot / (std::sqrt(square_actual) * std::sqrt(square_expected));
-    // Squares of float64 may overflow; a cosine that is unknown must not look like a fault.
+    // Squares of float64 may overflow; an unknown cosine must not look like an error.
     return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 1;
 }
 

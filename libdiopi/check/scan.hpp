@@ -8,16 +8,16 @@
 
 namespace diopi {
 
-/// Elements that are judged in one go; small enough that the widened copies stay in the first-level cache.
+/// Elements that are judged together; few enough for the widened copies to stay in the first-level cache.
 inline constexpr int64_t kBlock = 1024;
 
-/// What is compared, as plain memory. Complex tensors count each element as two: real part, imaginary part.
+/// The compared data as plain memory. Complex tensors count each element as two: real part, imaginary part.
 struct Operands {
     const void* actual = nullptr;       ///< contiguous, of `component`
     Dtype component = Dtype::float32;   ///< float16, bfloat16, tfloat32, float32 or float64
     const double* expected = nullptr;   ///< contiguous
     const double* magnitude = nullptr;  ///< S, one per element (not per part), or null: |expected|
-    int64_t count = 0;                  ///< of parts
+    int64_t count = 0;                  ///< number of parts
     int parts = 1;                      ///< 2 for complex
 };
 

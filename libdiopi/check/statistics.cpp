@@ -14,23 +14,23 @@ namespace diopi {
 namespace {
 
 constexpr int kResamples = 500;
-/// A pass enters the bootstrap by so many quantiles at most: more samples tell no more about it.
+/// The bootstrap uses at most this many quantiles of a pass: more samples do not improve it.
 constexpr size_t kPassQuantiles = 48;
-/// The interval ought to shrink to 0.71 when the samples double.
-constexpr double kHardlyShrunk = 0.93;
+/// Twice the samples should shrink the interval to 0.71.
+constexpr double kNoProgress = 0.93;
 constexpr int kStalls = 2;
-/// Tukey's far out.
+/// Tukey's limit for "far out" values.
 constexpr double kFarOut = 3;
-/// With so many calls the noise floor is known well enough to count as kPooledFreedom more degrees of freedom.
+/// With this many calls the noise floor is known well enough to count as kPooledFreedom more degrees of freedom.
 constexpr size_t kManyCalls = 10;
 constexpr int kPooledFreedom = 20;
-/// Of so many ratios the spread tells the noise between runs.
+/// The spread of this many ratios shows the noise between runs.
 constexpr size_t kManyRatios = 20;
-/// One pass in so many is cut off at either end, for the machine did something else for the length of a pass. Few
-/// passes have none to spare.
+/// One of this many passes is cut off at either end, because the machine may do something else during a whole pass. Few
+/// passes are not cut.
 constexpr size_t kCutOff = 4;
 constexpr size_t kFewPasses = 8;
-/// What disturbs a sample makes it longer: of a pass the lower quartile counts.
+/// Disturbances make samples longer, so a pass counts with its lower quartile.
 constexpr double kPassQuantile = 0.25;
 
 /// The passes that have samples, each as evenly spaced quantiles.
@@ -51,14 +51,15 @@ Passes condensed(const Passes& passes) {
     return made;
 }
 
-/// Where the passes of a call lie, as logarithms of seconds, and how well that is known.
+/// The centre of a call's passes, as a logarithm of seconds, and its uncertainty.
 struct Location {
     double centre = 0;  ///< trimmed mean of the passes' lower quartiles
-    double noise = 0;   ///< its standard error, of the winsorized variance
+    double noise = 0;   ///< its standard error, from the winsorized variance
     int freedom = 0;
 };
 
-/// Of logarithms, one per pass, not none (Yuen, 1974). One wild pass in kCutOff moves it little.
+/// The location of at least one logarithm, one per pass (Yuen, 1974). One outlier in kCutOff moves it little.
+/// little.
 Location location_of(std::vector<double> logs) {
     std::ranges::sort(logs);
     const size_t n = logs.size(), cut = n < kFewPasses ? 0 : n / kCutOff, left = n - 2 * cut;
@@ -85,7 +86,7 @@ std::vector<double> log_quartiles(const Passes& passes) {
     return logs;
 }
 
-/// The centre of passes drawn from these, of samples drawn from theirs.
+/// The centre of passes drawn from these, with samples drawn from theirs.
 double resampled_centre(const Passes& passes, std::mt19937_64& random) {
     const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
     std::vector<double> logs, drawn;
@@ -101,21 +102,21 @@ double resampled_centre(const Passes& passes, std::mt19937_64& random) {
     return location_of(std::move(logs)).centre;
 }
 
-/// Both sides of a call.
+/// The locations of both sides of a call.
 struct Located {
     Location base, now;
     [[nodiscard]] int freedom() const { return base.freedom + now.freedom; }
     [[nodiscard]] double ratio() const { return std::exp(now.centre - base.centre); }
 };
 
-/// Nothing where a side has no samples.
+/// Nullopt if a side has no samples.
 std::optional<Located> locate(const Passes& base, const Passes& now) {
     std::vector<double> before = log_quartiles(base), after = log_quartiles(now);
     if (before.empty() || after.empty()) return std::nullopt;
     return Located{location_of(std::move(before)), location_of(std::move(after))};
 }
 
-/// The interval around a ratio that is known: percentiles of resampled ones.
+/// A known ratio with its interval from percentiles of resampled ratios.
 Interval bootstrapped(const Located& located, const Passes& base, const Passes& now, uint64_t seed) {
     const Passes old_passes = condensed(base), new_passes = condensed(now);
     std::mt19937_64 random(seed);
@@ -128,7 +129,7 @@ Interval bootstrapped(const Located& located, const Passes& base, const Passes& 
     return {located.ratio(), quantile(ratios, 0.025), quantile(ratios, 0.975)};
 }
 
-/// The noise that a quarter of the calls keep below on one side.
+/// The lower quartile of the calls' noise on one side.
 double noise_floor(const std::vector<std::optional<Located>>& calls, Location Located::*side) {
     std::vector<double> noises;
     for (const auto& call : calls) {
@@ -139,11 +140,11 @@ double noise_floor(const std::vector<std::optional<Located>>& calls, Location Lo
     return quantile(noises, 0.25);
 }
 
-/// What the ratios of many calls have in common: of two runs at different times most calls show nothing but the
-/// machine.
+/// The common part of many calls' ratios: between two runs at different times most calls have not changed, and their
+/// ratios show only the machine.
 struct CommonNoise {
-    double centre = 0;  ///< of the ratios' logarithms
-    double factor = 1;  ///< by how much they lie wider around it than their own noise says
+    double centre = 0;  ///< centre of the ratios' logarithms
+    double factor = 1;  ///< their spread around it, relative to their own noise
 };
 
 CommonNoise common_noise(const std::vector<SpeedComparison>& comparisons) {
@@ -156,12 +157,12 @@ CommonNoise common_noise(const std::vector<SpeedComparison>& comparisons) {
     }
     if (deviations.empty()) return {centre, 1};
     std::ranges::sort(deviations);
-    // Standard deviations of the normal distribution that half and nine in ten keep within.
+    // Half and nine tenths of a normal distribution lie within this many standard deviations.
     constexpr double kHalf = 0.6745, kNineTenths = 1.6449;
     return {centre, std::max({1.0, quantile(deviations, 0.5) / kHalf, quantile(deviations, 0.9) / kNineTenths})};
 }
 
-/// The t that a p-value belongs to.
+/// The t of a p-value.
 double student_t(double p, int freedom) {
     double low = 0, high = 1e4;
     for (int i = 0; i < 100; ++i) {
@@ -171,8 +172,8 @@ double student_t(double p, int freedom) {
     return high;
 }
 
-/// Interval and p-value of a ratio that has its noise.
-void settle(SpeedComparison& made, int freedom) {
+/// Computes interval and p-value of a ratio from its noise.
+void complete(SpeedComparison& made, int freedom) {
     const double effect = std::log(made.ratio.value);
     const double widest = std::exp(student_t(0.05, freedom) * made.noise);
     made.ratio.low = std::min(made.ratio.low, made.ratio.value / widest);
@@ -221,7 +222,7 @@ Summary summarize(std::vector<double> samples) {
     summary.q1 = quantile(samples, 0.25);
     summary.median = quantile(samples, 0.5);
     summary.q3 = quantile(samples, 0.75);
-    // The ranks between which the median lies with 95%: n/2 -+ 0.98 sqrt(n), by the binomial distribution.
+    // The median lies between these ranks with 95%: n/2 -+ 0.98 sqrt(n), by the binomial distribution.
     summary.low = at(std::floor(n / 2 - 0.98 * std::sqrt(n)));
     summary.high = at(std::ceil(n / 2 + 0.98 * std::sqrt(n)));
     summary.samples = static_cast<int64_t>(samples.size());
@@ -230,7 +231,7 @@ Summary summarize(std::vector<double> samples) {
 
 bool PlateauWatch::stalled(size_t samples, double half_width) {
     if (samples_ == 0 || samples >= 2 * samples_) {
-        const bool hardly = samples_ > 0 && half_width > kHardlyShrunk * half_width_;
+        const bool hardly = samples_ > 0 && half_width > kNoProgress * half_width_;
         stalls_ = hardly ? stalls_ + 1 : 0;
         samples_ = samples;
         half_width_ = half_width;
@@ -262,7 +263,7 @@ std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double ra
     return falls;
 }
 
-/// The closed form for whole degrees of freedom: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+/// The closed form for integer degrees of freedom: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double student_p(double t, int freedom) {
     const double angle = std::atan(std::abs(t) / std::sqrt(static_cast<double>(freedom)));
     const double cosine = std::cos(angle), square = cosine * cosine;
@@ -309,10 +310,10 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
     for (size_t i = 0; i < pairs.size(); ++i) {
         SpeedComparison& made = comparisons[i];
         made.noise = std::hypot(made.noise * common.factor, common.centre, options.drift_noise);
-        made.noise = std::hypot(made.noise, pairs[i].doubt);
+        made.noise = std::hypot(made.noise, pairs[i].uncertainty);
         const int freedom = located[i] ? located[i]->freedom() + (pools ? kPooledFreedom : 0) : 0;
         if (freedom > 0) {
-            settle(made, freedom);
+            complete(made, freedom);
         } else {
             made.ratio.low = 0;
             made.ratio.high = std::numeric_limits<double>::infinity();

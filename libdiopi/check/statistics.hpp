@@ -13,26 +13,26 @@ namespace diopi {
 struct Summary {
     double min = 0, q1 = 0, median = 0, q3 = 0;
     double low = 0, high = 0;  ///< 95% interval of the median, from order statistics
-    int64_t samples = 0;       ///< that count
-    int64_t discarded = 0;     ///< the machine did something else, or they lie three interquartile ranges above q3
+    int64_t samples = 0;       ///< samples that count
+    int64_t discarded = 0;     ///< disturbed samples, and those over three interquartile ranges above q3
     bool operator==(const Summary&) const = default;
 
-    /// Half the interval's width, relative to the median: its longer side.
+    /// The longer half of the interval, relative to the median.
     [[nodiscard]] double half_width() const;
 };
 
-/// Of samples in any order; all 0 where there are none.
+/// The statistics of samples in any order; all 0 if there are none.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
 /// Linear interpolation between the order statistics of `sorted` (not empty), q from 0 to 1.
 [[nodiscard]] double quantile(std::span<const double> sorted, double q);
-/// Of values in any order; 0 where there are none.
+/// The median of values in any order; 0 if there are none.
 [[nodiscard]] double median(std::vector<double> values);
 
-/// Detects when more samples do not help: the interval ought to shrink with the root of their number.
+/// Detects when more samples do not help: the interval should shrink with the square root of their number.
 class PlateauWatch {
  public:
-    /// Looks at the interval once more; true when it has hardly shrunk twice while the samples doubled.
+    /// Takes the next interval; true when it has hardly shrunk twice while the samples doubled.
     [[nodiscard]] bool stalled(size_t samples, double half_width);
 
  private:
@@ -51,12 +51,11 @@ struct Interval {
 using Passes = std::vector<std::vector<double>>;
 
 /// Ratio of the trimmed means of the passes' lower quartiles, now / base, with the bootstrap interval (percentiles):
-/// passes are resampled, then the samples in them. The same seed gives the same interval. 1 where a side has no
-/// samples.
+/// passes are resampled, then the samples in them. The same seed gives the same interval. 1 if a side has no samples.
 [[nodiscard]] Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed);
 
-/// Standard error of the trimmed mean of the logarithms of the passes' lower quartiles: how well the passes say where
-/// the call lies. 0 below two passes.
+/// Standard error of the trimmed mean of the logarithms of the passes' lower quartiles: the uncertainty of the call's
+/// time. 0 below two passes.
 [[nodiscard]] double pass_noise(const Passes& passes);
 
 /// The hypotheses to reject so that at most `rate` of the rejections are wrong (Benjamini and Hochberg, 1995).
@@ -71,20 +70,20 @@ enum class SpeedVerdict { kSame, kFaster, kSlower, kAmbiguous };
 
 struct SpeedPair {
     Passes base, now;
-    double doubt = 0;  ///< standard deviation of the ratio's logarithm by what the samples do not show
+    double uncertainty = 0;  ///< additional standard deviation of the ratio's logarithm, beside the samples' own
 };
 
 struct SpeedOptions {
     double least_effect = 0.02;     ///< a smaller change is none
     double false_discovery = 0.05;  ///< share of wrong ones among FASTER and SLOWER
-    double drift = 1;               ///< by how much the machine itself is slower now; divides the ratio
+    double drift = 1;               ///< slowdown of the machine itself since the base; divides the ratio
     double drift_noise = 0;         ///< standard deviation of the drift's logarithm
 };
 
 struct SpeedComparison {
     Interval ratio;    ///< now / base without the drift: above 1 is slower
     double noise = 0;  ///< standard deviation of the ratio's logarithm, all sources together
-    double p = 1;      ///< of no change
+    double p = 1;      ///< p-value of "no change"
     SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
 };
 

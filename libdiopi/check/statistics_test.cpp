@@ -144,7 +144,7 @@ TEST_CASE("the bootstrap's interval of the ratio contains the planted ratio and 
 TEST_CASE("an A/A comparison of 200 calls gives at most two verdicts of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         CHECK(changes(BusyMachine(seed).runs(200)) <= 2);
-        // Some calls have two equal passes by chance: they get the noise floor of all calls.
+        // Among two passes some agree by chance: the noise floor of all calls protects them.
         CHECK(changes(BusyMachine(seed).runs(200, 2)) <= 2);
     }
 }

@@ -35,7 +35,7 @@ inline void store(const Tensor& tensor, int64_t i, double x) {
     }
 }
 
-/// A contiguous tensor of elements of type T.
+/// A contiguous tensor with these elements of type T.
 template <class T>
 Tensor tensor_of(const Shape& shape, Dtype dtype, const std::vector<T>& values) {
     Tensor tensor = make_host_tensor(shape, dtype);

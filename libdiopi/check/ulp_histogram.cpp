@@ -47,7 +47,7 @@ UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact, Dtype unit
     operands.parts = is_complex(actual.dtype) ? 2 : 1;
     operands.count = actual.numel() * operands.parts;
     Format format = format_of(component_of(unit));
-    // What is too large is decided by the dtype that holds the values.
+    // The dtype that holds the values decides which of them are too large.
     format.overflow = format_of(operands.component).overflow;
     Block block;
     for (int64_t begin = 0; begin < operands.count; begin += kBlock) {

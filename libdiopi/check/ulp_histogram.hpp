@@ -19,13 +19,14 @@ struct UlpHistogram {
 
     void add(const UlpHistogram& other);
     [[nodiscard]] int64_t total() const;
-    /// The mean error, with each element at the upper edge of its bin and 4096 for those beyond: who is closer.
+    /// The mean error, with each element at the upper edge of its bin and 4096 beyond: the smaller one is closer.
     [[nodiscard]] double mean() const;
     bool operator==(const UlpHistogram&) const = default;
 };
 
-/// Both contiguous host tensors of one shape; `exact` is float64 or complex128, `actual` floating or complex. Real and
-/// imaginary parts count as elements. Errors are counted in ulp of `unit`, a dtype like that of `actual`.
+/// Both are contiguous host tensors of one shape; `exact` is float64 or complex128, `actual` floating or complex. Real
+/// and imaginary parts count as elements. Errors are counted in ulp of `unit`, a dtype of the same kind as that of
+/// `actual`.
 [[nodiscard]] UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact, Dtype unit);
 [[nodiscard]] inline UlpHistogram ulp_histogram(const Tensor& actual, const Tensor& exact) {
     return ulp_histogram(actual, exact, actual.dtype);

@@ -7,7 +7,7 @@ namespace diopi {
 
 namespace {
 
-/// In the order of FailureKind.
+/// The names in the order of FailureKind.
 constexpr std::array<std::string_view, 13> kFailureKinds = {
     "none",           "values differ",  "elements were never written",
     "a stray write",  "not repeatable", "an input was modified",

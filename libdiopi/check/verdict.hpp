@@ -1,4 +1,4 @@
-/// Tolerances, verdicts and deviations: the vocabulary of comparisons.
+/// Tolerances, verdicts and deviations: the types that comparisons share.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImpleme
 
 /// "passed", "failed", "crashed", "timeout", "skipped", "not_implemented".
 [[nodiscard]] const char* name(Verdict verdict);
-/// Failed, crashed or timed out: what makes a run fail.
+/// Whether it makes a run fail: failed, crashed or timed out.
 [[nodiscard]] bool is_failure(Verdict verdict);
 
 /// The kind of a failure, to distinguish two failures without comparing figures.
 enum class FailureKind {
-    kNone,        ///< nothing failed, or a journal of an older version does not tell
+    kNone,        ///< nothing failed, or an older journal does not state the kind
     kValues,      ///< elements differ, or NaN and infinities stand elsewhere
     kUnwritten,   ///< elements that were never written
     kStrayWrite,  ///< writes past an edge or between elements
@@ -42,30 +42,30 @@ enum class FailureKind {
     kInputModified,
     kForm,  ///< shape or dtype
     kKeepsMemory,
-    kStream,        ///< waited for the stream, or worked beside it
-    kDistribution,  ///< of random numbers
-    kPrinted,       ///< output where none belongs
+    kStream,        ///< waited for the stream, or worked on another one
+    kDistribution,  ///< distribution of random numbers
+    kPrinted,       ///< output where none is allowed
     kOutOfMemory,
-    kError  ///< anything else: an error code of the library, or what the reference says of the case
+    kError  ///< anything else: an error code of the library, or an error of the reference
 };
 
-/// "values differ", "an input was modified", ...: in reports, and as journals keep it.
+/// "values differ", "an input was modified", ...: the name in reports and journals.
 [[nodiscard]] std::string_view name(FailureKind kind);
-/// The kind of that name; kNone where no kind has it.
+/// The kind with that name; kNone if there is none.
 [[nodiscard]] FailureKind failure_kind(std::string_view name);
 
-/// What is wrong; nothing where the kind is kNone.
+/// A failure; none if the kind is kNone.
 struct Failure {
     FailureKind kind = FailureKind::kNone;
-    std::string reason;  ///< for people, one line
+    std::string reason;  ///< one line for users
     [[nodiscard]] bool ok() const { return kind == FailureKind::kNone; }
 };
 
-/// kOutOfMemory or kError: the one place that reads it from the message, since a library has nothing but words to say
-/// that memory ran out.
+/// kOutOfMemory or kError. Only this function reads it from a message: a library can report exhausted memory in no
+/// other way.
 [[nodiscard]] Failure failure_of(const Error& error);
 
-/// The deviation of one output from the expected one. Figures of mismatching and matching elements alike.
+/// The deviation of one output from the expected one, with statistics over all elements.
 struct Deviation {
     std::string output;         ///< name of the argument that was compared
     char accuracy_class = 'E';  ///< A..F of docs/accuracy.md

@@ -19,7 +19,7 @@ Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, c
     return {};
 }
 
-/// The files in which the cases of these ids are.
+/// The files that contain the cases with these ids.
 CaseSelection selection_of(const std::vector<std::string>& ids, const std::vector<std::string>& files) {
     CaseSelection selection;
     selection.ops = false;

@@ -1,4 +1,4 @@
-/// From what a user names to the cases of a run.
+/// Finds the cases of a run that a user names.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 namespace diopi {
 
 struct CaseChoice {
-    std::string folder;              ///< of the case files
+    std::string folder;              ///< folder of the case files
     std::vector<std::string> files;  ///< case files of the user
-    std::string case_id;             ///< one case; else
-    std::string model;               ///< the cases of a model, or of "all"; else those of the operators
-    std::string op;                  ///< narrows them to one operator; "" and "all": every one
+    std::string case_id;             ///< one case; or else:
+    std::string model;               ///< the cases of a model, or of "all"; if empty, those of the operators
+    std::string op;                  ///< limits them to one operator; "" and "all": every one
 };
 
 /// Reads the case files that the choice needs.
@@ -23,12 +23,12 @@ struct CaseChoice {
 
 [[nodiscard]] Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue& catalogue);
 
-/// Reads the case files, selects, and plans every case that `backend` implements before the first one runs: a file
-/// that contradicts itself is bad input, named by file, line and JSON pointer, and so is one of the user's with an
-/// operator that the standard does not have.
+/// Reads the case files, selects, and plans every case that `backend` implements before the first one runs. A file that
+/// contradicts itself is bad input, named by file, line and JSON pointer, and so is a user's file with an operator that
+/// the standard does not have.
 [[nodiscard]] Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend);
 
-/// The cases of these ids, in their order, planned likewise; the choice names no cases itself.
+/// The cases with these ids, in their order, planned in the same way; the choice itself names no cases.
 [[nodiscard]] Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice,
                                                               const std::vector<std::string>& ids,
                                                               const Backend& backend);

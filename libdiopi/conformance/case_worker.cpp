@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// run_case, with what an exception says as the failure: memory that ran out, or a library that throws through C.
+/// run_case that turns an exception into a failure: exhausted memory, or a library that throws through C.
 CaseResult run_safely(const Case& c, const CaseOptions& options) {
     std::string reason;
     try {
@@ -44,7 +44,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     CaseOptions cases = options_.cases;
     FailureSaver saver(options_.save, c, cases);
     if (!options_.save.folder.empty()) {
-        cases.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+        cases.on_failure = [&](const Case&, const FailedStep& failed_step) { saver.save(failed_step); };
     }
     CaseResult result = run_safely(c, cases);
     if (options_.after_case) result.notes = options_.after_case(c);
@@ -63,7 +63,7 @@ WorkAnswer CaseWorker::save(const Case& c, const Unsaved& unsaved) {
     return answer;
 }
 
-/// A device that stays in error is fit for no other case.
+/// A device that stays in error is unusable for other cases.
 WorkAnswer CaseWorker::answer_of(CaseResult result) const {
     name_memory_limit(result, options_.memory_limit);
     const bool unusable = result.verdict == Verdict::kFailed && is_unusable(options_.cases.backend->device());

@@ -19,22 +19,22 @@ struct CaseWorkerOptions {
     std::string data;
     /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
-    /// Bytes of one worker, 0: no limit; for reasons that name it.
+    /// Memory limit of one worker in bytes, for reasons that name it; 0: none.
     int64_t memory_limit = 0;
-    /// Bundles of what fails.
+    /// Bundles of failures.
     SaveFailures save = {};
 };
 
-/// For one run of the pool: prepares each worker when its first case comes.
+/// Used for one run of the pool: it prepares each worker when its first case comes.
 class CaseWorker {
  public:
     explicit CaseWorker(CaseWorkerOptions options) : options_(std::move(options)) {}
 
-    /// In the worker.
+    /// Runs the case, in the worker.
     [[nodiscard]] WorkAnswer work(const Case& c);
-    /// In the worker: the bundles of a case that cost another one. Answers with their names.
+    /// Saves the bundles of a case whose own worker died, in the worker. Answers with their names.
     [[nodiscard]] WorkAnswer save(const Case& c, const Unsaved& unsaved);
-    /// In the parent: the case's result, also if the worker died.
+    /// The case's result, in the parent; also if the worker died.
     [[nodiscard]] CaseResult result_of(const Case& c, const WorkOutcome& outcome) const;
 
  private:

@@ -15,7 +15,7 @@ namespace diopi {
 
 namespace {
 
-/// A run's items: the cases, and behind them what remains to be saved of cases whose workers died.
+/// The items of a run: the cases, and then the bundles still to be saved for cases whose workers died.
 class Conformance {
  public:
     Conformance(const std::vector<Case>& cases, const ConformanceOptions& options,
@@ -27,7 +27,7 @@ class Conformance {
         if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
-        if (!trouble_.ok()) return trouble_.error();
+        if (!status_.ok()) return status_.error();
         arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
         run_.interrupted = interrupted();
@@ -76,7 +76,7 @@ class Conformance {
         return {};
     }
 
-    /// A shard goes on only as itself: results of other cases in its journal would spoil the merged report.
+    /// Only the same shard may be continued: results of other cases in its journal would corrupt the merged report.
     Status check_shard(const RunHeader& former) const {
         const auto title = [](const std::string& shard) { return shard.empty() ? "a whole run" : "shard " + shard; };
         if (former.shard != options_.shard) {
@@ -88,7 +88,7 @@ class Conformance {
                          " of another selection of cases; give the same options to --resume");
     }
 
-    /// Whether the run that is to go on had the options of this one.
+    /// Whether the run to be continued had the options of this one.
     [[nodiscard]] Status check_options(const RunHeader& header) const {
         if (header.repeat != options_.repeat) {
             return bad_input("the journal in " + options_.run_folder + " is of a run with the options '" +
@@ -101,10 +101,10 @@ class Conformance {
         return {};
     }
 
-    /// Skips what is to be skipped and what no backend has; returns the cases that must run.
+    /// Settles cases that are skipped or that no backend has; returns the cases that must run.
     std::vector<size_t> settle_without_running() {
         std::vector<size_t> items;
-        for (size_t i = 0; i < cases_.size() && trouble_.ok(); ++i) {
+        for (size_t i = 0; i < cases_.size() && status_.ok(); ++i) {
             const Case& c = cases_[i];
             if (!finished_.empty() && finished_.contains(c.id())) continue;
             if (auto reason = options_.skip_reason ? options_.skip_reason(c) : std::nullopt) {
@@ -144,18 +144,18 @@ class Conformance {
             } else {
                 take_saved(item - cases_.size(), outcome);
             }
-            return trouble_;
+            return status_;
         };
         Status status = run_in_workers(items, pool, work, done);
         for (std::optional<CaseResult>& result : followed_) {
             if (status.ok() && result) record(std::move(*result));
         }
-        return status.ok() ? trouble_ : status;
+        return status.ok() ? status_ : status;
     }
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
 
-    /// In a worker: the bundles of a case that cost another worker. Answers with their names.
+    /// Saves the bundles of a case whose own worker died, in a worker. Answers with their names.
     WorkAnswer save_unsaved(size_t place, CaseWorker& worker) const {
         const FollowUps::Note note = follow_ups_->read(place);
         if (note.item >= cases_.size()) {
@@ -164,7 +164,7 @@ class Conformance {
         return worker.save(cases_[note.item], note.unsaved);
     }
 
-    /// Records the outcome of a case, or keeps it until a worker has saved what the case's own could not.
+    /// Records the result of a case, or keeps it until another worker has saved its bundles.
     void take(size_t item, CaseResult result, const std::vector<std::string>& warnings, std::vector<size_t>& more) {
         for (const std::string& warning : warnings) warn(warning);
         const bool failed_in_step =
@@ -178,7 +178,7 @@ class Conformance {
         more.push_back(cases_.size() + *place);
     }
 
-    /// The outcome of save_unsaved.
+    /// Takes the outcome of save_unsaved.
     void take_saved(size_t place, const WorkOutcome& outcome) {
         CaseResult result = std::move(*followed_[place]);
         followed_[place].reset();
@@ -197,7 +197,7 @@ class Conformance {
     }
 
     void record(CaseResult result) {
-        if (Status s = journal_->append(result); !s.ok()) trouble_ = s;
+        if (Status s = journal_->append(result); !s.ok()) status_ = s;
         report(std::move(result));
     }
 
@@ -214,7 +214,7 @@ class Conformance {
     ConformanceRun run_;
     std::optional<FollowUps> follow_ups_;
     std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace diopi {
 struct ConformanceOptions {
     CaseOptions cases;
     PoolOptions pool;
-    /// Why a case is skipped without running; nullopt when it is not.
+    /// The reason why a case is skipped without running; nullopt for none.
     SkipReason skip_reason;
     /// Folder of stored baselines; a case without one is computed during the run.
     std::string data;
@@ -27,41 +27,41 @@ struct ConformanceOptions {
     RunOrder order;
     /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
-    /// Bundles of what fails.
+    /// Bundles of failures.
     SaveFailures save;
-    /// Called in this process with the bundles that cannot be saved.
+    /// Called in this process for bundles that cannot be saved.
     std::function<void(const std::string&)> on_warning;
     /// Continues the existing journal: cases that have a result are not run again.
     bool resume = false;
-    /// argv, for the journal.
+    /// The command line, for the journal.
     std::vector<std::string> command;
     /// The options after `diopi test --case ID` that repeat a case of this run, for the journal.
     std::string repeat;
     /// "2/4" when the cases are a shard, for the journal; empty for a whole run.
     std::string shard;
-    /// The whole selection: these cases, or the one that they are a shard of.
+    /// The whole selection: these cases, or the cases that they are a shard of.
     Selection selection;
     /// Checksum of the device configuration, for the journal; empty: there is none.
     std::string device_config;
 };
 
-/// The results of a conformance run; of an interrupted one those of the finished cases.
+/// The results of a conformance run; of an interrupted one, those of the finished cases.
 struct ConformanceRun {
     std::vector<CaseResult> results;
     double seconds = 0;
     bool interrupted = false;
 };
 
-/// The pool of a run and the options of its workers, with the memory limit resolved; nothing is noted or saved.
-/// Other commands that run its cases again use them unchanged.
+/// The pool of a run and the options of its workers, with the memory limit resolved; nothing is noted or saved. Other
+/// commands that repeat its cases use them unchanged.
 struct RunWorkers {
     PoolOptions pool;
     CaseWorkerOptions worker;
 };
 [[nodiscard]] RunWorkers workers_of(const ConformanceOptions& options);
 
-/// Runs the cases; `on_result` gets each result in turn (also those of a resumed journal), with the number of cases
-/// that are done and the number of all.
+/// Runs the cases; `on_result` gets each result in turn (also those of a resumed journal), with the numbers of finished
+/// and of all cases.
 [[nodiscard]] Result<ConformanceRun> run_conformance(
     const std::vector<Case>& cases, const ConformanceOptions& options,
     const std::function<void(const CaseResult&, int64_t done, int64_t total)>& on_result);

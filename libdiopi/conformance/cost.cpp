@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// Plans the steps of a case as CaseSteps does, on tensors without memory, and counts.
+/// Plans the steps of a case like CaseSteps, on tensors without memory, and counts their work.
 class Estimate {
  public:
     Estimate(const Case& c, const Backend& backend) : case_(c), backend_(backend), tensors_(shape_tensors(c)) {}
@@ -91,7 +91,8 @@ class Estimate {
     CaseWork work_;
 };
 
-/// Nanoseconds. scripts/fit_cost.py fits them to journals: here of the operator cases and of ResNet-50.
+/// Rates in nanoseconds. scripts/fit_cost.py fits them to journals: here to those of the operator cases and of
+/// ResNet-50.
 struct Rates {
     double per_case = 0;
     double per_step = 0;

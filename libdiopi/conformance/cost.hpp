@@ -14,11 +14,11 @@ struct CaseWork {
     int64_t drawn = 0;          ///< elements of the inputs
     int64_t expected = 0;       ///< elements of results: computed by the oracle and the backend, then compared
     int64_t functions = 0;      ///< those of them computed by exp, log and similar functions: accuracy classes C and E
-    int64_t converted = 0;      ///< elements drawn or expected that are float16 or bfloat16
-    int64_t multiply_adds = 0;  ///< where the function sums: elements of the result times terms of each
+    int64_t converted = 0;      ///< drawn or expected elements that are float16 or bfloat16
+    int64_t multiply_adds = 0;  ///< in functions that sum: elements of the result times terms of each
 };
 
-/// From shapes alone, without memory. Steps that `backend` does not implement count as nothing.
+/// The work computed from shapes alone, without memory. Steps that `backend` does not implement count as nothing.
 [[nodiscard]] CaseWork work_of(const Case& c, const Backend& backend);
 
 /// Cost of a case that is settled without running it: skipped, or not implemented.

@@ -56,7 +56,7 @@ TEST_CASE("a step that does not run costs nothing", "[run][cost]") {
     CHECK(cost_of(testing::make_case("add", {tensor("input", {4}), tensor("other", {4})}), empty) == kCostOfNothing);
 }
 
-// This is not a test: it prints the work of the operator cases, or of a model, for scripts/fit_cost.py.
+// This is no test: it prints the work of the operator cases, or of a model, for scripts/fit_cost.py.
 TEST_CASE("work of the operator cases as CSV", "[.work]") {
     CaseSelection selection;
     selection.models = {"resnet50"};

@@ -29,10 +29,10 @@ std::string load(std::span<const char> room) { return {room.data(), ::strnlen(ro
 
 }  // namespace
 
-Result<FollowUps> FollowUps::create(size_t room) {
-    void* memory = ::mmap(nullptr, room * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+Result<FollowUps> FollowUps::create(size_t capacity) {
+    void* memory = ::mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return failed(std::string("cannot map pages for the workers: ") + std::strerror(errno));
-    return FollowUps(static_cast<Slot*>(memory), room);
+    return FollowUps(static_cast<Slot*>(memory), capacity);
 }
 
 FollowUps::FollowUps(FollowUps&& other) noexcept

@@ -14,12 +14,12 @@ namespace diopi {
 class FollowUps {
  public:
     /// Memory for this many at a time. Create it before the workers.
-    [[nodiscard]] static Result<FollowUps> create(size_t room);
+    [[nodiscard]] static Result<FollowUps> create(size_t capacity);
     FollowUps(FollowUps&& other) noexcept;
     FollowUps& operator=(FollowUps&& other) = delete;
     ~FollowUps();
 
-    /// In the parent: a place for the case, nullopt when there is none. A long reason is cut.
+    /// In the parent: stores the case at a place; nullopt when all are in use. A long reason is cut.
     [[nodiscard]] std::optional<size_t> put(size_t item, const Unsaved& unsaved);
     void release(size_t place) { taken_[place] = false; }
 
@@ -27,12 +27,12 @@ class FollowUps {
         size_t item = 0;
         Unsaved unsaved;
     };
-    /// In a worker. A stray write may have damaged it.
+    /// In a worker: reads a place, which a stray write may have damaged.
     [[nodiscard]] Note read(size_t place) const;
 
  private:
     struct Slot;
-    FollowUps(Slot* slots, size_t room) : slots_(slots), taken_(room) {}
+    FollowUps(Slot* slots, size_t capacity) : slots_(slots), taken_(capacity) {}
 
     Slot* slots_;
     std::vector<bool> taken_;

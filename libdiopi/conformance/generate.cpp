@@ -33,11 +33,11 @@ Status add_inputs(const CaseSteps& steps, bool self_contained, const Case& c, Ca
     return {};
 }
 
-/// The cases that go into one file, in their order.
+/// The cases of one file, in their order.
 struct FilePlan {
     std::string path;
     std::vector<const Case*> cases;
-    /// Checksum of what the cases say: a file made from others must be made again.
+    /// Checksum of the cases' contents: a file with other contents must be made again.
     [[nodiscard]] std::string checksum(const GenerateOptions& options) const {
         Checksum sum;
         for (const Case* c : cases) {
@@ -61,7 +61,7 @@ std::vector<FilePlan> plan_files(const std::vector<Case>& cases, const GenerateO
     return out;
 }
 
-/// Computes and writes one file, in a worker.
+/// Computes and writes one file in a worker.
 class FileWriter {
  public:
     FileWriter(const FilePlan& plan, const GenerateOptions& options) : plan_(plan), options_(options) {
@@ -73,7 +73,7 @@ class FileWriter {
         if (s.ok() && writer_) s = keep_former_cases();
         if (s.ok() && writer_) s = writer_->finish();
         if (!s.ok()) {
-            made_.trouble = s.message();
+            made_.error = s.message();
             made_.cases = 0;
             return made_;
         }
@@ -106,7 +106,7 @@ class FileWriter {
         return writer_->add(key, baseline);
     }
 
-    /// Cases of the same seed that were not asked for this time stay in the file.
+    /// Keeps the file's other cases with the same seed.
     Status keep_former_cases() {
         if (!std::filesystem::exists(plan_.path)) return {};
         auto former = BaselineReader::open(plan_.path);
@@ -130,16 +130,16 @@ class FileWriter {
 };
 
 WorkAnswer answer_with(const GeneratedFile& made) {
-    return {pack_message(made.cases, made.former, made.left_out, made.bytes, made.trouble)};
+    return {pack_message(made.cases, made.former, made.left_out, made.bytes, made.error)};
 }
 
 GeneratedFile made_from(const std::string& path, const WorkOutcome& outcome) {
     GeneratedFile made;
     made.path = path;
     if (!outcome.finished()) {
-        made.trouble = "the worker died: " + outcome.reason;
-    } else if (!unpack_message(outcome.payload, made.cases, made.former, made.left_out, made.bytes, made.trouble)) {
-        made.trouble = "the worker gave no answer";
+        made.error = "the worker died: " + outcome.reason;
+    } else if (!unpack_message(outcome.payload, made.cases, made.former, made.left_out, made.bytes, made.error)) {
+        made.error = "the worker gave no answer";
     }
     return made;
 }
@@ -202,7 +202,7 @@ class Generation {
 
     Status settle(size_t i, const WorkOutcome& outcome) {
         GeneratedFile made = made_from(files_[i].path, outcome);
-        if (made.trouble.empty() && made.cases > 0) {
+        if (made.error.empty() && made.cases > 0) {
             ManifestEntry entry;
             entry.file = relative(made.path);
             entry.cases = made.cases + made.former;
@@ -211,7 +211,7 @@ class Generation {
             entry.plan = files_[i].checksum(options_);
             Status s = manifest_->record(std::move(entry));
             if (s.ok()) s = manifest_->save();
-            if (!s.ok()) made.trouble = s.message();
+            if (!s.ok()) made.error = s.message();
         }
         made_.push_back(std::move(made));
         on_file_(made_.back());

@@ -1,4 +1,4 @@
-/// Baseline generation: expected values of cases into HDF5, one file per operator or model.
+/// Baseline generation: writes expected values of cases to HDF5, one file per operator or model.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@ namespace diopi {
 struct GenerateOptions {
     std::string data;
     uint64_t seed = 0;
-    bool force = false;           ///< make files again that exist and are unchanged
+    bool force = false;           ///< make existing, unchanged files again
     bool self_contained = false;  ///< store the inputs, too
     PoolOptions pool;
 };
 
-/// Makes the files that the cases belong to; `on_file` gets each finished file. Existing files do not change
-/// until the new one is complete.
+/// Makes the files of the cases; `on_file` gets each finished file. An existing file does not change until the new one
+/// is complete.
 [[nodiscard]] Result<std::vector<GeneratedFile>> generate(const std::vector<Case>& cases,
                                                           const GenerateOptions& options,
                                                           const std::function<void(const GeneratedFile&)>& on_file);
 
-/// Expected values of every step of a case. Inputs are stored when `self_contained`, else their checksums. A case that
-/// the reference does not have is not implemented.
+/// Expected values of every step of a case. Inputs are stored if `self_contained`, else their checksums. A case that
+/// the reference lacks is not implemented.
 [[nodiscard]] Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_contained);
 
-/// Bytes of the inputs of a case, and of its outputs where their shapes are known.
+/// Bytes of the inputs of a case, and of its outputs with known shapes.
 [[nodiscard]] int64_t estimate_bytes(const Case& c);
 
 }  // namespace diopi

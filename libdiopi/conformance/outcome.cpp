@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// What the library printed beside its results: output is a failure, errors may explain one.
+/// Adds the library's own output: standard output is a failure, standard error may explain one.
 void add_printed(CaseResult& result, const WorkOutcome& outcome) {
     const bool bad = result.verdict == Verdict::kFailed || result.verdict == Verdict::kCrashed ||
                      result.verdict == Verdict::kTimeout;
@@ -37,7 +37,7 @@ void add_memory_limit(CaseResult& result, int64_t limit) {
     add_to_reason(result, " (limit " + memory_text(limit) + " per worker, --memory-limit)");
 }
 
-/// The case of a worker that died or hung.
+/// The result of a case whose worker died or hung.
 CaseResult interrupted_case(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit) {
     CaseResult result = std::move(described);
     result.verdict = outcome.end == WorkOutcome::End::kTimeout ? Verdict::kTimeout : Verdict::kCrashed;

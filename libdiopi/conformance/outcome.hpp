@@ -9,17 +9,16 @@
 
 namespace diopi {
 
-/// Appends to the case's reason, and to that of the step which it comes from.
+/// Appends to the case's reason, and to the reason of the step that gave it.
 void add_to_reason(CaseResult& result, const std::string& text);
 
-/// Names the limit in the reason of a result that failed for want of memory.
+/// Names the limit in the reason of a result that failed because memory ran out.
 void name_memory_limit(CaseResult& result, int64_t limit);
 
-/// The step that a worker was at when it died or hung; empty where it was at none. A stray write may have garbled it.
+/// The step in which a worker died or hung; empty outside of steps. A stray write may have damaged it.
 [[nodiscard]] std::string step_under_way(const CrashContext& context);
 
-/// The answer that the outcome holds as a journal's line, or else `described` as crashed or timed out; with what the
-/// library printed.
+/// The result in the outcome's answer, or else `described` as crashed or timed out; with the library's own output.
 [[nodiscard]] CaseResult settle(CaseResult described, const WorkOutcome& outcome, int64_t memory_limit);
 
 }  // namespace diopi

@@ -16,7 +16,7 @@ void sort_by_cost(std::vector<size_t>& items, const std::vector<Case>& cases, co
     std::ranges::stable_sort(items, std::greater(), [&](size_t i) { return costs[i]; });
 }
 
-/// Fisher and Yates, from the back: place i gets one of those up to i.
+/// Shuffles by Fisher and Yates, from the back: place i gets one of the items up to i.
 void shuffle(std::vector<size_t>& items, uint64_t seed) {
     for (size_t i = items.size(); i-- > 1;) {
         const auto words = philox(seed, i, 0);

@@ -1,4 +1,4 @@
-/// The order in which the cases of a run are given to its workers. Reports always list them in the same other order.
+/// The order in which workers get the cases of a run. Reports always have their own order.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct RunOrder {
     enum class By {
         kCost,     ///< the longest first, so that no long case runs alone at the end
         kShuffle,  ///< a random order from the seed
-        kGiven     ///< as the cases come
+        kGiven     ///< in the given order
     };
     By by = By::kCost;
     uint64_t seed = 0;

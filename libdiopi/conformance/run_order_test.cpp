@@ -45,6 +45,6 @@ TEST_CASE("every order is equally likely") {
     std::map<std::vector<size_t>, int> seen;
     for (uint64_t seed = 0; seed < kTimes; ++seed) ++seen[arranged({RunOrder::By::kShuffle, seed}, 3)];
     CHECK(seen.size() == 6);
-    // 1000 each, with a standard deviation of 29.
+    // Each order is expected 1000 times, standard deviation 29.
     for (const auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);
 }

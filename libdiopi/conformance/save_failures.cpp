@@ -20,7 +20,6 @@ void add_layout(Capture& layouts, const Place& place, const TensorSpec& spec, co
                        {layout.shape(spec.shape), spec.dtype, layout.strides}, layout.offset);
 }
 
-/// Where the step's tensors lie under the rule.
 Capture layouts_of(const Step& step, const LayoutRule& rule) {
     Capture layouts;
     if (!rule) return layouts;
@@ -43,8 +42,9 @@ Status check_bundle_folder(const std::string& folder) {
     return file.ok() ? Status() : Status(bad_input("--save-failures: " + file.error().message));
 }
 
-void FailureSaver::save(const Evidence& evidence) {
-    write(evidence.step, evidence.expected, evidence.actual, evidence.result.verdict, evidence.result.reason);
+void FailureSaver::save(const FailedStep& failed_step) {
+    write(failed_step.step, failed_step.expected, failed_step.actual, failed_step.result.verdict,
+          failed_step.result.reason);
 }
 
 void FailureSaver::save(const Unsaved& unsaved) {

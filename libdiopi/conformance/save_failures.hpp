@@ -21,9 +21,9 @@ struct SaveFailures {
 /// Makes the folder; an error when no file can be written there.
 Status check_bundle_folder(const std::string& folder);
 
-/// How a case ended whose worker could not save it.
+/// The end of a case whose worker could not save it.
 struct Unsaved {
-    std::string step;  ///< that was under way; empty: it is not known, each may have been
+    std::string step;  ///< the step in which the worker died; empty: unknown, any is possible
     Verdict verdict = Verdict::kCrashed;
     std::string reason;
 };
@@ -31,18 +31,18 @@ struct Unsaved {
 /// Saves the failures of one case, in a worker. A bundle that cannot be written is a warning.
 class FailureSaver {
  public:
-    /// Keeps references.
+    /// Keeps references to all three.
     FailureSaver(const SaveFailures& save, const Case& c, const CaseOptions& options)
         : save_(save), case_(c), options_(options) {}
 
-    /// A step that ran and failed.
-    void save(const Evidence& evidence);
-    /// Plans the case again and saves the step that was under way, or every one, without what it gave.
+    /// Saves a step that ran and failed.
+    void save(const FailedStep& failed_step);
+    /// Plans the case again and saves the step in which the worker died, or every one, without results.
     void save(const Unsaved& unsaved);
 
-    /// Notes the files in the steps that they belong to.
+    /// Adds the files' names to their steps.
     void name_files(CaseResult& result) const;
-    /// The files with spaces between.
+    /// The files' names, separated by spaces.
     [[nodiscard]] std::string files() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -55,7 +55,7 @@ class FailureSaver {
     const SaveFailures& save_;
     const Case& case_;
     const CaseOptions& options_;
-    std::vector<std::pair<std::string, std::string>> files_;  ///< of steps
+    std::vector<std::pair<std::string, std::string>> files_;  ///< pairs of step and file
     std::vector<std::string> warnings_;
 };
 

@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// The number of the shard, from 0, of each case.
+/// The shard of each case, counted from 0.
 std::vector<int64_t> partition(const std::vector<std::string>& ids, const std::vector<int64_t>& costs, int64_t count) {
     std::vector<size_t> longest_first(ids.size());
     std::iota(longest_first.begin(), longest_first.end(), size_t{0});

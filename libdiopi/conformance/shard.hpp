@@ -13,26 +13,26 @@
 
 namespace diopi {
 
-/// Why a case is not run; nullopt for one that is.
+/// The reason why a case is not run; nullopt for one that is.
 using SkipReason = std::function<std::optional<std::string>(const Case&)>;
 
-/// The facts that all shards of one run have in common, for their journals.
+/// The facts that the journals of all shards of one run have in common.
 struct Selection {
-    int64_t cases = 0;  ///< of the whole
-    /// XXH64 over the ids in their order and which of them are skipped.
+    int64_t cases = 0;  ///< number in the whole selection
+    /// XXH64 over the ids in their order, and over which of them are skipped.
     std::string checksum;
 };
 
-/// Positions of the cases of one shard, ascending: the cases are assigned, the longest first, each to the shard with
-/// the least total so far. This depends only on ids and costs: not on the machine or the order of the cases. Every case
-/// is in exactly one of the shards 1/N to N/N. `costs` are those of cost_of; ids must be unique.
+/// Positions of the cases of one shard, ascending. Cases are assigned, the longest first, each to the shard with the
+/// least total so far. This depends only on ids and costs: not on the machine or the order of the cases. Every case is
+/// in exactly one of the shards 1/N to N/N. `costs` come from cost_of; ids must be unique.
 [[nodiscard]] std::vector<size_t> shard_of(const std::vector<std::string>& ids, const std::vector<int64_t>& costs,
                                            Shard shard);
 
 /// The selection as a whole.
 [[nodiscard]] Selection describe_selection(const std::vector<Case>& cases, const SkipReason& skipped);
 
-/// Leaves those cases of a selection that are the shard's, in their order.
+/// Keeps only the shard's cases of a selection, in their order.
 void keep_shard(std::vector<Case>& cases, Shard shard, const Backend& backend, const SkipReason& skipped);
 
 }  // namespace diopi

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kOpenSeconds = 10;
 
-/// Opens each file in a process of its own: the HDF5 library crashes or runs in circles on some damaged ones.
+/// Opens each file in a process of its own: the HDF5 library crashes or loops on some damaged files.
 Status open_in_workers(const std::vector<std::string>& paths) {
     if (paths.empty()) return {};
     std::vector<size_t> items(paths.size());
@@ -22,8 +22,8 @@ Status open_in_workers(const std::vector<std::string>& paths) {
     const auto work = [&](size_t item) { return WorkAnswer{.status = BaselineReader::open(paths[item]).status()}; };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
         if (outcome.finished()) return outcome.status.ok() ? Status() : bad_input(outcome.status.message());
-        const bool circles = outcome.end == WorkOutcome::End::kTimeout;
-        const std::string how = circles ? fmt::format("no answer within {:g} s", kOpenSeconds) : outcome.reason;
+        const bool has_hung = outcome.end == WorkOutcome::End::kTimeout;
+        const std::string how = has_hung ? fmt::format("no answer within {:g} s", kOpenSeconds) : outcome.reason;
         return bad_input(fmt::format("{} is damaged: the HDF5 library does not survive it ({}); generate it again",
                                      paths[item], how));
     };

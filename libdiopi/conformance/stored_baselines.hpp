@@ -13,7 +13,7 @@
 
 namespace diopi {
 
-/// For one process: HDF5 files must not be shared across a fork.
+/// Belongs to one process: HDF5 files must not be shared across a fork.
 class StoredBaselines {
  public:
     StoredBaselines(std::string data, uint64_t seed) : data_(std::move(data)), seed_(seed) {}
@@ -21,8 +21,8 @@ class StoredBaselines {
     /// Whether the existing files of these cases are complete and unchanged since they were generated.
     [[nodiscard]] static Status check(const std::string& data, const std::vector<Case>& cases);
 
-    /// The stored baseline of a case, or null: no file, no such case in it, or a file made with another seed (its
-    /// inputs would be others), or a case that an option varied. Files must have passed check().
+    /// The stored baseline of a case, or null: no file, no such case in it, a file with another seed (and other
+    /// inputs), or a case that an option varied. Files must have passed check().
     [[nodiscard]] Result<const CaseBaseline*> find(const Case& c);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// complex32 as it lies in memory.
+/// The memory layout of complex32.
 struct ComplexHalf {
     Half real, imag;
 };
@@ -121,7 +121,7 @@ void widen(const Tensor& from, const Tensor& to) {
     if (from.numel() == 0) return;
     if (from.dtype == to.dtype) return copy_strided(from, to);
     if (!from.is_contiguous()) {
-        // Gathered in the narrow dtype first: fewer bytes, and the conversion stays a plain loop.
+        // The elements are gathered in the narrow dtype: that moves fewer bytes, and the conversion stays a plain loop.
         Tensor packed = from;
         std::shared_ptr<std::byte[]> memory(new std::byte[from.nbytes()]);
         packed.storage = {memory, from.nbytes(), diopi_host};

@@ -52,7 +52,7 @@ enum class Dtype : int {
 /// Mantissa bits including the hidden one: 11 for float16, 8 for bfloat16, 24, 53.
 [[nodiscard]] int significand_bits(Dtype dtype);
 
-/// The dtype of an operation on two tensors of equal rank of importance (torch.promote_types).
+/// The dtype of an operation on two tensors with the same priority (torch.promote_types).
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);
 /// The dtype of a tensor of dtype `tensor` (possibly 0-dim) combined with a plain number: the number decides only when
 /// its category (bool < integer < floating < complex) is higher; then the default dtype of that category is taken.

@@ -5,8 +5,8 @@
 
 namespace diopi {
 
-/// Whether the whole of `text` is what `pattern` says: `*` stands for any characters, `?` for one. In time
-/// O(pattern * text), whatever they are.
+/// Whether `pattern` matches the whole `text`: `*` stands for any characters, `?` for one. It takes O(pattern * text)
+/// time.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace diopi

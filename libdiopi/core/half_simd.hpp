@@ -7,7 +7,7 @@
 
 namespace diopi {
 
-/// Same bits as to_half(float), to_bfloat16(float) for each element, save that every NaN becomes 0x7e00 with its sign.
+/// The bits of to_half(float), to_bfloat16(float) for each element, except that every NaN becomes 0x7e00 with its sign.
 void to_half(std::span<const float> from, Half* to);
 void to_bfloat16(std::span<const float> from, Bfloat16* to);
 

@@ -11,7 +11,7 @@ TEST_CASE("arrays of floats become the same halves as single floats", "[half]") 
     for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {
         floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     }
-    for (uint32_t half = 0; half < 0x10000u; ++half) {  // every half, the ties between neighbours, and just beside
+    for (uint32_t half = 0; half < 0x10000u; ++half) {  // every half, the ties, and the floats beside them
         const float value = to_float(Half{static_cast<uint16_t>(half)});
         const float next = to_float(Half{static_cast<uint16_t>(half + 1)});
         const float tie = value / 2 + next / 2;

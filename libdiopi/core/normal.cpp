@@ -51,8 +51,7 @@ void philox_tile(uint64_t key, uint64_t first, uint64_t high, int64_t n, Words& 
     }
 }
 
-/// Square roots in place. With intrinsics, because errno keeps compilers from vectorising std::sqrt; both round
-/// exactly.
+/// Square roots in place. errno keeps compilers from vectorising std::sqrt, hence the intrinsics; both round exactly.
 void sqrt_tile(float* x, int64_t n) {
     int64_t i = 0;
 #ifdef __AVX__
@@ -69,7 +68,7 @@ void sqrt_tile(double* x, int64_t n) {
     for (; i < n; ++i) x[i] = std::sqrt(x[i]);
 }
 
-/// Numbers per block, and the tile functions from the words of n blocks to n * kPerBlock numbers.
+/// The numbers per block, and the function that turns the words of n blocks into n * kPerBlock numbers.
 struct ToWords {
     using Number = uint32_t;
     static constexpr int64_t kPerBlock = 4;

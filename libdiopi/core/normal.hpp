@@ -1,7 +1,7 @@
 /// Uniform and normal numbers from Philox 4x32-10, the same bits on every machine, at any split of the work and in any
 /// language: a number depends only on (key, counter_high, index).
 ///
-/// Mapping, for a kernel elsewhere (CUDA) to repeat. Block b is philox(key, b, counter_high): words w0, w1, w2, w3.
+/// The mapping, which kernels elsewhere (CUDA) repeat. Block b is philox(key, b, counter_high): words w0, w1, w2, w3.
 ///   words      element 4b + j = wj
 ///   float      uniform: element 4b + j = unit_interval(wj)
 ///              normal: elements 4b, 4b+1 = r cos, r sin with r = sqrt(radius_squared(w0)), angle turn(w1);

@@ -26,7 +26,7 @@ bool same_bytes(std::span<const T> a, std::span<const T> b) {
     return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
-/// Whether pieces of odd sizes at odd places have the values of the whole.
+/// Whether pieces of odd sizes at odd places equal the same parts of the whole sequence.
 template <class T>
 bool any_split_is_equal(Block<T> block) {
     const std::vector<T> whole = sequence<T>(block, 0, 5000);

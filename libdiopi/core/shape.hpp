@@ -14,13 +14,13 @@ using ShapeView = std::span<const int64_t>;
 
 /// Product of the sizes, 1 for a 0-dim shape; nullopt when a size is negative or the product overflows int64.
 [[nodiscard]] std::optional<int64_t> checked_numel(ShapeView shape);
-/// Product of the sizes of a shape that is known to be sound.
+/// Product of the sizes of a shape that is known to be valid.
 [[nodiscard]] int64_t numel(ShapeView shape);
 /// Row-major strides in elements. A dimension of size 0 counts as 1, as in PyTorch.
 [[nodiscard]] Shape contiguous_strides(ShapeView shape);
 /// Whether the strides are row-major; strides of dimensions of size 1 do not matter.
 [[nodiscard]] bool is_contiguous(ShapeView shape, ShapeView strides);
-/// Elements that the storage of such a view spans: 1 + sum of (size - 1) * stride, 0 when the view is empty.
+/// Elements of storage that a view spans: 1 + sum of (size - 1) * stride, 0 when the view is empty.
 [[nodiscard]] int64_t storage_extent(ShapeView shape, ShapeView strides);
 /// The common shape of two operands, nullopt when they do not broadcast.
 [[nodiscard]] std::optional<Shape> broadcast_shapes(ShapeView a, ShapeView b);

@@ -1,4 +1,4 @@
-/// Status and Result: how libdiopi reports what a user can cause. Exceptions never leave the library.
+/// Status and Result: the errors that a user can cause. Exceptions never leave the library.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace diopi {
 
-/// What kind of failure it is; the exit code of the program follows from it.
+/// The kind of a failure; the exit code of the program follows from it.
 enum class Errc {
     kBadInput,        ///< usage, malformed or contradicting data: exit code 2
     kNotImplemented,  ///< the backend or the tool does not have it

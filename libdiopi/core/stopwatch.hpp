@@ -1,4 +1,4 @@
-/// How long something took.
+/// Measures how long something took.
 #pragma once
 
 #include <chrono>

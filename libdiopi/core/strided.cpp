@@ -23,7 +23,7 @@ void copy_rows(const Tensor& from, const Tensor& to) {
     const int64_t step_from = from.strides.back();
     const int64_t step_to = to.strides.back();
     const ShapeView outer(from.shape.data(), from.shape.size() - 1);
-    // Two walks in step: the offsets of `to` are gathered first, rows are long compared with that.
+    // The offsets of the rows of `to` are collected first; that costs little, because rows are long.
     std::vector<int64_t> rows;
     rows.reserve(static_cast<size_t>(numel(outer)));
     for_each_offset(outer, {to.strides.data(), outer.size()}, [&](int64_t offset) { rows.push_back(offset); });

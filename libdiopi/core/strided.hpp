@@ -8,8 +8,8 @@ namespace diopi {
 /// Copies the elements of `from` to `to`: same shape, same element size, any strides.
 void copy_strided(const Tensor& from, const Tensor& to);
 
-/// Calls visit(offset, other_offset) for each element in row-major order: where it lies in a view of these strides and
-/// in another of `other_strides`, in elements and without the tensors' own offsets.
+/// Calls visit(offset, other_offset) for each element in row-major order, with its offsets in a view of these strides
+/// and in one of `other_strides`, in elements and without the tensors' own offsets.
 template <class Visit>
 void for_each_offset_pair(ShapeView shape, ShapeView strides, ShapeView other_strides, Visit&& visit) {
     if (numel(shape) == 0) return;

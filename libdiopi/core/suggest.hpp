@@ -1,4 +1,4 @@
-/// Names that a user typed: without blanks, and suggestions where nothing answers to them.
+/// Names that a user typed: removal of blanks, and suggestions for unknown names.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace diopi {
 /// Edits that turn `a` into `b`: insertions, deletions, replacements, swaps of neighbours. Letter case does not count.
 [[nodiscard]] size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidates that `name` may be a slip of, closest first, at most `limit`; empty when none is near.
+/// The candidates that `name` may be a misspelling of, closest first, at most `limit`; empty when none is near.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view name, std::span<const std::string> candidates,
                                                size_t limit = 3);
 

@@ -49,7 +49,7 @@ namespace diopi {
 using Tensor = ::diopiTensor;
 using TensorPtr = std::shared_ptr<Tensor>;
 
-/// What a tensor is, without its bytes.
+/// The description of a tensor, without its data.
 struct TensorSpec {
     Shape shape;
     Dtype dtype = Dtype::float32;

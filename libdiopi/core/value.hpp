@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// A number with its dtype, as diopiScalar_t.
+/// A number with its dtype, like diopiScalar_t.
 struct Scalar {
     Dtype dtype = Dtype::float64;
     double real = 0;      ///< the value when dtype is floating
@@ -27,7 +27,7 @@ struct Scalar {
 using IntList = std::vector<int64_t>;
 using TensorList = std::vector<TensorPtr>;
 
-/// The argument, or std::monostate for an absent (null) one. A generator travels as its handle, owned by the host.
+/// The argument, or std::monostate for an absent (null) one. A generator is passed as its handle, which the host owns.
 using Value = std::variant<std::monostate, TensorPtr, TensorList, Scalar, int64_t, double, bool, std::string, IntList,
                            diopiGeneratorHandle_t>;
 

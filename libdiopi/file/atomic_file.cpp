@@ -32,8 +32,8 @@ std::string part_path(const std::string& path) { return path + ".part"; }
 /// The name by which an open file without a name is known.
 std::string path_of(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
-/// A rename survives a power cut only once its folder is on the disk. Some file systems cannot sync a folder: no
-/// matter.
+/// A rename survives a power cut only once its folder is on the disk. Some file systems cannot sync a folder; that is
+/// ignored.
 void sync_folder_of(const std::string& path) {
     const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
@@ -62,7 +62,7 @@ Result<PendingFile> PendingFile::create(const std::string& path, Name name) {
         const int fd = ::open(folder_of(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
         if (fd >= 0 && ::access(path_of(fd).c_str(), W_OK) == 0) return PendingFile(path, fd, false);
         if (fd >= 0) ::close(fd);
-        // The errors that other file systems and old kernels answer with say little: the other way tells what is wrong.
+        // Other file systems and old kernels give vague errors; creating a file with a name gives a clear one.
     }
     const int fd = ::open(part_path(path).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return io_error("create", path, errno);
@@ -86,7 +86,7 @@ Status PendingFile::publish() {
     return status;
 }
 
-/// A file without a name can take a free one only: it replaces a former file by way of a second name.
+/// A nameless file can take a free name only: to replace a former file, it takes a second name and is renamed.
 Status PendingFile::give_name() {
     const std::string part = part_path(path_);
     if (!named_) {
@@ -96,7 +96,7 @@ Status PendingFile::give_name() {
         };
         if (link_to(path_)) return {};
         if (errno != EEXIST) return io_error("name", path_, errno);
-        // What a killed process may have left between the next two steps.
+        // A process killed between the next two steps may have left a file of this name.
         ::unlink(part.c_str());
         if (!link_to(part)) return io_error("name", part, errno);
         named_ = true;

@@ -26,7 +26,7 @@ class PendingFile {
     PendingFile(const PendingFile&) = delete;
     PendingFile& operator=(const PendingFile&) = delete;
 
-    /// Open for writing, at the beginning.
+    /// The descriptor, open for writing at the beginning.
     [[nodiscard]] int fd() const { return fd_; }
     /// A path by which a library can open the file meanwhile.
     [[nodiscard]] std::string open_path() const;
@@ -48,10 +48,10 @@ class PendingFile {
 /// Writes `content` to `path` in one step: on any error, a full disk included, the former file stays as it was.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
-/// The whole file.
+/// The text of the whole file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
-/// Writes all bytes to a descriptor, over interruptions and short writes; `path` serves the message.
+/// Writes all bytes to a descriptor, despite interruptions and short writes; `path` is for the message.
 Status write_all(int fd, std::string_view bytes, const std::string& path);
 
 }  // namespace diopi

@@ -69,7 +69,7 @@ TEST_CASE("a killed process leaves no pending file", "[store][atomic]") {
     const TestFolder folder;
     write_and_be_killed(folder / "x", PendingFile::Name::kPart);
     CHECK(names_in(folder.path()) == Names{"x.part"});
-    // An old part file has no effect.
+    // A part file that was left behind does no harm.
     REQUIRE(write_file_atomically(folder / "x", "a").ok());
     REQUIRE(write_file_atomically(folder / "x", "b").ok());
     CHECK(names_in(folder.path()) == Names{"x"});

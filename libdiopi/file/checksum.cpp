@@ -45,7 +45,7 @@ uint64_t avalanche(uint64_t hash) {
 Checksum::Checksum() : lanes_{kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1} {}
 
 void Checksum::consume(const std::byte* data, size_t blocks) {
-    auto [a, b, c, d] = lanes_;  // in registers for the length of the loop
+    auto [a, b, c, d] = lanes_;  // kept in registers during the loop
     for (; blocks > 0; --blocks, data += kBlock) {
         a = round_lane(a, load<uint64_t>(data));
         b = round_lane(b, load<uint64_t>(data + 8));

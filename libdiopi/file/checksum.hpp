@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// Bytes in, checksum out; the way in which the bytes are cut into updates does not matter.
+/// Computes the checksum of bytes; how they are split into updates does not matter.
 /// Source: the XXH64 specification (seed 0).
 class Checksum {
  public:

@@ -28,18 +28,18 @@ namespace {
 using hdf5::Handle;
 using hdf5::Session;
 
-/// Datasets up to this size stand in their object's header: one seek less for each of thousands of small outputs.
+/// Datasets up to this size are stored in their object's header: that saves a seek for each of thousands of outputs.
 constexpr size_t kCompactBytes = 1024;
-/// The largest ratio that HDF5's filters reach on real data (deflate: 1030); beyond it a shape is not believed.
+/// The largest ratio that HDF5's filters reach on real data (deflate: 1030); a shape that needs more is refused.
 constexpr uint64_t kLargestCompression = 1100;
-constexpr uint64_t kAlwaysBelieved = uint64_t{1} << 20;
+constexpr uint64_t kAlwaysPlausible = uint64_t{1} << 20;
 
 std::string join(const std::string& group, const std::string& name) {
     return group == "/" ? "/" + name : group + "/" + name;
 }
 
-/// Leaves times out of the file: equal content gives equal bytes.
-Handle timeless(hid_t property_class) {
+/// Leaves times out of the file, so that equal content gives equal bytes.
+Handle without_times(hid_t property_class) {
     Handle properties(H5Pcreate(property_class));
     H5Pset_obj_track_times(properties.get(), false);
     return properties;
@@ -56,8 +56,8 @@ bool has_signature(const std::string& path) {
     return false;
 }
 
-/// What is wrong with a file that HDF5 cannot open.
-Error unreadable(const std::string& path, const std::string& complaint) {
+/// The reason why HDF5 cannot open a file.
+Error unreadable(const std::string& path, const std::string& message) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
         return bad_input(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -69,7 +69,7 @@ Error unreadable(const std::string& path, const std::string& complaint) {
     if (info.st_size == 0) return bad_input(fmt::format("{} is empty (0 bytes); generate it again", path));
     if (!has_signature(path)) return bad_input(fmt::format("{} is not an HDF5 file", path));
     return bad_input(fmt::format("{} is truncated or damaged ({} bytes; {}); generate it again or copy it again", path,
-                                 info.st_size, complaint));
+                                 info.st_size, message));
 }
 
 /// Rank and sizes of a dataset, within what a tensor can have.
@@ -88,7 +88,7 @@ Result<Shape> shape_of(hid_t space, const std::string& where) {
     return shape;
 }
 
-/// Refuses a dataset whose bytes are elsewhere, or that claims more elements than its stored bytes can hold.
+/// Refuses a dataset stored in another file, or one that claims more elements than its stored bytes can hold.
 Status check_backing(hid_t dataset, const Shape& shape, size_t element, const std::string& where) {
     if (!is_addressable(shape)) {
         return bad_input(fmt::format("{}: shape {} has too many elements", where, to_string(shape)));
@@ -101,14 +101,14 @@ Status check_backing(hid_t dataset, const Shape& shape, size_t element, const st
     }
     const uint64_t stored = H5Dget_storage_size(dataset);
     const bool packed = layout == H5D_CHUNKED;
-    const bool believed =
-        packed ? wanted <= kAlwaysBelieved || wanted / kLargestCompression <= stored : wanted <= stored;
-    if (believed || wanted == 0) return {};
+    const bool is_plausible =
+        packed ? wanted <= kAlwaysPlausible || wanted / kLargestCompression <= stored : wanted <= stored;
+    if (is_plausible || wanted == 0) return {};
     return bad_input(
         fmt::format("{}: shape {} wants {} bytes, but only {} are stored", where, to_string(shape), wanted, stored));
 }
 
-/// float16 as float32 and back, NaN payloads included, which HDF5's own conversion does not keep.
+/// Converts float16 to float32 and back with its NaN payloads, which HDF5's own conversion does not keep.
 float widened(Half x) { return to_float(x); }
 Half narrowed(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
@@ -117,7 +117,7 @@ Half narrowed(float x) {
     return {static_cast<uint16_t>(((bits >> 16) & 0x8000u) | 0x7c00u | (payload == 0 ? 0x200u : payload))};
 }
 
-/// complex32 <-> complex64, element by element; both contiguous.
+/// Converts between complex32 and complex64, element by element; both are contiguous.
 Result<TensorPtr> converted_complex(const Tensor& from, Dtype to) {
     auto out = make_tensor(cpu_device(), {from.shape, to, {}});
     if (!out.ok()) return out;
@@ -130,7 +130,7 @@ Result<TensorPtr> converted_complex(const Tensor& from, Dtype to) {
     return out;
 }
 
-/// float32 that stands for bfloat16: what numpy can write.
+/// Converts the float32 that numpy writes for bfloat16.
 Result<TensorPtr> rounded_to_bfloat16(const Tensor& from) {
     auto out = make_tensor(cpu_device(), {from.shape, Dtype::bfloat16, {}});
     if (!out.ok()) return out;
@@ -139,7 +139,7 @@ Result<TensorPtr> rounded_to_bfloat16(const Tensor& from) {
     return out;
 }
 
-/// The elements as a file takes them: contiguous, in a dtype that h5py knows. Shares the storage where it can.
+/// The tensor as files store it: contiguous, in a dtype that h5py knows. It shares the storage where possible.
 Result<Tensor> storable(const Tensor& tensor) {
     Tensor packed = tensor;
     if (!tensor.is_contiguous()) {
@@ -180,7 +180,7 @@ std::string variable_string(hid_t attribute) {
     return copy;
 }
 
-/// Replaces an attribute; returns the library's complaint, empty when it went well.
+/// Replaces an attribute; returns the library's error message, empty on success.
 std::string write_scalar_attribute(hid_t file, const std::string& object, const std::string& name, hid_t type,
                                    const void* value) {
     if (H5Aexists_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT) > 0) {
@@ -190,7 +190,7 @@ std::string write_scalar_attribute(hid_t file, const std::string& object, const 
     const Handle attribute(H5Acreate_by_name(file, object.c_str(), name.c_str(), type, space.get(), H5P_DEFAULT,
                                              H5P_DEFAULT, H5P_DEFAULT));
     if (attribute.ok() && H5Awrite(attribute.get(), type, value) >= 0) return {};
-    return hdf5::last_complaint();
+    return hdf5::last_error_message();
 }
 
 /// Opens a scalar attribute (or one of a single element) of a number class.
@@ -226,18 +226,18 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
     if (Status s = make_parent_folder(path); !s.ok()) return s.error();
     const Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
-    // Compact groups and headers that every HDF5 since 1.8 reads.
+    // This gives compact groups and headers that every HDF5 since 1.8 reads.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     H5Pset_file_locking(access.get(), true, true);
     // The default driver asks for the real path behind a link, which a file without a name does not have.
     H5Pset_fapl_stdio(access.get());
-    const Handle creation = timeless(H5P_FILE_CREATE);
+    const Handle creation = without_times(H5P_FILE_CREATE);
     auto pending = PendingFile::create(path);
     if (!pending.ok()) return pending.error();
     const hid_t id = H5Fcreate(pending->open_path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
     if (id < 0) {
         return failed(fmt::format("cannot create {}: {}; is the folder writable, and does no other run write there?",
-                                  path, hdf5::last_complaint()));
+                                  path, hdf5::last_error_message()));
     }
     Hdf5File file(path, id, std::move(*pending));
     if (Status s = file.write_attribute("/", "diopi_format", kHdf5Format); !s.ok()) return s.error();
@@ -251,7 +251,7 @@ Result<Hdf5File> Hdf5File::open(const std::string& path) {
     // A file with its final name never changes, and locks fail on some network file systems.
     H5Pset_file_locking(access.get(), false, true);
     const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
-    if (id < 0) return unreadable(path, hdf5::last_complaint());
+    if (id < 0) return unreadable(path, hdf5::last_error_message());
     Hdf5File file(path, id, std::nullopt);
     if (!file.has_attribute("/", "diopi_format")) {
         return bad_input(
@@ -291,7 +291,7 @@ void Hdf5File::abandon() {
     if (id_ < 0) return;
     const Session session;
     if (pending_) {
-        // On a full disk the library could not close the file for want of space: let what is left go nowhere.
+        // On a full disk the library cannot write the rest, and would not close the file: the rest goes to /dev/null.
         void* stream = nullptr;  // the driver's FILE*
         const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         if (nowhere >= 0 && H5Fget_vfd_handle(id_, H5P_DEFAULT, &stream) >= 0 && stream != nullptr) {
@@ -304,14 +304,14 @@ void Hdf5File::abandon() {
     pending_.reset();
 }
 
-Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const {
+Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& message) const {
     // The driver says that a write failed, but not why.
     const int code = errno;
-    const bool telling = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+    const bool is_known = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
     return failed(
         fmt::format("cannot write {} to {}: {} ({} bytes wanted); free some space or choose another folder "
                     "with --data",
-                    what, path_, telling ? std::strerror(code) : complaint, nbytes));
+                    what, path_, is_known ? std::strerror(code) : message, nbytes));
 }
 
 Status Hdf5File::create_group(const std::string& group) {
@@ -321,9 +321,9 @@ Status Hdf5File::create_group(const std::string& group) {
         end = group.find('/', end + 1);
         const std::string level = group.substr(0, end);
         if (H5Lexists(id_, level.c_str(), H5P_DEFAULT) > 0) continue;
-        const Handle properties = timeless(H5P_GROUP_CREATE);
+        const Handle properties = without_times(H5P_GROUP_CREATE);
         const Handle created(H5Gcreate2(id_, level.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
-        if (!created.ok()) return write_failed("group " + level, 0, hdf5::last_complaint());
+        if (!created.ok()) return write_failed("group " + level, 0, hdf5::last_error_message());
     }
     return {};
 }
@@ -341,7 +341,7 @@ Status Hdf5File::write_tensor(const std::string& group, const std::string& name,
     const std::vector<hsize_t> sizes(tensor.shape.begin(), tensor.shape.end());
     const Handle space(sizes.empty() ? H5Screate(H5S_SCALAR)
                                      : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
-    const Handle properties = timeless(H5P_DATASET_CREATE);
+    const Handle properties = without_times(H5P_DATASET_CREATE);
     const size_t nbytes = source->nbytes();
     if (nbytes > 0 && nbytes <= kCompactBytes) H5Pset_layout(properties.get(), H5D_COMPACT);
     const std::string where = join(group, name);
@@ -350,9 +350,9 @@ Status Hdf5File::write_tensor(const std::string& group, const std::string& name,
     }
     const Handle dataset(
         H5Dcreate2(id_, where.c_str(), type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
-    if (!dataset.ok()) return write_failed(where, nbytes, hdf5::last_complaint());
+    if (!dataset.ok()) return write_failed(where, nbytes, hdf5::last_error_message());
     if (nbytes > 0 && H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, source->data()) < 0) {
-        return write_failed(where, nbytes, hdf5::last_complaint());
+        return write_failed(where, nbytes, hdf5::last_error_message());
     }
     const bool nameless = tensor.dtype == Dtype::bfloat16 || source->dtype != tensor.dtype;
     return nameless ? write_attribute(where, "dtype", diopi::name(tensor.dtype)) : Status();
@@ -391,7 +391,7 @@ Result<TensorPtr> Hdf5File::read_stored(const std::string& group, const std::str
     const bool is_empty = (*tensor)->numel() == 0;
     if (!is_empty && H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, (*tensor)->data()) < 0) {
         return bad_input(fmt::format("{} cannot be read: {}; generate the file again or copy it again", where,
-                                     hdf5::last_complaint()));
+                                     hdf5::last_error_message()));
     }
     if (*dtype == Dtype::boolean) {
         auto* bytes = (*tensor)->data_as<uint8_t>();
@@ -405,23 +405,23 @@ Status Hdf5File::write_attribute(const std::string& object, const std::string& n
     const Handle type = utf8_string_type();
     const std::string text(value);
     const char* pointer = text.c_str();
-    const std::string complaint = write_scalar_attribute(id_, object, name, type.get(), &pointer);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), text.size(), complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, type.get(), &pointer);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), text.size(), message);
 }
 
 Status Hdf5File::write_attribute(const std::string& object, const std::string& name, int64_t value) {
     const Session session;
-    const std::string complaint = write_scalar_attribute(id_, object, name, H5T_STD_I64LE, &value);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, H5T_STD_I64LE, &value);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, message);
 }
 
 Status Hdf5File::write_attribute(const std::string& object, const std::string& name, double value) {
     const Session session;
-    const std::string complaint = write_scalar_attribute(id_, object, name, H5T_IEEE_F64LE, &value);
-    if (complaint.empty()) return {};
-    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, complaint);
+    const std::string message = write_scalar_attribute(id_, object, name, H5T_IEEE_F64LE, &value);
+    if (message.empty()) return {};
+    return write_failed(fmt::format("attribute `{}` of {}", name, object), sizeof value, message);
 }
 
 Result<std::string> Hdf5File::read_string(const std::string& object, const std::string& name) const {
@@ -450,7 +450,7 @@ Result<double> Hdf5File::read_double(const std::string& object, const std::strin
 bool Hdf5File::has(const std::string& object) const {
     const Session session;
     if (object == "/") return true;
-    // H5Lexists fails, rather than says no, when a parent is missing; to us that is the same.
+    // H5Lexists fails when a parent is missing; that counts as a no.
     return H5Lexists(id_, object.c_str(), H5P_DEFAULT) > 0 && H5Oexists_by_name(id_, object.c_str(), H5P_DEFAULT) > 0;
 }
 
@@ -481,12 +481,12 @@ Status Hdf5File::finish() {
     hsize_t size = 0;
     H5Fget_filesize(id_, &size);
     if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0) {
-        Status status = write_failed("the end of the file", size, hdf5::last_complaint());
+        Status status = write_failed("the end of the file", size, hdf5::last_error_message());
         abandon();
         return status;
     }
     if (H5Fclose(std::exchange(id_, -1)) < 0) {
-        Status status = write_failed("the end of the file", size, hdf5::last_complaint());
+        Status status = write_failed("the end of the file", size, hdf5::last_error_message());
         pending_.reset();
         return status;
     }

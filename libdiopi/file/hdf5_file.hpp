@@ -17,14 +17,14 @@ namespace diopi {
 inline constexpr int64_t kHdf5Format = 1;
 
 /// One HDF5 file, being written or open for reading. Paths inside it are absolute: "/case/forward".
-/// A file under construction has no name until finish() (or is `path`.part, on a file system that cannot do that); one
-/// that is never finished is gone. The functions may be called from several threads: they take turns.
+/// A file under construction has no name until finish() (or is `path`.part, on a file system that cannot do that);
+/// without finish() it is removed. Several threads may call the functions, which then take turns.
 class Hdf5File {
  public:
     /// Starts a new file, with its folders and the attribute `diopi_format`.
     [[nodiscard]] static Result<Hdf5File> create(const std::string& path);
-    /// Opens a file for reading. The message tells a missing, an empty, a foreign, a truncated and a non-HDF5 file
-    /// apart.
+    /// Opens a file for reading. The message distinguishes a missing, an empty, a foreign, a truncated and a non-HDF5
+    /// file.
     [[nodiscard]] static Result<Hdf5File> open(const std::string& path);
     ~Hdf5File();
     Hdf5File(Hdf5File&& other) noexcept;
@@ -44,7 +44,7 @@ class Hdf5File {
     /// as numpy must store it, becomes bfloat16. Shapes that overflow, and shapes without the bytes to back them, are
     /// refused before memory is allocated.
     [[nodiscard]] Result<TensorPtr> read_tensor(const std::string& group, const std::string& name) const;
-    /// The same in the dtype that the values are stored in, whatever the attribute `dtype` says.
+    /// Reads the same in the dtype that the values are stored in, whatever the attribute `dtype` says.
     [[nodiscard]] Result<TensorPtr> read_stored(const std::string& group, const std::string& name) const;
 
     /// Attributes of a group or dataset; an existing one is replaced.
@@ -71,11 +71,11 @@ class Hdf5File {
     Hdf5File(std::string path, int64_t id, std::optional<PendingFile> pending)
         : path_(std::move(path)), id_(id), pending_(std::move(pending)) {}
     void abandon();
-    Status write_failed(const std::string& what, size_t nbytes, const std::string& complaint) const;
+    Status write_failed(const std::string& what, size_t nbytes, const std::string& message) const;
 
     std::string path_;
     int64_t id_ = -1;
-    std::optional<PendingFile> pending_;  ///< while it is being written
+    std::optional<PendingFile> pending_;  ///< set while the file is written
 };
 
 }  // namespace diopi

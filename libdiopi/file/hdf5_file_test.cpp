@@ -152,7 +152,7 @@ TEST_CASE("an unfinished file keeps the former one in place", "[store][hdf5]") {
         auto file = Hdf5File::create(folder / "x.h5");
         REQUIRE(file.ok());
         REQUIRE(file->write_tensor("/a", "y", *tensor).ok());
-        // The state that a kill would leave now.
+        // A kill would leave these files now.
         const bool nameless = PendingFile::create(folder / "z")->open_path() != folder / "z.part";
         CHECK(names_in(folder.path()).size() == (nameless ? 1 : 2));
     }
@@ -221,7 +221,7 @@ TEST_CASE("a shape whose product overflows is refused", "[store][hdf5]") {
     const TestFolder folder;
     const std::string path = folder / "x.h5";
     {
-        // The old format has no checksums, so that the test can set sizes that the library would not write.
+        // The old format has no checksums, so that its sizes can be changed to values that the library would not write.
         const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hdf5::Handle scalar(H5Screate(H5S_SCALAR));
         const hdf5::Handle format(

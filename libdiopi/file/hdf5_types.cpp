@@ -22,12 +22,12 @@ herr_t take_innermost(unsigned depth, const H5E_error2_t* entry, void* text) {
 }
 
 /// "file write failed: ..., error message = 'No space left on device', ..." -> the message between the quotes.
-std::string shorten(const std::string& complaint) {
+std::string shorten(const std::string& message) {
     constexpr std::string_view kKey = "error message = '";
-    const size_t start = complaint.find(kKey);
-    if (start == std::string::npos) return complaint;
+    const size_t start = message.find(kKey);
+    if (start == std::string::npos) return message;
     const size_t from = start + kKey.size();
-    return complaint.substr(from, complaint.find('\'', from) - from);
+    return message.substr(from, message.find('\'', from) - from);
 }
 
 /// An IEEE-like 16-bit float: sign, `exponent` bits, `mantissa` bits.
@@ -118,11 +118,11 @@ void Handle::reset() {
 }
 
 Session::Session() : lock_(library_mutex()) {
-    // At exit the library would try once more to flush a file that did not fit on its disk, and complain to stderr.
+    // At exit the library would try again to flush a file that did not fit on its disk, and print an error.
     static const bool once = [] {
         H5dont_atexit();
         H5open();
-        // A file must not make us open others.
+        // A file must not cause others to be opened.
         H5Lunregister(H5L_TYPE_EXTERNAL);
         return true;
     }();
@@ -130,7 +130,7 @@ Session::Session() : lock_(library_mutex()) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-std::string last_complaint() {
+std::string last_error_message() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &text);
     return text.empty() ? "unknown HDF5 error" : shorten(text);

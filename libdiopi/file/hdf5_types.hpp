@@ -1,4 +1,4 @@
-/// HDF5's handles and element types, for the files in this folder that speak to the C library.
+/// HDF5's handles and element types, for the files in this folder that call the C library.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace diopi::hdf5 {
 
-/// hid_t, without its header.
+/// hid_t without HDF5's header.
 using Id = int64_t;
 
 /// Owns one HDF5 identifier of any kind. Negative ones mean failure, as the C library returns them.
@@ -38,7 +38,7 @@ class Handle {
     Id id_ = -1;
 };
 
-/// Held around every use of the C library: one caller at a time, its printing silenced.
+/// Held around every use of the C library: one caller at a time, whose errors are not printed.
 class Session {
  public:
     Session();
@@ -47,8 +47,8 @@ class Session {
     std::lock_guard<std::recursive_mutex> lock_;
 };
 
-/// The innermost complaint of the C library's last failed call, as one short line; "unknown HDF5 error" if none.
-[[nodiscard]] std::string last_complaint();
+/// The innermost error message of the C library's last failed call, on one short line; "unknown HDF5 error" if none.
+[[nodiscard]] std::string last_error_message();
 
 /// The type of an element in this machine's memory, by h5py's conventions.
 [[nodiscard]] Handle type_of(Dtype dtype);

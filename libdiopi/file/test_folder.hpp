@@ -41,8 +41,8 @@ inline std::vector<std::string> names_in(const std::string& folder) {
     return names;
 }
 
-/// While it lives, no file of this process can grow beyond `bytes`: writes fail as they do on a full disk, with EFBIG
-/// in the place of ENOSPC.
+/// While it lives, no file of this process can grow beyond `bytes`: writes fail as on a full disk, but with EFBIG
+/// instead of ENOSPC.
 class FullDisk {
  public:
     explicit FullDisk(size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -4,7 +4,7 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// The weight's channels of all groups; -1 when they are beyond any tensor.
+/// The weight's channels of all groups; -1 when they are too many for any tensor.
 int64_t channels_of(const Tensor& weight, int64_t groups) {
     int64_t channels = 0;
     return __builtin_mul_overflow(weight.shape[1], groups, &channels) ? -1 : channels;
@@ -35,9 +35,9 @@ Specs convolution(Call& call, const ResultHints&) {
         const int64_t stride = (*call.ints("stride"))[i];
         const int64_t padding = (*call.ints("padding"))[i];
         const int64_t dilation = (*call.ints("dilation"))[i];
-        const bool sound = stride > 0 && dilation > 0 && padding >= 0;
+        const bool is_valid = stride > 0 && dilation > 0 && padding >= 0;
         const int64_t count =
-            sound ? window_count(input.shape[i + 2], weight.shape[i + 2], stride, padding, dilation) : 0;
+            is_valid ? window_count(input.shape[i + 2], weight.shape[i + 2], stride, padding, dilation) : 0;
         if (count == 0) {
             return contradiction(call, "the kernel " + to_string(weight.shape) + " with stride " +
                                            std::to_string(stride) + ", padding " + std::to_string(padding) +

@@ -7,7 +7,7 @@ namespace diopi {
 
 namespace {
 
-/// Dtype of a combination in which `lower` (a 0-dim tensor, a number) only counts by its category.
+/// Dtype of a combination in which only the category of `lower` (a 0-dim tensor, a number) counts.
 Dtype combine(Dtype higher, Dtype lower) {
     if (is_complex(higher)) return higher;
     if (is_floating(higher)) return is_complex(lower) ? promote_with_number(higher, lower) : higher;
@@ -30,7 +30,7 @@ namespace infer_rules {
 
 namespace {
 
-/// A tensor that stands for a result so far.
+/// A tensor without memory that stands for an intermediate result.
 Tensor described(TensorSpec spec) {
     Tensor tensor;
     tensor.shape = std::move(spec.shape);
@@ -39,31 +39,31 @@ Tensor described(TensorSpec spec) {
 }
 
 /// Broadcasts the spec with one more tensor; false when that is not possible.
-bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Say say) {
+bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Influence influence) {
     if (!spec) {
         spec = TensorSpec{tensor.shape, tensor.dtype, {}};
         return true;
     }
     std::optional<Shape> shape = broadcast_shapes(spec->shape, tensor.shape);
     if (!shape) return false;
-    const Dtype dtype = say == Say::shape ? spec->dtype : result_type(described(*spec), tensor);
+    const Dtype dtype = influence == Influence::shape ? spec->dtype : result_type(described(*spec), tensor);
     spec = TensorSpec{std::move(*shape), dtype, {}};
     return true;
 }
 
-/// Shape and dtype of the operands together: tensors, and at most one number. Tensors that only choose come last.
+/// Shape and dtype of the operands together: tensors, and at most one number. Tensors that only select come last.
 Result<TensorSpec> combined(const Call& call) {
     std::optional<TensorSpec> spec;
     const Scalar* number = nullptr;
-    for (const Say say : {Say::both, Say::shape}) {
+    for (const Influence influence : {Influence::both, Influence::shape}) {
         for (size_t i = 0; i < call.args.size(); ++i) {
             const Arg& arg = call.row->args()[i];
-            if (arg.is_output || arg.say != say) continue;
+            if (arg.is_output || arg.influence != influence) continue;
             if (const auto* scalar = std::get_if<Scalar>(&call.args[i])) number = scalar;
             const Tensor* tensor = arg.is_tensor() ? call.tensor(arg.name) : nullptr;
             if (tensor == nullptr) continue;
             const std::string so_far = spec ? to_string(spec->shape) : "";
-            if (join(spec, *tensor, say)) continue;
+            if (join(spec, *tensor, influence)) continue;
             return contradiction(call, "input " + so_far + " and " + std::string(arg.name) + " " +
                                            to_string(tensor->shape) + " do not broadcast");
         }
@@ -73,7 +73,7 @@ Result<TensorSpec> combined(const Call& call) {
     return std::move(*spec);
 }
 
-/// Whether a result of this dtype may be stored in place: not from a higher category into a lower one.
+/// Whether a result of this dtype may be stored in place: a higher category does not go into a lower one.
 bool can_cast(Dtype from, Dtype to) {
     if (is_complex(from)) return is_complex(to);
     if (is_floating(from)) return is_floating(to) || is_complex(to);
@@ -87,7 +87,7 @@ Specs same(Call& call, const ResultHints&) {
     return one(call, "out", {input.shape, input.dtype, {}});
 }
 
-/// Integers and bool give float32.
+/// Integers and bool become float32.
 Specs floating(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
     const bool is_real = is_floating(input.dtype) || is_complex(input.dtype);
@@ -100,7 +100,7 @@ Specs floating(Call& call, const ResultHints&) {
 
 namespace {
 
-/// The result of the operands: a new tensor, or, in place, what must fit into `input`.
+/// The result of the operands: a new tensor; in place, a result that must fit into `input`.
 Specs stored(const Call& call, TensorSpec spec) {
     if (call.row->variant != Variant::inplace) return one(call, "out", std::move(spec));
     const Tensor& input = *call.tensor("input");
@@ -117,7 +117,7 @@ Specs stored(const Call& call, TensorSpec spec) {
 
 }  // namespace
 
-/// The result has the promoted dtype, or that of an out of another dtype, into which it is converted.
+/// The result has the promoted dtype; a given out of another dtype keeps its own, and the result is converted.
 Specs broadcast(Call& call, const ResultHints& hints) {
     auto spec = combined(call);
     if (!spec.ok()) return spec.error();
@@ -134,7 +134,7 @@ Specs broadcast_div(Call& call, const ResultHints&) {
     return stored(call, std::move(*spec));
 }
 
-/// The tensors keep what they are.
+/// The tensors keep their shapes and dtypes.
 Specs in_place(Call&, const ResultHints&) { return std::vector<OutputSpec>{}; }
 
 }  // namespace infer_rules

@@ -7,8 +7,8 @@ namespace diopi {
 
 namespace infer_rules {
 
-/// grad_x is like x. A gradient whose x is no argument of the backward function (grad_bias of a linear) is described by
-/// whoever knows the forward call; here only those of arguments that stand in the call.
+/// grad_x is like x. Only gradients of the call's own arguments are described here; others (grad_bias of a linear) need
+/// the forward call.
 Specs gradients(Call& call, const ResultHints&) {
     std::vector<OutputSpec> specs;
     const auto args = call.row->args();
@@ -46,8 +46,8 @@ int64_t linear_terms(const Call& call, std::string_view output) {
     return ratio(call.tensor("grad_output")->numel(), weight.shape[0]);
 }
 
-/// Products of matrices: what the last dim of the left factor holds; with an addend one more, and a factor of both.
-/// A gradient sums over all of grad_out that a number of its tensor took part in.
+/// Products of matrices: the terms are the last dim of the left factor, with an addend one more, and a factor of both.
+/// A gradient sums over all elements of grad_out that an element of its tensor contributed to.
 int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     const bool adds = call.row->rule == ShapeRule::add_product;
     const int64_t k = infer_rules::factors_of(call).left.shape.back();
@@ -57,7 +57,7 @@ int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     return beyond ? INT64_MAX : ratio(products, numel(output.spec.shape));
 }
 
-/// The rule of the function itself, also of its gradients, whose own rule says only that they are such.
+/// The rule of the function itself, also for its gradients, whose own rule only says that they are gradients.
 ShapeRule forward_rule(const Row& row) {
     const auto rows = rows_of(row.op);
     const auto forward = std::ranges::find(rows, Variant::forward, &Row::variant);

@@ -2,7 +2,7 @@
 
 namespace diopi::infer_rules {
 
-/// A row of weight for each index; back, the gradient of the whole table.
+/// The result is a row of weight for each index; backward, it is the gradient of the whole table.
 Specs embedding(Call& call, const ResultHints&) {
     const Tensor& indices = *call.tensor("indices");
     const bool back = call.row->variant == Variant::backward;

@@ -9,7 +9,7 @@ namespace {
 
 using RuleFunction = infer_rules::Specs (*)(Call&, const ResultHints&);
 
-/// By ShapeRule; null: not described yet.
+/// In the order of ShapeRule; null: not described yet.
 constexpr RuleFunction kRules[] = {
     nullptr,
 #define DIOPI_SHAPE_RULE(name) &infer_rules::name,

@@ -10,7 +10,7 @@ namespace diopi {
 /// that does not exist yet is not implemented.
 [[nodiscard]] Result<std::vector<OutputSpec>> infer(Call& call, const ResultHints& hints);
 
-/// The dtype that takes 4 bytes for one of 8: int32 for int64, float32 for float64; any other as it is.
+/// The dtype of 4 bytes in the place of one of 8: int32 for int64, float32 for float64; any other stays as it is.
 [[nodiscard]] Dtype in_four_bytes(Dtype dtype);
 
 /// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
@@ -18,8 +18,8 @@ namespace diopi {
 /// Whether the output is a matrix product, a convolution or a gradient of one by a factor.
 [[nodiscard]] bool is_product(const Call& call, const OutputSpec& output);
 
-/// The dtype of an operation on a tensor and another tensor or number, as torch.result_type: a 0-dim tensor or a number
-/// only counts when its category (bool, integer, floating, complex) is the higher one.
+/// The dtype of an operation on a tensor and another tensor or number, like torch.result_type: a 0-dim tensor or a
+/// number only counts when its category (bool, integer, floating, complex) is the higher one.
 [[nodiscard]] Dtype result_type(const Tensor& a, const Tensor& b);
 [[nodiscard]] Dtype result_type(const Tensor& a, const Scalar& b);
 

@@ -4,8 +4,8 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// Shape of left (*, m, k) times right (*, k, n), whose leading dims broadcast; a vector is a row on the left, a column
-/// on the right, and that dim is not in the result. Source: torch.matmul.
+/// Shape of left (*, m, k) times right (*, k, n), whose leading dims broadcast. A vector is a row on the left and a
+/// column on the right, and its extra dim is not in the result. Source: torch.matmul.
 Result<Shape> product_shape(const Call& call, const Tensor& left, const Tensor& right) {
     const int64_t rank = call.row->rank;
     for (const Tensor* factor : {&left, &right}) {
@@ -39,7 +39,7 @@ Specs matmul(Call& call, const ResultHints&) {
     return one(call, "out", {std::move(*shape), left.dtype, {}});
 }
 
-/// beta * input + alpha * a product: input broadcasts to the product's shape, and has it where it is the result.
+/// beta * input + alpha * product: input broadcasts to the product's shape; in place it must have that shape.
 Specs add_product(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
     const auto [left, right] = factors_of(call);

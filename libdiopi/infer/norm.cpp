@@ -8,9 +8,9 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// Says that a parameter has another shape than `wanted`, which `what` names. Nothing where all have it.
-std::optional<std::string> misshapen(const Call& call, std::initializer_list<const char*> parameters,
-                                     const std::string& what, const Shape& wanted) {
+/// The message for a parameter whose shape is not `wanted`, which `what` names; nullopt if all have that shape.
+std::optional<std::string> wrong_shape(const Call& call, std::initializer_list<const char*> parameters,
+                                       const std::string& what, const Shape& wanted) {
     for (const char* arg : parameters) {
         const Tensor* tensor = call.tensor(arg);
         if (tensor == nullptr || tensor->shape == wanted) continue;
@@ -19,7 +19,7 @@ std::optional<std::string> misshapen(const Call& call, std::initializer_list<con
     return std::nullopt;
 }
 
-/// out like input; save_mean and save_invstd of `shape` in the accumulation dtype (float32 for half inputs).
+/// out is like input; save_mean and save_invstd have `shape` and the accumulation dtype (float32 for half inputs).
 Specs with_statistics(Call& call, const Shape& shape, bool have_meaning) {
     const Tensor& input = *call.tensor("input");
     std::vector<OutputSpec> specs = one(call, "out", {input.shape, input.dtype, {}});
@@ -40,7 +40,7 @@ Specs batch_norm(Call& call, const ResultHints&) {
     const int64_t channels = input.shape[1];
     const bool training = call.flag("training");
     const auto wrong =
-        misshapen(call, {"weight", "bias", "running_mean", "running_var"}, "the channels of input,", {channels});
+        wrong_shape(call, {"weight", "bias", "running_mean", "running_var"}, "the channels of input,", {channels});
     if (wrong) return contradiction(call, *wrong);
     if (!training && (call.tensor("running_mean") == nullptr || call.tensor("running_var") == nullptr)) {
         return contradiction(call, "running_mean and running_var are needed when training is false");
@@ -58,7 +58,7 @@ Specs layer_norm(Call& call, const ResultHints&) {
         return contradiction(
             call, "input " + to_string(input.shape) + " does not end in normalized_shape " + to_string(normalized));
     }
-    if (const auto wrong = misshapen(call, {"weight", "bias"}, "normalized_shape", normalized))
+    if (const auto wrong = wrong_shape(call, {"weight", "bias"}, "normalized_shape", normalized))
         return contradiction(call, *wrong);
     const Shape leading(input.shape.begin(), input.shape.end() - static_cast<std::ptrdiff_t>(normalized.size()));
     return with_statistics(call, leading, numel(normalized) > 0);

@@ -4,7 +4,7 @@ namespace diopi::infer_rules {
 
 namespace {
 
-/// Number of windows. With ceil_mode a last window may hang over, but never start in the right padding.
+/// Number of windows. With ceil_mode the last window may extend past the end, but never start in the right padding.
 int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
     const int64_t count = window_count(size, kernel, stride, padding, dilation, ceil_mode ? stride - 1 : 0);
     return ceil_mode && count > 0 && (count - 1) * stride >= size + padding ? count - 1 : count;

@@ -18,9 +18,8 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] Error contradiction(const Call& call, const std::string& what);
 /// The spec of the single output named `arg`.
 [[nodiscard]] std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec spec);
-/// Positions of a window that reaches over dilation (kernel - 1) + 1 elements and moves by `stride`: floor of
-/// (size + 2 padding + surplus - reach) / stride, plus one; 0 where it does not fit or the numbers are beyond any
-/// tensor.
+/// Number of windows that reach over dilation (kernel - 1) + 1 elements and move by `stride`: floor of (size + 2
+/// padding + surplus - reach) / stride, plus one; 0 where none fits or the numbers are too large for any tensor.
 [[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t surplus = 0);
 /// The factors of a product: the last two const tensors of the row, the left one first.
@@ -29,7 +28,7 @@ struct Factors {
     const Tensor& right;
 };
 [[nodiscard]] Factors factors_of(const Call& call);
-/// Makes a list of `rank` integers of one that holds a single number; an error for any other length.
+/// Turns a list with a single number into one of `rank` such numbers; an error for any other length.
 [[nodiscard]] Status spread(Call& call, std::string_view arg, size_t rank);
 
 }  // namespace diopi::infer_rules

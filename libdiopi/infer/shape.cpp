@@ -48,7 +48,7 @@ Specs cat(Call& call, const ResultHints&) {
     return one(call, "out", {std::move(shape), dtype, {}});
 }
 
-/// A new tensor of the given sizes; float32 unless the case wants another dtype.
+/// A new tensor of the given sizes; float32 unless the case states another dtype.
 Specs sized(Call& call, const ResultHints& hints) {
     const IntList& size = *call.ints("size");
     if (std::ranges::any_of(size, [](int64_t n) { return n < 0; })) {
@@ -66,8 +66,8 @@ Specs expand(Call& call, const ResultHints& hints) {
         int64_t& size = shape[shape.size() - 1 - i];
         if (size == -1) size = input.shape[rank - 1 - i];
     }
-    const bool sound = std::ranges::none_of(shape, [](int64_t n) { return n < 0; });
-    if (!sound || broadcast_shapes(input.shape, shape) != shape) {
+    const bool is_valid = std::ranges::none_of(shape, [](int64_t n) { return n < 0; });
+    if (!is_valid || broadcast_shapes(input.shape, shape) != shape) {
         return contradiction(call, "input " + to_string(input.shape) + " cannot be expanded to " + to_string(shape));
     }
     return one(call, "out", {std::move(shape), input.dtype, {}});
@@ -75,13 +75,13 @@ Specs expand(Call& call, const ResultHints& hints) {
 
 namespace {
 
-/// Without its fraction.
+/// The number without its fraction.
 int64_t whole(const Scalar& number) {
     return is_floating(number.dtype) ? static_cast<int64_t>(std::clamp(number.real, -0x1p62, 0x1p62)) : number.integer;
 }
 
-/// ceil((end - start) / step) of whole numbers; nothing when step leads away from end or the count is beyond any
-/// tensor.
+/// ceil((end - start) / step) for whole numbers; nullopt when step leads away from end or the count is too large for
+/// any tensor.
 std::optional<int64_t> whole_steps(int64_t start, int64_t end, int64_t step) {
     int64_t span = 0;
     if (step == 0 || step == INT64_MIN || __builtin_sub_overflow(end, start, &span) || span == INT64_MIN) return {};
@@ -97,8 +97,8 @@ std::optional<int64_t> steps(double start, double end, double step) {
 
 }  // namespace
 
-/// As many elements as it takes to get from start to end. Source: torch.arange; one floating number makes the result
-/// float32 unless the case wants another dtype, and whole ones lose their fraction first for an integer result.
+/// The elements from start to end. Source: torch.arange; one floating number makes the result float32 unless the case
+/// states another dtype; for an integer result the numbers first lose their fractions.
 Specs arange(Call& call, const ResultHints& hints) {
     const auto& start = std::get<Scalar>(call["start"]);
     const auto& end = std::get<Scalar>(call["end"]);

@@ -15,7 +15,7 @@ namespace {
 double count(const Tensor* tensor) { return tensor == nullptr ? 0 : static_cast<double>(tensor->numel()); }
 double count(const Call& call, std::string_view arg) { return call.has(arg) ? count(call.tensor(arg)) : 0; }
 
-/// A multiplication and an addition for each of the terms of each element.
+/// Operations of sums: a multiplication and an addition for each term of each element.
 double sums(double elements, double terms) { return 2 * elements * terms; }
 
 int64_t last_size(const Tensor& tensor) { return tensor.rank() == 0 ? 1 : tensor.shape.back(); }
@@ -36,7 +36,7 @@ double elements(const Call& call) {
     return most;
 }
 
-/// Optimisers of many parameters.
+/// Counts the elements of optimisers with many parameters.
 double listed_elements(const Call& call) {
     double most = 0;
     for (const Value& value : call.args) {
@@ -49,7 +49,7 @@ double listed_elements(const Call& call) {
     return most;
 }
 
-/// A term more where something is added.
+/// An added input counts as one more term.
 double product(const Call& call) {
     const bool adds = call.row->rule == ShapeRule::add_product;
     const double out = count(call, call.has("out") ? "out" : "input");
@@ -61,7 +61,7 @@ double product_gradients(const Call& call) {
     return one * ((call.tensor("grad_input") != nullptr ? 1 : 0) + (call.tensor("grad_other") != nullptr ? 1 : 0));
 }
 
-/// Linear layers and convolutions.
+/// Counts linear layers and convolutions.
 double weighted_sums(const Call& call) {
     const Tensor& weight = *call.tensor("weight");
     const double out = count(call, "out");
@@ -78,7 +78,7 @@ double weighted_sum_gradients(const Call& call) {
            (call.tensor("grad_bias") != nullptr ? out : 0);
 }
 
-/// Transposed convolutions.
+/// Counts transposed convolutions.
 double spread_sums(const Call& call) {
     const Tensor& weight = *call.tensor("weight");
     return sums(count(call, "input"), count(&weight) / static_cast<double>(std::max<int64_t>(weight.shape[0], 1)));
@@ -97,7 +97,7 @@ double windows(const Call& call) {
 
 namespace {
 
-/// By WorkFormula; null: unknown.
+/// In the order of WorkFormula; null: unknown.
 constexpr work_formulas::Formula* kFormulas[] = {
     nullptr,
 #define DIOPI_WORK(name) &work_formulas::name,
@@ -105,14 +105,14 @@ constexpr work_formulas::Formula* kFormulas[] = {
 #undef DIOPI_WORK
 };
 
-/// Whether the function reads anything of a tensor.
+/// Whether the function reads any element of a tensor.
 bool is_read(const Call& call, const Arg& arg) {
     if (arg.reading == Reading::nothing) return false;
     if (arg.reading != Reading::for_output) return true;
     return call.tensor(call.row->args()[static_cast<size_t>(arg.reading_of)].name) != nullptr;
 }
 
-/// Bytes of the elements that are apart from each other: a dim of stride 0 repeats them.
+/// Bytes of the distinct elements: a dim of stride 0 repeats them.
 double distinct_bytes(const Tensor& tensor) {
     double elements = 1;
     for (size_t d = 0; d < tensor.shape.size(); ++d) {
@@ -122,7 +122,7 @@ double distinct_bytes(const Tensor& tensor) {
     return elements * static_cast<double>(size_of(tensor.dtype));
 }
 
-/// Elements of the last two dims of a tensor that lie in one triangle with the diagonal.
+/// The number of elements in one triangle, diagonal included, of the last two dims of a tensor.
 double triangle_of(const Tensor& tensor, bool upper, int64_t diagonal) {
     const int64_t rows = tensor.rank() < 2 ? 0 : tensor.shape[tensor.shape.size() - 2], columns = last_size(tensor);
     double kept = 0;
@@ -133,8 +133,8 @@ double triangle_of(const Tensor& tensor, bool upper, int64_t diagonal) {
     return rows == 0 || columns == 0 ? 0 : kept * count(&tensor) / static_cast<double>(rows * columns);
 }
 
-/// Elements of an input that have to be read where these are not all: a lookup reads one for each target, or a row for
-/// each index, and of a triangle only what stays.
+/// The number of elements of an input that must be read, if these are not all: a lookup reads one per target or a row
+/// per index, a triangle only its own elements.
 std::optional<double> elements_read(const Call& call, const Arg& arg, const Tensor& tensor) {
     if (arg.reading_of < 0) return std::nullopt;
     const std::string_view of = call.row->args()[static_cast<size_t>(arg.reading_of)].name;

@@ -1,5 +1,5 @@
-/// What a call has to do at least: the operations of its formula and the bytes of its tensors. Roofs are measured
-/// against it (docs/profile.md).
+/// The least work of a call: the operations of its formula and the bytes of its tensors. Roofs are measured against it
+/// (docs/profile.md).
 #pragma once
 
 #include "call/call.hpp"
@@ -17,7 +17,7 @@ struct CallWork {
 /// Whether the row, or its family, states a formula.
 [[nodiscard]] bool has_work_formula(const Row& row);
 
-/// Of a call whose tensors are all there, memory or not. Zeros without a formula.
+/// The work of a call that has all its tensors, with or without memory. Zeros without a formula.
 [[nodiscard]] CallWork work_of(const Call& call);
 
 }  // namespace diopi

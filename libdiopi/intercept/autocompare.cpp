@@ -16,7 +16,7 @@ namespace diopi {
 
 namespace {
 
-/// The dtype that two floating or two complex ones are compared in; nullopt where such tensors are not comparable.
+/// The dtype in which two floating or two complex dtypes are compared; nullopt if they are not comparable.
 std::optional<Dtype> common_dtype(Dtype a, Dtype b) {
     const bool alike = (is_floating(a) && is_floating(b)) || (is_complex(a) && is_complex(b));
     if (a == b || alike) return promote(a, b);
@@ -45,7 +45,7 @@ Result<CommonForm> common_form(const Tensor& actual, const Tensor& expected) {
     return form;
 }
 
-/// A value of a half dtype is rounded by half an ulp (docs/compare.md): so is one that was cast from it.
+/// Adds half an ulp to the tolerance for values of a half dtype (docs/compare.md), also after a cast.
 AbsRel with_rounding(AbsRel tolerance, Dtype dtype) {
     if (!is_half(component_of(dtype))) return tolerance;
     const Format format = format_of(component_of(dtype));
@@ -53,8 +53,8 @@ AbsRel with_rounding(AbsRel tolerance, Dtype dtype) {
             tolerance.rtol + std::ldexp(1.0, -format.significand)};
 }
 
-/// Why two right answers of this function may differ; empty where they may not.
-std::string freedom(const Row& row) {
+/// The reason why two correct results of this function may differ; empty if they may not.
+std::string why_results_may_differ(const Row& row) {
     if (row.accuracy == AccuracyClass::F) return "random: the numbers of two libraries differ";
     return "";
 }
@@ -64,7 +64,7 @@ std::string freedom(const Row& row) {
 bool ComparedCall::allclose() const { return std::ranges::all_of(tensors, &ComparedTensor::allclose); }
 
 Outcome Autocompare::around(Call& call, Context& context, const Next& next) {
-    ComparedCall compared{call, {}, freedom(*call.row)};
+    ComparedCall compared{call, {}, why_results_may_differ(*call.row)};
     if (compared.skipped.empty() && !against_->backend().implements(*call.row)) {
         compared.skipped = lacks(against_->backend(), "it").message;
     }
@@ -113,7 +113,7 @@ void Autocompare::add_exact(CallCopy& exact, ComparedCall& compared) {
 Result<TensorPtr> Autocompare::answer_of(CallCopy& copy, const Tensor& tensor, Dtype dtype) const {
     auto answer = copy.host_tensor(tensor);
     const Dtype wanted = against_->dtype_for(dtype);
-    // A tensor that the reference made itself is a wide one.
+    // A tensor that the reference allocated has a wide dtype.
     const bool is_wide = answer.ok() && against_->is_wide() && (*answer)->dtype == wide_dtype(wanted);
     return is_wide && (*answer)->dtype != wanted ? cast(**answer, wanted) : answer;
 }

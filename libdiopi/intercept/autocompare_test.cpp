@@ -18,7 +18,7 @@ diopiError_t half_wrong_add(diopiContextHandle_t, diopiTensorHandle_t out, diopi
     for (int64_t i = 0; i < out->numel(); ++i) {
         out->data_as<float>()[i] = input->data_as<float>()[i] + other->data_as<float>()[i] + (i == 1 ? 0.5f : 0.0f);
     }
-    input->data_as<float>()[0] += 1;  // a const input that is written
+    input->data_as<float>()[0] += 1;  // the function writes a const input
     return diopiSuccess;
 }
 
@@ -64,7 +64,7 @@ Verdicts compared(AutocompareChip& chip, Call& call, const Backend& against = cp
     return seen;
 }
 
-/// A tensor of one dim in a dtype, as an output of add.
+/// A one-dim tensor of some dtype, as an output of add.
 TensorPtr tensor_with(const std::vector<float>& values, Dtype dtype) {
     auto made = cast(*floats_on(cpu_device(), values), dtype);
     REQUIRE(made.ok());
@@ -180,7 +180,7 @@ TEST_CASE("the tolerance of a cast is that of the narrower dtype", "[intercept][
     CHECK(compared_in({1.4f}, Dtype::float16, {1}, Dtype::bfloat16, tolerances).allclose);
     CHECK_FALSE(compared_in({1.4f}, Dtype::float16, {1}, Dtype::float32, tolerances).allclose);
     CHECK_FALSE(compared_in({1.4f}, Dtype::float32, {1}, Dtype::float16, tolerances).allclose);
-    // The rounding to half is no difference, more than that is.
+    // The rounding to half is no difference, but a larger error is.
     REQUIRE(tolerances.add_option("float16=0").ok());
     CHECK(compared_in({0.1f, 1e-7f}, Dtype::float16, {0.1f, 1e-7f}, Dtype::float32, tolerances).allclose);
     CHECK(compared_in({0.1f, 1e-7f}, Dtype::float32, {0.1f, 1e-7f}, Dtype::float16, tolerances).allclose);

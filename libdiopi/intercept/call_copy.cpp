@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// Elements that are in the wide dtype at once: they stay in the cache.
+/// The number of elements that are converted at a time: they stay in the cache.
 constexpr int64_t kPiece = 1 << 14;
 
 /// Some elements of a contiguous host tensor.
@@ -175,7 +175,7 @@ Status CallCopy::write_back(const TensorPtr& copy, TensorPtr& original, Context&
     if (!host.ok()) return host.status();
     const bool fits = original != nullptr && original->shape == copy->shape && original->dtype == (*host)->dtype;
     if (!fits) {
-        // A tensor that the function made itself.
+        // The function itself allocated this tensor.
         auto made = to_device(*context.device, context.stream, **host);
         if (!made.ok()) return made.status();
         original = std::move(*made);

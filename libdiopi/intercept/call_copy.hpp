@@ -17,10 +17,10 @@
 
 namespace diopi {
 
-/// A backend with a stream and a context of its own. The reference takes and gives wide dtypes only.
+/// A backend with a stream and a context of its own. The reference takes and returns wide dtypes only.
 class Side {
  public:
-    /// `floating`: what it is given instead of every other floating dtype; nullopt: what the call has.
+    /// `floating` replaces every other floating dtype of its tensors; nullopt: dtypes are kept.
     [[nodiscard]] static Result<std::unique_ptr<Side>> create(const Backend& backend,
                                                               std::optional<Dtype> floating = std::nullopt);
     ~Side();
@@ -31,7 +31,7 @@ class Side {
     [[nodiscard]] Context& context() { return context_; }
     [[nodiscard]] bool is_wide() const { return backend_ == &reference_backend(); }
     [[nodiscard]] bool casts() const { return floating_.has_value(); }
-    /// The dtype in which it answers for a tensor of `dtype`.
+    /// The dtype of its results for a tensor of `dtype`.
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const { return is_floating(dtype) ? floating_.value_or(dtype) : dtype; }
 
  private:
@@ -43,11 +43,11 @@ class Side {
     std::optional<Dtype> floating_;
 };
 
-/// `host`, a tensor in host memory, as a contiguous one of another dtype; floating values are rounded once.
+/// `host`, a tensor in host memory, converted to a contiguous one of another dtype; floating values are rounded once.
 [[nodiscard]] Result<TensorPtr> cast(const Tensor& host, Dtype dtype);
 
-/// What a call reads is copied; its outputs get memory of their own, dense. A tensor that stands twice in the call
-/// stands twice in the copy. Sparse tensors are not implemented.
+/// A copy of a call: tensors that it reads are copied, its outputs get memory of their own, dense. A tensor that occurs
+/// twice in the call occurs twice in the copy. Sparse tensors are not implemented.
 class CallCopy {
  public:
     /// Waits for the stream of `from`. The copy's tensors are on `to`'s device.
@@ -58,14 +58,14 @@ class CallCopy {
     [[nodiscard]] const Call& call() const { return call_; }
     /// A tensor of the copy in host memory, contiguous, in the side's dtype for the tensor that it is a copy of.
     [[nodiscard]] Result<TensorPtr> host_tensor(const Tensor& tensor);
-    /// The same as the backend gave it: in a wide dtype where the side is wide.
+    /// The same without the final rounding: in a wide dtype if the side is wide.
     [[nodiscard]] Result<TensorPtr> wide_tensor(const Tensor& tensor);
-    /// Copies what the call wrote into `original`, the call that this is a copy of: tensors, numbers, generators.
+    /// Copies the results into `original`, the call that this is a copy of: tensors, numbers, generators.
     Status write_back(Call& original, Context& context);
 
     [[nodiscard]] const Transfers& in() const { return in_; }
     [[nodiscard]] const Transfers& out() const { return out_; }
-    /// Of the backend's call alone.
+    /// Time of the backend's call alone.
     [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
@@ -77,9 +77,9 @@ class CallCopy {
 
     Call call_;
     Side* side_;
-    std::unordered_set<const Tensor*> inputs_;  ///< of the original call
+    std::unordered_set<const Tensor*> inputs_;  ///< tensors of the original call
     std::unordered_map<const Tensor*, TensorPtr> copies_;
-    std::unordered_map<const Tensor*, Dtype> dtypes_;  ///< by copy, of a wide side: what the answer is rounded to
+    std::unordered_map<const Tensor*, Dtype> dtypes_;  ///< for a wide side: results are rounded to these; by copy
     std::vector<std::unique_ptr<Generator>> generators_;
     Transfers in_, out_;
     double seconds_ = 0;

@@ -19,7 +19,7 @@ using namespace testing;
 
 TEST_CASE("dump, comparison, fallback, timer and overflow check work on one chain", "[run][chain]") {
     SimOptions options;
-    options.dtypes = {Dtype::float16};  // so that the call falls back
+    options.dtypes = {Dtype::float16};  // makes the call fall back
     SimBackend sim(std::move(options));
     auto here = Side::create(sim.backend()), against = Side::create(reference_backend()),
          other = Side::create(**find_backend("cpu"));

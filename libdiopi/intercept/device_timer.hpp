@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// Runs from its construction: by the device's events where the device has a time of its own, else by the steady clock.
+/// Runs from its construction: by the device's events if the device has its own clock, else by the steady clock.
 class DeviceTimer {
  public:
     explicit DeviceTimer(Context& context) : context_(context) {
@@ -20,7 +20,7 @@ class DeviceTimer {
         end_ = std::move(*end);
     }
 
-    /// Waits for what has been enqueued.
+    /// Waits for the enqueued work.
     [[nodiscard]] double seconds() const {
         if (end_ == nullptr || !end_->record(context_.stream).ok() || !end_->synchronize().ok())
             return watch_.seconds();

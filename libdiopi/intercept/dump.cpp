@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-/// Elements of a tensor that level 3 shows.
+/// The number of elements of a tensor at level 3.
 constexpr int64_t kMostValues = 16;
 
 }  // namespace

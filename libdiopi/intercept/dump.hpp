@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// As DIPU_DUMP_OP_ARGS counts them.
+/// The levels of DIPU_DUMP_OP_ARGS.
 enum class DumpLevel { kNone = 0, kNames = 1, kArguments = 2, kValues = 3 };
 
 class Dump final : public Interceptor {
@@ -16,7 +16,7 @@ class Dump final : public Interceptor {
     using Print = std::function<void(const std::string& line)>;
     Dump(DumpLevel level, Print print) : level_(level), print_(std::move(print)) {}
 
-    /// Inputs before the call, outputs after it; a call that fails with its error.
+    /// Prints inputs before the call, outputs after it, and the error of a call that fails.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
  private:

@@ -14,7 +14,7 @@ std::string seed_text_of(const TensorPtr& tensor) {
                        tensor->storage.device == diopi_host ? "cpu" : "device");
 }
 
-/// The call's tensors that `wanted` picks, in order.
+/// The tensors of the call that `wanted` selects, in order.
 template <class Wanted>
 std::string seed_text_of(const Call& call, Wanted wanted) {
     std::vector<std::string> texts;
@@ -50,7 +50,7 @@ bool Fallback::is_forced(const Call& call) {
 }
 
 Outcome Fallback::around(Call& call, Context& context, const Next& next) {
-    // A forced call that the other side lacks stays where it is.
+    // A forced call that the other side lacks stays on the device.
     if (is_forced(call) && other_->backend().implements(*call.row)) {
         return fall_back(FallbackReason::kForced, call, context);
     }

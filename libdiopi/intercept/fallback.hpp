@@ -1,4 +1,4 @@
-/// Fallback: another backend runs the calls that the device cannot, or must not run.
+/// Fallback: another backend runs the calls that the device cannot run, or must not run.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,31 @@ namespace diopi {
 /// One call that fell back.
 struct FallbackEvent {
     FallbackReason reason = FallbackReason::kForced;
-    const Call& call;  ///< as it came, on the device
-    const Call& copy;  ///< as the other backend left it
+    const Call& call;  ///< the original, on the device
+    const Call& copy;  ///< after the other backend ran it
     Transfers in, out;
-    double seconds = 0;  ///< of the other backend's call alone
+    double seconds = 0;  ///< time of the other backend's call alone
 };
 
-/// "OpFallbackHook: add.Tensor ... input: {shape: [2], ...} output: ... cpu output: ...", as the standard's users know
-/// it.
+/// "OpFallbackHook: add.Tensor ... input: {shape: [2], ...} output: ... cpu output: ...", the format that users of the
+/// standard know.
 [[nodiscard]] std::string seed_line(const FallbackEvent& event);
 
-/// Which calls are forced.
+/// Selects the calls that are forced to fall back.
 struct FallbackLists {
-    std::optional<NameList> only;    ///< these; none: all, where there is a list of exceptions
+    std::optional<NameList> only;    ///< these; nullopt: all, if there is a list of exceptions
     std::optional<NameList> except;  ///< but not these
-    /// Instead of the lists, when it is there.
+    /// Replaces the lists if it is set.
     std::function<bool(const Call&)> wanted;
 };
 
 class Fallback final : public Interceptor {
  public:
     using Sink = std::function<void(const FallbackEvent&)>;
-    /// `other` answers; `sink` may be empty.
+    /// `other` runs the calls; `sink` may be empty.
     Fallback(Side& other, FallbackLists& lists, Sink sink) : other_(&other), lists_(&lists), sink_(std::move(sink)) {}
 
-    /// An error of a copy, or of the other backend, is the call's. A call that nobody implements stays not implemented.
+    /// An error of a copy, or of the other backend, becomes the call's. A call that nobody implements stays so.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
  private:

@@ -24,7 +24,7 @@ struct Item {
 
 struct NameList::State {
     std::vector<Item> items;
-    /// By function and the framework's name: matching is slow and calls are many.
+    /// The results by function and the framework's name, because matching is slow and calls are many.
     std::map<std::pair<const Row*, std::string>, bool> known;
 };
 

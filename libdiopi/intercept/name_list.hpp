@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// Compiled once; asked for every call.
+/// The expressions are compiled once and matched for every call.
 class NameList {
  public:
     NameList();
@@ -19,8 +19,8 @@ class NameList {
     NameList(NameList&&) noexcept;
     NameList& operator=(NameList&&) noexcept;
 
-    /// "add.out, conv2d ,.*Scalar": separated by commas, blanks around an item do not count, nor do empty items. An
-    /// item that is no regular expression is bad input that says where it breaks.
+    /// Parses "add.out, conv2d ,.*Scalar": items are separated by commas; blanks around them and empty items are
+    /// ignored. An item that is no regular expression is bad input; the message names the position of the error.
     [[nodiscard]] static Result<NameList> parse(std::string_view text);
 
     [[nodiscard]] bool empty() const;

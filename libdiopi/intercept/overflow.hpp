@@ -1,4 +1,4 @@
-/// OverflowCheck: figures of the results of each call, and whether they have NaN or infinity.
+/// OverflowCheck: statistics of the results of each call, and whether they contain NaN or infinity.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct OverflowEvent {
 class OverflowCheck final : public Interceptor {
  public:
     using Sink = std::function<void(const OverflowEvent&)>;
-    /// Sees every floating tensor that a call wrote.
+    /// `sink` gets every floating tensor that a call wrote.
     explicit OverflowCheck(Sink sink) : sink_(std::move(sink)) {}
 
     Outcome around(Call& call, Context& context, const Next& next) override;

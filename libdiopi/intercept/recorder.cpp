@@ -16,10 +16,10 @@ namespace diopi {
 
 namespace {
 
-/// Whole numbers that a double holds, and the widest range that a recipe of integers draws from.
+/// The largest whole number that a double holds, and the widest range of an integer recipe.
 constexpr double kMostInteger = 0x1p53, kMostIntegers = 0x1p32;
 
-/// All elements of the tensor's storage, one dim; null where they are no whole number.
+/// All elements of the tensor's storage, one dim; null if its size is no multiple of an element's.
 TensorPtr whole_storage(const Tensor& tensor) {
     const size_t size = size_of(tensor.dtype);
     if (tensor.storage.nbytes % size != 0) return nullptr;
@@ -116,7 +116,7 @@ CapturedCall Recorder::described(const Call& call) {
     return captured;
 }
 
-/// The call on the capture's tensors, with generators in their states before it.
+/// The call with the capture's tensors, and with generators in their states before it.
 Call Recorder::copy_of(const Call& call) {
     Call copy = call;
     copy.origin = nullptr;

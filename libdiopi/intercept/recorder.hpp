@@ -15,28 +15,29 @@
 
 namespace diopi {
 
-/// A recipe that makes values like these, contiguous and on the host: one value everywhere, whole numbers from the
-/// least to the greatest, numbers between them where none is negative, else normal ones. NaN and infinity do not count,
-/// unless there is nothing else; of a complex tensor the real parts count.
+/// A recipe for values similar to these, contiguous and on the host: one value everywhere, whole numbers from the least
+/// to the greatest, numbers between them where none is negative, else normal ones. NaN and infinity are ignored unless
+/// there is nothing else; for a complex tensor the real parts count.
 [[nodiscard]] Recipe recipe_like(const Tensor& host);
 
-/// Storages are known by their memory, tensors by where they lie in it. What a call reads before a recorded one wrote
-/// it gets a recipe from its elements. A call with a sparse tensor is recorded by what it reads and writes.
+/// Storages are identified by their memory, tensors by their place in it. A storage that is read before a recorded call
+/// wrote it gets a recipe from its elements. A call with a sparse tensor is recorded by the tensors that it reads and
+/// writes.
 class Recorder final : public Interceptor {
  public:
-    /// Values go to `values`; null: none are kept.
+    /// Values go to `values`; null: they are not kept.
     explicit Recorder(CaptureSpool* values = nullptr) : values_(values) {}
 
     /// Returns the call's own outcome: take() reports an error of the recording, which ends it.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
-    /// The calls since it was last called; a new recording begins.
+    /// The calls since the last take(); a new recording begins.
     [[nodiscard]] Result<Capture> take();
 
  private:
-    /// Of one storage that was met.
+    /// A known storage.
     struct Block {
-        std::weak_ptr<void> memory;  ///< what a new one at the same address does not share
+        std::weak_ptr<void> memory;  ///< a new storage at the same address does not share it
         size_t storage = 0;
     };
     /// A tensor of the call, or a part of a sparse one.
@@ -48,7 +49,7 @@ class Recorder final : public Interceptor {
     using View = std::tuple<size_t, Dtype, Shape, Shape, int64_t>;
 
     Status record(const Call& call, Context& context, const std::vector<Use>& uses);
-    /// What the call left, once it ran.
+    /// Records the results of a call that ran.
     Status record_results(Context& context, const std::vector<Use>& uses, bool succeeded);
     [[nodiscard]] CapturedCall described(const Call& call);
     [[nodiscard]] Call copy_of(const Call& call);
@@ -62,8 +63,8 @@ class Recorder final : public Interceptor {
     Status status_;
     std::unordered_map<const void*, Block> blocks_;
     std::map<View, size_t> views_;
-    std::vector<bool> is_known_;                       ///< by storage: its beginning is noted, or a call wrote it
-    std::map<std::string_view, int64_t> forward_ids_;  ///< of the last forward call, by operator
+    std::vector<bool> is_known_;  ///< by storage: its initial values are recorded, or a call wrote it
+    std::map<std::string_view, int64_t> forward_ids_;  ///< id of the last forward call, by operator
     int64_t next_forward_id_ = 0;
 };
 

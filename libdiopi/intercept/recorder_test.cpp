@@ -39,7 +39,7 @@ Call add_inp(const TensorPtr& input, const TensorPtr& other) {
     return call;
 }
 
-/// Answers every call itself: its output counts from 1.
+/// Answers every call itself: its output counts up from 1.
 struct Counting final : Interceptor {
     Outcome around(Call& call, Context&, const Next&) override {
         const Tensor& out = *call.tensor("out");

@@ -14,14 +14,15 @@ namespace diopi {
 
 struct SimOptions {
     SimModel model;
-    std::optional<NameList> operators;  ///< that it implements; none: all that the cpu backend does
-    std::optional<NameList> except;     ///< that it does not implement
-    std::vector<Dtype> dtypes;          ///< of tensors that it takes; empty: all
-    bool contiguous = false;            ///< takes none but contiguous tensors
+    std::optional<NameList> operators;  ///< operators that it implements; nullopt: all of the cpu backend
+    std::optional<NameList> except;     ///< operators that it does not implement
+    std::vector<Dtype> dtypes;          ///< dtypes of tensors that it takes; empty: all
+    bool contiguous = false;            ///< takes only contiguous tensors
     bool converts = false;              ///< its casts and copies take every dtype and every layout
 };
 
-/// Counts the time of each kernel on the device, and declines what the device does not support. Innermost of its chain.
+/// Counts the time of each kernel on the device, and declines what the device does not support. It is innermost in its
+/// chain.
 class SimBackend final : public Interceptor {
  public:
     explicit SimBackend(SimOptions options);
@@ -29,7 +30,7 @@ class SimBackend final : public Interceptor {
     [[nodiscard]] const Backend& backend() const { return backend_; }
     [[nodiscard]] SimDevice& device() { return device_; }
     Outcome around(Call& call, Context& context, const Next& next) override;
-    /// What the options name and the standard has no function for.
+    /// Names in the options that the standard has no function for.
     [[nodiscard]] std::vector<std::string> unknown_names() const;
 
  private:

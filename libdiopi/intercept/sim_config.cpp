@@ -65,7 +65,7 @@ class SimReader : public JsonReader {
                     "expected 1 or more");
     }
 
-    /// Microseconds from 0 to a minute; `value` stays when the key is not there.
+    /// Reads microseconds from 0 to a minute; `value` stays if the key is missing.
     bool read_seconds(const JsonNode& object, const char* key, double& value) {
         const JsonNode* node = object.find(key);
         if (node == nullptr) return true;
@@ -81,7 +81,7 @@ class SimReader : public JsonReader {
                fail(*node, fmt::format("expected a number above 0, {:.0f} at most", most));
     }
 
-    /// ["contiguous"] is all that a list of layouts can say.
+    /// Reads a list of layouts; only ["contiguous"] is allowed.
     bool read_layouts(const JsonNode& node, SimOptions& options) {
         if (!read_list(node, "a list of layouts")) return false;
         for (const JsonNode& item : node.items) {

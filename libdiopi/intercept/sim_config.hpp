@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// A key that is unknown, a value of the wrong kind or out of range is bad input, named by file, line and JSON pointer.
+/// An unknown key, or a value of the wrong kind or out of range, is bad input, named by file, line and JSON pointer.
 [[nodiscard]] Result<SimOptions> sim_config_from(std::string_view text, const std::string& file);
 [[nodiscard]] Result<SimOptions> read_sim_config(const std::string& path);
 

@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// What the users' lines call a dtype.
+/// The name of a dtype in the standard's own output format.
 std::string_view framework_name(Dtype dtype) {
     switch (dtype) {
         case Dtype::float32:

@@ -1,4 +1,4 @@
-/// Tensors and arguments as the texts of dumps and comparisons.
+/// Text for tensors and arguments in dumps and comparisons.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace diopi {
 [[nodiscard]] std::string seed_text(const Tensor& tensor);
 /// "float32[4, 5, 5]"
 [[nodiscard]] std::string short_text(const Tensor& tensor);
-/// Any argument: a tensor as short_text, numbers and lists as they are, "none".
+/// Text for any argument: short_text for a tensor, numbers, lists, or "none".
 [[nodiscard]] std::string argument_text(const Value& value);
 /// The first values of a host tensor: "[1, 2.5, ...]".
 [[nodiscard]] std::string values_text(const Tensor& host, int64_t most);

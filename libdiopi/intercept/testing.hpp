@@ -51,7 +51,7 @@ inline Call add_on(Device& device, const std::vector<float>& input = {1, 2},
                   floats_on(device, other));
 }
 
-/// Adds a float32 storage of `numel` elements and a tensor over it, whose id differs only in its first letter.
+/// Adds a float32 storage of `numel` elements with one tensor over it; their ids differ in the first letter only.
 inline size_t add_floats(Capture& capture, const std::string& id, int64_t numel, std::optional<Recipe> fill = {}) {
     capture.storages.push_back({"s" + id, numel * 4, fill});
     return capture.add_tensor("t" + id, capture.storages.size() - 1, {{numel}, Dtype::float32}, 0);

@@ -22,7 +22,7 @@ std::optional<double> number_of(std::string_view text) {
     return value;
 }
 
-/// Which of two entries about the same call holds: the higher.
+/// The priority of an entry; among the entries that match a call, the highest decides.
 int rank(ToleranceTable::Source source, bool has_op, bool has_dtype) {
     return (source == ToleranceTable::Source::kOption ? 4 : 0) + (has_op ? 2 : 0) + (has_dtype ? 1 : 0);
 }

@@ -8,14 +8,14 @@
 
 namespace diopi {
 
-/// Of one call, or of several of one function.
+/// The conversions for one call, or for several of one function.
 struct AdaptedCalls {
     int64_t calls = 0;  ///< 0: none was adapted
     int64_t conversions = 0;
-    int64_t by_host = 0;                  ///< of them: those that the backend's own functions did not do
-    int64_t nbytes = 0;                   ///< that the conversions read
-    double seconds = 0;                   ///< that they took
-    std::vector<std::string> casts = {};  ///< "float64 in float32": what was computed in which dtype
+    int64_t by_host = 0;                  ///< those of them that the backend's own functions did not do
+    int64_t nbytes = 0;                   ///< bytes that the conversions read
+    double seconds = 0;                   ///< time of the conversions
+    std::vector<std::string> casts = {};  ///< "float64 in float32": a dtype and the one that computed for it
 
     AdaptedCalls& operator+=(const AdaptedCalls& other) {
         calls += other.calls;
@@ -32,7 +32,7 @@ struct AdaptedCalls {
     }
 };
 
-/// By the names of functions.
+/// The conversions by the names of functions.
 using AdaptedFunctions = std::map<std::string, AdaptedCalls>;
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// What `fallback-sim --bisect` found out: which functions and calls of a capture are to blame.
+/// The result of `fallback-sim --bisect`: the functions and calls of a capture that cause a failure.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace diopi {
 
-/// How a search for the units to blame ended.
+/// The end of a search for the faulty units.
 enum class SearchEnd {
-    kFound,         ///< the set passes, and none of its units can be left out
-    kNothingWrong,  ///< it passes without any fallback
-    kElsewhere,     ///< it fails though everything falls back
+    kFound,         ///< the set passes, and every unit in it is needed
+    kNothingWrong,  ///< the capture passes without any fallback
+    kElsewhere,     ///< it fails even when everything falls back
     kNotMonotone,   ///< the set passes, but a unit's fallback makes others fail: it may not be the smallest
-    kTooMany,       ///< the replays were used up: the set holds the first units to blame, there are more
+    kTooMany,       ///< the limit of replays was reached: the set has the first faulty units, there are more
     kInterrupted
 };
 /// "found", "nothing wrong", "elsewhere", "not monotone", "too many", "interrupted".
@@ -33,14 +33,14 @@ struct BisectRecord {
         std::string overload, function, layer, source;
     };
 
-    SearchEnd end = SearchEnd::kFound;  ///< of the search over functions
-    std::string reason;                 ///< of the failure without fallback; of the one with all, where that fails
+    SearchEnd end = SearchEnd::kFound;  ///< end of the search over functions
+    std::string reason;                 ///< failure without fallback, or with a full one
     bool flaky = false;
     std::vector<Function> functions;
-    std::optional<SearchEnd> calls_end;  ///< of the search over their calls; nullopt: there was none
+    std::optional<SearchEnd> calls_end;  ///< end of the search over their calls; nullopt: there was none
     std::vector<CapturedCall> calls;
     int replays = 0;
-    size_t function_units = 0, call_units = 0;  ///< among which was searched
+    size_t function_units = 0, call_units = 0;  ///< number of units that were searched
 };
 
 }  // namespace diopi

@@ -8,7 +8,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The digits that `text` starts with, without leading zeros; `text` goes on behind them.
+/// Removes the leading digits from `text` and returns them without leading zeros.
 std::string_view take_number(std::string_view& text) {
     size_t zeros = 0;
     while (zeros < text.size() && text[zeros] == '0') ++zeros;

@@ -1,4 +1,4 @@
-/// The order in which reports list cases: the same for any order of the run and any number of machines.
+/// The order of cases in reports: the same for any order of the run and any number of machines.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// Whether id `a` stands before `b`: character by character, but runs of digits as numbers, so that add.9 comes before
+/// Whether id `a` precedes `b`: character by character, but with runs of digits as numbers, so that add.9 precedes
 /// add.17. No two different ids are equal.
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
 

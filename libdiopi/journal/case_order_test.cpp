@@ -13,7 +13,7 @@ TEST_CASE("case ids are in natural order", "[store][order]") {
     std::vector<std::string> ids = ordered;
     std::ranges::sort(ids, std::greater<>());
     std::ranges::sort(ids, natural_less);
-    // "10" and "010" are the same number: the text decides, the shorter one is second.
+    // "10" and "010" are the same number, so the text decides: the shorter one comes later.
     std::vector<std::string> wanted = ordered;
     std::swap(wanted[2], wanted[3]);
     CHECK(ids == wanted);

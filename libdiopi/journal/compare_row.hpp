@@ -17,33 +17,33 @@ struct CompareRow {
     std::string where;
     std::optional<int64_t> forward_id;
     std::string name;         ///< "add.Tensor", "add.Tensor 1th output", "convolution_backward 0th input grad"
-    std::string layer;        ///< of a captured call
-    std::string other_layer;  ///< in the second capture, where it has another name
-    /// For a call in only one capture: the capture. For such a call, and for one that is out of order: the nearest
-    /// calls that both captures have at this place, "call 3, relu (layer1.relu)", or empty at an end.
+    std::string layer;        ///< layer of a captured call
+    std::string other_layer;  ///< layer in the second capture, if it differs
+    /// For a call in only one capture: that capture. For such a call, and for one out of order: the nearest calls that
+    /// both captures have at this place, "call 3, relu (layer1.relu)"; empty at an end.
     std::string only_in, after, before;
     bool out_of_order = false;  ///< both captures have the call, at different places among the others
     std::string overload, function;
     std::string place;    ///< "out"
     std::string tensor;   ///< "float32[4, 5]"
-    std::string seed;     ///< numel, sizes, stride, ...: as the users' lines describe a tensor
-    std::string skipped;  ///< why the call was not compared; then the members below are unused
+    std::string seed;     ///< numel, sizes, stride, ...: the description of a tensor in the users' format
+    std::string skipped;  ///< the reason why the call was not compared; then the members below are unused
     bool allclose = false;
     double cosine = 1, max_abs = 0, max_rel = 0, atol = 0, rtol = 0;
-    std::string cast;  ///< "float16 and float32 as float32", where both sides' floating dtypes differ
+    std::string cast;  ///< "float16 and float32 as float32", if the floating dtypes of the sides differ
     std::string error;
     /// For a tensor that differs: the inputs and outputs of its call, "mat1: numel:24, sizes:[4, 6], ...", "alpha: 1".
     std::vector<std::string> inputs, outputs;
-    /// Of the first and of the other implementation, where the exact values are known.
+    /// For the first and the other implementation, if the exact values are known.
     std::optional<UlpHistogram> ulp, other_ulp;
 
     [[nodiscard]] bool compared() const { return skipped.empty() && only_in.empty(); }
-    /// A tensor that is not allclose, or a call that one capture lacks.
+    /// True for a tensor that is not allclose, or a call that one capture lacks.
     [[nodiscard]] bool differs() const { return !only_in.empty() || (skipped.empty() && !allclose); }
 };
 
 [[nodiscard]] std::string to_json_line(const CompareRow& row);
-/// nullopt for a line that is none of ours.
+/// nullopt for a line in another format.
 [[nodiscard]] std::optional<CompareRow> compare_row_from_json(std::string_view line);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// What fallback-sim found out about a step of a model; it crosses from a worker to its parent as JSON.
+/// The result of fallback-sim for a step of a model; a worker sends it to its parent as JSON.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace diopi {
 
-/// Why a call did not stay on its device.
+/// The reason why a call did not stay on its device.
 enum class FallbackReason {
     kForced,          ///< the user listed it
     kNotImplemented,  ///< the backend has no such function
-    kDeclined         ///< it has, but declined these arguments
+    kDeclined         ///< the backend has the function, but declined these arguments
 };
 /// "forced", "not implemented", "declined".
 [[nodiscard]] std::string_view name(FallbackReason reason);
@@ -32,27 +32,27 @@ struct Transfers {
     }
 };
 
-/// The calls that fell back, by the framework's name.
+/// Calls that fell back, grouped by the framework's name.
 struct FallbackRow {
     std::string overload, function;
     FallbackReason reason = FallbackReason::kForced;
     int64_t calls = 0;
-    Transfers in, out;          ///< of all calls in one iteration
-    double device_seconds = 0;  ///< of the same calls on the device, where it has them
+    Transfers in, out;          ///< copies of all calls in one iteration
+    double device_seconds = 0;  ///< time of the same calls on the device, if it has them
     double other_seconds = 0;
 };
 
-/// A result of the capture that is another one with the fallback.
+/// A result of the capture that differs with the fallback.
 struct ChangedResult {
     std::string tensor;  ///< its label or id
     double max_abs = 0, max_rel = 0;
-    bool within = true;  ///< the tolerance
+    bool within = true;  ///< within the tolerance
 };
 
 struct FallbackRecord {
     int64_t calls = 0;
-    std::vector<FallbackRow> rows;  ///< the costliest first
-    /// Overloads that no library implements, with their calls: their outputs were made up.
+    std::vector<FallbackRow> rows;  ///< the most expensive ones first
+    /// Overloads that no library implements, with their calls: their outputs were drawn.
     std::map<std::string, int64_t> missing;
     double step_seconds = 0, step_seconds_with = 0;  ///< medians, without and with the forced fallback
     /// The same in elapsed time, if the simulated device waits; else 0.
@@ -60,11 +60,11 @@ struct FallbackRecord {
     int64_t results = 0;
     std::vector<ChangedResult> changed;
     std::vector<std::string> unmatched;  ///< items of the lists that matched no call
-    /// A line for each fallback of one iteration as the standard's users know it, where they were asked for.
+    /// A line for each fallback of one iteration in the standard's own format, if requested.
     std::vector<std::string> lines;
 };
 
-/// As JSON and back: what `fallback-sim --json` prints. The reader throws an exception for another text.
+/// Conversion to JSON and back: `fallback-sim --json` prints it. The reader throws an exception for another text.
 [[nodiscard]] std::string to_json(const FallbackRecord& record);
 [[nodiscard]] FallbackRecord fallback_from_json(const std::string& text);
 

@@ -151,7 +151,7 @@ CaseResult decode_result(const Json& json) {
     result.verdict = decode_verdict(json.at("verdict"));
     json.at("reason").get_to(result.reason);
     result.seconds = number_of(json.at("seconds"));
-    result.notes = json.value("notes", "");  // there when there are any
+    result.notes = json.value("notes", "");  // present only if there are any
     for (const Json& t : json.at("tensors")) {
         result.tensors.push_back(
             {t.at(0).get<std::string>(), t.at(1).get<std::string>(), t.at(2).get<std::vector<int64_t>>()});
@@ -196,8 +196,8 @@ std::string present_time() {
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts)};
 }
 
-/// Opens for appending and takes the journal's lock. A record lock, not flock: it dies with this very process, even
-/// while a worker that hangs still holds a copy of the descriptor.
+/// Opens for appending and takes the journal's lock. A record lock ends with this process; a flock would last while a
+/// hanging worker still has a copy of the descriptor.
 Result<int> open_locked(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
     if (fd < 0) return bad_input(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -245,7 +245,7 @@ std::string to_json_line(const CaseResult& result) {
 Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader header,
                                             const std::vector<CaseResult>& results) {
     const std::string path = journal_path(folder);
-    // The former journal's lock is held until its successor has taken its place.
+    // The former journal's lock is held until its successor has replaced it.
     int former = -1;
     if (::access(path.c_str(), F_OK) == 0) {
         const Result<int> locked = open_locked(path);
@@ -301,7 +301,7 @@ Status JournalWriter::append(const CaseResult& result) {
     const bool known = ::fstat(fd_, &before) == 0 && S_ISREG(before.st_mode);
     Status status = write_all(fd_, line, path_);
     if (!status.ok() && known && ::ftruncate(fd_, before.st_size) != 0) {
-        // The torn line is then the last one, which readers ignore and resume() cuts off.
+        // The incomplete line is then the last one, which readers ignore and resume() removes.
         return failed(status.message() + "; its last line is incomplete");
     }
     return status;
@@ -321,7 +321,7 @@ Result<Journal> read_journal(const std::string& path) {
     while (!rest.empty()) {
         const size_t end = rest.find('\n');
         if (end == std::string_view::npos) {
-            journal.torn = true;
+            journal.truncated = true;
             break;
         }
         std::optional<CaseResult> result = from_json_line(rest.substr(0, end));

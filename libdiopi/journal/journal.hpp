@@ -15,22 +15,22 @@ namespace diopi {
 /// The description of a run.
 struct RunHeader {
     std::vector<std::string> command;  ///< argv
-    std::string repeat;                ///< what must follow `diopi test --case ID` to repeat a case of the run
+    std::string repeat;  ///< the options that must follow `diopi test --case ID` to repeat a case of the run
     std::string backend;
     uint64_t seed = 0;
-    std::string started;             ///< ISO 8601 with offset; create() fills in the present when it is empty
+    std::string started;             ///< ISO 8601 with offset; if empty, create() sets it to the present
     int64_t cases = 0;               ///< planned
     std::string shard = {};          ///< "2/4"; empty for a whole run
-    int64_t selection_cases = 0;     ///< of the whole of which this is a shard; 0 in journals of older programs
-    std::string selection = {};      ///< checksum of the whole's ids: shards of one run have the same
+    int64_t selection_cases = 0;     ///< cases of the whole selection of a shard; 0 in journals of older programs
+    std::string selection = {};      ///< checksum of the ids of the whole selection: equal for all shards of one run
     std::string device_config = {};  ///< checksum of the device configuration; empty: there was none
 };
 
-/// A journal as it was read.
+/// The contents of a journal file.
 struct Journal {
     RunHeader header;
     std::vector<CaseResult> results;  ///< one per case, in the order of first appearance; a later result replaces
-    bool torn = false;                ///< the last line was cut off by a crash or a full disk, and was ignored
+    bool truncated = false;           ///< the last line was cut off by a crash or a full disk, and was ignored
     int64_t damaged_lines = 0;        ///< lines in between that could not be read, and were ignored
 };
 
@@ -59,15 +59,15 @@ class JournalWriter {
     int fd_ = -1;
 };
 
-/// `folder`/journal.jsonl.
+/// The path `folder`/journal.jsonl.
 [[nodiscard]] std::string journal_path(const std::string& folder);
 
-/// Reads a journal, of a run that is finished, interrupted or still going on.
+/// Reads a journal of a run that is finished, interrupted or still active.
 [[nodiscard]] Result<Journal> read_journal(const std::string& path);
 
-/// A line of the journal, without the newline; NaN and infinities as "nan", "inf", "-inf".
+/// A line of the journal, without the newline; NaN and infinities are "nan", "inf", "-inf".
 [[nodiscard]] std::string to_json_line(const CaseResult& result);
-/// The result of such a line; nullopt when it is not one.
+/// The result in such a line; nullopt for any other line.
 [[nodiscard]] std::optional<CaseResult> from_json_line(std::string_view line);
 
 }  // namespace diopi

@@ -30,7 +30,7 @@ std::vector<fs::path> folders_with_journals(const std::string& folder, const std
     return found;
 }
 
-/// Paths of the journals that one word of the command line stands for.
+/// The journals' paths for one word of the command line.
 Result<std::vector<std::string>> journals_at(const std::string& place, const std::string& but) {
     std::error_code ignored;
     if (!fs::exists(place, ignored))
@@ -54,7 +54,7 @@ Status check_one(const NamedJournal& named) {
     return bad_input(named.path + " has a damaged header; run its shard again");
 }
 
-/// What must agree between the shards of one run, in the words of the command line.
+/// Checks that two journals are shards of one run; the message names the journals as the command line does.
 Status check_pair(const NamedJournal& a, const NamedJournal& b) {
     const RunHeader& x = a.journal.header;
     const RunHeader& y = b.journal.header;
@@ -83,7 +83,7 @@ int64_t unfinished(const Journal& journal) {
     return journal.header.cases - static_cast<int64_t>(journal.results.size());
 }
 
-/// The case that the two journals of one shard judge differently, and how; empty when there is none.
+/// The case that the two journals of one shard judge differently, and its verdicts; empty when there is none.
 std::string difference(const Journal& a, const Journal& b) {
     std::unordered_map<std::string_view, Verdict> verdicts;
     for (const CaseResult& result : a.results) verdicts.emplace(result.case_id, result.verdict);
@@ -112,7 +112,7 @@ class Merger {
     }
 
  private:
-    /// Of two journals of one shard the finished one counts, else the later one of the command line.
+    /// If a shard has two journals, the finished one counts, else the later one on the command line.
     Status take(NamedJournal named) {
         const int64_t number = parse_shard(named.journal.header.shard)->number;
         const auto [at, is_new] = shards_.try_emplace(number);

@@ -9,30 +9,30 @@
 
 namespace diopi {
 
-/// A journal and where it was read.
+/// A journal and its path.
 struct NamedJournal {
     std::string path;
     Journal journal;
 };
 
-/// The whole, as far as it is there.
+/// The merged journal of all given shards.
 struct Merge {
-    /// In natural order of the case ids, which neither --jobs nor the number of shards changes. Its header is that of a
-    /// whole run: `diopi test --resume` runs the cases that have no result.
+    /// In natural order of the case ids, which does not depend on --jobs or the number of shards. Its header is that of
+    /// a whole run: `diopi test --resume` runs the cases that have no result.
     Journal journal;
-    /// "shard 3/4 is missing"; empty when the whole is there.
+    /// "shard 3/4 is missing"; empty when no shard is missing.
     std::vector<std::string> gaps;
-    /// A shard that was given twice: which journal counts.
+    /// A note for each shard that was given twice: which journal counts.
     std::vector<std::string> notes;
 };
 
-/// The journals that `places` name: a journal, a run's folder, or a folder of such folders, in order of name. `but` is
-/// a run's folder that is passed over in the latter.
+/// The journals that `places` name: a journal, a run's folder, or a folder of such folders, in order of name. In the
+/// latter, the run's folder `but` is skipped.
 [[nodiscard]] Result<std::vector<NamedJournal>> read_journals(const std::vector<std::string>& places,
                                                               const std::string& but);
 
-/// Puts the shards of one run together. Bad input when they are not of one run, when two journals of one shard have
-/// different verdicts, or when two shards share a case; the message names the two journals.
+/// Merges the shards of one run. Bad input when they are not of one run, when two journals of one shard have different
+/// verdicts, or when two shards share a case; the message names the two journals.
 [[nodiscard]] Result<Merge> merge_journals(std::vector<NamedJournal> shards);
 
 }  // namespace diopi

@@ -88,9 +88,9 @@ TEST_CASE("missing and unfinished shards are named", "[store][merge]") {
     CHECK(ids_of(merge->journal) == std::vector<std::string>{"a.1", "a.4"});
     CHECK(merge->journal.header.cases == 4);
 
-    NamedJournal torn = shard(1);
-    torn.journal.results.pop_back();
-    merge = merge_journals({torn, shard(2)});
+    NamedJournal incomplete = shard(1);
+    incomplete.journal.results.pop_back();
+    merge = merge_journals({incomplete, shard(2)});
     REQUIRE(merge.ok());
     CHECK(merge->gaps ==
           std::vector<std::string>{"shard 1/2 is not finished: 1 of its 2 cases have no result (shard_1)"});

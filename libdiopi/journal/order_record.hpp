@@ -1,4 +1,4 @@
-/// What `test --find-order` found out: cases whose verdict depends on what ran before them.
+/// The result of `test --find-order`: cases whose verdict depends on the cases before them.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace diopi {
 
-/// A case that does not always get the same verdict.
+/// A case whose verdict varies.
 struct OrderFinding {
     std::string case_id;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
-    /// Alone, it has two different verdicts, too: no order explains this.
+    /// The verdict also varies when the case runs alone, so that no order explains it.
     bool unsteady = false;
-    /// The fewest cases found behind which it gets `verdict`, in their order; empty: none found.
+    /// The smallest known set of cases after which it gets `verdict`, in their order; empty: none found.
     std::vector<std::string> after;
     Verdict verdict = Verdict::kPassed;
-    bool fewest = true;  ///< without any one of `after` it gets another verdict; false: time was up
+    bool fewest = true;  ///< without any one of `after` it gets another verdict; false: time ran out
 };
 
 struct OrderRecord {

@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// One tensor as the error report prints it: (input, float32, (32, 16, 112, 112)).
+/// One tensor in the error report's format: (input, float32, (32, 16, 112, 112)).
 struct TensorInfo {
     std::string name;
     std::string dtype;
@@ -27,8 +27,8 @@ struct StepResult {
     double seconds = 0;                     ///< time of the operator's call alone
     std::string warning = {};               ///< class D between the warn and the fail bound; empty otherwise
     std::string bundle = {};                ///< the file that replays a failure; empty without one
-    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed
-    AdaptedCalls adapted = {};              ///< what an adaptor did to the call
+    FailureKind kind = FailureKind::kNone;  ///< set if the verdict is failed
+    AdaptedCalls adapted = {};              ///< conversions by an adaptor
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -39,11 +39,12 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    double seconds = 0;       ///< everything: inputs, reference, calls and checks
+    double seconds = 0;       ///< total time: inputs, reference, calls and checks
     std::string notes = {};   ///< lines for standard error, such as a memory checker's
-    std::string bundle = {};  ///< of a case that did not come to the end of its steps: the files, with spaces between
-    FailureKind kind = FailureKind::kNone;  ///< where the verdict is failed: that of the step which the reason is of
-    std::string step_under_way = {};        ///< of a crash or a timeout, where it is known; not in a journal
+    std::string bundle = {};  ///< for a case whose steps were not completed: its files, separated by spaces
+    FailureKind kind =
+        FailureKind::kNone;           ///< set if the verdict is failed: the kind of the step that gives the reason
+    std::string step_under_way = {};  ///< the step of a crash or a timeout, if it is known; not in a journal
 };
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// What came of a replay bundle that ran again.
+/// The result of a replay bundle that ran again.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace diopi {
 
 struct ReplayRecord {
     CaseResult result;  ///< with one step
-    /// As the bundle has them.
+    /// Verdict and reason in the bundle.
     Verdict recorded = Verdict::kFailed;
     std::string reason;
-    std::string backend, file, file_hash;  ///< of the library: its name, its file and that file's XXH64
-    std::string version;                   ///< of the program: "diopi 1.0.0"
+    std::string backend, file, file_hash;  ///< the library's name, its file and that file's XXH64
+    std::string version;                   ///< the program: "diopi 1.0.0"
 };
 
 }  // namespace diopi

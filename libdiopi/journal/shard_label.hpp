@@ -1,4 +1,4 @@
-/// Shard K of N: which part of a run a process has, as the command line and the journal write it.
+/// Shard K of N: the part of a run that a process has, as the command line and the journal write it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// Most parts that a run can have.
+/// The largest number of parts of a run.
 inline constexpr int64_t kMostShards = 1'000'000;
 
 struct Shard {
@@ -20,7 +20,7 @@ struct Shard {
 
 /// "2/4".
 [[nodiscard]] std::string to_string(Shard shard);
-/// The shard of such a text; bad input when it is none, or when K is not from 1 to N.
+/// The shard in such a text; bad input for any other text, or when K is not from 1 to N.
 [[nodiscard]] Result<Shard> parse_shard(std::string_view text);
 /// A whole number without sign, blanks or other characters after it; bad input that names it as `what` otherwise.
 [[nodiscard]] Result<int64_t> parse_count(std::string_view text, std::string_view what);

@@ -15,11 +15,11 @@ namespace diopi {
 namespace {
 
 constexpr size_t kMaxDepth = 64;
-/// Keys of an object that are looked through one by one; more are kept in a set.
+/// Up to this many keys of an object are compared one by one; more are kept in a set.
 constexpr size_t kFewKeys = 16;
 constexpr size_t kMostPrinted = 60;
 
-/// How far the parser has read. nlohmann's lexer reads one character beyond a number, never beyond anything else.
+/// The position of the parser. nlohmann's lexer reads one character beyond a number, never beyond anything else.
 struct Progress {
     const char* begin = nullptr;
     const char* at = nullptr;
@@ -53,7 +53,7 @@ class Tracked {
     Progress* progress_;
 };
 
-/// Builds the tree. Names of the handlers are nlohmann's.
+/// Builds the tree. nlohmann's library prescribes the names of the handlers.
 class Builder {
  public:
     using Json = nlohmann::json;
@@ -117,7 +117,7 @@ class Builder {
  private:
     struct Open {
         JsonNode* node;              ///< stays valid: a list grows only while none of its items is open
-        std::set<std::string> keys;  ///< of an object with more than a few
+        std::set<std::string> keys;  ///< the keys of an object that has more than kFewKeys
     };
 
     bool is_known(const std::string& key) {

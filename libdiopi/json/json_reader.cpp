@@ -18,7 +18,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr size_t kMostRank = 32;  ///< that of HDF5
+constexpr size_t kMostRank = 32;  ///< the limit of HDF5
 constexpr size_t kMostCandidates = 4096;
 
 std::vector<std::string> dtype_names() {

@@ -1,4 +1,4 @@
-/// Strict reading of JSON that others wrote: checks of keys and kinds, and messages that say where.
+/// Strict reading of JSON that others wrote: checks of keys and kinds, and messages that name the place.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ class JsonReader {
     /// Refuses `word` as "unknown <what> '<word>'", with a suggestion, or else with all of `known`.
     bool unknown(const JsonNode& at, const char* what, const std::string& word, std::span<const std::string> known);
 
-    /// An object that has no key but these.
+    /// Requires an object without other keys than these.
     bool check_keys(const JsonNode& object, std::span<const char* const> allowed);
     bool require(const JsonNode& object, const char* key);
-    /// An object with all of the required keys, and no other than these and the optional ones.
+    /// Requires an object with all of the required keys, and without others than these and the optional ones.
     bool members(const JsonNode& object, std::initializer_list<const char*> required,
                  std::initializer_list<const char*> optional = {});
 
@@ -43,11 +43,11 @@ class JsonReader {
     bool read(const JsonNode& node, bool& value);
     bool read(const JsonNode& node, int64_t& value);
     bool read(const JsonNode& node, uint64_t& value);
-    /// A number, "nan", "inf" or "-inf".
+    /// Reads a number, "nan", "inf" or "-inf".
     bool read(const JsonNode& node, double& value);
     bool read(const JsonNode& node, Dtype& dtype);
     bool read(const JsonNode& node, std::vector<int64_t>& list);
-    /// The member `key`, which may be left out.
+    /// Reads the member `key`, which may be missing.
     template <class T>
     bool read_optional(const JsonNode& object, std::string_view key, T& value) {
         const JsonNode* member = object.find(key);
@@ -55,14 +55,14 @@ class JsonReader {
     }
 
     bool read_text(const JsonNode& node, const char* expected, std::string& text);
-    /// A finite number that JSON can hold.
+    /// Reads a finite number that JSON can hold.
     bool read_number(const JsonNode& node, double& value);
-    /// A list with at least one item.
+    /// Requires a list with at least one item.
     bool read_list(const JsonNode& node, const char* expected);
     bool read_dtypes(const JsonNode& node, std::vector<Dtype>& dtypes);
     bool read_shape(const JsonNode& node, const char* expected, Shape& shape);
-    /// The members dtype, shape and strides of an object, all of which it has: a tensor whose bytes int64 can count.
-    /// No strides for a shape with dims only where that is allowed.
+    /// Reads the members dtype, shape and strides, which the object must have, of a tensor whose size in bytes fits in
+    /// int64. Strides may be empty for a shape with dims only if `may_lack_strides`.
     bool read_spec(const JsonNode& object, bool may_lack_strides, TensorSpec& spec);
 
  private:
@@ -77,14 +77,13 @@ class JsonReader {
 /// The words with commas between them.
 [[nodiscard]] std::string join(std::span<const std::string> words);
 
-/// did_you_mean for a word that a stranger wrote; empty where finding one would take long.
+/// did_you_mean for a word of an untrusted file; empty where the search would take long.
 [[nodiscard]] std::string hint(const std::string& word, std::span<const std::string> known);
-/// Whether it can name a dataset and stand in a JSON pointer: 1 to 200 bytes without '/', '~' or control characters,
-/// not "." or "..".
+/// Whether the word can name a dataset and stand in a JSON pointer: 1 to 200 bytes without '/', '~' or control
+/// characters, not "." or "..".
 [[nodiscard]] bool is_id(std::string_view word);
 
-/// Elements that such a view spans, as storage_extent, of strides that are not negative; nullopt where its bytes go
-/// beyond int64.
+/// The storage_extent of a view without negative strides; nullopt where its size in bytes exceeds int64.
 [[nodiscard]] std::optional<int64_t> forward_extent(const TensorSpec& spec);
 
 /// The text of a file; `what` names its kind in the message when it cannot be read ("case file").

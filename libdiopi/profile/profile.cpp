@@ -22,10 +22,10 @@ namespace diopi {
 
 namespace {
 
-/// Inputs of the cases are drawn again in each pass where keeping them all would take more memory than this.
+/// Inputs of the cases are drawn again in each pass if keeping them all would take more memory than this.
 constexpr int64_t kMostKept = int64_t{1} << 30;
 
-/// The steps of a case that are to be measured, with inputs.
+/// The measured steps of a case, with inputs.
 class DrawnCase {
  public:
     void draw(const Case& c, const ProfileOptions& options) {
@@ -41,7 +41,7 @@ class DrawnCase {
             call.phase = name;
             call.name = step.ok() ? step->function : c.op;
             call.dtype = c.dtype();
-            if (!step.ok()) call.trouble = step.error().message;
+            if (!step.ok()) call.error = step.error().message;
             calls_.push_back(std::move(call));
             steps_.push_back(step.ok() ? std::optional(std::move(*step)) : std::nullopt);
         }
@@ -49,7 +49,7 @@ class DrawnCase {
     }
 
     [[nodiscard]] bool is_drawn() const { return drawn_; }
-    /// Null where the step cannot be planned; the call says why.
+    /// Null where the step cannot be planned; its call has the reason.
     [[nodiscard]] const Step* step(size_t i) const { return steps_[i] ? &*steps_[i] : nullptr; }
     /// One per step, not measured yet.
     [[nodiscard]] const std::vector<ProfiledCall>& calls() const { return calls_; }
@@ -67,12 +67,11 @@ class DrawnCase {
 
  private:
     bool drawn_ = false;
-    std::unique_ptr<CaseSteps> owner_;  ///< of the steps' generator
+    std::unique_ptr<CaseSteps> owner_;  ///< owns the steps' generator
     std::vector<std::optional<Step>> steps_;
     std::vector<ProfiledCall> calls_;
 };
 
-/// The roofs that a worker has measured.
 Result<Roofs> roofs_in(const WorkOutcome& outcome) {
     if (!outcome.finished()) return failed("measuring the roofs: " + outcome.reason);
     if (!outcome.status.ok()) return failed(outcome.status.message());
@@ -88,9 +87,8 @@ std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     return dtypes;
 }
 
-/// A profile of cases. Each pass over them has a process of its own: where a process finds its memory and its code
-/// changes the time of some calls by several percent, and stays the same as long as the process lives. A crash costs
-/// the case.
+/// A profile of cases. Each pass over them runs in its own process: the addresses of a process's memory and code change
+/// the time of some calls by several percent, for the life of the process. A crash costs only the case.
 class CaseProfiling {
  public:
     CaseProfiling(const std::vector<Case>& cases, const ProfileOptions& options)
@@ -121,7 +119,7 @@ class CaseProfiling {
         if (!s.ok()) return s.error();
         for (std::vector<ProfiledCall>& calls : calls_) {
             for (ProfiledCall& call : calls) {
-                // Its passes have met no limit of their own, but there would have been more of them.
+                // Its passes have met no limit of their own, but more passes were planned.
                 if (profile_.left_out > 0 && call.stop == name(Stop::kPlateau)) call.stop = name(Stop::kTimeLimit);
                 for (TimedRun& run : call.runs) run.crowding /= profile_.quietest > 0 ? profile_.quietest : 1;
             }
@@ -135,14 +133,15 @@ class CaseProfiling {
         return options_.schedule ? options_.schedule->iterations() : options_.passes;
     }
     [[nodiscard]] bool has_budget() const { return options_.budget_seconds > 0 && !options_.schedule; }
-    /// Since the beginning.
+    /// Seconds since the beginning.
     [[nodiscard]] double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
     static bool is_roofs(size_t item) { return item == kRoofs; }
     [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % cases_.size() == 0; }
 
-    /// Once for all passes, as far as memory goes; workers are forked from this process, which must have no threads.
+    /// Draws inputs once for all passes if memory allows; workers are forked from this process, which must have no
+    /// threads.
     void draw() {
         const int threads = omp_get_max_threads();
         omp_set_num_threads(1);
@@ -154,17 +153,17 @@ class CaseProfiling {
         omp_set_num_threads(threads);
     }
 
-    // In the worker.
+    // Functions that run in the worker.
 
     WorkAnswer work(size_t item) {
         Profile part;
         const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
-        // The iterations of a schedule warm one process up.
+        // The iterations of a schedule warm up one process.
         const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_unusable_;
         return {pack_profile(part), is_last, s};
     }
 
-    /// With no other stream than its own: a device that must tell apart whose memory is free takes longer with two.
+    /// Measures with only one stream: a device that must track whose memory is free takes longer with two.
     Status measure_roofs(Profile& part) {
         sampler_.reset();
         side_.reset();
@@ -182,13 +181,13 @@ class CaseProfiling {
         std::vector<double> pace;
         if (index == 0) pace = {machine_pace()};
         std::vector<ProfiledCall>& calls = calls_[index];
-        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::trouble);
+        const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::error);
         if (!is_over) {
             DrawnCase own;
             DrawnCase& drawn = drawn_[index].is_drawn() ? drawn_[index] : own;
             if (!drawn.is_drawn()) drawn.draw(cases_[index], options_);
             if (calls.empty()) calls = drawn.calls();
-            // Another pass measures the calls of a case that an unusable device leaves out.
+            // Another pass measures the calls that an unusable device skips.
             for (size_t i = 0; i < calls.size() && !is_unusable_; ++i) {
                 if (pass < passes() || wants_passes(calls[i], profile_, options_))
                     sample(drawn.step(i), calls[i], pass);
@@ -203,18 +202,18 @@ class CaseProfiling {
     }
 
     void sample(const Step* step, ProfiledCall& call, int64_t pass) {
-        if (step == nullptr || !call.trouble.empty()) return;
+        if (step == nullptr || !call.error.empty()) return;
         const Status s = sampler_->pass(*step, call, pass);
         if (s.ok()) return;
-        call.trouble = s.message();
+        call.error = s.message();
         call.runs.clear();
         is_unusable_ = is_unusable(options_.backend->device());
-        if (is_unusable_) call.trouble += kStayedInError;
+        if (is_unusable_) call.error += kStayedInError;
     }
 
     Status set_up(int64_t pass) {
         keep_freed_memory();
-        // Not where the sister processes have theirs.
+        // The displacement must differ from that of the sister processes.
         std::mt19937_64 random(static_cast<uint64_t>(pass));
         displacement_.resize(random() % kMostDisplacement);
         auto side = Side::create(*options_.backend);
@@ -224,7 +223,7 @@ class CaseProfiling {
         return sampler_->start(begin_);
     }
 
-    // In this process.
+    // Functions that run in this process.
 
     Status take(size_t item, const WorkOutcome& outcome) {
         if (is_roofs(item)) {
@@ -240,7 +239,7 @@ class CaseProfiling {
             auto part = unpack_profile(outcome.payload);
             if (!part.ok()) return part.status();
             profile_.has_device_time |= part->has_device_time;
-            // The worker knew what was known here.
+            // The worker knew the former value of this process.
             if (part->quietest > 0) profile_.quietest = part->quietest;
             profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
             std::ranges::move(part->slowdowns, std::back_inserter(profile_.slowdowns));
@@ -248,14 +247,14 @@ class CaseProfiling {
             if (!part->unrecorded.empty()) profile_.unrecorded = std::move(part->unrecorded);
             calls_[index] = std::move(part->calls);
         } else {
-            lose(index, outcome.reason);
+            fail_case(index, outcome.reason);
         }
         ++done_;
         if (options_.progress) options_.progress(done_, planned_);
         return {};
     }
 
-    /// One pass more behind the last one: where it is not planned yet, or where crowded passes have left too little.
+    /// Plans another pass after the last one, if it is not planned yet, or if crowded passes have left too little.
     void add_pass(size_t last, std::vector<size_t>& more) {
         const auto next = static_cast<int64_t>((last + 1) / cases_.size());
         const bool fits = !has_budget() || next_pass_fits();
@@ -277,14 +276,14 @@ class CaseProfiling {
         return std::ranges::any_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); });
     }
 
-    /// If it takes as long as the last one, and the roofs behind it as long as the first time.
+    /// Whether there is time for a pass as long as the last one, and for roofs as long as the first ones.
     [[nodiscard]] bool next_pass_fits() const {
         const double now = seconds();
         return now + (now - pass_begin_) + roofs_seconds_ <= options_.budget_seconds;
     }
 
-    /// The case has cost a worker: with trouble at every call it gets no other one.
-    void lose(size_t index, const std::string& reason) {
+    /// The case has killed a worker: with an error for every call it gets no other worker.
+    void fail_case(size_t index, const std::string& reason) {
         std::vector<ProfiledCall>& calls = calls_[index];
         if (calls.empty()) calls = drawn_[index].calls();
         if (calls.empty()) {
@@ -294,29 +293,29 @@ class CaseProfiling {
             call.dtype = cases_[index].dtype();
         }
         for (ProfiledCall& call : calls) {
-            call.trouble = reason;
+            call.error = reason;
             call.runs.clear();
         }
     }
 
     static constexpr size_t kMostDisplacement = 1 << 16;
     static constexpr size_t kRoofs = std::numeric_limits<size_t>::max();
-    static constexpr int64_t kMostPasses = 2;  ///< as many times the passes that were asked for
+    static constexpr int64_t kMostPasses = 2;  ///< the limit, as a multiple of the requested passes
 
     const std::vector<Case>& cases_;
     const ProfileOptions& options_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::vector<DrawnCase> drawn_;
-    std::vector<std::vector<ProfiledCall>> calls_;  ///< of each case, as far as they are measured
+    std::vector<std::vector<ProfiledCall>> calls_;  ///< by case, as far as they are measured
     Profile profile_;
-    double pass_begin_ = 0;     ///< of the pass under way, in seconds since the beginning
-    double roofs_seconds_ = 0;  ///< that measuring them took
+    double pass_begin_ = 0;     ///< begin of the current pass, in seconds since the beginning
+    double roofs_seconds_ = 0;  ///< time of measuring them
     int64_t done_ = 0;
     int64_t planned_ = passes() * static_cast<int64_t>(cases_.size());
-    std::vector<char> displacement_;  ///< of a worker's heap
-    std::unique_ptr<Side> side_;      ///< of a worker
+    std::vector<char> displacement_;  ///< part of a worker's heap
+    std::unique_ptr<Side> side_;      ///< a worker's side
     std::optional<ProfileSampler> sampler_;
-    bool is_unusable_ = false;  ///< the worker's device
+    bool is_unusable_ = false;  ///< the worker's device is unusable
 };
 
 }  // namespace

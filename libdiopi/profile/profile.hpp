@@ -11,11 +11,11 @@
 namespace diopi {
 
 /// Each pass runs in a worker process of its own; this process must not have started threads. Stops early when
-/// interrupted() turns true. What goes wrong with one call is its `trouble`.
+/// interrupted() turns true. A call that fails has the reason in its `error`.
 [[nodiscard]] Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options);
 
 /// The best rates of the backend, with products in every floating dtype: measured twice, each time in a worker process
-/// that has `timeout_s`.
+/// with the time limit `timeout_s`.
 [[nodiscard]] Result<Roofs> profile_roofs(const Backend& backend, double timeout_s);
 
 }  // namespace diopi

@@ -15,12 +15,12 @@ namespace diopi {
 
 namespace {
 
-/// A pace that has changed says how arithmetic has changed; memory need not have followed. So much of the change counts
-/// as doubt.
-constexpr double kDoubt = 0.5;
-/// Crowded cores make a call up to 1.9 times as long: so much doubt about the logarithm of its time.
-constexpr double kCrowdedDoubt = 0.25;
-/// Fewer passes do not show how much passes differ: all is doubt.
+/// The pace shows how much the speed of arithmetic has changed; that of memory may have changed less. This share of the
+/// change counts as uncertainty.
+constexpr double kPaceUncertainty = 0.5;
+/// Crowded cores make a call up to 1.9 times as long: the uncertainty of the logarithm of its time.
+constexpr double kCrowdedUncertainty = 0.25;
+/// Fewer passes do not show how much passes differ: the result is uncertain.
 constexpr size_t kFewestPasses = 2;
 
 std::string identity(const ProfiledCall& call) {
@@ -28,7 +28,7 @@ std::string identity(const ProfiledCall& call) {
                        call.layer, call.shapes, name(call.dtype));
 }
 
-/// Calls with samples by their identity; a call that occurs again gets a number.
+/// Calls with samples by their identity; a repeated call gets a number.
 std::map<std::string, const ProfiledCall*> by_identity(const Profile& profile) {
     std::map<std::string, const ProfiledCall*> calls;
     std::map<std::string, int> seen;
@@ -49,20 +49,21 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
         for (const double seconds : pace) passes.push_back({seconds});
         return pass_noise(passes);
     };
-    const double doubt = kDoubt * std::log(options.drift);
-    // A run without one quiet moment is slower than the pace shows.
-    const bool looked = base.quietest > 0 && now.quietest > 0;
-    const double hidden = looked ? std::log(now.quietest / base.quietest / options.drift) : 0;
-    options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), doubt, hidden);
+    const double uncertainty = kPaceUncertainty * std::log(options.drift);
+    // A run without a quiet moment is slower than its pace shows.
+    const bool measured = base.quietest > 0 && now.quietest > 0;
+    const double hidden = measured ? std::log(now.quietest / base.quietest / options.drift) : 0;
+    options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), uncertainty, hidden);
 }
 
 SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
     JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
-    double doubt = std::hypot(before.is_crowded ? kCrowdedDoubt : 0, after.is_crowded ? kCrowdedDoubt : 0);
+    double uncertainty =
+        std::hypot(before.is_crowded ? kCrowdedUncertainty : 0, after.is_crowded ? kCrowdedUncertainty : 0);
     if (std::min(before.passes.size(), after.passes.size()) < kFewestPasses) {
-        doubt = std::numeric_limits<double>::infinity();
+        uncertainty = std::numeric_limits<double>::infinity();
     }
-    return {std::move(before.passes), std::move(after.passes), doubt};
+    return {std::move(before.passes), std::move(after.passes), uncertainty};
 }
 
 void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {

@@ -24,7 +24,8 @@ class Profiling {
     Result<Profile> run() {
         keep_freed_memory();
         profile_.backend = options_.backend->name();
-        // Without the replay's stream: a device that must tell apart whose memory is free takes longer with two.
+        // The replay's stream does not exist yet: a device that must track whose memory is free takes longer with two
+        // streams.
         Status s = measure_roofs_again();
         if (s.ok()) s = run_steps();
         if (s.ok()) s = measure_roofs_again();
@@ -58,8 +59,8 @@ class Profiling {
         return {};
     }
 
-    /// Steps that are not recorded, in front of the others: a device that was idle takes its time to raise its
-    /// frequency. None on one that is only modelled.
+    /// Runs steps without recording before the others: an idle device needs time to raise its frequency. A modelled
+    /// device needs none.
     Status keep_busy(const Chain& chain, Context& context, TimingInterceptor& timer) {
         if (!clock_.has_device_time() || options_.sim != nullptr) return {};
         for (double spent = 0; spent < kRampSeconds && !interrupted();) {
@@ -84,7 +85,7 @@ class Profiling {
         return roofs.status();
     }
 
-    /// A row for the step, then one per call.
+    /// Adds a row for the step, then one per call.
     void list_calls() {
         ProfiledCall& step = profile_.calls.emplace_back();
         step.name = capture_.name + " step";
@@ -110,10 +111,10 @@ class Profiling {
         const bool recorded = action == Schedule::Action::kRecord;
         timer.set_pass(iteration);
         const auto visit = [&](const ReplayedCall& replayed) {
-            // Behind a call's return its work is still to be done; a device without a clock of its own has done it.
+            // A device with its own clock is still working when a call returns; other devices have finished.
             if (clock_.has_device_time()) slowdowns_.ask();
             if (replayed.outcome.is_declined()) {
-                profile_.calls[replayed.index + 1].trouble = replayed.outcome.message;
+                profile_.calls[replayed.index + 1].error = replayed.outcome.message;
             }
             return Status();
         };
@@ -129,12 +130,12 @@ class Profiling {
         whole.cpu = clock_.now() - whole.start;
         log.finish("");
         std::ranges::move(slowdowns_.take_reasons(), std::back_inserter(profile_.slowdowns));
-        // The device's time of a step is that of its calls.
+        // The device's time of a step is the sum of its calls' times.
         if (recorded) profile_.calls.front().runs.push_back(whole);
         return note(timer, recorded);
     }
 
-    /// What the timer saw.
+    /// Takes the timer's measurements.
     Status note(TimingInterceptor& timer, bool recorded) {
         auto noted = timer.collect();
         if (!noted.ok()) return noted.status();

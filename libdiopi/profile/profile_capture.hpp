@@ -11,18 +11,18 @@ namespace diopi {
 
 struct CaptureProfileOptions {
     const Backend* backend = nullptr;
-    SimBackend* sim = nullptr;   ///< where `backend` is a simulated device
+    SimBackend* sim = nullptr;   ///< set if `backend` is a simulated device
     Adaptor* adaptor = nullptr;  ///< converts for the backend; not part of the calls' times
-    int run_times = 3;           ///< iterations that are recorded, after one that is not
+    int run_times = 3;           ///< recorded iterations, after one unrecorded
     bool memory = false;
     bool roofs = true;
     bool activities = false;  ///< record the device's activities in the first recorded iteration
     /// A tool that sees the calls of the first iteration; null: none.
     Interceptor* first_iteration = nullptr;
-    std::optional<Schedule> schedule;  ///< instead of run_times
+    std::optional<Schedule> schedule;  ///< replaces run_times
 };
 
-/// The first row is the whole step and encloses the others. A call that no library implements has this as its trouble.
+/// The first row is the whole step and encloses the others. A call that no library implements says so in its error.
 /// Stops early when interrupted() turns true.
 [[nodiscard]] Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture,
                                               const CaptureProfileOptions& options);

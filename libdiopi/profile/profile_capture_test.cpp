@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): no backend implements two of these calls.
+/// sum = a + b, lost = erfinv(sum), product = sum * b, c = cdist(product, b): nobody implements two of the calls.
 Capture calls_with_gaps() {
     Capture capture;
     capture.name = "four";
@@ -46,7 +46,7 @@ Profile profiled(CaptureProfileOptions options, SimBackend* sim = nullptr) {
     return std::move(*profile);
 }
 
-/// Profiles on a device with its own clock.
+/// A profile on a device with its own clock.
 Profile launched(testing::LaunchBackend& launching, bool roofs) {
     const Capture capture = calls_with_gaps();
     const CaptureValues values;
@@ -90,13 +90,13 @@ TEST_CASE("the profile of a capture has a row for the step, and one for each cal
     CHECK(profile.calls[3].runs.size() == 4);
 }
 
-TEST_CASE("a call that no backend implements has that as its error, and no time", "[run][profile]") {
+TEST_CASE("a call that nobody implements has that as its error, and no time", "[run][profile]") {
     const Profile profile = profiled({});
-    CHECK_THAT(profile.calls[2].trouble, Catch::Matchers::Contains("erfinv"));
+    CHECK_THAT(profile.calls[2].error, Catch::Matchers::Contains("erfinv"));
     CHECK(profile.calls[2].runs.empty());
-    CHECK_THAT(profile.calls[4].trouble, Catch::Matchers::Contains("diopiCdist"));
+    CHECK_THAT(profile.calls[4].error, Catch::Matchers::Contains("diopiCdist"));
     CHECK(profile.calls[4].runs.empty());
-    CHECK(profile.calls[3].trouble.empty());
+    CHECK(profile.calls[3].error.empty());
 }
 
 TEST_CASE("memory is allocated at the first call that uses it and freed after the last", "[run][profile]") {
@@ -104,11 +104,11 @@ TEST_CASE("memory is allocated at the first call that uses it and freed after th
     options.memory = true;
     const Profile profile = profiled(options);
     CHECK(profile.calls[1].allocated == 4000);
-    CHECK(profile.calls[1].freed == 4000);  // a
+    CHECK(profile.calls[1].freed == 4000);  // a is freed
     CHECK(profile.calls[3].allocated == 4000);
-    CHECK(profile.calls[3].freed == 4000);  // sum
+    CHECK(profile.calls[3].freed == 4000);  // sum is freed
     CHECK(profile.calls[4].allocated == 2000);
-    CHECK(profile.calls[4].freed == 8000);  // product and b; c is a result
+    CHECK(profile.calls[4].freed == 8000);  // product and b are freed; c is a result
 }
 
 TEST_CASE("a schedule determines the recorded steps", "[run][profile]") {
@@ -141,7 +141,7 @@ TEST_CASE("a device that was idle is busy with steps before the first that count
     CHECK(profile.calls[1].runs.size() == 3);
     CHECK(profile.calls[1].warmup > 1);
     CHECK(profile.calls[0].runs[0].start >= kRampSeconds);
-    // It was asked after the first call, not after the step.
+    // The slowdown is read after the first call, not after the step.
     CHECK(profile.slowdowns == std::vector<std::string>{"power limit"});
 }
 

@@ -1,4 +1,4 @@
-/// How the calls of cases are profiled.
+/// Options for profiling the calls of cases.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ struct ProfileOptions {
     std::vector<std::string> steps = {"forward"};
     /// max_seconds is for all passes over one call.
     TimingOptions timing;
-    /// If many passes were crowded, up to as many more.
+    /// If many passes were crowded, up to twice as many.
     int passes = 20;
-    /// A pass that would end later than this after the beginning is left out, and so are those behind it; the first one
-    /// is made in any case. 0: none is left out. Has no meaning for a schedule.
+    /// A pass that would end later than this after the beginning is left out, with those after it; the first one always
+    /// runs. 0: none is left out. Ignored with a schedule.
     double budget_seconds = 0;
     double timeout_s = 600;  ///< for one case in one pass
     Crowding::Probe probe = Crowding::probe;
-    /// Instead of samples until they suffice: each iteration runs every call once.
+    /// Replaces sampling until the samples suffice: each iteration runs every call once.
     std::optional<Schedule> schedule;
     /// Tools around every call, the first one outermost; the calls' times include their work.
     std::vector<Interceptor*> interceptors = {};
-    /// A tool that sees one call of each step, which is not measured; null: none.
+    /// A tool that sees one unmeasured call of each step; null: none.
     Interceptor* unmeasured = nullptr;
     /// Called in a worker process after each case of the first pass. Its error ends the run.
     std::function<Status(size_t index)> after_case;
-    /// How many cases times passes are done.
+    /// Gets the number of cases done in all passes, and the total.
     std::function<void(int64_t done, int64_t total)> progress;
 };
 

@@ -19,18 +19,18 @@ namespace diopi {
 
 namespace {
 
-/// Argument sets of a cold call, which together fill kCacheRounds: no more than so many.
+/// The most argument sets of a cold call, which together fill kCacheRounds.
 constexpr int kMostSets = 256;
 
-/// The fewest calls of a pass may take longer than its time: a call may take so many times what is given to it.
+/// The fewest calls of a pass may exceed its time: a call may take this multiple of its share.
 constexpr double kMostOverrun = 2;
 
-/// With fewer samples a pass says little about itself.
+/// A pass with fewer samples is too uncertain.
 constexpr int kLeastPerPass = 10;
 
-/// Memory of its own for every tensor, inputs too, each at a random place of its page. How tensors lie to each other
-/// changes the time of some calls by several percent: what stays the same through a run would look like a property of
-/// the call, and differ in the next run.
+/// Gives every tensor, inputs too, its own memory at a random place in its page. The relative positions of tensors
+/// change the time of some calls by several percent: a position kept through a run would look like a property of the
+/// call, and differ in the next run.
 class RandomPlaces {
  public:
     RandomPlaces(uint64_t seed, bool is_host) : random_(seed), alignment_(is_host ? kLine : kDeviceAlignment) {}
@@ -50,10 +50,10 @@ class RandomPlaces {
     int64_t alignment_;
 };
 
-/// Of the passes wanted so many must have had quiet moments.
+/// This share of the requested passes must have had quiet moments.
 constexpr double kQuietPasses = 0.75;
 
-/// Whether the call has taken so long, warm-up included, that further passes leave it out.
+/// Whether the call has taken so long, with warm-up, that further passes skip it.
 bool is_expensive(const ProfiledCall& call, double quietest, bool has_device_time, const ProfileOptions& options) {
     double counted = 0, all = 0;
     for (const TimedRun& run : call.runs) {
@@ -72,13 +72,13 @@ double cpu_seconds(clockid_t clock) {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Whether a call makes other threads of this process work.
+/// Whether other threads of this process work for a call.
 Result<bool> works_in_parallel(const Chain& chain, Call& call, Context& context) {
-    constexpr double kLeastShare = 0.1, kClocks = 20e-6;  // the second: of what ends and of two clocks
+    constexpr double kLeastShare = 0.1, kClocks = 20e-6;  // the second: for finishing work and two clocks
     double all = 0, own = 0;
-    // The first call prepares what later ones find.
+    // The first call also does one-time work.
     for (int i = 0; i < 2; ++i) {
-        // Threads of OpenMP that have just worked would wait for more, which looks like work.
+        // Threads of OpenMP that have just worked would spin for more, which looks like work.
         omp_pause_resource_all(omp_pause_soft);
         all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
         own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
@@ -86,7 +86,7 @@ Result<bool> works_in_parallel(const Chain& chain, Call& call, Context& context)
         if (!outcome.ok()) return failed(outcome.message);
         context.release();
     }
-    // What a thread does is accounted for when it ends or waits.
+    // A thread's time is counted when it ends or waits.
     omp_pause_resource_all(omp_pause_soft);
     const double own_now = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
     const double others = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all - own_now;
@@ -166,7 +166,7 @@ Result<ProfileSampler::Sets> ProfileSampler::place(const Step& step, const Profi
     return sets;
 }
 
-/// What the placed call tells, and the memory that one call takes.
+/// Fills in the facts about the placed call, and the memory that one call takes.
 Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
@@ -191,7 +191,7 @@ Status ProfileSampler::describe(const Step& step, ProfiledCall& call) {
     return {};
 }
 
-/// One call for the tool that wants to see it.
+/// Makes one call with the tool that wants it.
 Status ProfileSampler::show(const Step& step) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
@@ -204,7 +204,7 @@ Status ProfileSampler::show(const Step& step) {
     return outcome.ok() ? Status() : failed(outcome.message);
 }
 
-/// One call, with what the device does for it. Recording takes time, so it is none of the samples.
+/// Records the device's activities for one call. Recording takes time, so the call is no sample.
 Status ProfileSampler::record(const Step& step, std::string_view name) {
     Placement placement(context_, nullptr, false);
     auto placed = PlacedCall::create(step, placement, Poison::kFirst);
@@ -239,7 +239,7 @@ Status ProfileSampler::sample(const Step& step, ProfiledCall& call, int64_t pass
     call.batch = samples->batch;
     call.warmup += samples->warmup;
     const bool converged = summary_of(call, has_device_time()).half_width() <= options_.timing.wanted_interval;
-    // A pass that converged or met a plateau leaves the whole where it is: the noise is between the passes.
+    // A pass that converged or met a plateau changes nothing for the whole: the noise is between the passes.
     const bool met_limit = samples->stop == Stop::kTimeLimit;
     call.stop = name(converged ? Stop::kConverged : met_limit ? Stop::kTimeLimit : Stop::kPlateau);
     return {};

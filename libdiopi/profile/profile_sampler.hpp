@@ -19,7 +19,7 @@ class ProfileSampler {
     /// `quietest`: Profile::quietest of earlier passes.
     ProfileSampler(const ProfileOptions& options, Context& context, double quietest);
 
-    /// Samples have their times since `begin`, which other processes share.
+    /// Samples have times relative to `begin`, which other processes share.
     Status start(std::chrono::steady_clock::time_point begin);
     [[nodiscard]] bool has_device_time() const { return clock_.has_device_time(); }
 
@@ -28,7 +28,7 @@ class ProfileSampler {
     /// The events of the device since the last call: activities, and slowdowns.
     [[nodiscard]] Profile take_events();
 
-    /// Adds the results of one pass to `call`, which has those of earlier passes, TimedRun::crowding in seconds.
+    /// Adds the results of one pass to `call`, which has those of earlier passes; TimedRun::crowding is in seconds.
     Status pass(const Step& step, ProfiledCall& call, int64_t pass);
 
  private:

@@ -83,7 +83,7 @@ TEST_CASE("a small cold call on a device has copies before its samples", "[run][
 TEST_CASE("a device is asked for slowdown reasons while it works on a sample", "[run][profile]") {
     Sampling sampling({16});
     sampling.run();
-    // An idle device has no reason.
+    // An idle device has no reason for a slowdown.
     CHECK_FALSE(sampling.device.is_busy());
     CHECK(sampling.sampler->take_events().slowdowns == std::vector<std::string>{"power limit"});
     CHECK(sampling.sampler->take_events().slowdowns.empty());

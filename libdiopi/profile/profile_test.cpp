@@ -76,7 +76,7 @@ diopiError_t make_unusable(diopiContextHandle_t, diopiTensorHandle_t, diopiConst
     return diopiErrorOccurred;
 }
 
-/// Three milliseconds of work for each thread.
+/// A function that works for three milliseconds in each thread.
 diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                              diopiConstTensorHandle_t, const diopiScalar_t*) {
 #pragma omp parallel
@@ -88,7 +88,7 @@ diopiError_t add_in_parallel(diopiContextHandle_t, diopiTensorHandle_t, diopiCon
     return diopiSuccess;
 }
 
-/// The number of processes so far, which they share.
+/// The number of processes on the crowded machine, which share it.
 std::atomic<int>* g_processes = nullptr;
 
 /// A machine on which every other process is crowded: its calls and the probe take longer.
@@ -109,7 +109,7 @@ class CrowdedMachine {
     static double probe(Crowding::Of) { return is_crowded() ? 45e-6 : 30e-6; }
 
  private:
-    /// Every other process is slow until it ends, as the place of its memory may cause.
+    /// Every other process is slow during its whole life, like one whose memory has unlucky addresses.
     static diopiError_t add(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
                             diopiConstTensorHandle_t, const diopiScalar_t*) {
         std::this_thread::sleep_for(std::chrono::milliseconds(is_crowded() ? 10 : 1));
@@ -161,7 +161,7 @@ TEST_CASE("samples on a crowded core do not count, and further passes replace th
     REQUIRE(profile.ok());
     CHECK(profile->quietest == 30e-6);
     const ProfiledCall& call = profile->calls[0];
-    // Every other process is crowded: five of six passes must be quiet.
+    // More passes run until five of six requested ones are quiet.
     CHECK(profile->pace.size() == 9);
     CHECK(passes_of(call, false).passes.size() == 5);
     for (const TimedRun& run : call.runs) CHECK(run.crowding == Approx(run.pass % 2 == 1 ? 1.5 : 1.0));
@@ -215,7 +215,7 @@ TEST_CASE("a machine that is always crowded is measured nevertheless") {
     };
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    // There are more passes, until the call has had its time.
+    // More passes run until the call has had its time.
     CHECK(profile->pace.size() > 4);
     CHECK(profile->pace.size() <= 8);
     CHECK(summary_of(profile->calls[0], false).samples > 0);
@@ -239,7 +239,7 @@ TEST_CASE("passes without enough time are left out, but never the first one") {
     REQUIRE(brief->calls.size() == 2);
     for (const ProfiledCall& call : brief->calls) {
         CHECK(summary_of(call, false).samples >= 10);
-        // A pass that was left out counts as unknown: a plateau needs all passes.
+        // Omitted passes count: a plateau needs all passes.
         CHECK((call.stop == "time limit" || call.stop == "converged"));
     }
     options.budget_seconds = 600;
@@ -252,7 +252,7 @@ TEST_CASE("passes without enough time are left out, but never the first one") {
         for (const TimedRun& run : call.runs) passes.insert(run.pass);
         CHECK(passes.size() == 20);
     }
-    // It does not affect a schedule, which has a fixed number of iterations.
+    // The budget is ignored with a schedule, whose iterations are counted.
     options.budget_seconds = 1e-9;
     options.schedule = *Schedule::parse("active=3");
     const auto counted = profile_cases(cases, options);
@@ -277,8 +277,8 @@ TEST_CASE("a call that crashes fails only its case, and the others are measured"
     const auto profile = profile_cases({add_case({4}), other}, options);
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 3);
-    CHECK(profile->calls[0].trouble.find("SIGSEGV") != std::string::npos);
-    CHECK(profile->calls[0].trouble.find("in inplace (diopiAddInp)") != std::string::npos);
+    CHECK(profile->calls[0].error.find("SIGSEGV") != std::string::npos);
+    CHECK(profile->calls[0].error.find("in inplace (diopiAddInp)") != std::string::npos);
     CHECK(profile->calls[1].runs.empty());
     CHECK(passes_of(profile->calls[2], false).passes.size() == 20);
     CHECK(done == 40);
@@ -299,10 +299,10 @@ TEST_CASE("a device that stays in error fails only the call, and a new worker co
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 4);
     for (const size_t inplace : {0, 2}) {
-        CHECK_THAT(profile->calls[inplace].trouble, Catch::Matchers::Contains("stayed in error, its worker"));
-        // The other step of its case had no device in the first pass.
+        CHECK_THAT(profile->calls[inplace].error, Catch::Matchers::Contains("stayed in error, its worker"));
+        // In the first pass, the case's other step had no usable device.
         CHECK(passes_of(profile->calls[inplace + 1], false).passes.size() == 3);
-        CHECK(profile->calls[inplace + 1].trouble == "");
+        CHECK(profile->calls[inplace + 1].error == "");
     }
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("a profile holds samples of every pass, with the call's shapes, bytes 
     REQUIRE(profile->calls.size() == 2);
     CHECK(profile->pace.size() == 20);
     const ProfiledCall& call = profile->calls.front();
-    CHECK(call.trouble == "");
+    CHECK(call.error == "");
     CHECK(call.function == "diopiAdd");
     CHECK(call.phase == "forward");
     CHECK(call.shapes == std::vector<Shape>{{64, 1024}, {64, 1024}});
@@ -334,7 +334,7 @@ TEST_CASE("cold calls use other tensors each time, without errors") {
     const auto profile = profile_cases({add_case({1 << 20})}, options);
     REQUIRE(profile.ok());
     CHECK(profile->mode == "cold");
-    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].error == "");
     CHECK(profile->calls[0].runs.size() >= 6);
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("a call that cannot run has the reason, and the others run") {
     const auto profile = profile_cases({broken, add_case({4})}, testing::quick_profile());
     REQUIRE(profile.ok());
     REQUIRE(profile->calls.size() == 2);
-    CHECK(profile->calls[0].trouble.find("do not broadcast") != std::string::npos);
+    CHECK(profile->calls[0].error.find("do not broadcast") != std::string::npos);
     CHECK(profile->calls[0].runs.empty());
     CHECK_FALSE(profile->calls[1].runs.empty());
 }
@@ -385,7 +385,7 @@ TEST_CASE("roofs are measured with no other stream on the device, also after a s
     options.schedule = Schedule{0, 0, 0, 1, 1};
     const auto profile = profile_cases({add_case({4})}, options);
     REQUIRE(profile.ok());
-    CHECK(profile->calls[0].trouble == "");
+    CHECK(profile->calls[0].error == "");
     CHECK(profile->calls[0].runs.size() == 1);
     CHECK_FALSE(profile->roofs.copies.empty());
 }

@@ -22,8 +22,7 @@ inline Case add_case(const Shape& shape) {
     return c;
 }
 
-/// Workers are forked from this process: with more than one thread they would wait for threads that the fork did not
-/// copy.
+/// Workers are forked from this process, and would wait for threads that it may have; so there is one thread.
 inline ProfileOptions quick_profile() {
     omp_set_num_threads(1);
     ProfileOptions options;

@@ -1,4 +1,4 @@
-/// A profile beside an older one: which calls became slower (docs/profile.md, "--baseline").
+/// The comparison of a profile with an older one: the calls that became slower (docs/profile.md, "--baseline").
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace diopi {
 
 struct ProfileComparison {
-    /// One per call of the new profile; null where the old one has no such call, or one of them has no samples.
+    /// One per call of the new profile; null if the old one has no such call, or one of them has no samples.
     std::vector<std::optional<SpeedComparison>> calls;
     int64_t compared = 0, slower = 0, faster = 0, same = 0, ambiguous = 0;
     int64_t unknown = 0;  ///< calls that the baseline does not have
     int64_t gone = 0;     ///< calls of the baseline that the new profile does not have
-    /// By how much the host itself is slower now, by the pace in both profiles; 1 if they have none.
+    /// The slowdown of the host itself, from the pace in both profiles; 1 if they have none.
     double drift = 1;
 };
 

@@ -11,10 +11,10 @@ namespace {
 
 bool is_crowded(const TimedRun& run) { return run.crowding > kCrowded; }
 
-/// A pass with crowded moments needs so many samples of quiet ones to count.
+/// A pass with crowded moments counts only with this many samples of quiet ones.
 constexpr size_t kLeastQuiet = 5;
 
-/// Where fewer of the passes had quiet moments, these are no fair sample of the call.
+/// If fewer of the passes had quiet moments, these do not represent the call.
 constexpr double kQuietShare = 0.25;
 
 struct PassSamples {

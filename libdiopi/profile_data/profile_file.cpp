@@ -25,7 +25,7 @@ constexpr std::array<std::pair<const char*, double TimedRun::*>, 5> kColumns = {
      {"device_start", &TimedRun::device_start},
      {"device", &TimedRun::device},
      {"crowding", &TimedRun::crowding}}};
-/// So many of them are in every file.
+/// The number of columns that every file has.
 constexpr size_t kOldColumns = 4;
 
 /// A dataset of one dim.

@@ -11,10 +11,10 @@ namespace diopi {
 /// FOLDER/profile.h5
 [[nodiscard]] std::string profile_path(const std::string& folder);
 
-/// Nothing appears under the name before the file is complete.
+/// The file gets its name only when it is complete.
 Status write_profile(const std::string& path, const Profile& profile);
 
-/// A file that is missing, damaged, of another kind or of a newer format is refused with what to try.
+/// A missing or damaged file, or one of another kind or a newer format, is refused with a remedy.
 [[nodiscard]] Result<Profile> read_profile(const std::string& path);
 
 }  // namespace diopi

@@ -43,7 +43,7 @@ Profile sample_profile() {
     ProfiledCall& broken = profile.calls.emplace_back();
     broken.case_id = "ops/x.y.0";
     broken.parent = 0;
-    broken.trouble = "it refused";
+    broken.error = "it refused";
     return profile;
 }
 
@@ -83,12 +83,21 @@ TEST_CASE("a profile comes back from its file unchanged") {
     CHECK(after.stop == before.stop);
     CHECK(after.freed == 64);
     CHECK(after.bytes == 36);
-    CHECK(read->calls[1].trouble == "it refused");
+    CHECK(read->calls[1].error == "it refused");
     CHECK(read->calls[1].parent == 0);
     CHECK_FALSE(read->calls[1].forward_id);
 }
 
-TEST_CASE("a file that is missing or not a profile is refused, with a suggestion") {
+TEST_CASE("a profile of an older program has the error of a call under another key") {
+    std::string text = profile_text(sample_profile());
+    const size_t key = text.find("\"error\":\"it refused\"");
+    REQUIRE(key != std::string::npos);
+    text.replace(key, 7, "\"trouble\"");
+    SamplePlaces places;
+    CHECK(profile_from_text(text, places).calls[1].error == "it refused");
+}
+
+TEST_CASE("a file that is no profile, or not there, is refused with what to try") {
     const testing::TestFolder folder;
     CHECK(refused_profile(profile_path(folder / "none")).find("profile.h5") != std::string::npos);
     const std::string foreign = folder / "foreign.h5";

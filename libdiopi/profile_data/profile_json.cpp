@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// With which packed profiles begin: what begins otherwise is none.
+/// The first bytes of packed profiles.
 constexpr std::string_view kMark = "profile ";
 
 Json to_json(const Roofs& roofs) {
@@ -35,7 +35,7 @@ Json to_json(const ProfiledCall& call, size_t first) {
             {"warmup", call.warmup},       {"stop", call.stop},
             {"allocated", call.allocated}, {"freed", call.freed},
             {"flops", call.flops},         {"bytes", call.bytes},
-            {"parallel", call.parallel},   {"trouble", call.trouble}};
+            {"parallel", call.parallel},   {"error", call.error}};
 }
 
 Json to_json(const TracedActivity& traced) {
@@ -62,7 +62,7 @@ Roofs roofs_from(const Json& json) {
     return roofs;
 }
 
-/// The call without its samples; `samples` receives where they begin and how many they are.
+/// The call without its samples; `samples` receives their position and number.
 ProfiledCall call_from(const Json& json, std::pair<size_t, size_t>& samples) {
     ProfiledCall call;
     json.at("name").get_to(call.name);
@@ -85,7 +85,8 @@ ProfiledCall call_from(const Json& json, std::pair<size_t, size_t>& samples) {
     json.at("flops").get_to(call.flops);
     json.at("bytes").get_to(call.bytes);
     call.parallel = json.value("parallel", false);
-    json.at("trouble").get_to(call.trouble);
+    // Profiles of older programs call it "trouble".
+    json.at(json.contains("error") ? "error" : "trouble").get_to(call.error);
     return call;
 }
 
@@ -135,7 +136,7 @@ Profile profile_from_text(std::string_view text, SamplePlaces& places) {
     return profile;
 }
 
-/// The mark, the length of the text, the text, the samples.
+/// Packs the mark, the length of the text, the text, the samples.
 std::string pack_profile(const Profile& profile) {
     static_assert(std::is_trivially_copyable_v<TimedRun>);
     const std::string text = profile_text(profile);

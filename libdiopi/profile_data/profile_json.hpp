@@ -16,10 +16,10 @@ using SamplePlaces = std::vector<std::pair<size_t, size_t>>;
 
 /// Everything but the samples, as JSON, with the positions of the samples.
 [[nodiscard]] std::string profile_text(const Profile& profile);
-/// Throws an exception that says what is missing or mistyped. The calls come without samples.
+/// Throws an exception that names a missing or mistyped member. The calls have no samples.
 [[nodiscard]] Profile profile_from_text(std::string_view text, SamplePlaces& places);
 
-/// The whole as bytes, for another process of this program.
+/// The whole profile as bytes, for another process of this program.
 [[nodiscard]] std::string pack_profile(const Profile& profile);
 [[nodiscard]] Result<Profile> unpack_profile(std::string_view bytes);
 

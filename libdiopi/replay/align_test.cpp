@@ -9,15 +9,15 @@ namespace diopi {
 
 namespace {
 
-/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond with certainty, letters that differ
-/// only in case perhaps.
+/// Pairs as letters, gaps as dashes: "ab-" over "a-c". Equal letters correspond for certain, letters that differ only
+/// in their case perhaps.
 std::pair<std::string, std::string> drawn_pair(const std::string& one, const std::string& other) {
-    const auto evidence = [&](size_t i, size_t j) -> uint32_t {
+    const auto similarity = [&](size_t i, size_t j) -> uint32_t {
         if (one[i] == other[j]) return kCertain;
         return std::tolower(one[i]) == std::tolower(other[j]) ? 1 : 0;
     };
     std::pair<std::string, std::string> lines;
-    for (const Aligned& step : align(one.size(), other.size(), evidence)) {
+    for (const Aligned& step : align(one.size(), other.size(), similarity)) {
         lines.first += step.one ? one[*step.one] : '-';
         lines.second += step.other ? other[*step.other] : '-';
     }
@@ -44,7 +44,7 @@ TEST_CASE("sequences without an equal element have no pair", "[run][align]") {
     CHECK(drawn_pair("ab", "xy") == Lines("ab--", "--xy"));
 }
 
-TEST_CASE("weak evidence makes pairs if there is no better evidence", "[run][align]") {
+TEST_CASE("a weak similarity pairs elements that have no better partner", "[run][align]") {
     CHECK(drawn_pair("aBc", "abc") == Lines("aBc", "abc"));
     CHECK(drawn_pair("abc", "aBbc") == Lines("a-bc", "aBbc"));
     CHECK(drawn_pair("abc", "abBc") == Lines("ab-c", "abBc"));

@@ -41,7 +41,7 @@ class Bisection {
         if (report_.function_search.end != DeltaDebugging::End::kFound) return report_;
         list_calls();
         report_.call_units = calls_.size();
-        // The first search was the control of this one.
+        // The first search has already tried this search's control.
         options.controlled = true;
         options.repeats = report_.function_search.repeats;
         options.most_replays = options_.call_replays > 0 ? options_.call_replays : call_replays() * options.repeats;
@@ -55,13 +55,13 @@ class Bisection {
  private:
     using UnitOf = std::function<size_t(size_t call)>;
 
-    /// The units of the first search: functions that the other backend can answer for.
+    /// Lists the units of the first search: functions that the other backend can run.
     void list_functions() {
         for (const CapturedCall& call : capture_.calls) {
             const bool movable = call.call && options_.other->implements(*call.call->row);
             function_of_.push_back(movable ? unit_of_function(*call.call->row) : SIZE_MAX);
             if (!movable) continue;
-            BlamedFunction& function = functions_[function_of_.back()];
+            FaultyFunction& function = functions_[function_of_.back()];
             ++function.calls;
             const bool is_known = std::ranges::count(function.overloads, call.overload) > 0;
             if (!is_known) function.overloads.push_back(call.overload);
@@ -69,7 +69,7 @@ class Bisection {
     }
 
     size_t unit_of_function(const Row& row) {
-        const auto known = std::ranges::find(functions_, &row, &BlamedFunction::row);
+        const auto known = std::ranges::find(functions_, &row, &FaultyFunction::row);
         const auto unit = static_cast<size_t>(known - functions_.begin());
         if (known == functions_.end()) functions_.push_back({&row, {}, 0});
         return unit;
@@ -81,7 +81,7 @@ class Bisection {
         }
     }
 
-    /// So many find two calls. Where a function is always wrong, each of its calls would cost as much again.
+    /// This many replays find two calls. If a function is always wrong, each of its calls would cost as much again.
     [[nodiscard]] int call_replays() const { return 2 * static_cast<int>(std::bit_width(calls_.size() - 1)) + 8; }
 
     [[nodiscard]] size_t unit_of_call(size_t call) const {
@@ -102,7 +102,7 @@ class Bisection {
         return found.status();
     }
 
-    /// What the results must be, in shared memory, each at an offset that is a multiple of 64.
+    /// Fills in the expected results, in shared memory, each at an offset that is a multiple of 64.
     Status expect() {
         size_t nbytes = 0;
         for (const size_t tensor : replay_.results()) {
@@ -124,7 +124,7 @@ class Bisection {
                                                        options_.other->name(), run->reason)));
     }
 
-    /// Whether every result was kept with the capture; they are then what is expected.
+    /// Takes the results that were kept with the capture; false if some were not.
     Result<bool> take_kept() {
         if (!values_.any()) return false;
         for (size_t i = 0; i < replay_.results().size(); ++i) {
@@ -156,7 +156,7 @@ class Bisection {
         return in_worker([&] { return outcome_of(wanted, Results::kCompared); });
     }
 
-    /// `replay` runs in a worker: an error says why the trial does not pass.
+    /// Runs `replay` in a worker; its error is the reason why the trial does not pass.
     Result<Trial> in_worker(const std::function<Status()>& replay) {
         PoolOptions pool;
         pool.timeout_s = options_.timeout_s;
@@ -173,7 +173,7 @@ class Bisection {
 
     enum class Results { kStored, kCompared };
 
-    /// In the worker.
+    /// Compares the results, in the worker.
     Status outcome_of(const Wanted& wanted, Results results) {
         try {
             auto here = Side::create(*options_.backend);
@@ -224,8 +224,8 @@ class Bisection {
     const CaptureValues& values_;
     const BisectOptions& options_;
     BisectReport report_;
-    std::vector<BlamedFunction> functions_;
-    std::vector<size_t> function_of_;  ///< by call; SIZE_MAX where it cannot fall back
+    std::vector<FaultyFunction> functions_;
+    std::vector<size_t> function_of_;  ///< by call; SIZE_MAX if it cannot fall back
     std::vector<size_t> calls_;        ///< units of the second search
     std::shared_ptr<void> expected_;
     std::vector<size_t> offsets_;  ///< by result
@@ -243,7 +243,7 @@ BisectRecord to_record(const BisectReport& report, const Capture& capture) {
     record.end = report.function_search.end;
     record.reason = report.function_search.reason;
     record.flaky = report.function_search.flaky;
-    for (const BlamedFunction& function : report.functions) {
+    for (const FaultyFunction& function : report.functions) {
         record.functions.push_back({std::string(function.row->function), function.overloads, function.calls});
     }
     if (report.call_units > 0) record.calls_end = report.call_search.end;

@@ -1,4 +1,4 @@
-/// Finds the functions, and their calls, that must run elsewhere so that a capture that fails on a backend passes.
+/// Finds the functions, and their calls, that make a capture fail on a backend: it passes when they run elsewhere.
 #pragma once
 
 #include <functional>
@@ -13,44 +13,43 @@ namespace diopi {
 
 struct BisectOptions {
     const Backend* backend = nullptr;
-    SimBackend* sim = nullptr;       ///< where `backend` is a simulated device
+    SimBackend* sim = nullptr;       ///< set if `backend` is a simulated device
     const Backend* other = nullptr;  ///< computes the fallbacks
-    double tolerance = 1e-2;         ///< of a result, relative to its root mean square
-    double timeout_s = 300;          ///< of one replay
+    double tolerance = 1e-2;         ///< for a result, relative to its root mean square
+    double timeout_s = 300;          ///< for one replay
     int repeats = 1;
-    /// The most replays that look for single calls; 0: two times their logarithm, and 8 more.
+    /// The most replays that look for single calls; 0: two times the logarithm of their number, and 8 more.
     int call_replays = 0;
     /// Tools around every call, outside of the fallback.
     std::vector<Interceptor*> interceptors = {};
-    /// Called after each replay with the number of units that fall back, and the result.
+    /// Called after each replay with the number of units that fall back, the number of all, and the result.
     std::function<void(size_t fallback, size_t units, const Trial& trial)> on_replay = {};
 };
 
-/// A function of the capture that other overloads of its framework may share.
-struct BlamedFunction {
+/// A function of the capture; several overloads of its framework may call it.
+struct FaultyFunction {
     const Row* row;
     std::vector<std::string> overloads;  ///< in the order of their first calls
     int64_t calls = 0;
 };
 
 struct BisectReport {
-    /// Over the functions of the capture, then over the calls of those that were found.
+    /// Searches the functions of the capture, then the calls of the faulty ones.
     DeltaDebugging function_search, call_search;
-    std::vector<BlamedFunction> functions;  ///< that were found
-    std::vector<size_t> calls;              ///< that were found, as positions in Capture::calls
+    std::vector<FaultyFunction> functions;  ///< the faulty functions
+    std::vector<size_t> calls;              ///< the faulty calls, as positions in Capture::calls
     size_t function_units = 0, call_units = 0;
-    int reference_replays = 0;  ///< that gave the correct values
+    int reference_replays = 0;  ///< replays that computed the correct values
 
     [[nodiscard]] int replays() const { return reference_replays + function_search.replays + call_search.replays; }
 };
 
-/// What is kept and shown of it.
+/// Converts to a record for output.
 [[nodiscard]] BisectRecord to_record(const BisectReport& report, const Capture& capture);
 
-/// Each replay is a worker process of its own: one that crashes or hangs has failed. The correct results are the
-/// values that were kept with the capture, or those of a replay entirely on `other`. With one function to blame among
-/// those of n calls it takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started
-/// threads.
+/// Each replay is a separate worker process: one that crashes or hangs has failed. The correct results are the values
+/// kept with the capture, or those of a replay entirely on `other`. With one faulty function, which has n calls, it
+/// takes 4 log2(n) + 8 replays at most, unless it is flaky. The process must not have started threads.
 [[nodiscard]] Result<BisectReport> bisect(CaptureReplay& replay, const Capture& capture, const CaptureValues& values,
                                           const BisectOptions& options);
 

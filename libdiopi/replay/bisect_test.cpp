@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// A chain of `length` calls on 8 numbers that begin at 1: mul, add, sub, add, mul, ... with a tensor of 1.5.
+/// A chain of `length` calls on 8 numbers that start at 1: mul, add, sub, add, mul, ... by a tensor of 1.5.
 Capture chain_of(int length) {
     Capture capture;
     capture.name = "chain";
@@ -34,10 +34,10 @@ Capture chain_of(int length) {
     return capture;
 }
 
-/// The factor of the wrong call: every product of the chain has another one. 0: each call is wrong.
+/// The input of the wrong call: every product of the chain has another factor. 0: each call is wrong.
 float wrong_input = 0;
 
-/// The first element is wrong at the wrong call; all others are right, since factor and alpha are known.
+/// The wrong call has a wrong first element; other results are right, because factor and alpha are known.
 diopiError_t wrong_mul(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t) {
     for (int64_t i = 0; i < input->numel(); ++i) out->data_as<float>()[i] = 1.5f * input->data_as<float>()[i];
@@ -65,7 +65,7 @@ diopiError_t hanging_sub(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTe
 
 std::string functions_in(const BisectReport& report) {
     std::string names;
-    for (const BlamedFunction& function : report.functions) {
+    for (const FaultyFunction& function : report.functions) {
         names += (names.empty() ? "" : " ") + std::string(function.row->function);
     }
     return names;
@@ -88,7 +88,7 @@ BisectReport bisected(const Capture& capture, const Backend& backend, double tim
 }  // namespace
 
 TEST_CASE("the operator and the one call that are wrong are found", "[run][bisect]") {
-    wrong_input = 27.375f;  // of call 20
+    wrong_input = 27.375f;  // input of call 20
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}});
     const BisectReport report = bisected(chain_of(40), faulty.backend());
     CHECK(report.function_search.end == DeltaDebugging::End::kFound);
@@ -127,7 +127,7 @@ TEST_CASE("overloads that share a function are named together", "[run][bisect]")
 }
 
 TEST_CASE("two operators that are both wrong are found together", "[run][bisect]") {
-    wrong_input = 1;  // of call 0
+    wrong_input = 1;  // input of call 0
     const FaultyBackend faulty({{"diopiMul", any_function(&wrong_mul)}, {"diopiSub", any_function(&wrong_sub)}});
     const BisectReport report = bisected(chain_of(7), faulty.backend());
     CHECK(functions_in(report) == "diopiMul diopiSub");

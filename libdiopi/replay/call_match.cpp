@@ -14,13 +14,13 @@ namespace diopi {
 
 namespace {
 
-/// Adds up to kCertain.
+/// The similarity of equal properties; the sum is kCertain.
 constexpr uint32_t kSameOperator = 100, kSameOverload = 100, kSameLayer = 400, kSameShapes = 300, kSameDtypes = 100;
 static_assert(kSameOperator + kSameOverload + kSameLayer + kSameShapes + kSameDtypes == kCertain);
-/// One layer's name is the end of the other's; the last two parts are equal, or the last one; one is not known.
+/// The similarity for layers: one name is the end of the other; the last two parts are equal, or one; one is unknown.
 constexpr uint32_t kLayerInside = 300, kLayerEnds = 200, kLayerPart = 100, kLayerUnknown = 100;
 
-/// Texts as numbers: equal ones have one number, no text is 0.
+/// Numbers for texts: equal texts have one number, the empty text has 0.
 class Numbers {
  public:
     size_t operator()(const std::string& text) {
@@ -36,12 +36,12 @@ class Numbers {
     std::vector<std::string> texts_ = {""};
 };
 
-/// What is known of a call, as numbers of texts.
+/// The properties of a call, as numbers of texts.
 struct CallFacts {
     size_t overload = 0, function = 0, phase = 0, layer = 0, shapes = 0, dtypes = 0;
 };
 
-/// Equal parts at the end: 2 of "a.b.c" and "x.b.c".
+/// Number of equal parts at the end: 2 for "a.b.c" and "x.b.c".
 int equal_parts(std::string_view one, std::string_view other) {
     int parts = 0;
     while (!one.empty() && !other.empty()) {
@@ -68,7 +68,7 @@ class Matcher {
     Matcher(const Capture& one, const Capture& other)
         : ones_(facts_of(one)), others_(facts_of(other)), layers_(numbers_.texts().size()) {}
 
-    uint32_t evidence(size_t i, size_t j) {
+    uint32_t similarity(size_t i, size_t j) {
         const CallFacts &one = ones_[i], &other = others_[j];
         const bool same_overload = one.overload == other.overload;
         if (!same_overload && (one.function == 0 || one.function != other.function)) return 0;
@@ -80,7 +80,7 @@ class Matcher {
                (one.dtypes == other.dtypes ? kSameDtypes : 0);
     }
 
-    /// Nothing but its place tells the calls apart.
+    /// Whether only their positions distinguish the calls.
     [[nodiscard]] bool is_the_same(size_t i, size_t j) const {
         const CallFacts &one = ones_[i], &other = others_[j];
         return one.layer != 0 && one.layer == other.layer && one.overload == other.overload &&
@@ -112,10 +112,10 @@ class Matcher {
 
     Numbers numbers_;
     std::vector<CallFacts> ones_, others_;
-    std::vector<std::unordered_map<size_t, uint32_t>> layers_;  ///< evidence that was asked for
+    std::vector<std::unordered_map<size_t, uint32_t>> layers_;  ///< computed layer similarities
 };
 
-/// Joins what is left over of both and the same: the first of one with the first of the other.
+/// Pairs the remaining equal calls of both: the first of one with the first of the other.
 void join_left_over(std::vector<CallPair>& pairs, const Matcher& matcher) {
     std::vector<size_t> left_over;
     for (size_t p = 0; p < pairs.size(); ++p) {
@@ -139,7 +139,7 @@ std::vector<CallPair> match_calls(const Capture& one, const Capture& other) {
     Matcher matcher(one, other);
     std::vector<CallPair> pairs;
     for (const Aligned& step :
-         align(one.calls.size(), other.calls.size(), [&](size_t i, size_t j) { return matcher.evidence(i, j); })) {
+         align(one.calls.size(), other.calls.size(), [&](size_t i, size_t j) { return matcher.similarity(i, j); })) {
         pairs.push_back({step.one, step.other});
     }
     join_left_over(pairs, matcher);

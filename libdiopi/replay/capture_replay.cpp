@@ -13,8 +13,8 @@ namespace diopi {
 
 namespace {
 
-/// Values for an output that nobody computed and no one kept.
-Recipe made_up(Dtype dtype) {
+/// Values for an output that nobody computed or kept.
+Recipe placeholder(Dtype dtype) {
     const bool real = is_floating(dtype) || is_complex(dtype);
     return real ? Recipe{Recipe::Kind::kNormal, dtype, 0, 1} : Recipe{Recipe::Kind::kConstant, dtype, 0, 0};
 }
@@ -41,22 +41,22 @@ Result<CaptureReplay> CaptureReplay::create(const Capture& capture, const Captur
 }
 
 void CaptureReplay::find_lives() {
-    lives_.resize(capture_->storages.size());
+    lifetimes_.resize(capture_->storages.size());
     views_.resize(capture_->storages.size());
     begins_.resize(capture_->calls.size());
     ends_.resize(capture_->calls.size());
     for (size_t t = 0; t < capture_->tensors.size(); ++t) views_[capture_->tensors[t].storage].push_back(t);
     for (size_t c = 0; c < capture_->calls.size(); ++c) {
         for (const TensorUse& use : uses_[c]) {
-            Life& life = lives_[capture_->tensors[use.tensor].storage];
-            life.first = std::min(life.first, c);
-            life.last = c;
+            Lifetime& lifetime = lifetimes_[capture_->tensors[use.tensor].storage];
+            lifetime.first = std::min(lifetime.first, c);
+            lifetime.last = c;
         }
     }
 }
 
 void CaptureReplay::find_results() {
-    std::vector<size_t> last_read(lives_.size(), SIZE_MAX);
+    std::vector<size_t> last_read(lifetimes_.size(), SIZE_MAX);
     std::vector<size_t> last_write(capture_->tensors.size(), SIZE_MAX);
     for (size_t c = 0; c < capture_->calls.size(); ++c) {
         for (const TensorUse& use : uses_[c]) {
@@ -70,12 +70,12 @@ void CaptureReplay::find_results() {
         const size_t storage = capture_->tensors[tensor].storage;
         if (last_read[storage] != SIZE_MAX && last_read[storage] > call) continue;
         results_.push_back(tensor);
-        lives_[storage].kept = true;
+        lifetimes_[storage].kept = true;
     }
-    for (size_t s = 0; s < lives_.size(); ++s) {
-        if (lives_[s].first == SIZE_MAX) continue;
-        if (!capture_->storages[s].fill) begins_[lives_[s].first].push_back(s);
-        if (!lives_[s].kept) ends_[lives_[s].last].push_back(s);
+    for (size_t s = 0; s < lifetimes_.size(); ++s) {
+        if (lifetimes_[s].first == SIZE_MAX) continue;
+        if (!capture_->storages[s].fill) begins_[lifetimes_[s].first].push_back(s);
+        if (!lifetimes_[s].kept) ends_[lifetimes_[s].last].push_back(s);
     }
 }
 
@@ -86,9 +86,9 @@ int64_t CaptureReplay::bytes_of(const std::vector<size_t>& storages) const {
 }
 
 Status CaptureReplay::take_beginnings() {
-    for (size_t s = 0; s < lives_.size(); ++s) {
+    for (size_t s = 0; s < lifetimes_.size(); ++s) {
         const CapturedStorage& storage = capture_->storages[s];
-        if (!storage.fill || lives_[s].first == SIZE_MAX) continue;
+        if (!storage.fill || lifetimes_[s].first == SIZE_MAX) continue;
         auto kept = values_->storage(storage.id);
         if (!kept.ok()) return kept.status();
         if (*kept == nullptr) {
@@ -96,7 +96,7 @@ Status CaptureReplay::take_beginnings() {
             kept = draw_recipe(*storage.fill, {count}, recipe_key(capture_->name, storage.id, seed_));
             if (!kept.ok()) return Error{kept.error().code, storage.id + ": " + kept.error().message};
         }
-        lives_[s].beginning = *kept;
+        lifetimes_[s].beginning = *kept;
     }
     return {};
 }
@@ -131,7 +131,7 @@ Status CaptureReplay::begin_storage(size_t storage, Context& context) {
     if (!memory.ok()) return memory.status();
     const Storage block{std::move(*memory), nbytes, device.is_host() ? diopi_host : diopi_device};
     for (const size_t view : views_[storage]) placed_[view]->storage = block;
-    const TensorPtr& beginning = lives_[storage].beginning;
+    const TensorPtr& beginning = lifetimes_[storage].beginning;
     if (beginning == nullptr) return {};
     return device.copy_to_device(context.stream, block.memory.get(), beginning->data(), beginning->nbytes());
 }
@@ -141,9 +141,9 @@ void CaptureReplay::end_storage(size_t storage) {
 }
 
 Status CaptureReplay::begin(Context& context) {
-    for (size_t s = 0; s < lives_.size(); ++s) {
+    for (size_t s = 0; s < lifetimes_.size(); ++s) {
         end_storage(s);
-        if (lives_[s].beginning == nullptr) continue;
+        if (lifetimes_[s].beginning == nullptr) continue;
         if (Status status = begin_storage(s, context); !status.ok()) return status;
     }
     for (auto& [generator, recorded] : generators_) *generator = recorded;
@@ -167,7 +167,8 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
     const CapturedCall& captured = capture_->calls[index];
     if (!calls_[index]) {
         for (const auto& [tensor, recipe] : captured.writes) {
-            if (Status s = make_up(index, tensor, capture_->tensors[tensor].id, recipe, context); !s.ok()) return s;
+            if (Status s = fill_unwritten(index, tensor, capture_->tensors[tensor].id, recipe, context); !s.ok())
+                return s;
         }
         const Outcome none{diopiNoImplement, "the standard has no function for " + captured.overload};
         return visit ? visit({index, captured, nullptr, none}) : Status();
@@ -177,25 +178,25 @@ Status CaptureReplay::run_call(size_t index, const Chain& chain, Context& contex
     Outcome outcome = chain.run(call, context);
     if (!outcome.ok() && !outcome.is_declined()) return failed(outcome.message);
     if (outcome.is_declined()) {
-        if (Status s = make_up_outputs(index, context); !s.ok()) return s;
+        if (Status s = fill_unwritten_outputs(index, context); !s.ok()) return s;
     }
     Status visited = visit ? visit({index, captured, &call, std::move(outcome)}) : Status();
     context.release();
     return visited;
 }
 
-Status CaptureReplay::make_up_outputs(size_t index, Context& context) {
+Status CaptureReplay::fill_unwritten_outputs(size_t index, Context& context) {
     const Row& row = *calls_[index]->row;
     for (const TensorUse& use : uses_[index]) {
         if (!use.writes || (use.reads && !row.draws_into(use.place))) continue;
-        const Recipe recipe = made_up(placed_[use.tensor]->dtype);
-        if (Status s = make_up(index, use.tensor, use.place, recipe, context); !s.ok()) return s;
+        const Recipe recipe = placeholder(placed_[use.tensor]->dtype);
+        if (Status s = fill_unwritten(index, use.tensor, use.place, recipe, context); !s.ok()) return s;
     }
     return {};
 }
 
-Status CaptureReplay::make_up(size_t call, size_t tensor, const std::string& place, const Recipe& recipe,
-                              Context& context) {
+Status CaptureReplay::fill_unwritten(size_t call, size_t tensor, const std::string& place, const Recipe& recipe,
+                                     Context& context) {
     const Tensor& target = *placed_[tensor];
     auto values = values_->result(call, place);
     if (values.ok() && *values == nullptr) {

@@ -22,7 +22,7 @@ Recipe constant(double x) { return {Recipe::Kind::kConstant, Dtype::float32, x, 
 
 void plain_alpha(Call& call) { call["alpha"] = Scalar::of(1.0); }
 
-/// sum = a + b; then a += sum, in place; a is a parameter, sum is not used again.
+/// sum = a + b; then a += sum, in place; a is a parameter, and sum is not used again.
 Capture two_sums() {
     Capture capture;
     capture.name = "two_sums";

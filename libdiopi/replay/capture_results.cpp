@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// One dim; a complex number is two elements.
+/// Converts to one dim; a complex number becomes two elements.
 Tensor in_float64(const Tensor& host) {
     Tensor wide = to_oracle(host, is_complex(host.dtype) ? Dtype::complex128 : Dtype::float64);
     wide.shape = {wide.numel() * (is_complex(host.dtype) ? 2 : 1)};
@@ -44,7 +44,7 @@ ResultDistance distance_of(const Tensor& actual, const Tensor& expected, double 
         const double gap = std::fabs(a - e);
         const double most = tolerance * (scale + std::fabs(e));
         if (!(gap <= most)) distance.within = false;
-        // A NaN stays: std::fmax would drop it for the next number.
+        // NaN is kept: std::fmax would drop it for the next number.
         if (!std::isnan(distance.max_abs)) distance.max_abs = std::isnan(gap) ? gap : std::max(distance.max_abs, gap);
         if (e != 0 && !std::isnan(gap)) distance.max_rel = std::max(distance.max_rel, gap / std::fabs(e));
     }

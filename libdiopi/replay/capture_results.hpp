@@ -13,15 +13,15 @@ namespace diopi {
 
 /// The difference of a result from the expected one.
 struct ResultDistance {
-    double max_abs = 0;  ///< NaN where one of the two is NaN anywhere
-    double max_rel = 0;  ///< of the other elements
-    bool same = true;    ///< bit by bit
-    /// Every element, within tolerance * (root mean square + |expected|); NaN where NaN is wanted. The two parts of a
-    /// complex number count as two.
+    double max_abs = 0;  ///< NaN if any element of either is NaN
+    double max_rel = 0;  ///< largest among the elements without NaN
+    bool same = true;    ///< equal bit by bit
+    /// Every element is within tolerance * (root mean square + |expected|), or NaN where NaN is expected. The two parts
+    /// of a complex number count as two elements.
     bool within = true;
 };
 
-/// Both contiguous host tensors of one shape and dtype.
+/// Compares two contiguous host tensors of one shape and dtype.
 [[nodiscard]] ResultDistance distance_of(const Tensor& actual, const Tensor& expected, double tolerance);
 
 /// "conv1.weight", or the tensor's id where it has no label.

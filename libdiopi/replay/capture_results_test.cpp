@@ -15,7 +15,7 @@ using testing::tensor_of;
 }  // namespace
 
 TEST_CASE("a result is within the tolerance by its root mean square and its own size", "[run][fallback]") {
-    const Tensor expected = oracle_of({4}, {3, -4, 0, 5});  // root mean square: 3.54
+    const Tensor expected = oracle_of({4}, {3, -4, 0, 5});  // the root mean square is 3.54
     CHECK(distance_of(expected, expected, 0).same);
     const ResultDistance near = distance_of(oracle_of({4}, {3, -4, 0.03, 5}), expected, 0.01);
     CHECK_FALSE(near.same);
@@ -32,7 +32,7 @@ TEST_CASE("NaN is right only where NaN is expected", "[run][fallback]") {
     CHECK(distance_of(oracle_of({2}, {1, -nan}), oracle_of({2}, {1, nan}), 0).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, nan}), oracle_of({2}, {1, 2}), 10).within);
     CHECK_FALSE(distance_of(oracle_of({2}, {1, 2}), oracle_of({2}, {1, nan}), 10).within);
-    // The same is true at any place among numbers that differ.
+    // The NaN may have any position among numbers that differ.
     const std::vector<std::vector<double>> spoiled = {{nan, 2.5, 3}, {1.5, nan, 3}, {1, 2.5, nan}};
     for (const std::vector<double>& actual : spoiled) {
         const ResultDistance distance = distance_of(oracle_of({3}, actual), oracle_of({3}, {1, 2, 3}), 10);

@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// What both captures kept of one tensor that a call wrote.
+/// Adds the values of one tensor that both captures kept.
 void add_kept(ComparedCall& compared, TensorPtr actual, TensorPtr expected, const TensorUse& use,
               const ToleranceTable& tolerances) {
     ComparedTensor tensor = compare_tensors(compared.call, *actual, *expected, use.place, tolerances);
@@ -20,7 +20,6 @@ void add_kept(ComparedCall& compared, TensorPtr actual, TensorPtr expected, cons
     compared.tensors.push_back(std::move(tensor));
 }
 
-/// A capture with the values that it kept.
 struct KeptCapture {
     const Capture& capture;
     const CaptureValues& values;
@@ -47,7 +46,7 @@ class CaptureComparison {
         return pairs_[p].one && pairs_[p].other && !pairs_[p].out_of_order;
     }
 
-    /// "call 3", or "call 3 and 4": of both.
+    /// "call 3", or "call 3 and 4" for a pair.
     [[nodiscard]] std::string where(size_t p) const {
         const size_t one = *pairs_[p].one, other = *pairs_[p].other;
         return one == other ? fmt::format("call {}", one) : fmt::format("call {} and {}", one, other);
@@ -59,7 +58,7 @@ class CaptureComparison {
         return fmt::format("{}, {}{}", where(p), call.overload, call.layer.empty() ? "" : " (" + call.layer + ")");
     }
 
-    /// Between which calls of both this one stands.
+    /// Sets the neighbours of a call: the nearest calls that both captures have.
     void take_neighbours(CompareRow& row, size_t p) const {
         size_t before = p;
         while (before > 0 && !is_in_place(before - 1)) --before;
@@ -90,7 +89,7 @@ class CaptureComparison {
         return row;
     }
 
-    /// Says what is special about a pair.
+    /// Fills in the properties of a pair.
     void describe(CompareRow& row, size_t p) const {
         const CapturedCall& other = other_.capture.calls[*pairs_[p].other];
         if (other.layer != row.layer) row.other_layer = other.layer;
@@ -98,7 +97,7 @@ class CaptureComparison {
         if (row.out_of_order) take_neighbours(row, p);
     }
 
-    /// By the values that both kept.
+    /// Compares the values that both captures kept.
     Status compare_pair(size_t p) {
         const size_t index = *pairs_[p].one;
         const CapturedCall& captured = one_.capture.calls[index];

@@ -16,7 +16,7 @@ namespace {
 using namespace testing;
 using Catch::Matchers::Contains;
 
-/// One call of a made-up capture: an operator of one tensor, by default on three floats.
+/// One call of a test capture: an operator with one tensor, by default of three floats.
 struct Made {
     std::string overload, layer;
     std::vector<float> out = {1, 1, 1};
@@ -24,7 +24,7 @@ struct Made {
     std::string phase = "forward";
 };
 
-/// Calls, each on the output of the one before it, with the results of each.
+/// Calls, each on the output of the one before it, with the kept result of each.
 struct Kept {
     Kept(const TestFolder& folder, const std::string& name, const std::vector<Made>& calls) {
         capture.name = name;
@@ -97,7 +97,7 @@ TEST_CASE("calls of one layer and shape correspond, with any calls between them"
     CHECK(drawn(relus({"a"}), {}) == "0-_");
 }
 
-TEST_CASE("a layer's name is evidence, not a key", "[run][compare]") {
+TEST_CASE("a layer's name adds to the similarity, it is no key", "[run][compare]") {
     CHECK(drawn(relus({"a", "b", "c"}), relus({"a", "renamed", "c"})) == "0-0 1-1 2-2");
     CHECK(drawn(relus({"a", "b"}), relus({"x", "y"})) == "0-0 1-1");
     CHECK(drawn(relus({"a.1", "b.1", "c.1"}), relus({"m.a.1", "m.x.1", "m.b.1", "m.c.1"})) == "0-0 _-1 1-2 2-3");

@@ -30,7 +30,7 @@ class Comparer {
 
     [[nodiscard]] const Chain& chain() const { return chain_; }
     [[nodiscard]] Context& context() { return here_->context(); }
-    /// What the rows of the next calls say.
+    /// Sets the place for the rows of the next calls.
     void set_where(std::string where) { where_ = std::move(where); }
     [[nodiscard]] const Status& saved() const { return saved_; }
 
@@ -105,7 +105,7 @@ Status compare_case(const Case& c, uint64_t seed, const CompareOptions& options)
     Status failure;
     for (const std::string& name : (*steps)->names()) {
         auto step = (*steps)->plan(name);
-        // A result that does not fit where it should go in place is no difference of two libraries.
+        // A result that does not fit in place is no difference between two libraries.
         if (!step.ok() && name == "inplace") continue;
         if (!step.ok()) return step.status();
         const std::string where = c.id() + " " + name;

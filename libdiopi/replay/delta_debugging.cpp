@@ -9,18 +9,18 @@ namespace diopi {
 
 namespace {
 
-/// Replays without fallback, so that a flaky outcome is seen; when one passes, so many that its rate is known.
+/// Replays without fallback that detect a flaky failure; if one passes, as many as its rate needs.
 constexpr int kControls = 2;
 constexpr int kFlakyControls = 12;
-/// Further replays of what was found.
+/// Further replays that confirm the result.
 constexpr int kConfirmations = 3;
-/// How likely a set that fails now and then may be taken for one that passes, and the most replays spent on it.
+/// The probability that a set that sometimes fails is taken for one that passes, and the most replays for it.
 constexpr double kErrorRate = 0.002;
 constexpr int kMostRepeats = 50;
 
-/// Replays in a row that show that a set passes, where so many of the runs failed.
+/// The number of passing replays in a row that show that a set passes, if this many of the runs failed.
 int repeats_for(int failures, int runs) {
-    // One standard deviation below what was seen: the true rate may well be lower.
+    // The rate is lowered by one standard deviation: the true rate may well be lower than the observed one.
     const double rate = std::max(failures - std::sqrt(failures), 0.5) / runs;
     return std::min(kMostRepeats, static_cast<int>(std::ceil(std::log(kErrorRate) / std::log1p(-rate))));
 }
@@ -50,7 +50,7 @@ class Search {
         if (!passed) return elsewhere();
         if (Status s = narrow(passed); !s.ok()) return s;
         if (!passed && !result_.flaky) {
-            // Sets that passed before do not now: perhaps the failure only seemed to be there each time.
+            // Sets that passed before now fail: perhaps the failure is flaky.
             if (Status s = measure_failure(kFlakyControls); !s.ok()) return s;
             if (result_.flaky) {
                 if (Status s = narrow(passed); !s.ok()) return s;
@@ -59,7 +59,7 @@ class Search {
         if (passed) return {};
         result_.set = all;
         result_.end = DeltaDebugging::End::kNotMonotone;
-        return drop_needless();
+        return remove_unneeded();
     }
 
     Status elsewhere() {
@@ -68,7 +68,8 @@ class Search {
         return {};
     }
 
-    /// Without fallback it must fail. When one of `wanted` replays passes, more tell at which rate.
+    /// Checks that the replay fails without fallback. If one of `wanted` replays passes, more replays estimate the
+    /// rate.
     Status measure_failure(int wanted) {
         int failures = 0, runs = 0;
         for (; runs < wanted; ++runs) {
@@ -84,18 +85,18 @@ class Search {
         return {};
     }
 
-    /// Finds the units to blame in ascending order; `confirmed` when their set passes repeatedly.
+    /// Finds the faulty units in ascending order; `confirmed` when their set passes repeatedly.
     Status narrow(bool& confirmed) {
         result_.set.clear();
         confirmed = false;
         for (size_t begin = 0; begin < options_.units && !confirmed; ++begin) {
-            // The first unit of the shortest suffix that passes together with the known units is another one to blame.
+            // The first unit of the shortest suffix that passes together with the known units is another faulty one.
             if (Status s = begin_shortest_suffix(begin); !s.ok()) return s;
             result_.set.push_back(begin);
             if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
         if (!confirmed) return {};
-        if (Status s = drop_needless(); !s.ok()) return s;
+        if (Status s = remove_unneeded(); !s.ok()) return s;
         for (int i = 0; i < kConfirmations && confirmed; ++i) {
             if (Status s = passes(result_.set, confirmed); !s.ok()) return s;
         }
@@ -114,15 +115,15 @@ class Search {
         return {};
     }
 
-    /// The known units to blame and all units from `begin` on.
+    /// The known faulty units and all units from `begin` on.
     [[nodiscard]] UnitSet with_suffix(size_t begin) const {
         UnitSet set = result_.set;
         for (size_t unit = begin; unit < options_.units; ++unit) set.push_back(unit);
         return set;
     }
 
-    /// Leaves out each unit without which the rest still passes.
-    Status drop_needless() {
+    /// Removes each unit without which the rest still passes.
+    Status remove_unneeded() {
         for (size_t i = 0; i < result_.set.size() && result_.set.size() > 1;) {
             UnitSet rest = result_.set;
             rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));

@@ -17,7 +17,7 @@ using UnitSet = std::vector<size_t>;
 /// The result of one replay.
 struct Trial {
     bool passed = false;
-    std::string reason;  ///< why it did not pass
+    std::string reason;  ///< the reason why it did not pass
 };
 
 struct DeltaDebuggingOptions {
@@ -26,7 +26,7 @@ struct DeltaDebuggingOptions {
     std::function<Result<Trial>(const UnitSet& fallback)> replay;
     /// A set passes when this many replays in a row pass. A flaky failure needs as many as its rate requires.
     int repeats = 1;
-    /// It is known that the replay without fallback fails and the one with all units passes: no controls are needed.
+    /// The replay without fallback is known to fail, and the one with all units to pass: no controls are needed.
     bool controlled = false;
     /// Ends the search with kTooMany; 0: no limit.
     int most_replays = 0;
@@ -37,14 +37,14 @@ struct DeltaDebugging {
     using End = SearchEnd;
     End end = End::kFound;
     UnitSet set;
-    std::string reason;  ///< of the failure without fallback, or of the one with all units if that fails
+    std::string reason;  ///< failure without fallback, or with all units
     bool flaky = false;
     int repeats = 1;  ///< replays in a row that a set had to pass
     int replays = 0;
 };
 
-/// With one unit to blame among n, takes at most log2(n) + 7 replays unless it is flaky; each further unit costs as
-/// much again.
+/// With one faulty unit among n, it takes at most log2(n) + 7 replays unless the failure is flaky; each further unit
+/// costs as much again.
 [[nodiscard]] Result<DeltaDebugging> run_delta_debugging(const DeltaDebuggingOptions& options);
 
 }  // namespace diopi

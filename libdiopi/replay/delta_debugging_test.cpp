@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// A replay that passes when every unit to blame falls back.
+/// A replay that passes when every faulty unit falls back.
 DeltaDebuggingOptions all_of(size_t units, UnitSet to_blame) {
     DeltaDebuggingOptions options;
     options.units = units;
@@ -119,7 +119,7 @@ TEST_CASE("a unit whose fallback makes others fail does not hide the passing set
     options.units = 8;
     options.replay = [](const UnitSet& fallback) -> Result<Trial> {
         const auto has = [&](size_t unit) { return std::ranges::count(fallback, unit) > 0; };
-        // 6 helps; 1 makes it fail unless 2 also falls back.
+        // The fallback of 6 helps; that of 1 makes it fail unless 2 falls back, too.
         return Trial{has(6) && (!has(1) || has(2)), "differs"};
     };
     const DeltaDebugging result = found(options);

@@ -33,7 +33,7 @@ class Simulation {
         timer_.emplace(*clock, capture_.calls.size());
         FallbackLists none;
         Kind without{&none}, with{&lists_};
-        // In turns, so that the machine's noise is the same for both.
+        // The two kinds alternate, so that both have the same machine noise.
         for (int i = 0; i <= options_.run_times; ++i) {
             purpose_ = i == 0 ? Purpose::kWarmUp : Purpose::kStepTime;
             for (Kind* kind : {&without, &with}) {
@@ -56,12 +56,11 @@ class Simulation {
     }
 
  private:
-    /// What an iteration is for.
     enum class Purpose {
         kWarmUp,
         kStepTime,
-        kCallTimes,  ///< of the device's calls, without forced fallback
-        kCounts      ///< of fallbacks, their copies, and calls that nobody implements
+        kCallTimes,  ///< times of the device's calls, without forced fallback
+        kCounts      ///< counts of fallbacks, their copies, and calls that nobody implements
     };
     /// Steps with one of the two lists.
     struct Kind {
@@ -69,7 +68,7 @@ class Simulation {
         std::vector<double> steps = {}, waited = {};
     };
 
-    /// With its results, where they are asked for.
+    /// Runs one iteration; copies its results if `results` is given.
     Status iterate(Kind& kind, Side& here, Side& other, std::vector<TensorPtr>* results = nullptr) {
         if (Status s = replay_.begin(here.context()); !s.ok()) return s;
         other_seconds_ = 0;
@@ -97,10 +96,10 @@ class Simulation {
 
     [[nodiscard]] double device_now() const { return options_.sim == nullptr ? 0 : options_.sim->device().now(); }
 
-    /// The time of a step: elapsed, and counted by a simulated device.
+    /// Records the time of a step: elapsed time, and the time counted by a simulated device.
     void note_step(Kind& kind, double real, double counted) const {
         if (options_.sim == nullptr) return kind.steps.push_back(real);
-        // What the device counted and what the host did meanwhile follow each other.
+        // The device's counted work and the host's work in between are sequential.
         kind.steps.push_back(counted + other_seconds_);
         if (options_.sim->device().model().waits) kind.waited.push_back(real);
     }
@@ -122,7 +121,7 @@ class Simulation {
         if (options_.lines) record_.lines.push_back(seed_line(event));
     }
 
-    /// What the timer saw.
+    /// Takes the timer's measurements.
     Status note_times() {
         auto noted = timer_->collect();
         if (!noted.ok()) return noted.status();

@@ -14,20 +14,20 @@ namespace diopi {
 
 struct FallbackRunOptions {
     const Backend* backend = nullptr;
-    SimBackend* sim = nullptr;       ///< where `backend` is a simulated device: predicted times count, not real ones
-    Adaptor* adaptor = nullptr;      ///< converts for the device, outside of the fallback
-    const Backend* other = nullptr;  ///< computes the fallbacks
-    int run_times = 3;               ///< iterations that are timed, after one that is not
-    double tolerance = 1e-2;         ///< of a result, relative to its root mean square
-    bool lines = false;              ///< note the line of each fallback of one iteration
+    SimBackend* sim = nullptr;               ///< set if `backend` is a simulated device: modelled times count
+    Adaptor* adaptor = nullptr;              ///< converts for the device, outside of the fallback
+    const Backend* other = nullptr;          ///< computes the fallbacks
+    int run_times = 3;                       ///< timed iterations, after one untimed
+    double tolerance = 1e-2;                 ///< for a result, relative to its root mean square
+    bool lines = false;                      ///< record a line for each fallback of one iteration
     Interceptor* first_iteration = nullptr;  ///< a tool around the calls of the first step, outermost
 };
 
-/// Replays the capture with the fallback of what is not implemented alone and with the lists, in turns.
+/// Replays the capture alternately with fallback of unimplemented calls only, and with the lists.
 [[nodiscard]] Result<FallbackRecord> simulate_fallback(CaptureReplay& replay, const Capture& capture,
                                                        FallbackLists& lists, const FallbackRunOptions& options);
 
-/// Every name that a call of the capture answers to, in alphabetical order: what an item of a list may name.
+/// All names of the capture's calls, in alphabetical order: a list's items may match these.
 [[nodiscard]] std::vector<std::string> call_names(const Capture& capture);
 
 /// The overloads of the capture that the list of exceptions keeps on the device, in the order of their first calls.

@@ -81,7 +81,7 @@ TEST_CASE("a step with copies takes longer than one without", "[run][fallback]")
     options.model.copy_latency_s = 10e-3;
     SimBackend sim(std::move(options));
     const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
-    // One copy is for the drawn output of the call that no backend implements.
+    // The made-up output of an unimplemented call needs one copy.
     CHECK(report.step_seconds == Approx(10e-3).epsilon(0.1));
     CHECK(report.step_seconds_with == Approx(40e-3).epsilon(0.1));
 }
@@ -95,7 +95,7 @@ TEST_CASE("the predicted time of a step is that of a device which really waits",
     const Stopwatch watch;
     const FallbackRecord report = Simulated(sim.backend(), &sim, "add.*").report;
     const double real = watch.seconds();
-    // Five steps of each kind, and the copies of their beginnings and results.
+    // There are five steps of each kind, and the copies of their initial values and results.
     const double predicted = 5 * (report.step_seconds + report.step_seconds_with);
     CHECK(real > predicted);
     CHECK(predicted > 5 * (3 * 10e-3 + 2 * 10e-3 + 3 * 5e-3) * 0.99);

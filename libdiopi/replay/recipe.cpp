@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// Whole numbers low <= x < high, from the words of the sequence.
+/// Whole numbers low <= x < high from the generator's words.
 void fill_integers(const FillTarget& target, uint64_t key, int64_t low, uint64_t count) {
     uint32_t words[kTile];
     fill_tiles<int64_t>(target, Parts::kReal, [&](int64_t first, std::span<int64_t> out) {

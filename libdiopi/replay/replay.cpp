@@ -20,7 +20,7 @@ namespace diopi {
 
 namespace {
 
-/// What reading may take, where the call may take longer.
+/// The time limit for reading, if that of the call is longer.
 constexpr double kReadSeconds = 60;
 
 const Tensor* layout_at(const Bundle& bundle, const std::string& place, const TensorSpec& spec) {
@@ -31,10 +31,10 @@ const Tensor* layout_at(const Bundle& bundle, const std::string& place, const Te
     return fits && found->tensor->dtype == spec.dtype ? found->tensor.get() : nullptr;
 }
 
-/// Elements that its storage has room for.
+/// The number of elements that its storage can hold.
 int64_t extent_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.storage.nbytes / size_of(tensor.dtype)); }
 
-/// The layouts of the bundle, exactly; a tensor that it has none of lies as it comes.
+/// The exact layouts of the bundle; a tensor without one keeps its own.
 LayoutRule layout_rule(const Bundle& bundle) {
     if (bundle.layouts.tensors.empty()) return {};
     return [&bundle](const Place& place, const TensorSpec& spec) -> Layout {
@@ -46,7 +46,7 @@ LayoutRule layout_rule(const Bundle& bundle) {
     };
 }
 
-/// Whether a tensor reserves more memory than a worker's fair share may have.
+/// Whether a tensor reserves more memory than a worker's default limit.
 bool is_wide(const Bundle& bundle) {
     constexpr int64_t kWide = int64_t{1} << 28;
     return std::ranges::any_of(bundle.layouts.tensors, [](const CapturedTensor& layout) {
@@ -55,7 +55,7 @@ bool is_wide(const Bundle& bundle) {
     });
 }
 
-/// The case as far as the bundle tells.
+/// The result of the case, as far as the bundle states it.
 CaseResult result_of(const Bundle& bundle) {
     const Call& call = bundle.stored.call;
     CaseResult result;
@@ -92,7 +92,7 @@ Result<Checks> checks_of(const Bundle& bundle) {
     return Checks::parse(words);
 }
 
-/// In the worker: the one step as a case's result.
+/// Runs the step in the worker; a case's result with one step.
 CaseResult replay(const Bundle& bundle, const ReplayOptions& options) {
     CaseResult result = result_of(bundle);
     StepResult& step_result = result.steps.emplace_back();
@@ -136,7 +136,7 @@ class Replaying {
     }
 
  private:
-    /// Reads the file once to see whether it can be read, and what it is.
+    /// Reads the file once to check that it is readable, and for its kind.
     Status read() {
         PoolOptions pool;
         pool.timeout_s = std::min(kReadSeconds, options_.pool.timeout_s);
@@ -146,7 +146,7 @@ class Replaying {
         return run_in_workers({0}, pool, work, done);
     }
 
-    /// What the parent must know, or why the file is no good.
+    /// The facts that the parent needs, or the reason why the file is invalid.
     [[nodiscard]] WorkAnswer summary() const {
         try {
             const auto bundle = read_bundle(options_.file);
@@ -174,12 +174,12 @@ class Replaying {
         bool wide = false;
         Verdict verdict = {};
         BundleOrigin& origin = replay_.origin;
-        const bool sound = unpack_message(outcome.payload, line, wide, verdict, replay_.reason, origin.backend,
-                                          origin.file, origin.file_hash, origin.version);
-        const auto described = sound ? from_json_line(line) : std::nullopt;
+        const bool is_valid = unpack_message(outcome.payload, line, wide, verdict, replay_.reason, origin.backend,
+                                             origin.file, origin.file_hash, origin.version);
+        const auto described = is_valid ? from_json_line(line) : std::nullopt;
         if (!described) return internal_error("the reader of " + options_.file + " gave no answer");
         replay_.result = *described;
-        // A wide tensor reserves gigabytes and uses few of them.
+        // A wide tensor reserves gigabytes but uses little of them.
         if (wide && pool_.memory_limit == PoolOptions::kFairShare) pool_.memory_limit = 0;
         for (const Verdict known : {Verdict::kFailed, Verdict::kCrashed, Verdict::kTimeout}) {
             if (verdict == known) replay_.recorded = known;

@@ -19,32 +19,32 @@ namespace diopi {
 struct ReplayOptions {
     std::string file;
     const Backend* backend = nullptr;
-    /// Instead of those that the bundle names.
+    /// Replaces the checks that the bundle names.
     std::optional<Checks> checks;
     PoolOptions pool;
-    /// As those of the run that saved the bundle.
+    /// The same adaptor as in the run that saved the bundle.
     Adaptor* adaptor = nullptr;
     std::vector<Interceptor*> interceptors = {};
-    /// Called in the worker behind the call; what it returns becomes the result's notes.
+    /// Called in the worker after the call; its text becomes the result's notes.
     std::function<std::string(const std::string& case_id)> after_case;
 };
 
-/// A bundle was replayed.
+/// The result of a replayed bundle.
 struct Replay {
     CaseResult result;    ///< with one step
     BundleOrigin origin;  ///< without its environment
     Verdict recorded = Verdict::kFailed;
-    std::string reason;  ///< recorded
+    std::string reason;  ///< the recorded reason
     bool interrupted = false;
 };
 
-/// What is shown of it.
+/// Converts to a record for output.
 [[nodiscard]] ReplayRecord to_record(const Replay& replay);
 
-/// The step that a bundle holds; bad input where its parts contradict each other. Refers to the bundle's generators.
+/// The step in a bundle; bad input if its parts contradict each other. Refers to the bundle's generators.
 [[nodiscard]] Result<Step> step_of(const Bundle& bundle);
 
-/// Answers with the expected values of a bundle.
+/// Returns the expected values of a bundle.
 class BundleExpectations final : public Expectations {
  public:
     explicit BundleExpectations(const Bundle& bundle) : bundle_(&bundle) {}

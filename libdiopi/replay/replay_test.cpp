@@ -17,10 +17,10 @@ namespace {
 using Catch::Matchers::Contains;
 using testing::TestFolder;
 
-/// Properties of the last call's tensors.
+/// The strides of the last call's tensors.
 Shape g_input_strides, g_output_strides;
 
-/// relu whose last element is wrong by one, for all tensors or only for those that are not contiguous.
+/// relu whose last element is wrong by one, for all tensors or only for non-contiguous ones.
 template <bool kStridedOnly>
 diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     g_input_strides = input->strides;
@@ -39,14 +39,14 @@ diopiError_t wrong_relu(diopiContextHandle_t, diopiTensorHandle_t out, diopiCons
 
 Case replayed_relu() { return testing::make_case("relu", {testing::case_tensor("input", {4, 33})}); }
 
-/// Runs the case and saves failures; gives the bundle of its forward step.
+/// Runs the case and saves failures; returns the bundle of its forward step.
 std::string saved(const TestFolder& folder, const Case& c, const Backend& backend) {
     const SaveFailures save{folder.path(), {"faulty", "lib.so", "0123", "diopi 1.0.0", {}}, {}};
     CaseOptions options;
     options.backend = &backend;
     options.seed = 3;
     FailureSaver saver(save, c, options);
-    options.on_failure = [&](const Case&, const Evidence& evidence) { saver.save(evidence); };
+    options.on_failure = [&](const Case&, const FailedStep& failed_step) { saver.save(failed_step); };
     CaseResult result = run_case(c, options);
     saver.name_files(result);
     REQUIRE(saver.warnings().empty());

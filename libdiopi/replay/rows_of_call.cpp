@@ -15,7 +15,7 @@ namespace diopi {
 
 namespace {
 
-/// "add.Tensor", "add.Tensor 1th output", "conv2d_backward 0th input grad": as the users' lines count.
+/// "add.Tensor", "add.Tensor 1th output", "conv2d_backward 0th input grad": the names in the users' format.
 std::string name_of(const std::string& overload, const ComparedTensor& tensor, bool is_backward) {
     switch (tensor.role) {
         case ComparedTensor::Role::kOutput:
@@ -29,7 +29,7 @@ std::string name_of(const std::string& overload, const ComparedTensor& tensor, b
     return overload;
 }
 
-/// The tensors and numbers that a call took, and the tensors that it gave.
+/// Lists the input tensors and numbers of a call, and its output tensors.
 void describe(CompareRow& row, const Call& call) {
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
         const std::string text = place.name() + ": " + seed_text(*tensor);
@@ -43,8 +43,8 @@ void describe(CompareRow& row, const Call& call) {
     }
 }
 
-/// NaN or infinity where the other has none is a difference without a size: the figures, which leave such elements
-/// out, do not hide it.
+/// NaN or infinity on one side only is a difference without a size: statistics, which leave such elements out, must not
+/// hide it.
 void take_not_finite(CompareRow& row, const Deviation& deviation) {
     if (row.allclose || (std::isfinite(deviation.worst_actual) && std::isfinite(deviation.worst_expected))) return;
     row.max_abs = std::fabs(deviation.worst_actual - deviation.worst_expected);
@@ -69,14 +69,14 @@ void take_figures(CompareRow& row, const ComparedTensor& tensor) {
                          (tensor.expected->dtype == tensor.actual->dtype || !tensor.cast.empty()) &&
                          tensor.exact->numel() > 0;
     if (!counted) return;
-    // In one unit, that of the narrower dtype: who is closer is a question about the same length.
+    // Both errors are in ulp of the narrower dtype, so that they can be compared.
     const bool other_is_narrower = significand_bits(tensor.expected->dtype) < significand_bits(tensor.actual->dtype);
     const Dtype unit = other_is_narrower ? tensor.expected->dtype : tensor.actual->dtype;
     row.ulp = ulp_histogram(*tensor.actual, *tensor.exact, unit);
     row.other_ulp = ulp_histogram(*tensor.expected, *tensor.exact, unit);
 }
 
-/// Both sides of a call that differs: group "actual" and "expected", a dataset per tensor.
+/// Saves both sides of a call that differs: groups "actual" and "expected", with a dataset per tensor.
 Status save(const std::string& folder, const std::string& where, const ComparedCall& compared) {
     std::string stem = where;
     std::ranges::replace_if(

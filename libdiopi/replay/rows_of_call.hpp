@@ -1,4 +1,4 @@
-/// From a call that was compared to the rows that say what came of it.
+/// Makes result rows of a compared call.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace diopi {
 /// The part of a row about its call.
 [[nodiscard]] CompareRow row_of(const Call& call, const std::string& where);
 
-/// A row per tensor of a compared call; `row` is what they have in common. Where one differs and `save_folder` is not
-/// empty, a file there with both sides.
+/// Reports a row per tensor of a compared call; `row` has their common part. If one differs and `save_folder` is not
+/// empty, both sides are saved in a file there.
 Status report_tensors(const ComparedCall& compared, const CompareRow& row, const std::string& save_folder,
                       const std::function<void(const CompareRow&)>& on_row);
 

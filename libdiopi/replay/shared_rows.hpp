@@ -1,4 +1,4 @@
-/// Rows that workers append and their parent reads afterwards, even if a worker crashed.
+/// Rows that workers append and their parent reads later, even if a worker crashed.
 #pragma once
 
 #include <cstdio>
@@ -14,11 +14,11 @@ class SharedRows {
  public:
     [[nodiscard]] static Result<SharedRows> create();
 
-    /// A row of work item number `item`, in one write, so that rows of several workers do not mix.
+    /// Appends a row of work item number `item` with one write, so that rows of several workers do not mix.
     void append(size_t item, const CompareRow& row);
-    /// The process that appends.
+    /// The status of this process's writes.
     [[nodiscard]] const Status& status() const { return status_; }
-    /// In the order of their items.
+    /// The rows in the order of their items.
     [[nodiscard]] std::vector<CompareRow> in_order();
 
  private:

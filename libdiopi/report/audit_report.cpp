@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
-/// " (did you mean 'diopiAdd'?)" of a function that the standard does not have.
+/// " (did you mean 'diopiAdd'?)" for a function that the standard does not have.
 std::string close_function(const std::string& unknown) {
     static const Names known = [] {
         Names names;
@@ -28,7 +28,6 @@ std::string close_function(const std::string& unknown) {
     return did_you_mean(unknown, known);
 }
 
-/// Operators by name with the number of their functions, for the table.
 std::string functions_text(const LibraryAudit& audit, const Screen& screen) {
     Table table({{"operator"}, {"implemented"}, {"missing"}});
     std::string_view op;
@@ -71,7 +70,7 @@ Names findings(const LibraryAudit& audit) {
     }
     if (!symbols.missing_device.empty()) lines.push_back("device: " + missing_device_text(symbols));
     if (symbols.implemented.empty()) lines.emplace_back("operators: it has no function of the standard");
-    for (const std::string& line : audit.complaints) lines.push_back("linker: " + line);
+    for (const std::string& line : audit.messages) lines.push_back("linker: " + line);
     return lines;
 }
 
@@ -131,7 +130,7 @@ std::string audit_json(const LibraryAudit& audit) {
                        {"undefined", audit.undefined},
                        {"needed", audit.needed},
                        {"not_found", audit.not_found},
-                       {"linker", audit.complaints}};
+                       {"linker", audit.messages}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-/// How the audit of a vendor's library is read.
+/// The report of the audit of a vendor's library.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace diopi {
 
-/// Operators by name with the functions that are there and missing, then a line per finding, the worst first.
-/// `is_quiet`: without operators, and without what stands in nobody's way.
+/// Operators by name with their implemented and missing functions, then a line per finding, the worst first.
+/// `is_quiet`: without operators, and without remarks.
 [[nodiscard]] std::string audit_report(const LibraryAudit& audit, bool is_quiet, const Screen& screen);
 
 [[nodiscard]] std::string audit_json(const LibraryAudit& audit);

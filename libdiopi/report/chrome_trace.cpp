@@ -17,7 +17,7 @@ namespace diopi {
 
 namespace {
 
-/// Text is handed to the file in pieces of this size.
+/// Text is written to the file in pieces of this size.
 constexpr size_t kPiece = size_t{1} << 16;
 constexpr int kHostProcess = 1, kDeviceProcess = 2, kLaunchProcess = 3, kStreamProcess = 4;
 constexpr int64_t kTrack = 1;
@@ -65,16 +65,16 @@ class TraceWriter {
 
     void flows(const std::vector<std::pair<size_t, size_t>>& flows, const std::vector<TraceSlice>& slices) {
         for (const auto& [from, to] : flows) {
-            flow("forward to backward", {kHostProcess}, middle(slices[from].stretch), {kHostProcess},
-                 middle(slices[to].stretch));
+            flow("forward to backward", {kHostProcess}, middle(slices[from].span), {kHostProcess},
+                 middle(slices[to].span));
         }
     }
 
-    /// What the device was recorded to do, each piece with the host's call that asked for it.
+    /// The recorded activities of the device, each with the host's call that started it.
     Status activities() {
         for (const TracedActivity& traced : profile_.activities) {
             const DeviceActivity& a = traced.activity;
-            const Stretch launch(a.launched, a.launch_time), work(a.start, a.duration);
+            const TimeSpan launch(a.launched, a.launch_time), work(a.start, a.duration);
             const std::string name = quoted(a.name);
             const std::string args =
                 traced.call.empty() ? std::string() : fmt::format("\"call\": {}", quoted(traced.call));
@@ -94,7 +94,6 @@ class TraceWriter {
     }
 
  private:
-    /// What a slice lies on.
     struct Track {
         int process = 0;
         int64_t number = kTrack;
@@ -117,8 +116,8 @@ class TraceWriter {
         return text;
     }
 
-    /// Inside a slice even where another one begins with it.
-    static int64_t middle(const Stretch& stretch) { return stretch.begin + (stretch.end - stretch.begin) / 2; }
+    /// A time inside a slice even if another slice begins with it.
+    static int64_t middle(const TimeSpan& span) { return span.begin + (span.end - span.begin) / 2; }
 
     void call(const TraceSlice& slice) {
         const ProfiledCall& call = profile_.calls[slice.call];
@@ -128,22 +127,22 @@ class TraceWriter {
         const std::string name = quoted(call.name);
         const std::string category = quoted(call.phase.empty() ? "call" : "call," + call.phase);
         const std::string all = fmt::format("{}, \"pass\": {}", args, slice.pass);
-        this->slice(name, category, {kHostProcess}, slice.stretch, all);
+        this->slice(name, category, {kHostProcess}, slice.span, all);
         // A row that only encloses others ran nothing on the device itself.
         if (!profile_.has_device_time || (call.function.empty() && run.device <= 0)) return;
-        const Stretch device(run.device_start, run.device * static_cast<double>(call.batch));
+        const TimeSpan device(run.device_start, run.device * static_cast<double>(call.batch));
         this->slice(name, category, {kDeviceProcess}, device, all);
-        // The clock of a simulated device stands still while nothing runs on it: no arrow points back in time.
-        if (device.begin < slice.stretch.begin) return;
-        flow("launch", {kHostProcess}, std::min(middle(slice.stretch), device.begin), {kDeviceProcess}, device.begin);
+        // The clock of a simulated device stops while nothing runs on it: no arrow points back in time.
+        if (device.begin < slice.span.begin) return;
+        flow("launch", {kHostProcess}, std::min(middle(slice.span), device.begin), {kDeviceProcess}, device.begin);
     }
 
-    /// A layer has the last part of its name, which is legible in a narrow slice among those around it.
+    /// A layer is named by the last part of its name, which is legible even in a narrow slice.
     void enclosure(const TraceSlice& slice) {
         const bool is_layer = slice.kind == TraceSlice::Kind::kLayer;
         const std::string name = is_layer ? slice.name.substr(slice.name.rfind('.') + 1) : slice.name;
         this->slice(
-            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", {kHostProcess}, slice.stretch,
+            quoted(name), is_layer ? "\"layer\"" : "\"phase\"", {kHostProcess}, slice.span,
             fmt::format("\"{}\": {}, \"pass\": {}", is_layer ? "layer" : "phase", quoted(slice.name), slice.pass));
     }
 
@@ -152,7 +151,7 @@ class TraceWriter {
         is_first_ = false;
     }
 
-    /// Processes stand in the order of their numbers.
+    /// Processes are shown in the order of their numbers.
     void name_process(int process, const std::string& its_name, const std::map<int64_t, std::string>& tracks) {
         metadata("process_name", {process}, "name", quoted(its_name));
         metadata("process_sort_index", {process}, "sort_index", std::to_string(process));
@@ -166,13 +165,13 @@ class TraceWriter {
                        track.process, track.number, key, value);
     }
 
-    void slice(const std::string& name, const std::string& category, Track track, const Stretch& stretch,
+    void slice(const std::string& name, const std::string& category, Track track, const TimeSpan& span,
                const std::string& args) {
         separate();
         fmt::format_to(std::back_inserter(text_), R"({{"ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, )", name,
                        category, track.process, track.number);
-        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})",
-                       microseconds(stretch.begin), microseconds(stretch.end - stretch.begin), args);
+        fmt::format_to(std::back_inserter(text_), R"("ts": {}, "dur": {}, "args": {{{}}}}})", microseconds(span.begin),
+                       microseconds(span.end - span.begin), args);
     }
 
     /// Ends bind to the slice that encloses them.

@@ -20,8 +20,8 @@ struct Slice {
     double begin, end;
 };
 
-/// Checks the rules of the format: complete events with times, known metadata, flows with two ends inside slices, and
-/// slices of a track that are disjoint or nested. Returns the error, or nothing.
+/// Checks the rules of the format: complete events with times, known metadata, flows with two ends that lie in slices,
+/// and slices of a track that are disjoint or nested. Empty, or the error.
 std::string faults_of(const Json& trace) {
     if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
         return "no traceEvents";

@@ -22,7 +22,6 @@ constexpr size_t kMostShown = 12;
 
 std::string figure(double x) { return fmt::format("{:.3g}", x); }
 
-/// The results of the calls of one operator.
 struct OperatorSummary {
     std::set<std::string> calls;
     int64_t tensors = 0, different = 0;
@@ -51,7 +50,7 @@ std::string layers_of(const CompareRow& row) {
     return row.other_layer.empty() ? row.layer : fmt::format("{} and {}", row.layer, row.other_layer);
 }
 
-/// In the order of the operators' first calls.
+/// Summaries in the order of the operators' first calls.
 std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vector<CompareRow>& rows) {
     std::vector<std::pair<std::string, OperatorSummary>> summaries;
     std::map<std::string, size_t> known;
@@ -72,7 +71,7 @@ std::vector<std::pair<std::string, OperatorSummary>> summaries_of(const std::vec
     return summaries;
 }
 
-/// Who is closer to the exact values.
+/// Names the side that is closer to the exact values.
 std::string closer(const OperatorSummary& summary, const CompareSides& sides) {
     if (summary.ulp.total() == 0) return "";
     const double one = summary.ulp.mean(), other = summary.other_ulp.mean();
@@ -114,7 +113,7 @@ std::string histogram_text(std::string_view title, const UlpHistogram& one, cons
     return table.render(screen);
 }
 
-/// ... and how many more there are than a table shows.
+/// "... and 3 more" for rows that a table does not show.
 std::string more_text(size_t all) {
     return all > kMostShown ? fmt::format("... and {} more (--csv FILE, --json)\n", all - kMostShown) : "";
 }
@@ -148,7 +147,7 @@ struct Break {
     std::vector<std::string> names;
 };
 
-/// Where the alignment of two captures breaks.
+/// The places where the alignment of two captures breaks.
 std::vector<Break> breaks_in(const std::vector<CompareRow>& rows) {
     std::vector<Break> breaks;
     const CompareRow* last = nullptr;
@@ -206,9 +205,9 @@ std::string renamed_text(const std::vector<CompareRow>& rows) {
 
 /// Calls that were not compared for one reason.
 struct SkippedCalls {
-    std::string first;  ///< where
+    std::string first;  ///< place of the first call
     int64_t calls = 0;
-    std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order in which they come
+    std::vector<std::pair<std::string, int64_t>> overloads;  ///< in the order of their first calls
 };
 
 /// A line per reason: its first call, then the count for each operator.

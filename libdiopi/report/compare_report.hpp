@@ -1,4 +1,4 @@
-/// How compare's rows are read: tables, CSV, JSON, and the lines that the standard's users know.
+/// Reports of compare's rows: tables, CSV, JSON, and the lines in the standard's own format.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace diopi {
 
-/// What was compared: backends, or the files of two captures.
+/// The compared sides: backends, or the files of two captures.
 struct CompareSides {
     std::string backend, against;
 };
 
-/// The two lines of a compared tensor as the standard's users know them; one that differs is followed by a line for
-/// each input and output of its call.
+/// The two lines of a compared tensor in the standard's own format; one that differs is followed by a line for each
+/// input and output of its call.
 [[nodiscard]] std::string compare_seed_lines(const CompareRow& row);
 
 /// Columns forward_id, name, allclose, cosine_similarity, max_abs_diff, max_relative_diff, atol, rtol, error_info.
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
 
-/// A table by operator; then the first calls that differ; then the calls that were not compared, and why; and
-/// histograms, if any. With `only_differences`, no operators and no histograms.
+/// A table by operator; the first calls that differ; the calls that were not compared, with reasons; and histograms, if
+/// any. With `only_differences`, no operators and no histograms.
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides& sides,
                                        bool only_differences, const Screen& screen);
 

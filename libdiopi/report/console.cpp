@@ -138,7 +138,7 @@ void Console::draw() {
     if (!bar_ || progress_.total <= 0) return;
     drawn_at_ = std::chrono::steady_clock::now();
     progress_.elapsed = std::chrono::duration<double>(drawn_at_ - started_).count();
-    // One column less than there are: the cursor must not wrap.
+    // One column stays free, so that the cursor does not wrap.
     const std::string text = "\r\x1b[K" + progress_text(progress_, terminal_width(options_.stream) - 1);
     std::fputs(text.c_str(), options_.stream);
     std::fflush(options_.stream);

@@ -1,4 +1,4 @@
-/// The lines of a run as the standard's users know them, and a progress bar below them.
+/// The lines of a run in the standard's own format, and a progress bar below them.
 #pragma once
 
 #include <chrono>

@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-/// A case whose forward passed and whose backward ended with `verdict`.
+/// A case whose forward step passed and whose backward step has `verdict`.
 CaseResult result_of(Verdict verdict) {
     CaseResult result;
     result.case_id = "ops/g.relu.1";
@@ -38,7 +38,7 @@ std::string content_of(std::FILE* file) {
     return text;
 }
 
-/// A pseudo-terminal: text written to `stream` is read from `master`.
+/// A pseudo terminal: text written to `stream` is read from `master`.
 struct PseudoTerminal {
     int master = ::posix_openpt(O_RDWR | O_NOCTTY);
     std::FILE* stream = nullptr;

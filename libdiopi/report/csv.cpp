@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-/// Shortest digits that give the same double back; "nan" and "inf" as they are.
+/// The fewest digits that give the same double back; NaN and infinities are "nan" and "inf".
 std::string number(double x) { return fmt::format("{}", x); }
 
 std::vector<std::string> header() {

@@ -102,7 +102,7 @@ std::string repeat_command(const std::string& case_id, const std::string& option
 std::string error_report(const std::vector<CaseResult>& results) {
     std::string failures;
     int64_t count = 0;
-    // (verdict, function, reason) -> cases
+    // The key is (verdict, function, reason), the value a count of cases.
     std::map<std::tuple<Verdict, std::string, std::string>, int64_t> unrun;
     for (const Fault& fault : faults_of(results)) {
         if (is_failure(fault.verdict)) {

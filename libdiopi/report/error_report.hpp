@@ -1,5 +1,5 @@
-/// The text report of failures, in the form that the standard's users know, and the phrases that it shares with the
-/// console, the CSV and JUnit.
+/// The text report of failures, in the standard's own format, and the phrases that it shares with the console, the CSV
+/// and JUnit.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// One call that did not pass; a case has as many as it has such steps.
+/// One call that did not pass; a case has one for each such step.
 struct Fault {
     const CaseResult* result = nullptr;
     std::string function;  ///< "batch_norm_backward"; the operator's name when no step was reached
@@ -23,7 +23,7 @@ struct Fault {
     FailureKind kind = FailureKind::kNone;
 };
 
-/// The steps of a case that did not pass, or the case itself when it did not come to a step. Points into `result`.
+/// The steps of a case that did not pass, or the case itself if it reached no step. Refers to `result`.
 [[nodiscard]] std::vector<Fault> faults_of(const CaseResult& result);
 /// Those of all cases, in order.
 [[nodiscard]] std::vector<Fault> faults_of(const std::vector<CaseResult>& results);
@@ -31,17 +31,17 @@ struct Fault {
 /// "[(input, float32, (32, 16, 112, 112)), (running_mean, float32, (16,))]".
 [[nodiscard]] std::string tensor_info(const std::vector<TensorInfo>& tensors);
 
-/// "Run diopi_functions.relu failed." followed by `gap` and the test tag and tensor info; a crash or a timeout says so
-/// behind "failed".
+/// "Run diopi_functions.relu failed." followed by `gap` and the test tag and tensor info; for a crash or a timeout,
+/// "failed" is followed by that.
 [[nodiscard]] std::string failure_text(const Fault& fault, std::string_view gap);
 
-/// A word quoted for a shell: in single quotes when it holds anything but letters, digits and harmless signs.
+/// A word quoted for a shell: in single quotes if it contains anything but letters, digits and harmless signs.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 
-/// "diopi test --case ID" with `options` behind, quoted for a shell: what repeats one case alone.
+/// "diopi test --case ID" and `options`, quoted for a shell: the command that repeats one case alone.
 [[nodiscard]] std::string repeat_command(const std::string& case_id, const std::string& options);
 
-/// The whole report: failures numbered from 1, then what was skipped or not implemented, by function with counts.
+/// The whole report: failures numbered from 1, then the functions that were skipped or not implemented, with counts.
 [[nodiscard]] std::string error_report(const std::vector<CaseResult>& results);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// How the records of fallback-sim are read: tables, JSON, and the lines that the standard's users know.
+/// Reports of fallback-sim's records: tables, JSON, and the lines in the standard's own format.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace diopi {
 
-/// What fell back, what a step takes, and which results change.
+/// The operators that fell back, the time of a step, and the results that change.
 [[nodiscard]] std::string fallback_text(const FallbackRecord& record, std::string_view backend, std::string_view other,
                                         const Screen& screen);
 
 /// The forced operators and each of their calls.
 [[nodiscard]] std::string fallback_seed_lines(const FallbackRecord& record);
 
-/// What is to blame, and how to repeat the run with it falling back.
+/// The faulty functions and calls, and the command that repeats the run with their fallback.
 [[nodiscard]] std::string bisect_text(const BisectRecord& record, const std::string& repeat);
 [[nodiscard]] std::string bisect_json(const BisectRecord& record);
 

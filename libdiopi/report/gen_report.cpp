@@ -57,7 +57,7 @@ GeneratedFile sum_of_files(const std::vector<GeneratedFile>& files) {
 }  // namespace
 
 std::string generated_line(const GeneratedFile& file) {
-    if (!file.trouble.empty()) return file.path + ": " + file.trouble;
+    if (!file.error.empty()) return file.path + ": " + file.error;
     if (file.cases == 0 && file.left_out > 0) return "";
     if (file.kept == Kept::kForeign) return file.path + ": made by another program, kept (--force replaces it)";
     const std::string left = file.left_out > 0 ? fmt::format(", {} left out", file.left_out) : "";
@@ -85,7 +85,7 @@ std::string generated_json(const std::vector<GeneratedFile>& files) {
                         {"left_out", file.left_out},
                         {"bytes", file.bytes},
                         {"kept", file.kept != Kept::kNot},
-                        {"error", file.trouble}});
+                        {"error", file.error}});
     }
     const GeneratedFile sum = sum_of_files(files);
     return Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}}.dump(2);

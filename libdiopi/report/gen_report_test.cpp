@@ -38,7 +38,7 @@ TEST_CASE("the line of a baseline file has the counts of stored, omitted and kep
           "data/add.h5: 3 cases, 2.0 KiB, 2 left out, 4 more kept, kept (--force makes it again)");
     file.kept = Kept::kForeign;
     CHECK(generated_line(file) == "data/add.h5: made by another program, kept (--force replaces it)");
-    file.trouble = "disk full";
+    file.error = "disk full";
     CHECK(generated_line(file) == "data/add.h5: disk full");
 }
 

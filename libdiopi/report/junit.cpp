@@ -12,7 +12,7 @@ namespace diopi {
 
 namespace {
 
-/// Bytes of the UTF-8 sequence at the start of `text`, 0 when it is broken (overlong, a surrogate, cut off).
+/// Bytes of the UTF-8 sequence at the start of `text`, 0 when it is invalid (overlong, a surrogate, cut off).
 size_t utf8_length(std::string_view text) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);

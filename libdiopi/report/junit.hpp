@@ -1,4 +1,4 @@
-/// JUnit XML, as Jenkins, GitLab and Bazel read it: one testsuite per operator, one testcase per case.
+/// JUnit XML for Jenkins, GitLab and Bazel: one testsuite per operator, one testcase per case.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace diopi {
 
-/// Text for XML 1.0: markup escaped, line breaks kept as references, and what XML cannot hold (control characters,
-/// broken UTF-8) removed or replaced by "?".
+/// Text for XML 1.0: markup escaped, line breaks kept as references, and characters that XML cannot hold (control
+/// characters, invalid UTF-8) removed or replaced by "?".
 [[nodiscard]] std::string xml_escaped(std::string_view text);
 
 /// The document. `options` is appended to each repeat command.
 [[nodiscard]] std::string junit_xml(const std::vector<CaseResult>& results, const std::string& options);
 
-/// Writes it in one step.
+/// Writes the document in one step.
 Status write_junit(const std::string& path, const std::vector<CaseResult>& results, const std::string& options);
 
 }  // namespace diopi

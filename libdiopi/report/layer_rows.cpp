@@ -8,7 +8,7 @@ namespace diopi {
 
 namespace {
 
-/// Where calls without a layer stand.
+/// The row of calls without a layer.
 constexpr const char* kNoLayer = "(no layer)";
 
 /// The layers around a call, the outermost first: "a", "a.b", "a.b.c".
@@ -35,7 +35,7 @@ class LayerTree {
         for (const size_t node : chains_[i]) {
             RowSum& sum = nodes_[node].sum;
             if (!is_enclosing(call)) sum.add_call(call, own, profile_.roofs, comparison);
-            // Else a call around this one has brought the time of both.
+            // Otherwise an enclosing call has already added the time of both.
             if (is_inside(i, node)) continue;
             sum.add_total(call, own);
             sum.add_time(own);
@@ -54,7 +54,7 @@ class LayerTree {
         std::vector<size_t> children;
     };
 
-    /// The nodes around a call, the outermost first; new ones are made.
+    /// The nodes around a call, the outermost first; missing ones are created.
     std::vector<size_t> chain_of(const ProfiledCall& call) {
         if (is_enclosing(call)) return {node(-1, call.name)};
         std::vector<size_t> chain;
@@ -74,7 +74,7 @@ class LayerTree {
         return at->second;
     }
 
-    /// Whether a call around call `i` counts in the node.
+    /// Whether the node already counts a call around call `i`.
     [[nodiscard]] bool is_inside(size_t i, size_t node) const {
         for (int64_t outer = profile_.calls[i].parent; outer >= 0;
              outer = profile_.calls[static_cast<size_t>(outer)].parent) {
@@ -108,7 +108,7 @@ std::vector<ProfileRow> layer_rows(const Profile& profile,
     LayerTree tree(profile);
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
-        if (call.trouble.empty() && !call.runs.empty()) tree.add(i, figures[i], comparison_of(comparisons, i));
+        if (call.error.empty() && !call.runs.empty()) tree.add(i, figures[i], comparison_of(comparisons, i));
     }
     return tree.rows();
 }

@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// "fails after ops/x.y.3", or why this is not known.
+/// "fails after ops/x.y.3", or the reason why the cause is not known.
 std::string cause_of(const OrderFinding& found) {
     if (found.unsteady) return "nothing: its verdict changes alone, too";
     if (found.after.empty()) return found.fewest ? "no order that was found" : "not found in time";
@@ -23,7 +23,7 @@ std::string cause_of(const OrderFinding& found) {
                        found.fewest ? "" : " (not the fewest: out of time)");
 }
 
-/// The command that repeats the verdict; empty when no order does.
+/// The command that repeats the verdict; empty if no order explains it.
 std::string repeat_in_order(const OrderFinding& found, const std::string& options) {
     if (found.after.empty()) return "";
     return fmt::format("diopi test --in-order {} {}{}{}", fmt::join(found.after, " "), found.case_id,

@@ -1,4 +1,4 @@
-/// How the record of `test --find-order` is read.
+/// The report of the record of `test --find-order`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// A table of the cases, then for each that an order explains the command that gets its verdict again.
+/// A table of the cases, then, for each that an order explains, the command that repeats its verdict.
 [[nodiscard]] std::string order_report(const OrderRecord& record, const Screen& screen);
 
 [[nodiscard]] std::string order_json(const OrderRecord& record);

@@ -36,8 +36,8 @@ Json json_of(const Profile& profile, const ProfiledCall& call, const SpeedCompar
     for (const auto& [key, text] : texts) {
         if (!text->empty()) json[key] = *text;
     }
-    if (!call.trouble.empty()) {
-        json["error"] = call.trouble;
+    if (!call.error.empty()) {
+        json["error"] = call.error;
         return json;
     }
     const Summary t = summary_of(call, profile.has_device_time);
@@ -94,7 +94,7 @@ Json layers_json(const Profile& profile) {
     return layers;
 }
 
-/// What the time was too short for, and how to give more. Empty where nothing was cut.
+/// The measurements that were cut short, and how to give them more time. Empty if there were none.
 std::string cut_text(const Profile& profile, const ProfileView& view) {
     const auto limited =
         std::ranges::count_if(profile.calls, [](const ProfiledCall& call) { return call.stop == kTimeLimit; });
@@ -219,18 +219,18 @@ std::string profile_seed_lines(const Profile& profile) {
 std::string missing_text(const Profile& profile) {
     std::map<std::string, int64_t> missing;
     for (const ProfiledCall& call : profile.calls) {
-        if (!call.trouble.empty()) ++missing[call.name];
+        if (!call.error.empty()) ++missing[call.name];
     }
     std::string text;
     for (const auto& [name, calls] : missing) text += fmt::format("not implemented: {} ({} calls)\n", name, calls);
     return text;
 }
 
-std::vector<std::string> trouble_lines(const Profile& profile) {
+std::vector<std::string> error_lines(const Profile& profile) {
     std::vector<std::string> lines;
     for (const ProfiledCall& call : profile.calls) {
-        if (call.trouble.empty()) continue;
-        lines.push_back(fmt::format("{}: {}", call.case_id.empty() ? call.name : call.case_id, call.trouble));
+        if (call.error.empty()) continue;
+        lines.push_back(fmt::format("{}: {}", call.case_id.empty() ? call.name : call.case_id, call.error));
     }
     return lines;
 }

@@ -1,4 +1,4 @@
-/// How a profile is read beside its table: the whole text, JSON, the lines that the standard's users know, the roofs.
+/// The parts of a profile's report around its table: the whole text, JSON, the standard's own lines, the roofs.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace diopi {
 
-/// What of a profile is shown, and what belongs to it besides.
+/// Selects the parts of a profile to show, and adds facts about its run.
 struct ProfileView {
     ProfileGrouping grouping = ProfileGrouping::kCall;
     std::string sort_by = "cpu_time_total";  ///< one of profile_sort_keys
@@ -20,12 +20,12 @@ struct ProfileView {
     bool memory = false;
     bool quiet = false;
     int64_t not_implemented = 0;  ///< cases that did not run
-    double budget_seconds = 0;    ///< after which no pass began; 0: there was no such limit
-    int64_t passes = 0;           ///< that were wanted
+    double budget_seconds = 0;    ///< no pass began that would end later; 0: no limit
+    int64_t passes = 0;           ///< requested passes
     AdaptedFunctions adapted = {};
 };
 
-/// The table and the lines below it. A key to sort by that there is not is bad input.
+/// The table and the lines below it. An unknown key to sort by is bad input.
 [[nodiscard]] Result<std::string> profile_report(const Profile& profile,
                                                  const std::optional<ProfileComparison>& comparison,
                                                  const ProfileView& view, const Screen& screen);
@@ -35,24 +35,24 @@ struct ProfileView {
                                               const std::optional<ProfileComparison>& comparison,
                                               const ProfileView& view);
 
-/// A line for each call that ran, as the standard's users know it.
+/// A line for each call that ran, in the standard's own format.
 [[nodiscard]] std::string profile_seed_lines(const Profile& profile);
 
 /// A line for each function of a replay that nobody implements.
 [[nodiscard]] std::string missing_text(const Profile& profile);
 
-/// A line for each call that could not be measured, and why.
-[[nodiscard]] std::vector<std::string> trouble_lines(const Profile& profile);
+/// A line with the reason for each call that could not be measured.
+[[nodiscard]] std::vector<std::string> error_lines(const Profile& profile);
 
-/// What the device said that makes the figures less than they could be.
+/// The device's own reports of reduced speed.
 [[nodiscard]] std::vector<std::string> device_warnings(const Profile& profile);
 
 /// The roofs of a backend.
 struct MeasuredRoofs {
     std::string backend;
-    bool is_tf32 = false;  ///< its float32 products are of factors in TF32
+    bool is_tf32 = false;  ///< its float32 products round their factors to TF32
     Roofs roofs;
-    std::optional<Roofs> tf32;  ///< of the same backend with its float32 products in TF32
+    std::optional<Roofs> tf32;  ///< roofs of the same backend with its float32 products in TF32
 };
 
 /// Copies by their sizes, products by dtype, and an empty call.

@@ -23,7 +23,7 @@ ProfiledCall failed_call(const std::string& name, const std::string& case_id) {
     ProfiledCall call;
     call.name = name;
     call.case_id = case_id;
-    call.trouble = "not implemented";
+    call.error = "not implemented";
     return call;
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("the seed's lines of a profile are of calls that ran", "[report][profi
 
 TEST_CASE("calls without samples are errors of cases, or functions that a replay lacks", "[report][profile]") {
     Profile profile = two_measured();
-    CHECK(trouble_lines(profile) == std::vector<std::string>{"ops/x.cdist.0: not implemented"});
+    CHECK(error_lines(profile) == std::vector<std::string>{"ops/x.cdist.0: not implemented"});
     profile.calls.push_back(failed_call("Cdist", ""));
     CHECK(missing_text(profile) == "not implemented: Cdist (2 calls)\n");
 }

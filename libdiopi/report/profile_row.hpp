@@ -13,24 +13,24 @@ namespace diopi {
 /// All times are seconds of one pass: the sum of the calls' medians.
 struct ProfileRow {
     std::string name, phase, dtype, shapes, case_id;
-    int depth = 0;    ///< of a layer: how many layers are around it; its row stands behind theirs
-    size_t rank = 0;  ///< by the key that rows are sorted by; 0: the largest
+    int depth = 0;    ///< number of layers around a layer; its row follows theirs
+    size_t rank = 0;  ///< rank by the key of the sort; 0: the largest
     int64_t calls = 0;
     double self_cpu = 0, total_cpu = 0;         ///< without and with the calls inside
     double self_device = 0, total_device = 0;   ///< 0 without a device's time
     int64_t self_memory = 0, total_memory = 0;  ///< allocated and not freed
     int64_t allocated = 0, freed = 0;
     double time = 0;  ///< the calls' own total by the clock that counts
-    double roof = 0;  ///< what the machine needs for them at least; 0: no roof
+    double roof = 0;  ///< the least time that the machine needs for them; 0: no roof
     double flops = 0, bytes = 0;
-    double median = 0;       ///< of one call: the median over calls
+    double median = 0;       ///< median over the calls' times
     double uncertainty = 0;  ///< half the 95% interval, relative
     bool launch_bound = false, invalid = false;
-    std::string stop;  ///< why the samples ended, of all calls or of the one that was ended first
-    /// Against a baseline, of the row's only call or of its worst one; null without one.
+    std::string stop;  ///< why the samples ended, for all calls or for the one that ended first
+    /// The comparison with a baseline, of the row's only call or of its worst one; null without one.
     const SpeedComparison* comparison = nullptr;
 
-    /// 1: as fast as the roof allows.
+    /// 1 means as fast as the roof allows.
     [[nodiscard]] double share_of_roof() const { return time > 0 ? roof / time : 0; }
 };
 

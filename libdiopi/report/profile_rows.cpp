@@ -29,7 +29,7 @@ std::string key_of(const ProfiledCall& call, size_t position, ProfileGrouping gr
     return std::to_string(position);
 }
 
-/// Whether a call around this one is in the same row: its total holds this one's already.
+/// Whether a call around this one is in the same row, whose total then already includes this call.
 bool is_inside_its_row(const Profile& profile, size_t position, const std::vector<std::string>& keys) {
     for (int64_t outer = profile.calls[position].parent; outer >= 0;
          outer = profile.calls[static_cast<size_t>(outer)].parent) {
@@ -54,7 +54,7 @@ const std::vector<std::pair<std::string, Figure>>& sort_figures() {
         {"median", [](const ProfileRow& row) { return row.median; }},
         {"flops", [](const ProfileRow& row) { return row.time > 0 ? row.flops / row.time : 0; }},
         {"bandwidth", [](const ProfileRow& row) { return row.time > 0 ? row.bytes / row.time : 0; }},
-        // What there is to be won: the time above the roof.
+        // The possible gain is the time above the roof.
         {"above_roof", [](const ProfileRow& row) { return row.roof > 0 ? row.time - row.roof : 0; }},
         {"ratio", [](const ProfileRow& row) { return row.comparison == nullptr ? 0 : row.comparison->ratio.value; }},
     };
@@ -63,7 +63,7 @@ const std::vector<std::pair<std::string, Figure>>& sort_figures() {
 
 using Before = std::function<bool(const ProfileRow&, const ProfileRow&)>;
 
-/// Rows [first, end) of a tree: those of its least depth are sorted, each with what is inside it, then that.
+/// Sorts rows [first, end) of a tree: the rows of the least depth, each followed by its own sorted subtree.
 void sort_tree(std::vector<ProfileRow>& rows, size_t first, size_t end, const Before& before) {
     struct Branch {
         size_t first, end;
@@ -87,7 +87,7 @@ void sort_tree(std::vector<ProfileRow>& rows, size_t first, size_t end, const Be
     }
 }
 
-/// Also gives each row its rank among all.
+/// Sorts rows, and gives each its rank among all.
 void sort_rows(std::vector<ProfileRow>& rows, const Before& before) {
     sort_tree(rows, 0, rows.size(), before);
     std::vector<ProfileRow*> by_key;
@@ -108,7 +108,7 @@ std::vector<ProfileRow> profile_rows(const Profile& profile, ProfileGrouping gro
     std::map<std::string, size_t> places;
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const ProfiledCall& call = profile.calls[i];
-        if (!call.trouble.empty() || call.runs.empty()) continue;
+        if (!call.error.empty() || call.runs.empty()) continue;
         const auto [place, is_new] = places.try_emplace(keys[i], sums.size());
         if (is_new) sums.emplace_back();
         RowSum& sum = sums[place->second];

@@ -18,16 +18,16 @@ namespace {
 constexpr int kColumnWidth = 12;
 constexpr int kNameWidth = 55;
 constexpr int kShapesWidth = 80;
-/// A text column counts with so much when columns are chosen; it yields further when the table is fitted.
+/// A text column counts as this wide when columns are chosen; it can become narrower when the table is fitted.
 constexpr int kLeastName = 24;
 constexpr int kLeastShapes = 20;
 
 struct TableColumn {
     std::string title;
-    /// Columns of a low rank are kept longest; 0: always.
+    /// Columns of a lower rank are kept longer; 0: always.
     int rank = 0;
     std::function<std::string(const ProfileRow&)> cell;
-    int text_width = 0;  ///< of a text column: its largest width
+    int text_width = 0;  ///< largest width of a text column
 };
 
 struct Totals {
@@ -134,22 +134,21 @@ std::vector<TableColumn> columns_for(const Profile& profile, const std::vector<P
     return columns;
 }
 
-/// What a column takes at least.
-int least_width(const TableColumn& column, const std::vector<ProfileRow>& rows, bool roomy) {
+int least_width(const TableColumn& column, const std::vector<ProfileRow>& rows, bool is_wide) {
     int widest = display_width(column.title);
     for (const ProfileRow& row : rows) widest = std::max(widest, display_width(column.cell(row)));
-    if (column.text_width == 0) return roomy ? std::max(widest, kColumnWidth) : widest;
+    if (column.text_width == 0) return is_wide ? std::max(widest, kColumnWidth) : widest;
     return std::min(widest, column.title == "Name" ? kLeastName : kLeastShapes);
 }
 
-int total_width(const std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, bool roomy) {
+int total_width(const std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, bool is_wide) {
     int total = -kColumnGap;
-    for (const TableColumn& column : columns) total += least_width(column, rows, roomy) + kColumnGap;
+    for (const TableColumn& column : columns) total += least_width(column, rows, is_wide) + kColumnGap;
     return total;
 }
 
-/// Leaves out what does not fit, the least important first; of those left out, what fits beside the others comes back.
-/// Gives the titles that stay out.
+/// Removes the least important columns until the table fits, then restores those that fit. Returns the titles of the
+/// removed ones.
 std::string choose(std::vector<TableColumn>& columns, const std::vector<ProfileRow>& rows, int width) {
     std::vector<TableColumn> chosen;
     std::vector<size_t> by_rank(columns.size());
@@ -174,7 +173,7 @@ std::string choose(std::vector<TableColumn>& columns, const std::vector<ProfileR
     return left_out;
 }
 
-/// Broken behind commas into lines of `width` columns.
+/// Text broken after commas into lines of `width` columns.
 std::string wrapped(const std::string& text, int width) {
     std::string lines;
     size_t line = 0;
@@ -210,11 +209,12 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
                           const ProfileTableOptions& options, int width, bool colour) {
     std::vector<TableColumn> columns = columns_for(profile, rows, options);
     const std::string left_out = choose(columns, rows, width);
-    const bool roomy = total_width(columns, rows, true) <= width;
+    const bool is_wide = total_width(columns, rows, true) <= width;
     std::vector<Column> titles;
     for (const TableColumn& column : columns) {
         const bool is_text = column.text_width > 0;
-        const std::string title = is_text || !roomy ? column.title : fmt::format("{:>{}}", column.title, kColumnWidth);
+        const std::string title =
+            is_text || !is_wide ? column.title : fmt::format("{:>{}}", column.title, kColumnWidth);
         titles.push_back({title, is_text ? Align::kLeft : Align::kRight, column.text_width, false});
     }
     Table table(std::move(titles));
@@ -227,7 +227,7 @@ std::string profile_table(const Profile& profile, const std::vector<ProfileRow>&
         table.add_row(std::move(cells), style_of(row));
     }
     const std::string body = table.render(width, colour);
-    // The rule below the titles also opens and closes the table.
+    // The line below the titles is also the first and the last of the table.
     const size_t rule_begin = body.find('\n') + 1;
     const std::string rule = body.substr(rule_begin, body.find('\n', rule_begin) + 1 - rule_begin);
     std::string text = rule + body + rule;

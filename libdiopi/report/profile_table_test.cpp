@@ -95,7 +95,7 @@ TEST_CASE("device time of nested rows counts once") {
     CHECK(whole == Approx(0.006));
     CHECK(row_of(rows, "layer").total_device == Approx(0.005));
     CHECK(row_of(rows, "layer").self_device == Approx(0.0025));
-    // An operator inside one of the same name: the outer total already includes the inner call.
+    // An operator inside one with its own name: the outer total already includes the inner call.
     profile.calls[2].name = "layer";
     CHECK(row_of(profile_rows(profile, ProfileGrouping::kName), "layer").total_device == Approx(0.005));
 }
@@ -107,7 +107,7 @@ TEST_CASE("calls are grouped by name, by shape, or not at all") {
     twice.calls.push_back(twice.calls.back());
     CHECK(profile_rows(twice, ProfileGrouping::kShape).size() == 4);
     CHECK(profile_rows(twice, ProfileGrouping::kCall).size() == 5);
-    twice.calls.back().trouble = "refused";
+    twice.calls.back().error = "refused";
     CHECK(profile_rows(twice, ProfileGrouping::kCall).size() == 4);
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a layer's verdict is the worst of the calls inside, and a failed call
     std::vector<std::optional<SpeedComparison>> comparisons(6);
     comparisons[1] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
     comparisons[2] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
-    profile.calls[3].trouble = "refused";
+    profile.calls[3].error = "refused";
     const auto rows = profile_rows(profile, ProfileGrouping::kLayer, comparisons);
     CHECK(row_of(rows, "a").comparison->verdict == SpeedVerdict::kSlower);
     CHECK(row_of(rows, "(no layer)").comparison == nullptr);

@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-/// What the bundle has.
+/// The verdict and reason in the bundle.
 std::string recorded_text(const ReplayRecord& record) {
     const CaseResult& result = record.result;
     return fmt::format("{}, {}: {} when it was saved by {}{}{}", result.case_id,

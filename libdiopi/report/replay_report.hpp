@@ -1,4 +1,4 @@
-/// How the replay of a bundle is read.
+/// The report of the replay of a bundle.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace diopi {
 
-/// What the console says: what the bundle has, the notes, and what came of it now; behind a failure `repeat`, the
-/// command that gets it again.
+/// The console's lines: the bundle's verdict, the notes, and the new result; after a failure `repeat`, the command that
+/// repeats it.
 [[nodiscard]] std::vector<LogMessage> messages_of(const ReplayRecord& record, const std::vector<std::string>& notes,
                                                   const std::string& repeat);
 
-/// summary_json with what the bundle has and the notes.
+/// summary_json with the bundle's verdict and the notes.
 [[nodiscard]] std::string replay_json(const ReplayRecord& record, const RunFigures& figures,
                                       const std::vector<std::string>& notes, const std::string& repeat);
 

@@ -16,7 +16,7 @@ double device_median(const ProfiledCall& call) {
     return median(std::move(seconds));
 }
 
-/// SLOWER before FASTER before AMBIGUOUS before SAME; of two alike, the larger change.
+/// SLOWER before FASTER before AMBIGUOUS before SAME; of two equal verdicts, the larger change.
 bool is_worse(const SpeedComparison& a, const SpeedComparison& b) {
     const auto rank = [](SpeedVerdict verdict) {
         constexpr SpeedVerdict kOrder[] = {SpeedVerdict::kSame, SpeedVerdict::kAmbiguous, SpeedVerdict::kFaster,

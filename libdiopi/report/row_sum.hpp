@@ -1,4 +1,4 @@
-/// How calls of a profile add up to a row of a table.
+/// Adds up calls of a profile to a row of a table.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace diopi {
 
-/// One call by itself: times with and without the calls inside.
+/// One call: its times with and without the calls inside.
 struct CallFigures {
     Summary cpu, counted;  ///< the host's time, and the time that counts
     double device = 0;
@@ -17,22 +17,22 @@ struct CallFigures {
     int64_t inner_memory = 0;
 };
 
-/// One for each call.
+/// The figures of each call.
 [[nodiscard]] std::vector<CallFigures> figures_of(const Profile& profile);
 
 /// A row while its calls are added.
 class RowSum {
  public:
-    /// What the call itself did, without the calls inside.
+    /// Adds the call's own work, without the calls inside.
     void add_self(const ProfiledCall& call, const CallFigures& own);
-    /// What the call and those inside it took: once, whatever of them the row holds.
+    /// Adds the time of the call and those inside it, once for all of them that are in the row.
     void add_total(const ProfiledCall& call, const CallFigures& own);
-    /// Counts its time as that of the row's calls: what shares and rates are taken of.
+    /// Adds to the time of the row's calls, from which shares and rates are computed.
     void add_time(const CallFigures& own);
     /// Counts the call, with its memory, operations and bytes.
     void add_call(const ProfiledCall& call, const CallFigures& own, const Roofs& roofs,
                   const SpeedComparison* comparison);
-    /// Text members are those of the calls, as far as they agree.
+    /// Keeps the texts that all calls have in common.
     void describe(const ProfiledCall& call);
     [[nodiscard]] ProfileRow finish(const Roofs& roofs) const;
 
@@ -42,7 +42,7 @@ class RowSum {
     std::vector<double> medians_;
 };
 
-/// Null where there is none for the call.
+/// Null if there is no comparison for the call.
 [[nodiscard]] const SpeedComparison* comparison_of(const std::vector<std::optional<SpeedComparison>>& comparisons,
                                                    size_t call);
 

@@ -1,4 +1,4 @@
-/// How the checks of the runtime suite are read.
+/// The report of the runtime suite's checks.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace diopi {
 
-/// "Run runtime.streams succeed: ..."; behind a failure the command that repeats it, with `options` appended.
+/// "Run runtime.streams succeed: ..."; after a failure the command that repeats it, with `options` appended.
 [[nodiscard]] LogMessage message_of_check(const CaseResult& result, const std::string& options);
 
-/// summary_json with, besides, what each check measured.
+/// summary_json with the measurements of each check.
 [[nodiscard]] std::string suite_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

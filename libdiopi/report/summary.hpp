@@ -18,11 +18,11 @@ struct Counts {
 
     void add(Verdict verdict);
     [[nodiscard]] int64_t total() const { return passed + failures() + skipped + not_implemented; }
-    /// Failed, crashed or timed out: anything here makes the exit code 1.
+    /// Failed, crashed or timed out: any of these makes the exit code 1.
     [[nodiscard]] int64_t failures() const { return failed + crashed + timeout; }
 };
 
-/// A rule of a device configuration: what it does, why, and how many cases of the run it matched.
+/// A rule of a device configuration: its effect, its reason, and the number of cases of the run that it matched.
 struct RuleFigures {
     std::string effect;
     std::string reason;
@@ -42,9 +42,9 @@ struct RunFigures {
     std::string backend;
     uint64_t seed = 0;
     double seconds = 0;
-    /// Appended to each repeat command.
+    /// The options appended to each repeat command.
     std::string options;
-    /// Without rules when there was no device configuration.
+    /// It has no rules if there is no device configuration.
     DeviceConfigFigures device_config = {};
 };
 
@@ -58,11 +58,11 @@ struct RunFigures {
 /// A row per operator, those with failures first, and one for all.
 [[nodiscard]] Table summary_table(const std::vector<CaseResult>& results);
 
-/// A row per rule of a device configuration: how many cases it matched, what it does and why.
+/// A row per rule of a device configuration: the number of matched cases, its effect and its reason.
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
 
-/// What `test --json` prints: {"counts", "not_passed", "backend", "seed", "seconds"}, "device_config" when there
-/// was one, and "adaptor" when there were conversions.
+/// The output of `test --json`: {"counts", "not_passed", "backend", "seed", "seconds"}, "device_config" if there is
+/// one, and "adaptor" if there were conversions.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

@@ -8,9 +8,7 @@ namespace diopi {
 
 namespace {
 
-/// A text column is not squeezed below this.
 constexpr int kNarrowestText = 8;
-/// The width of a column that has no room.
 constexpr int kLeftOut = -1;
 
 int width_of_all(const std::vector<int>& widths) {
@@ -45,14 +43,14 @@ std::vector<int> Table::fit(int width) const {
         for (const Row& row : rows_) widest = std::max(widest, display_width(row.cells[c]));
         widths.push_back(columns_[c].max_width > 0 ? std::min(widest, columns_[c].max_width) : widest);
     }
-    // Columns that are expendable go before text is squeezed below half of what it wants.
-    std::vector<int> squeezed = widths;
+    // Optional columns are removed before text becomes narrower than half of its own width.
+    std::vector<int> narrowed = widths;
     for (size_t c = 0; c < widths.size(); ++c) {
         if (columns_[c].align == Align::kLeft)
-            squeezed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
+            narrowed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
     }
-    for (size_t c = columns_.size(); c-- > 0 && width_of_all(squeezed) > width;) {
-        if (columns_[c].expendable) squeezed[c] = widths[c] = kLeftOut;
+    for (size_t c = columns_.size(); c-- > 0 && width_of_all(narrowed) > width;) {
+        if (columns_[c].expendable) narrowed[c] = widths[c] = kLeftOut;
     }
     for (int surplus = width_of_all(widths) - width; surplus > 0; --surplus) {
         int* widest = nullptr;

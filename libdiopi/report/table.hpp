@@ -21,20 +21,20 @@ enum class Align { kLeft, kRight };
 struct Column {
     std::string title;
     Align align = Align::kLeft;
-    int max_width = 0;        ///< columns that it may take at most; 0: as many as its longest cell
-    bool expendable = false;  ///< left out where the table is too wide otherwise, the last such column first
+    int max_width = 0;        ///< the most columns of the screen that it takes; 0: as many as its longest cell
+    bool expendable = false;  ///< left out if the table is too wide otherwise, the last such column first
 };
 
 class Table {
  public:
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    /// Adds a row; missing cells are empty, surplus ones are dropped. `style` holds for the whole row.
+    /// Adds a row; missing cells are empty, surplus ones are dropped. `style` applies to the whole row.
     void add_row(std::vector<std::string> cells, Style style = Style::kPlain);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-    /// Title, rule and rows, each line ending in a newline and at most `width` columns wide where that is possible:
-    /// the widest left-aligned column gives way and its cells end in an ellipsis. Numbers are never cut.
+    /// Title, rule and rows, each line ending in a newline and at most `width` columns wide if possible: the widest
+    /// left-aligned column is narrowed and its cells end in an ellipsis. Numbers are never cut.
     [[nodiscard]] std::string render(int width, bool colour) const;
     [[nodiscard]] std::string render(const Screen& screen) const { return render(screen.width, screen.colour); }
 
@@ -44,7 +44,7 @@ class Table {
         Style style;
     };
 
-    /// Width of each column; kLeftOut for those that have no room.
+    /// Width of each column; kLeftOut for those that do not fit.
     [[nodiscard]] std::vector<int> fit(int width) const;
     [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<int>& widths) const;
 

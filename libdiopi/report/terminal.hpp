@@ -16,12 +16,12 @@ namespace diopi {
 /// Bold and colour: on a terminal, unless NO_COLOR is set (no-color.org).
 [[nodiscard]] bool use_colour(std::FILE* stream);
 
-/// What a text is made for.
+/// The target of a text.
 struct Screen {
     int width = 200;  ///< columns
     bool colour = false;
 };
-/// That of the stream, its width within 80..200 columns.
+/// The stream's screen, its width within 80..200 columns.
 [[nodiscard]] Screen screen_of(std::FILE* stream);
 
 enum class Style { kPlain, kBold, kRed, kGreen, kYellow };
@@ -32,7 +32,7 @@ enum class Style { kPlain, kBold, kRed, kGreen, kYellow };
 /// Columns that UTF-8 text takes, one per code point.
 [[nodiscard]] int display_width(std::string_view text);
 
-/// `text` cut to `width` columns, its last one an ellipsis where something was lost.
+/// `text` cut to `width` columns, its last one an ellipsis if text was removed.
 [[nodiscard]] std::string shorten(std::string_view text, int width);
 
 }  // namespace diopi

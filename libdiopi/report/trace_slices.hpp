@@ -11,9 +11,9 @@
 
 namespace diopi {
 
-/// A stretch of time in whole nanoseconds, so that neighbours never overlap by rounding.
-struct Stretch {
-    Stretch(double start, double seconds);
+/// A span of time in whole nanoseconds, so that neighbours never overlap by rounding.
+struct TimeSpan {
+    TimeSpan(double start, double seconds);
     int64_t begin = 0, end = 0;
 };
 
@@ -21,20 +21,20 @@ struct Stretch {
 struct TraceSlice {
     enum class Kind { kCall, kPhase, kLayer };
     Kind kind = Kind::kCall;
-    Stretch stretch;
-    int depth = 0;  ///< how many slices are around it
-    /// Of a call: its place in the profile, and which of its runs it is.
+    TimeSpan span;
+    int depth = 0;  ///< number of slices around it
+    /// For a call: its position in the profile, and the number of its run.
     size_t call = 0, run = 0;
-    std::string name{};  ///< of a phase or a layer: "backward", "layer1.0.conv1"
+    std::string name{};  ///< for a phase or a layer: "backward", "layer1.0.conv1"
     int64_t pass = 0;
 };
 
-/// All slices by their beginning, those that enclose others first. Calls inside a row that encloses them (the step of
-/// a capture) have their phase and their layers around them, as long as the next call is in them.
+/// All slices by their beginnings, enclosing ones first. Calls inside an enclosing row (the step of a capture) have
+/// slices for their phase and layers around them, which last as long as the next call is in them.
 [[nodiscard]] std::vector<TraceSlice> trace_slices(const Profile& profile);
 
-/// Positions in trace_slices of a call of the forward pass and the first one, in the same pass of the profile, of its
-/// backward pass: they have one forward id.
+/// Pairs of positions in trace_slices: a call of the forward pass and the first call, in the same pass of the profile,
+/// of its backward pass; they have one forward id.
 [[nodiscard]] std::vector<std::pair<size_t, size_t>> backward_flows(const Profile& profile,
                                                                     const std::vector<TraceSlice>& slices);
 

@@ -64,7 +64,7 @@ class AsyncDevice::Stream {
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    /// A task that `must_run` does so on a failed stream, too: an event must be reached.
+    /// A task with `must_run` runs on a failed stream, too: an event must be reached.
     void push(std::function<void()> task, bool must_run) {
         {
             const std::lock_guard lock(mutex_);
@@ -98,7 +98,7 @@ class AsyncDevice::Stream {
             running_ = true;
             lock.unlock();
             const std::string error = wanted ? run(task) : std::string();
-            // Without the lock: what the task owns may use the stream when it is released.
+            // The lock is free here, because what the task owns may use the stream when it is released.
             task.run = nullptr;
             lock.lock();
             if (!error.empty()) error_ = error;
@@ -138,8 +138,8 @@ class AsyncDevice::Streams {
         return static_cast<diopiStreamHandle_t>(stream->get());
     }
 
-    /// The stream of that handle; null is the default stream, whose thread starts with its first use: a program that
-    /// forks has no thread before.
+    /// The stream of that handle. The thread of the default stream, null, starts at its first use, so that a program
+    /// can fork before.
     Result<std::shared_ptr<Stream>> find(diopiStreamHandle_t handle) {
         const std::lock_guard lock(mutex_);
         if (handle == nullptr) {

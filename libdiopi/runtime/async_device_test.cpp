@@ -160,7 +160,7 @@ TEST_CASE("objects of a task are released before synchronize returns, and may us
     const auto release = [&](const int* owned) {
         std::this_thread::sleep_for(milliseconds(20));
         delete owned;
-        // CHECK is not possible here: this is the stream's thread.
+        // CHECK must not be used on the stream's thread.
         (void)device.enqueue(nullptr, [&released] { released = true; });
     };
     REQUIRE(device.enqueue(nullptr, [owned = std::shared_ptr<int>(new int, release)] {}).ok());

@@ -66,7 +66,7 @@ size_t BlockPool::kept_bytes() const {
     return kept_size_;
 }
 
-/// The one that was freed last: a cache may still hold it.
+/// Takes the block that was freed last: a cache may still hold it.
 void* BlockPool::take_kept(size_t size) {
     const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Block& b) { return b.size == size; });
     if (found == kept_.rend()) return nullptr;

@@ -7,10 +7,10 @@
 
 namespace diopi {
 
-/// Blocks that come from the kernel one by one. In the C allocator's heap, small pieces come to lie between large ones:
-/// blocks of nearly one size then fit into no gap, and the heap grows although most of it is free. Here blocks of
-/// nearly one size have one size, and what is used and kept together is never more than the most that was used at one
-/// time. Usable by several threads.
+/// Takes each block separately from the kernel. The C allocator's heap becomes fragmented: with small pieces between
+/// large ones, blocks of nearly equal sizes fit into no gap, and the heap grows although most of it is free. The pool
+/// rounds nearly equal sizes to one size; its used and kept bytes together never exceed the most that was used at one
+/// time. Several threads may use it.
 class BlockPool {
  public:
     BlockPool() = default;
@@ -21,9 +21,9 @@ class BlockPool {
     /// At least `nbytes` > 0 bytes from the start of a page, contents undefined; null when there is no memory, even
     /// without what is kept.
     [[nodiscard]] void* allocate(size_t nbytes);
-    /// `nbytes`: those that were asked for.
+    /// `nbytes` is the size that was requested.
     void free(void* memory, size_t nbytes);
-    /// Gives what is kept back to the kernel.
+    /// Returns the kept blocks to the kernel.
     void release();
 
     [[nodiscard]] size_t used_bytes() const;  ///< rounded up

@@ -71,7 +71,7 @@ void CachingAllocator::free(void* memory) {
 
 void CachingAllocator::stream_created(const void* stream) {
     const std::lock_guard lock(mutex_);
-    // Nothing of what was freed before it came is safe for it until the others have been waited for.
+    // Blocks freed before this stream was created are safe for it once the other streams have been waited for.
     drained_at_[stream] = ++now_;
 }
 

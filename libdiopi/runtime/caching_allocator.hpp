@@ -39,11 +39,11 @@ class AllocatorOwner {
 /// Whether freed blocks are kept.
 enum class Caching { kOn, kOff };
 
-/// Usable by several threads. A block is freed by the host while work that uses it may still be enqueued. It is handed
-/// out again at once when one stream at most is alive, whose order keeps old and new work apart; with more streams only
-/// when each of them has been waited for since. With `Caching::kOff` each request goes to the device, of just so many
-/// bytes, and what is freed goes back to it when nothing runs any more: slow, but a tool that watches the device's
-/// memory sees every block's edges and end.
+/// Several threads may use it. A block is freed by the host while work that uses it may still be enqueued. With at most
+/// one stream alive it is handed out again at once, because that stream's order keeps old and new work apart; with more
+/// streams only after each of them has been waited for. With `Caching::kOff` the device gets every request with its
+/// exact size, and freed blocks return to it when nothing runs any more: that is slow, but a tool that watches the
+/// device's memory sees the bounds and the end of every block.
 class CachingAllocator {
  public:
     explicit CachingAllocator(MemorySource source, Caching caching = Caching::kOn)
@@ -65,7 +65,8 @@ class CachingAllocator {
     void release_cached();
     [[nodiscard]] AllocatorStatistics statistics() const;
 
-    /// Bytes that a request takes with a cache: whole 512 bytes, from 1 MiB on whole 2 MiB, so that blocks fit again.
+    /// Bytes that a request takes with a cache: a multiple of 512 bytes, from 1 MiB on of 2 MiB, so that blocks fit
+    /// again.
     [[nodiscard]] static size_t rounded(size_t nbytes);
 
  private:
@@ -81,9 +82,9 @@ class CachingAllocator {
     MemorySource source_;
     Caching caching_;
     mutable std::mutex mutex_;
-    std::multimap<size_t, Kept> kept_;            ///< by size
+    std::multimap<size_t, Kept> kept_;            ///< keyed by size
     std::map<void*, size_t> used_;                ///< size of each block
-    std::map<const void*, uint64_t> drained_at_;  ///< of each living stream
+    std::map<const void*, uint64_t> drained_at_;  ///< for each existing stream
     uint64_t now_ = 0;                            ///< counts frees and waits
     AllocatorStatistics statistics_;
 };

@@ -15,9 +15,9 @@ namespace diopi {
 namespace {
 
 constexpr size_t kAlignment = 64;
-/// Blocks from this size on come from the kernel by themselves, and go back to it: kept in the heap they would tear it.
+/// Blocks of this size and more are mapped by the kernel one by one: kept in the heap they would fragment it.
 constexpr size_t kLazyBytes = size_t{1} << 28;
-/// Blocks from this size on are the pool's, where blocks are kept.
+/// Blocks of this size and more come from the pool, where freed blocks are kept.
 constexpr size_t kPooledBytes = size_t{1} << 20;
 
 Error out_of_memory(size_t nbytes) {
@@ -66,7 +66,7 @@ class CpuDevice final : public Device {
         return std::shared_ptr<void>(memory, [this, nbytes](void* p) { pool_.free(p, nbytes); });
     }
 
-    /// Memory that is only taken where it is touched.
+    /// Memory whose pages are allocated at their first use.
     static Result<std::shared_ptr<void>> map(size_t nbytes) {
         void* memory =
             mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -74,7 +74,7 @@ class CpuDevice final : public Device {
         return std::shared_ptr<void>(memory, [nbytes](void* p) { munmap(p, nbytes); });
     }
 
-    /// What the C allocator has given out, to us and to the library alike.
+    /// The bytes that the C allocator has given out, to us and to the library alike.
     std::optional<int64_t> allocated_bytes() const override {
         const struct mallinfo2 info = mallinfo2();
         return static_cast<int64_t>(info.uordblks + info.hblkhd + pool_.used_bytes());
@@ -103,7 +103,7 @@ class CpuDevice final : public Device {
 };
 
 CpuDevice& the_cpu() {
-    // Never destroyed: tensors of other static objects may be freed later.
+    // The device is never destroyed: tensors of other static objects may be freed later.
     static CpuDevice& device = *new CpuDevice;
     return device;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kKibibyte = 1024;
 
-/// What stands behind "key :" in the first line that begins with the key; empty when there is none.
+/// The value behind "key :" in the first line that begins with the key; empty when there is none.
 std::string_view value_of(std::string_view text, std::string_view key) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -33,7 +33,7 @@ std::string_view value_of(std::string_view text, std::string_view key) {
     return {};
 }
 
-/// 32768 of "32768K"; 0 where there is none.
+/// The leading number of a text: 32768 for "32768K"; 0 where there is none.
 int64_t leading_number(std::string_view text) {
     int64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
@@ -60,7 +60,7 @@ int usable_processors() {
     return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/// The C library's figure is not trusted first: on virtual machines it may be ten times too large.
+/// The C library's figure comes last: on virtual machines it may be ten times too large.
 int64_t last_level_cache() {
     if (const int64_t bytes = cache_bytes_from("/sys/devices/system/cpu"); bytes > 0) return bytes;
     for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
@@ -74,7 +74,7 @@ int64_t last_level_cache() {
 
 int64_t cache_bytes_from(const std::string& folder) {
     int64_t outermost = 0, total = 0;
-    std::set<std::string> seen;  // a cache by the processors that share it
+    std::set<std::string> seen;  // each cache once, named by the processors that share it
     for (int cpu = 0; std::ifstream(cache_file(folder, cpu, 0, "level")); ++cpu) {
         for (int index = 0; std::ifstream(cache_file(folder, cpu, index, "level")); ++index) {
             const int64_t level = leading_number(text_of(cache_file(folder, cpu, index, "level")));

@@ -16,8 +16,8 @@ namespace diopi {
 /// Missing values are empty or 0.
 [[nodiscard]] DeviceInfo cpu_info_from(std::string_view cpuinfo, std::string_view meminfo);
 
-/// Bytes of the outermost caches together, from Linux's description of the processors
-/// (/sys/devices/system/cpu/cpu*/cache/index*): a machine may have several, each of some processors. 0: it has none.
+/// The size of all last-level caches together, from Linux's description of the processors
+/// (/sys/devices/system/cpu/cpu*/cache/index*): a machine may have several, each for some processors. 0: it has none.
 [[nodiscard]] int64_t cache_bytes_from(const std::string& folder);
 
 }  // namespace diopi

@@ -47,7 +47,7 @@ Result<TensorPtr> to_host(Device& device, diopiStreamHandle_t stream, const Tens
         copy_strided(tensor, **out);
         return out;
     }
-    // Without gaps the elements alone are copied, else what lies between them too.
+    // A tensor without gaps is copied as its elements alone, another one with the bytes between them.
     const bool dense = tensor.is_contiguous();
     auto staged = dense ? out : staging_for(tensor);
     if (!staged.ok()) return staged;

@@ -1,5 +1,5 @@
 /// Device: memory, streams and events behind one interface. The CPU is a device like any other; its kernels run in the
-/// calling thread, so its streams are always drained.
+/// calling thread, so its streams never have work left.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct DeviceInfo {
     std::string vendor;        ///< "GenuineIntel"
     std::string architecture;  ///< "x86_64"
     int64_t total_bytes = 0;   ///< memory of the device
-    int64_t free_bytes = 0;    ///< what of it can be allocated now
-    int compute_units = 0;     ///< what runs at the same time: processors that this process may use, multiprocessors
+    int64_t free_bytes = 0;    ///< the part that can be allocated now
+    int compute_units = 0;     ///< processors that this process may use, or multiprocessors
     int64_t cache_bytes = 0;   ///< size of the last-level cache; 0: not known
 };
 
-/// A point in a stream's time.
+/// A point in the order of a stream's work.
 class Event {
  public:
     virtual ~Event() = default;
@@ -54,7 +54,7 @@ class Device {
     virtual Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     virtual Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
     [[nodiscard]] virtual Result<diopiStreamHandle_t> create_stream() = 0;
-    /// Waits for what is enqueued on it; an error of that work is returned.
+    /// Waits for the stream's work and returns its error.
     virtual Status destroy_stream(diopiStreamHandle_t stream) = 0;
     virtual Status synchronize(diopiStreamHandle_t stream) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<Event>> create_event() = 0;
@@ -75,13 +75,13 @@ class Device {
 /// The same as a view that starts `offset` elements behind the start of a storage of `extent` elements.
 [[nodiscard]] Result<TensorPtr> make_view(Device& device, const TensorSpec& spec, int64_t offset, int64_t extent);
 
-/// Writes memory that no stream uses yet, the host's, too; the writes are complete when it returns, independent of the
+/// Writes memory that no stream uses yet, also the host's; the writes are complete when it returns, independent of the
 /// streams.
 Status write_now(Device& device, void* dst, const void* src, size_t nbytes);
 /// The same for every byte of a tensor's storage.
 Status fill_now(Device& device, const Tensor& tensor, std::byte byte);
 
-/// The tensor with its whole storage, layout and all, in the host's memory; contents undefined.
+/// A tensor in host memory with the same layout, for the whole storage of `tensor`; contents undefined.
 [[nodiscard]] Result<TensorPtr> staging_for(const Tensor& tensor);
 
 /// A tensor of the same shape and dtype in host memory, contiguous, with the values of `tensor` (any strides).

@@ -41,7 +41,7 @@ class DeviceDecorator : public Device, public StreamCopies {
     Device* device_;
 
  private:
-    StreamCopies* copies_;  ///< of the device below; null where it has none
+    StreamCopies* copies_;  ///< interface of the device below; null if it has none
 };
 
 }  // namespace diopi

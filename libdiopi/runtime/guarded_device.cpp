@@ -15,7 +15,7 @@ constexpr size_t kEndAlignment = 64;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// A pattern in which no byte repeats with a period that a stray write of a constant or of a row could hit.
+/// A pattern without a short period: a stray write of a constant or of a row changes some of its bytes.
 constexpr std::array<std::byte, kZone> kPattern = [] {
     std::array<std::byte, kZone> pattern{};
     uint64_t state = 0x9e3779b97f4a7c15;
@@ -26,7 +26,7 @@ constexpr std::array<std::byte, kZone> kPattern = [] {
     return pattern;
 }();
 
-/// The protected pages of this process, for the handler of a signal: no lock, no allocation.
+/// The protected pages of this process. A signal handler reads them, hence no lock and no allocation.
 struct PagedBlock {
     std::byte* low = nullptr;    ///< start of the page before
     std::byte* start = nullptr;  ///< the block
@@ -63,7 +63,7 @@ Changed compare(const std::byte* found, size_t nbytes) {
 
 std::string count_of_bytes(int64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
-/// printf's part of the work, fit for a handler of signals.
+/// Formats text in a signal handler, which must not call printf.
 class SignalText {
  public:
     explicit SignalText(std::span<char> text) : text_(text) {}
@@ -163,7 +163,7 @@ void GuardedDevice::name_block(const void* memory, std::string name) {
 Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                             std::vector<std::string>& lines) {
     std::array<std::byte, kZone> staged;
-    const auto look = [&](std::byte* guard, size_t nbytes, bool behind) -> Status {
+    const auto check_guard = [&](std::byte* guard, size_t nbytes, bool behind) -> Status {
         const std::byte* found = guard;
         if (!device_->is_host()) {
             if (Status s = device_->copy_to_host(stream, staged.data(), guard, nbytes); !s.ok()) return s;
@@ -178,8 +178,8 @@ Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const 
                         count_of_bytes(distance) + " away from it");
         return fill(guard, nbytes);
     };
-    if (Status s = look(start - block.before, block.before, false); !s.ok()) return s;
-    return look(start + block.nbytes, block.behind, true);
+    if (Status s = check_guard(start - block.before, block.before, false); !s.ok()) return s;
+    return check_guard(start + block.nbytes, block.behind, true);
 }
 
 Result<std::vector<std::string>> GuardedDevice::damage(diopiStreamHandle_t stream) {

@@ -12,19 +12,19 @@
 namespace diopi {
 
 /// kZones: 4 KiB of a known pattern before and behind each block. kPages: each block, which must be host memory, also
-/// ends (up to 63 bytes of pattern) at a page that may not be touched, with another one before its first page, so that
+/// ends (up to 63 bytes of pattern) at a protected page, and another protected page lies before its first one, so that
 /// a stray read or write ends the process at the place where it happens.
 enum class Guard { kNone, kZones, kPages };
 
-/// Decorates any device; everything but allocate goes through.
+/// Decorates any device; it forwards everything but allocate.
 class GuardedDevice final : public DeviceDecorator {
  public:
     GuardedDevice(Device& device, Guard guard) : DeviceDecorator(device), guard_(guard) {}
 
     /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
-    /// What was written past the edges of the blocks that are alive, a line each: "wrote 12 bytes past the end of out,
-    /// the first of them 4 bytes behind it". The stream must have been synchronised. Restores the guards.
+    /// The writes past the edges of the live blocks, a line each: "wrote 12 bytes past the end of out, the nearest 4
+    /// bytes away from it". The stream must have been synchronised. Restores the guards.
     [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
 
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
@@ -52,7 +52,7 @@ class GuardedDevice final : public DeviceDecorator {
     std::shared_ptr<Register> register_ = std::make_shared<Register>();
 };
 
-/// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes what an address in a protected page means,
+/// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes the meaning of an address in a protected page,
 /// "8 bytes past the end of out", to `text` as a C string; false when it is in no such page of this process.
 bool describe_guard_fault(const void* address, std::span<char> text);
 

@@ -10,7 +10,7 @@
 namespace diopi {
 namespace {
 
-/// Memory that the host may access only by copies.
+/// A device whose memory the host may access only by copies.
 class FarDevice : public DeviceDecorator {
  public:
     FarDevice() : DeviceDecorator(cpu_device()) {}
@@ -23,7 +23,7 @@ std::shared_ptr<void> block_of(Device& device, size_t nbytes) {
     return *memory;
 }
 
-/// The exit status of a child process that writes one byte.
+/// The end of a child process that writes one byte.
 int signal_of_write(char* where) {
     const pid_t child = fork();
     if (child == 0) {

@@ -9,21 +9,21 @@ namespace diopi {
 
 namespace {
 
-/// Copies that are measured at a time, and their sizes. A few long ones hold a stream, many short ones fill its queue:
-/// one shall take half a millisecond or the largest size.
+/// The number of copies measured together, and their sizes. A few long copies hold a stream, many short ones fill its
+/// queue: one copy should take half a millisecond, or have the largest size.
 constexpr int64_t kMeasured = 4;
 constexpr size_t kFirstBytes = size_t{1} << 20, kMostBytes = size_t{256} << 20;
 constexpr double kLongCopy_s = 0.5e-3;
-/// No copy is taken to be shorter, or there would be too many.
+/// The least time that a copy is assumed to take, or there would be too many.
 constexpr double kLeastCopy_s = 20e-6;
-/// What enqueueing may take of the copies' time where they are done beside the caller.
-constexpr double kOwnShare = 0.5;
-/// A pause that is long beside what enqueueing it takes, and a copy that waits for it.
+/// The largest share of the copies' time that enqueueing may take if the copies run asynchronously.
+constexpr double kEnqueueingShare = 0.5;
+/// A pause that is long compared with enqueueing it, and the size of a copy that waits for it.
 constexpr double kPause_s = 5e-3;
 constexpr size_t kPausedBytes = 64;
-/// Copies of so long a time say something about it, in one of some rounds: the queue's own thread may take the
-/// processor from the caller.
-constexpr double kCertain_s = 4e-3;
+/// Copies that take this long decide whether they run asynchronously, if one of some rounds shows it: the queue's own
+/// thread may take the processor from the caller.
+constexpr double kDecisive_s = 4e-3;
 constexpr int kRounds = 4;
 
 }  // namespace
@@ -84,7 +84,7 @@ Result<std::optional<CopyPace>> HeldStream::measure_pause(Device& device) {
         const double enqueueing_s = watch.seconds();
         if (Status waited = device.synchronize(stream_); s.ok()) s = waited;
         if (!s.ok()) return s.error();
-        if (enqueueing_s < kOwnShare * kPause_s) return std::optional(CopyPace{0, 0, true});
+        if (enqueueing_s < kEnqueueingShare * kPause_s) return std::optional(CopyPace{0, 0, true});
     }
     return std::optional(CopyPace());
 }
@@ -93,9 +93,9 @@ Result<CopyPace> HeldStream::measure_copies(Device& device) {
     CopyPace pace;
     for (size_t nbytes = kFirstBytes; nbytes <= kMostBytes; nbytes *= 2) {
         auto scratch = device.allocate(2 * nbytes);
-        if (!scratch.ok()) return pace;  // what fitted before is long enough
+        if (!scratch.ok()) return pace;  // the size before is long enough
         scratch_ = std::move(*scratch);
-        double beside_s = HUGE_VAL, fastest_s = HUGE_VAL;
+        double asynchronous_s = HUGE_VAL, fastest_s = HUGE_VAL;
         for (int round = 0; round < kRounds; ++round) {
             const Stopwatch watch;
             Status s = enqueue(kMeasured, nbytes);
@@ -105,11 +105,11 @@ Result<CopyPace> HeldStream::measure_copies(Device& device) {
             if (!s.ok()) return s.error();
             const double whole_s = watch.seconds();
             fastest_s = std::min(fastest_s, whole_s);
-            if (enqueueing_s < kOwnShare * whole_s) beside_s = std::min(beside_s, whole_s);
+            if (enqueueing_s < kEnqueueingShare * whole_s) asynchronous_s = std::min(asynchronous_s, whole_s);
         }
-        const bool is_done_beside = beside_s < HUGE_VAL;
-        if (!is_done_beside && fastest_s > kCertain_s) return CopyPace();
-        if (is_done_beside) pace = {nbytes, beside_s / kMeasured};
+        const bool is_asynchronous = asynchronous_s < HUGE_VAL;
+        if (!is_asynchronous && fastest_s > kDecisive_s) return CopyPace();
+        if (is_asynchronous) pace = {nbytes, asynchronous_s / kMeasured};
         if (pace.seconds > kLongCopy_s) return pace;
     }
     return pace;

@@ -1,5 +1,5 @@
-/// HeldStream: a checking stream. It is paused, or kept busy with copies without a purpose, so that work enqueued
-/// after that has not begun while a call is made.
+/// HeldStream: a stream for checks. It is paused, or kept busy with useless copies, so that work enqueued after that
+/// has not begun while a call is made.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace diopi {
 
 class HeldStream {
  public:
-    /// Null where no stream of the device can be held: it has no copies of its own, or they are done when they return,
-    /// so that no order of work could be seen either.
+    /// Null where no stream of the device can be held: it has no copies of its own, or they are complete when they
+    /// return, so that no order of work could be seen either.
     [[nodiscard]] static Result<std::unique_ptr<HeldStream>> create(Device& device, diopiStreamHandle_t stream);
 
     /// Enqueues a pause, or copies of about this duration; returns at once.

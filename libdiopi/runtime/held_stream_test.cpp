@@ -16,7 +16,7 @@ namespace diopi {
 namespace {
 
 constexpr double kHold_s = 0.1;
-/// A device on which copies are measured while other streams work.
+/// Measuring copies is repeated, because other processes disturb it.
 constexpr int kTries = 3;
 
 diopiError_t copy_at_once(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
@@ -25,7 +25,7 @@ diopiError_t copy_at_once(diopiStreamHandle_t, void* dst, const void* src, uint6
 }
 
 /// A vendor's device whose work is done when its functions return.
-LibraryDevice prompt_device(bool has_copies) {
+LibraryDevice synchronous_device(bool has_copies) {
     return {"prompt", [has_copies](DeviceFunctions& functions) {
                 functions.allocate = [](uint64_t bytes) { return std::calloc(1, bytes); };
                 functions.free = std::free;
@@ -43,10 +43,10 @@ LibraryDevice prompt_device(bool has_copies) {
             }};
 }
 
-/// A device whose streams pause for a time, or whose caller does.
+/// A device whose streams pause, or whose pause blocks the caller.
 class Pausing final : public AsyncDevice {
  public:
-    enum class Pause { kBeside, kInCaller };
+    enum class Pause { kOnStream, kInCaller };
     explicit Pausing(Pause pause) : pause_(pause) {}
 
     int pauses = 0;
@@ -64,7 +64,7 @@ class Pausing final : public AsyncDevice {
     Status pause(diopiStreamHandle_t stream, double seconds) override {
         ++pauses;
         const auto sleep = [seconds] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
-        if (pause_ == Pause::kBeside) return enqueue(stream, sleep);
+        if (pause_ == Pause::kOnStream) return enqueue(stream, sleep);
         sleep();
         return {};
     }
@@ -113,8 +113,8 @@ TEST_CASE("a device inside decorators is held like the device alone") {
     expect_held(guarded);
 }
 
-TEST_CASE("a stream with pauses is held by a pause, without scratch memory") {
-    Pausing device(Pausing::Pause::kBeside);
+TEST_CASE("a stream with pauses is held by one, without scratch memory") {
+    Pausing device(Pausing::Pause::kOnStream);
     MemoryChecker checker(device);
     expect_held(checker);
     CHECK(checker.pace->has_pauses);
@@ -159,7 +159,7 @@ TEST_CASE("a stream that cannot be held without blocking the caller is null") {
     MemoryChecker checker(cpu_device());
     CHECK(*HeldStream::create(checker, nullptr) == nullptr);
     for (const bool has_copies : {false, true}) {
-        LibraryDevice device = prompt_device(has_copies);
+        LibraryDevice device = synchronous_device(has_copies);
         auto held = HeldStream::create(device, nullptr);
         REQUIRE(held.ok());
         CHECK(*held == nullptr);

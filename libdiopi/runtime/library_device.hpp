@@ -12,8 +12,8 @@
 
 namespace diopi {
 
-/// The functions by their names in the standard. Null is what a library lacks: only `copy_on_device`, `start` and
-/// `finish` may be so once it is open.
+/// The functions by their names in the standard. A function that a library lacks is null; once the library is open,
+/// that is so only for `copy_on_device`, `start` and `finish`.
 struct DeviceFunctions {
     void* (*allocate)(uint64_t) = nullptr;                                                        ///< device_malloc
     void (*free)(void*) = nullptr;                                                                ///< device_free
@@ -28,11 +28,11 @@ struct DeviceFunctions {
 };
 
 /// Memory comes from device_malloc, and is never accessed from the host. A copy to the device waits for its stream,
-/// because a vendor may read the host's memory after the call; the null stream means one of the device's own. Events
-/// wait for their stream and read the host's clock: between two of them lies the time of the work, and of the wait.
+/// because a vendor may read the host's memory after the call; the null stream means a stream of the device. Events
+/// wait for their stream and read the host's clock: the time between two of them includes the wait.
 class LibraryDevice final : public Device, public StreamCopies {
  public:
-    /// `open` fills the functions in; it is called at the first use, and again where it failed.
+    /// `open` fills the functions in; it is called at the first use, and again after a failure.
     LibraryDevice(std::string name, std::function<Status(DeviceFunctions&)> open)
         : name_(std::move(name)), open_(std::move(open)) {}
 
@@ -40,8 +40,8 @@ class LibraryDevice final : public Device, public StreamCopies {
     [[nodiscard]] Result<DeviceInfo> info() override;
     [[nodiscard]] bool is_host() const override { return false; }
     [[nodiscard]] Result<std::shared_ptr<void>> allocate(size_t nbytes) override;
-    /// Bytes of the process's heap: the standard has no function for the device's memory in use. A library whose device
-    /// functions take theirs from the heap shows both.
+    /// Bytes of the process's heap: the standard has no function for the device's memory in use. They include the
+    /// memory of a device that takes it from the heap.
     [[nodiscard]] std::optional<int64_t> allocated_bytes() const override { return cpu_device().allocated_bytes(); }
     Status copy_to_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;
     Status copy_to_host(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) override;

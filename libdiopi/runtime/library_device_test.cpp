@@ -9,7 +9,7 @@ namespace diopi {
 
 namespace {
 
-/// The calls of the fake vendor's functions, in order.
+/// The calls that the fake vendor received, in order.
 std::vector<std::string> g_calls;
 int g_stream = 0;
 

@@ -32,7 +32,7 @@ const char* plural(size_t n) { return n == 1 ? "" : "s"; }
 
 }  // namespace
 
-/// What is live, by serial number. The blocks share it.
+/// The live blocks by serial number, shared with the blocks.
 class MemoryChecker::Blocks {
  public:
     uint64_t remember(LiveBlock block) {
@@ -41,7 +41,7 @@ class MemoryChecker::Blocks {
         live_.emplace(last_serial_, std::move(block));
         return last_serial_;
     }
-    void forget(uint64_t serial) {
+    void remove(uint64_t serial) {
         const std::lock_guard lock(mutex_);
         live_.erase(serial);
     }
@@ -77,7 +77,7 @@ Result<std::shared_ptr<void>> MemoryChecker::allocate(size_t nbytes) {
     }
     const uint64_t serial = blocks_->remember(std::move(block));
     return std::shared_ptr<void>(address, [held = std::move(*memory), blocks = blocks_, serial](void*) mutable {
-        blocks->forget(serial);
+        blocks->remove(serial);
         held.reset();
     });
 }
@@ -104,7 +104,7 @@ std::string MemoryChecker::leak_report(size_t most, std::string_view where, uint
 }
 
 std::string frame_text(void* return_address) {
-    // A call at the very end of a function returns behind it: look at the call itself.
+    // The return address of a call at the very end of a function lies behind it: look at the call itself.
     const auto* call = static_cast<const char*>(return_address) - 1;
     Dl_info found = {};
     if (dladdr(call, &found) == 0 || found.dli_fname == nullptr) return fmt::format("? ({})", return_address);

@@ -27,7 +27,7 @@ class MemoryChecker : public DeviceDecorator {
 
     /// Blocks that are still held, in the order in which they were handed out, from the one after `serial` on.
     [[nodiscard]] std::vector<LiveBlock> live(uint64_t after_serial = 0) const;
-    /// Serial number of the youngest block, held or not.
+    /// Serial number of the newest block, live or not.
     [[nodiscard]] uint64_t last_serial() const;
     /// "dipu memory checker: leaked 2 blocks, 96 bytes" and `where`, then a line per block, for `most` blocks, with the
     /// functions that asked for it when backtraces are kept. Empty when nothing is held.

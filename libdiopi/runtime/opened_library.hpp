@@ -32,7 +32,7 @@ template <class Table>
 struct OpenedLibrary {
     Table functions;
     bool is_usable = false;
-    std::string why;  ///< why it is not
+    std::string why;  ///< why the table is not complete
 
     explicit OpenedLibrary(const char* soname) {
         void* library = open_library(soname, why);

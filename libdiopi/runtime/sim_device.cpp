@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-/// Below this the wait is spent in a loop: the system's own waits are not that short.
+/// Shorter waits are spent in a loop: the system's own waits are not that short.
 constexpr double kSleep_s = 200e-6;
 
 void wait(double seconds) {

@@ -23,8 +23,8 @@ struct SimModel {
     bool waits = false;
 };
 
-/// One queue of work, whatever the stream: the device's own clock moves on by what each piece of work takes. Events
-/// read that clock.
+/// All streams are one queue: the device's own clock advances by the time of each piece of work. Events read that
+/// clock.
 class SimDevice final : public Device {
  public:
     explicit SimDevice(SimModel model) : model_(std::move(model)), used_(std::make_shared<std::atomic<int64_t>>(0)) {}
@@ -32,7 +32,7 @@ class SimDevice final : public Device {
     [[nodiscard]] const SimModel& model() const { return model_; }
     /// Seconds that the device has worked, by its model.
     [[nodiscard]] double now() const { return now_; }
-    /// A kernel that took so long on the host has run.
+    /// Adds a kernel that took this time on the host.
     void add_kernel(double host_seconds);
 
     [[nodiscard]] std::string_view name() const override { return model_.name; }
@@ -49,7 +49,7 @@ class SimDevice final : public Device {
 
  private:
     Status copy(void* dst, const void* src, size_t nbytes);
-    /// `modelled` seconds have passed on the device, `spent` of them on the host already.
+    /// Advances the device's clock by `modelled` seconds; the host has already spent `spent` of them.
     void pass(double modelled, double spent);
 
     SimModel model_;

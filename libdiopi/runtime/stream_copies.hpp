@@ -1,4 +1,4 @@
-/// StreamCopies: what some devices have beside Device: copies inside their memory, in a stream's order, and pauses.
+/// StreamCopies: an additional interface of some devices: copies inside their memory, in a stream's order, and pauses.
 #pragma once
 
 #include <diopi/diopirt.h>
@@ -10,8 +10,8 @@
 
 namespace diopi {
 
-/// How a stream is held: by pauses where it has them, else by copies, `seconds` for each of `nbytes`. Neither: it
-/// cannot be held behind the caller's back, for its work is done when its functions return, or it has no copies.
+/// How a stream is held: by pauses if the device has them, else by copies of `nbytes` that take `seconds` each. With
+/// neither it cannot be held: its functions return when their work is done, or it has no copies.
 struct CopyPace {
     size_t nbytes = 0;
     double seconds = 0;
@@ -25,7 +25,7 @@ class StreamCopies {
     virtual ~StreamCopies() = default;
     /// Takes place in the stream's order; the caller does not wait. Not implemented where the device has no such copy.
     virtual Status copy_on_device(diopiStreamHandle_t stream, void* dst, const void* src, size_t nbytes) = 0;
-    /// What is enqueued behind it begins so much later, while the device does nothing for it; the caller does not wait.
+    /// Work enqueued after it begins this much later, while the device does nothing for it; the caller does not wait.
     /// Not implemented where a stream can only be kept busy with copies.
     virtual Status pause(diopiStreamHandle_t /*stream*/, double /*seconds*/) {
         return not_implemented("the device's streams cannot be paused");

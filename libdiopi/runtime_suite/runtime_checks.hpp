@@ -20,7 +20,7 @@ Findings last_error(const RuntimeSubject& subject);
 Findings one_stream(const RuntimeSubject& subject);
 /// Streams that work at the same time do not change each other's data.
 Findings many_streams(const RuntimeSubject& subject);
-/// Neither do threads with several streams each.
+/// Threads with several streams each do not change each other's data either.
 Findings threads_and_streams(const RuntimeSubject& subject);
 /// Streams of the asynchronous test device run at the same time. For the backend's device it is only reported
 /// whether a stream's copies pass another's work: a device may have one queue.
@@ -30,12 +30,12 @@ Findings overlap(const RuntimeSubject& subject);
 Findings tensor_construction(const RuntimeSubject& subject);
 /// A generator's state can be saved and set; equal states draw equal numbers, advanced ones others.
 Findings generator_state(const RuntimeSubject& subject);
-/// A leak is found, sized and named; what was freed is not reported.
+/// A leak is found, with its size and name; freed memory is not reported.
 Findings memory_checker(const RuntimeSubject& subject);
 /// Copies of any size and address are complete and change nothing beside them.
 Findings copies(const RuntimeSubject& subject);
 
-/// One stream with its own data and the work that a check gives it: sums by the backend's diopiAdd.
+/// One stream with its own data and a check's work: sums by the backend's diopiAdd.
 class Lane {
  public:
     /// Results of different lanes differ. Not implemented when the backend has no diopiAdd.
@@ -44,7 +44,7 @@ class Lane {
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    /// Enqueues a round: new inputs to the device, sums of them, the result to the host. Nothing waits.
+    /// Enqueues a round: new inputs to the device, their sums, the result to the host. It does not wait.
     Status start_round();
     /// Compares the results of all rounds, element by element. The stream must have been waited for.
     [[nodiscard]] Status compare() const;

@@ -1,4 +1,4 @@
-/// Checks of what the device says about itself, of errors, generators and the memory checker.
+/// Checks of device information, errors, generators and the memory checker.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace diopi {
 
-/// What the memory checker must name: it asks for memory that its caller keeps. In no anonymous namespace, so that it
-/// is exported with the program's other symbols.
+/// Allocates memory that its caller keeps; the memory checker must name it. It is in no anonymous namespace, so that it
+/// is exported like the program's other symbols.
 [[gnu::noinline]] Result<std::shared_ptr<void>> planted_leak(Device& device, size_t nbytes) {
     auto memory = device.allocate(nbytes);
-    // Work behind the call, so that this frame is there while it runs.
+    // Work after the call keeps this frame on the stack while the call runs.
     if (!memory.ok()) set_last_error(memory.error().message);
     return memory;
 }
@@ -23,10 +23,10 @@ namespace runtime_check {
 namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-/// Times 4 more elements than can be counted: refused before memory is asked for.
-constexpr int64_t kAbsurd = int64_t{1} << 62;
+/// With 4 elements each, more than can be counted: refused before memory is requested.
+constexpr int64_t kTooManyElements = int64_t{1} << 62;
 
-/// A runtime call that fails, with `size` in its text. The error is what is wrong with the failure.
+/// Makes a runtime call that fails, with `size` in its text. An error means that the failure was wrong.
 Status provoke(const RuntimeSubject& subject, int64_t size) {
     Context context(subject.backend->device());
     const int64_t sizes[] = {size, 4};
@@ -48,7 +48,7 @@ Status provoke(const RuntimeSubject& subject, int64_t size) {
                   "'");
 }
 
-/// What an operator works in: a device need know no other streams than those that it made.
+/// A stream for an operator: a device may know only the streams that it made.
 class OwnStream {
  public:
     explicit OwnStream(Device& device) : device_(&device), stream_(device.create_stream()) {}
@@ -64,7 +64,7 @@ class OwnStream {
     Result<diopiStreamHandle_t> stream_;
 };
 
-/// An operator that must succeed: a sum of one element.
+/// Runs an operator that must succeed: a sum of one element.
 Outcome succeed(const Backend& backend) {
     const OwnStream stream(backend.device());
     if (!stream.handle().ok()) return {diopiErrorOccurred, stream.handle().error().message};
@@ -84,24 +84,24 @@ Outcome succeed(const Backend& backend) {
     return outcome;
 }
 
-/// A random operator in place with two parameters of its law.
-struct Drawer {
+/// A random operator in place with two parameters of its distribution.
+struct RandomOperator {
     const char* function;
     const char* first;
     const char* second;
 };
-constexpr Drawer kDrawers[] = {{"diopiNormalInp", "mean", "std"}, {"diopiUniformInp", "from", "to"}};
+constexpr RandomOperator kRandomOperators[] = {{"diopiNormalInp", "mean", "std"}, {"diopiUniformInp", "from", "to"}};
 constexpr int64_t kDrawn = 1000;
 
-const Drawer* drawer_of(const Backend& backend) {
-    const auto* found = std::ranges::find_if(kDrawers, [&](const Drawer& drawer) {
-        const Row* row = find_row(drawer.function);
+const RandomOperator* random_operator_of(const Backend& backend) {
+    const auto* found = std::ranges::find_if(kRandomOperators, [&](const RandomOperator& op) {
+        const Row* row = find_row(op.function);
         return row != nullptr && backend.implements(*row);
     });
-    return found == std::end(kDrawers) ? nullptr : found;
+    return found == std::end(kRandomOperators) ? nullptr : found;
 }
 
-Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Generator& generator) {
+Result<std::vector<float>> draw(const Backend& backend, const RandomOperator& op, Generator& generator) {
     const OwnStream stream(backend.device());
     if (!stream.handle().ok()) return stream.handle().error();
     Context context(backend.device(), *stream.handle());
@@ -110,20 +110,19 @@ Result<std::vector<float>> draw(const Backend& backend, const Drawer& drawer, Ge
     std::fill_n((*host)->data_as<float>(), kDrawn, 0.0f);
     auto numbers = to_device(backend.device(), context.stream, **host);
     if (!numbers.ok()) return numbers.error();
-    Call call(*find_row(drawer.function));
+    Call call(*find_row(op.function));
     call["inout"] = *numbers;
-    call[drawer.first] = 0.0;
-    call[drawer.second] = 1.0;
+    call[op.first] = 0.0;
+    call[op.second] = 1.0;
     call["generator"] = &generator;
     const Outcome outcome = Chain(backend).run(call, context);
-    if (!outcome.ok()) return failed(std::string(drawer.function) + " failed: " + outcome.message);
+    if (!outcome.ok()) return failed(std::string(op.function) + " failed: " + outcome.message);
     auto drawn = to_host(backend.device(), context.stream, **numbers);
     if (!drawn.ok()) return drawn.error();
     const auto* values = (*drawn)->data_as<float>();
     return std::vector<float>(values, values + kDrawn);
 }
 
-/// Seed and offset as the runtime tells them.
 Status expect_state(const RuntimeFunctions& f, Generator& generator, uint64_t seed, uint64_t offset, const char* when) {
     uint64_t got_seed = 0;
     uint64_t got_offset = 0;
@@ -135,7 +134,7 @@ Status expect_state(const RuntimeFunctions& f, Generator& generator, uint64_t se
                               got_offset, seed, offset));
 }
 
-/// Seed, offset and state go out of a generator and into another. On success all of them are in the same state.
+/// Copies seed, offset and state from one generator to another. On success both are in the same state.
 Status check_round_trip(const RuntimeFunctions& f, Context& context, Generator& first, Generator& second) {
     constexpr uint64_t kSeed = 0xfedcba9876543210;
     constexpr uint64_t kOffset = uint64_t{1} << 40;
@@ -164,20 +163,20 @@ Status check_round_trip(const RuntimeFunctions& f, Context& context, Generator& 
     return expect_state(f, second, kSeed, kOffset, "after a wrong state was refused,");
 }
 
-/// Equal states draw equal numbers, and the state moves on.
-Status check_draws(const RuntimeSubject& subject, const Drawer& drawer, Generator& first, Generator& second) {
+/// Equal states must draw equal numbers, and the state must advance.
+Status check_draws(const RuntimeSubject& subject, const RandomOperator& op, Generator& first, Generator& second) {
     const Generator before = first;
-    const auto drawn = draw(*subject.backend, drawer, first);
-    const auto again = draw(*subject.backend, drawer, second);
-    const auto next = draw(*subject.backend, drawer, first);
+    const auto drawn = draw(*subject.backend, op, first);
+    const auto again = draw(*subject.backend, op, second);
+    const auto next = draw(*subject.backend, op, first);
     for (const auto* one : {&drawn, &again, &next}) {
         if (!one->ok()) return one->error();
     }
-    if (*drawn != *again) return failed(fmt::format("{} draws others from an equal state", drawer.function));
+    if (*drawn != *again) return failed(fmt::format("{} draws others from an equal state", op.function));
     if (second.seed == before.seed && second.offset == before.offset) {
-        return failed(fmt::format("{} does not advance the generator", drawer.function));
+        return failed(fmt::format("{} does not advance the generator", op.function));
     }
-    if (*drawn == *next) return failed(fmt::format("{} draws the same from an advanced state", drawer.function));
+    if (*drawn == *next) return failed(fmt::format("{} draws the same from an advanced state", op.function));
     return {};
 }
 
@@ -204,10 +203,10 @@ Findings last_error(const RuntimeSubject& subject) {
         return not_implemented(std::string(subject.backend->name()) +
                                " has no diopiAdd, whose success clears an error");
     }
-    if (Status s = provoke(subject, kAbsurd); !s.ok()) return s.error();
+    if (Status s = provoke(subject, kTooManyElements); !s.ok()) return s.error();
     const std::string ours = diopi::last_error();
     Status theirs;
-    std::thread([&] { theirs = provoke(subject, kAbsurd + 1); }).join();
+    std::thread([&] { theirs = provoke(subject, kTooManyElements + 1); }).join();
     if (!theirs.ok()) return failed("in another thread: " + theirs.message());
     if (diopi::last_error() != ours) return failed("another thread's error replaced this one's");
     const Outcome outcome = succeed(*subject.backend);
@@ -222,11 +221,10 @@ Findings generator_state(const RuntimeSubject& subject) {
     Context context(subject.backend->device());
     Generator first, second;
     if (Status s = check_round_trip(subject.functions, context, first, second); !s.ok()) return s.error();
-    const Drawer* drawer = drawer_of(*subject.backend);
-    if (drawer == nullptr)
-        return std::string("seed, offset and state are read back; the backend has no random operator");
-    if (Status s = check_draws(subject, *drawer, first, second); !s.ok()) return s.error();
-    return fmt::format("seed, offset and state are read back; {} draws by the state and advances it", drawer->function);
+    const RandomOperator* op = random_operator_of(*subject.backend);
+    if (op == nullptr) return std::string("seed, offset and state are read back; the backend has no random operator");
+    if (Status s = check_draws(subject, *op, first, second); !s.ok()) return s.error();
+    return fmt::format("seed, offset and state are read back; {} draws by the state and advances it", op->function);
 }
 
 Findings memory_checker(const RuntimeSubject& subject) {
@@ -240,7 +238,7 @@ Findings memory_checker(const RuntimeSubject& subject) {
     if (Status s = clean(); !s.ok()) return s.error();
     const std::string report = checker->leak_report(10);
     if (checker->live().size() != 1 || report.find(fmt::format("leaked 1 block, {} bytes", kLeaked)) == report.npos) {
-        return failed(fmt::format("of one block of {} bytes that is held the checker says '{}'", kLeaked, report));
+        return failed(fmt::format("for one held block of {} bytes the checker says '{}'", kLeaked, report));
     }
     if (report.find("planted_leak") == std::string::npos) {
         return failed("the backtrace does not name the function that asked for the block: " + report);

@@ -1,4 +1,4 @@
-/// Each check of device info, errors, generators and the memory checker fails on the fault that it is for.
+/// Each check of device information, errors, generators and the memory checker fails on a fault of its subject.
 #include <cstring>
 #include <mutex>
 
@@ -37,7 +37,7 @@ diopiError_t succeed_always(diopiContextHandle_t, diopiTensorHandle_t*, const di
     return diopiSuccess;
 }
 
-/// A runtime whose last error is the first failure's text, in any thread.
+/// Returns the first failure's text in all threads.
 diopiError_t fail_with_shared_text(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
                                    const diopiSize_t* stride, const diopiDtype_t dtype, const diopiDevice_t device) {
     const diopiError_t error = diopiRequireTensor(ctx, tensor, size, stride, dtype, device);
@@ -52,7 +52,7 @@ diopiError_t add_with_stale_error(diopiContextHandle_t, diopiTensorHandle_t, dio
     return diopiSuccess;
 }
 
-/// The sum, on a device that accepts only its own streams.
+/// A sum on a device that knows only its own streams.
 diopiError_t add_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     return ctx->stream != nullptr ? add_on_stream(ctx, out, input, other, alpha) : diopiErrorOccurred;
@@ -63,7 +63,7 @@ diopiError_t draw_on_own_stream(diopiContextHandle_t ctx, diopiTensorHandle_t in
     return ctx->stream != nullptr ? draw_on_stream(ctx, inout, mean, std, generator) : diopiErrorOccurred;
 }
 
-// Generators that lose a part of the state.
+// Generators that lose part of their state.
 diopiError_t narrow_seed(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
     *th = {static_cast<uint32_t>(seed), offset};
     return diopiSuccess;
@@ -94,11 +94,11 @@ diopiError_t state_without_seed(diopiContextHandle_t ctx, diopiConstGeneratorHan
     return error;
 }
 
-struct GeneratorSlip {
+struct PlantedGeneratorFault {
     void (*plant)(RuntimeFunctions&);
     const char* words;
 };
-const GeneratorSlip kSlips[] = {
+const PlantedGeneratorFault kFaults[] = {
     {[](RuntimeFunctions& f) { f.generator_set_seed_and_offset = narrow_seed; }, "after they were set, the generator"},
     {[](RuntimeFunctions& f) { f.generator_get_seed_and_offset = narrow_offset; }, "and offset 0 where"},
     {[](RuntimeFunctions& f) { f.generator_set_state = state_without_offset; }, "after its state was set,"},
@@ -224,10 +224,10 @@ TEST_CASE("operators get a stream of the device") {
 
 TEST_CASE("generator_state finds a runtime that loses a part of the state") {
     const TestBackend backend;
-    for (const GeneratorSlip& slip : kSlips) {
+    for (const PlantedGeneratorFault& fault : kFaults) {
         RuntimeSubject subject = backend.subject();
-        slip.plant(subject.functions);
-        expect_failure("generator_state", subject, slip.words);
+        fault.plant(subject.functions);
+        expect_failure("generator_state", subject, fault.words);
     }
 }
 

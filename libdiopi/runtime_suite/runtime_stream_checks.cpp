@@ -30,18 +30,18 @@ constexpr int kStreams = 8;
 constexpr int kThreads = 8;
 constexpr int kStreamsPerThread = 4;
 
-/// The time between two points of a stream, against that which the host saw pass around them: more than this factor
-/// apart means another unit than milliseconds. Wide, since the host may be held up between a point and its own clock.
+/// The largest factor between the time of two points of a stream and the host's time around them: a larger one means
+/// another unit than milliseconds. It is wide, because the host may be delayed between a point and its own clock.
 constexpr double kUnitFactor = 500;
 
 constexpr int kSleepers = 4;
 constexpr auto kSleepTime = std::chrono::milliseconds(60);
-/// How long the first sleeper waits for the others: one after the other they never meet.
+/// The time for which the first sleeper waits for the others: tasks that run one after the other never meet.
 constexpr auto kMeetingTimeout = std::chrono::seconds(3);
-/// How long a stream is held while another one copies.
+/// The time for which a stream is held while another one copies.
 constexpr double kHold_s = 0.1;
 
-/// Tasks that wait for each other. Whether they meet says that they run side by side, however busy the machine is.
+/// Tasks that wait for each other. They meet only if they run at the same time, however busy the machine is.
 class Meeting {
  public:
     explicit Meeting(int wanted) : wanted_(wanted) {}
@@ -83,7 +83,7 @@ Result<std::vector<std::unique_ptr<Event>>> make_events(Device& device, int coun
     return events;
 }
 
-/// Milliseconds from the first event to the last; each must be reached no earlier than the one before it.
+/// Milliseconds from the first event to the last; none may be reached before its predecessor.
 Result<double> time_between(const std::vector<std::unique_ptr<Event>>& events, double host_ms) {
     for (const auto& event : events) {
         if (Status s = event->synchronize(); !s.ok()) return s.error();
@@ -104,7 +104,6 @@ Result<double> time_between(const std::vector<std::unique_ptr<Event>>& events, d
     return all;
 }
 
-/// What one thread of threads_and_streams does.
 Status work_of_thread(const RuntimeSubject& subject, int thread) {
     std::vector<std::unique_ptr<Lane>> lanes;
     for (int i = 0; i < kStreamsPerThread; ++i) {
@@ -124,7 +123,7 @@ Status work_of_thread(const RuntimeSubject& subject, int thread) {
     return {};
 }
 
-/// A few bytes on their way there and back.
+/// Copies a few bytes to the device and back.
 Status round_trip(Device& device, diopiStreamHandle_t stream, const std::shared_ptr<void>& memory) {
     int number = 7;
     Status s = device.copy_to_device(stream, memory.get(), &number, sizeof number);
@@ -133,15 +132,15 @@ Status round_trip(Device& device, diopiStreamHandle_t stream, const std::shared_
     return s.ok() ? waited : s;
 }
 
-/// Whether a stream's copies pass the work of another one, in words; no words where no stream of the device can be
-/// held, or was for long enough to tell.
-Result<std::string> passing(Device& device, diopiStreamHandle_t busy, diopiStreamHandle_t other) {
+/// Text that says whether a stream's copies overtake the work of another one; empty if no stream of the device can be
+/// held, or not long enough.
+Result<std::string> overtaking(Device& device, diopiStreamHandle_t busy, diopiStreamHandle_t other) {
     auto memory = device.allocate(sizeof(int));
     if (!memory.ok()) return memory.error();
     auto held = HeldStream::create(device, busy);
     if (!held.ok()) return held.error();
     if (*held == nullptr) return std::string();
-    // What comes with a stream's first copy is there before.
+    // The one-time work of a stream's first copy is done here.
     if (Status s = round_trip(device, other, *memory); !s.ok()) return s.error();
     const Stopwatch watch;
     Status s = (*held)->hold(kHold_s);
@@ -155,18 +154,18 @@ Result<std::string> passing(Device& device, diopiStreamHandle_t busy, diopiStrea
                        passed_s < held_s / 2 ? "passed" : "waited for", held_s * 1e3);
 }
 
-/// The same with streams of its own.
-Result<std::string> passing(Device& device) {
+/// The same with new streams.
+Result<std::string> overtaking(Device& device) {
     auto busy = device.create_stream();
     if (!busy.ok()) return busy.error();
     auto other = device.create_stream();
-    auto words = other.ok() ? passing(device, *busy, *other) : Result<std::string>(other.error());
+    auto words = other.ok() ? overtaking(device, *busy, *other) : Result<std::string>(other.error());
     Status s = other.ok() ? device.destroy_stream(*other) : Status();
     if (Status destroyed = device.destroy_stream(*busy); s.ok()) s = destroyed;
     return words.ok() && !s.ok() ? Result<std::string>(s.error()) : words;
 }
 
-/// What the device's allocator has counted in this process; no words where it has none.
+/// The counters of the device's allocator in this process; empty if it has none.
 std::string allocator_text(const Device& device) {
     const auto* owner = dynamic_cast<const AllocatorOwner*>(&device);
     if (owner == nullptr) return {};
@@ -327,7 +326,7 @@ Findings threads_and_streams(const RuntimeSubject& subject) {
 }
 
 Findings overlap(const RuntimeSubject& subject) {
-    // Before the device, whose end waits for the tasks that come here.
+    // This is declared before the device, whose destructor waits for the tasks that use it.
     std::atomic<int> awake = 0;
     Meeting meeting(kSleepers);
     const std::unique_ptr<AsyncDevice> device = subject.async_device();
@@ -358,7 +357,7 @@ Findings overlap(const RuntimeSubject& subject) {
     const std::string figures = fmt::format("{} streams with {} ms of work each took {:.0f} ms, {:.2f} of their sum",
                                             kSleepers, kSleepTime.count(), took, took / sum);
     if (!meeting.took_place()) return failed(figures + "; one stream's work waited for another's to end");
-    const auto passed = passing(subject.backend->device());
+    const auto passed = overtaking(subject.backend->device());
     if (!passed.ok()) return passed.error();
     return figures + ", on the built-in asynchronous test device" + *passed;
 }

@@ -1,4 +1,4 @@
-/// Each check of streams fails on a device with the fault that it is for.
+/// Each check of streams fails on a device with the fault that it looks for.
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -16,7 +16,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies to the host at once, before the commands on the stream.
+/// Copies to the host at once, before the work that is enqueued on the stream.
 class EarlyCopies : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -25,7 +25,7 @@ class EarlyCopies : public AsyncDevice {
     }
 };
 
-/// Copies on the default stream instead of the given one.
+/// Copies on the default stream instead of the requested one.
 class OneCopyStream : public AsyncDevice {
  public:
     Status copy_to_host(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -49,7 +49,7 @@ class SameStream : public AsyncDevice {
     diopiStreamHandle_t stream_ = nullptr;
 };
 
-/// Events that stretch time by a factor, or do not wait for the stream.
+/// Events that scale time by a factor, or do not wait for the stream.
 class WrongEvents : public AsyncDevice {
  public:
     explicit WrongEvents(double factor, bool waits = true) : factor_(factor), waits_(waits) {}
@@ -82,7 +82,7 @@ class WrongEvents : public AsyncDevice {
     bool waits_;
 };
 
-/// One task at a time in the whole device.
+/// A device that runs one task at a time.
 class OneAtATime : public AsyncDevice {
  public:
     Status enqueue(diopiStreamHandle_t stream, std::function<void()> task) override {
@@ -106,7 +106,7 @@ class Impatient : public AsyncDevice {
     Status synchronize(diopiStreamHandle_t) override { return {}; }
 };
 
-/// Streams with pauses, each alone or all together.
+/// Pauses streams, each alone or all together.
 class Pausing : public AsyncDevice {
  public:
     explicit Pausing(bool together) : together_(together) {}
@@ -143,11 +143,11 @@ class NoStreams : public AsyncDevice {
 };
 
 diopiError_t no_stream(diopiContextHandle_t, diopiStreamHandle_t* stream) {
-    *stream = stream;  // any stream except the context's
+    *stream = stream;  // any stream but the context's
     return diopiSuccess;
 }
 
-/// A sum whose operands wait in globals that every thread shares.
+/// A sum whose operands are in globals that every thread shares.
 diopiError_t add_through_globals(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t other, const diopiScalar_t*) {
     static std::atomic<const Tensor*> shared_input;
@@ -159,7 +159,7 @@ diopiError_t add_through_globals(diopiContextHandle_t, diopiTensorHandle_t out, 
     return diopiSuccess;
 }
 
-/// A sum without its last element.
+/// A sum that omits its last element.
 diopiError_t short_add(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiConstTensorHandle_t other, const diopiScalar_t*) {
     for (int64_t i = 0; i + 1 < out->numel(); ++i) {

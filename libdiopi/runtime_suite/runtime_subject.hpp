@@ -12,7 +12,7 @@
 
 namespace diopi {
 
-/// The functions of diopirt.h that the checks call, so that a test can put a wrong one in the place of ours.
+/// The functions of diopirt.h that the checks call, so that a test can replace one by a faulty one.
 struct RuntimeFunctions {
     decltype(&::diopiGetTensorData) get_data = ::diopiGetTensorData;
     decltype(&::diopiGetTensorDataConst) get_data_const = ::diopiGetTensorDataConst;

@@ -100,7 +100,7 @@ Result<ConformanceRun> run_runtime_suite(const RuntimeSuiteOptions& options,
         return WorkAnswer{to_json_line(result)};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
-        // No option limits the memory of a check.
+        // A check has no memory limit.
         run.results.push_back(settle(result_of_check(*options.checks[item]), outcome, 0));
         on_result(run.results.back());
         return journal->append(run.results.back());

@@ -1,5 +1,5 @@
-/// The suite of the runtime: checks of the basis of operators, the device and the functions of diopirt.h. Each check
-/// is a case "runtime/<check>" of the suite "runtime".
+/// The suite of the runtime: checks of the device and of the functions of diopirt.h, which operators rely on. Each
+/// check is a case "runtime/<check>" of the suite "runtime".
 #pragma once
 
 #include <functional>
@@ -15,29 +15,29 @@ namespace diopi {
 
 struct RuntimeCheck {
     std::string_view name;
-    /// Returns its measurements in one line. kNotImplemented: the backend lacks what the check needs; every other
-    /// error is a failure.
+    /// Returns its measurements in one line. kNotImplemented: the backend lacks what the check needs; every other error
+    /// is a failure.
     Result<std::string> (*run)(const RuntimeSubject& subject);
 };
 
-/// In the order in which they run.
+/// The checks in the order of execution.
 [[nodiscard]] std::span<const RuntimeCheck> runtime_checks();
 
 /// The check of a case id, "runtime/copies"; or an error that names the nearest.
 [[nodiscard]] Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id);
 
-/// Runs one check; an exception fails it. `reason` of a passed one says what was measured.
+/// Runs one check; an exception fails it. A passed check has its measurements in `reason`.
 [[nodiscard]] CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject);
 
 struct RuntimeSuiteOptions {
     RuntimeSubject subject;
     std::vector<const RuntimeCheck*> checks;
     PoolOptions pool;
-    /// Called in the worker process behind each check.
+    /// Called in the worker process after each check.
     std::function<std::string(const RuntimeCheck&)> after_check;
     /// Folder of the journal.
     std::string run_folder;
-    /// argv and what must follow `diopi test --case ID`, for the journal.
+    /// The command line and the options after `diopi test --case ID`, for the journal.
     std::vector<std::string> command;
     std::string repeat;
 };

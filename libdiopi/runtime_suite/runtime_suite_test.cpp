@@ -1,4 +1,4 @@
-/// The whole suite: it passes on correct backends, and survives its checks.
+/// The suite as a whole: it passes on correct backends, and survives a crash of a check.
 #include "runtime_suite/runtime_suite.hpp"
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ TEST_CASE("a check that needs an operator which the backend lacks is not impleme
                Catch::Contains("has no random operator"));
 }
 
-TEST_CASE("a check is found by its case id, and a wrong id gets the nearest as a suggestion") {
+TEST_CASE("a check is found by its case id, and a misspelled one is answered with the nearest") {
     const auto found = find_runtime_check("runtime/copies");
     REQUIRE(found.ok());
     CHECK((*found)->name == "copies");

@@ -12,7 +12,7 @@ namespace diopi::runtime_check {
 
 namespace {
 
-/// A dtype of the ABI and the bytes of its elements, as the standard has them.
+/// A dtype of the ABI and the size of its elements in the standard.
 struct DtypeSize {
     diopiDtype_t dtype;
     int64_t nbytes;
@@ -24,7 +24,7 @@ constexpr DtypeSize kDtypes[] = {{diopi_dtype_int8, 1},      {diopi_dtype_uint8,
                                  {diopi_dtype_bfloat16, 2},  {diopi_dtype_tfloat32, 4},   {diopi_dtype_complex32, 4},
                                  {diopi_dtype_complex64, 8}, {diopi_dtype_complex128, 16}};
 
-/// A shape, what is asked for as strides, what the tensor must then have, and the elements that its storage spans.
+/// A shape, the strides to request, the strides that the tensor must have, and the elements that its storage spans.
 struct Form {
     Shape shape, asked, strides;
     int64_t extent;
@@ -48,7 +48,7 @@ const std::vector<Form>& forms() {
 
 constexpr size_t kAlignment = 64;
 
-/// What the getters must say about a tensor.
+/// The values that the getters must return for a tensor.
 struct Wanted {
     Shape shape, strides;
     DtypeSize dtype;
@@ -63,7 +63,7 @@ std::string text_of(const Wanted& wanted) {
                        wanted.device == diopi_host ? "host" : "device");
 }
 
-/// Calls a getter: getter(tensor, &value). The error names it.
+/// Calls a getter as getter(tensor, &value). The error names it.
 template <class T, class Getter>
 Status ask(const char* getter_name, Getter* getter, diopiTensorHandle_t tensor, T& value) {
     const diopiError_t error = getter(tensor, &value);
@@ -94,7 +94,7 @@ Status first_failure(std::initializer_list<Status> all) {
     return found == all.end() ? Status() : *found;
 }
 
-/// The pointers: null for what has no element, otherwise where storage and offset say.
+/// Checks the pointers: null for an empty tensor, else storage and offset decide.
 Status check_pointers(const RuntimeFunctions& f, diopiTensorHandle_t tensor, const Wanted& wanted) {
     void* data = nullptr;
     const void* const_data = nullptr;
@@ -137,7 +137,7 @@ Status check_getters(const RuntimeFunctions& f, diopiTensorHandle_t tensor, cons
     return s.ok() ? s : Status(failed(text_of(wanted) + ": " + s.message()));
 }
 
-/// A tensor that was made, with the byte that fills its memory.
+/// A tensor with the byte that fills its memory.
 struct Filled {
     diopiTensorHandle_t tensor;
     Wanted wanted;
@@ -155,7 +155,7 @@ Status fill_memory(Context& context, const Filled& made) {
     return context.device->copy_to_device(context.stream, memory, bytes.data(), bytes.size());
 }
 
-/// Whether the memory still holds what it was filled with: no other tensor was given a part of it.
+/// Checks that the memory still has its fill: no other tensor was given a part of it.
 Status holds_its_fill(Context& context, const Filled& made) {
     std::vector<std::byte> bytes(made.wanted.storage_nbytes, ~made.fill);
     const void* memory = made.tensor->storage.memory.get();
@@ -171,7 +171,7 @@ Status holds_its_fill(Context& context, const Filled& made) {
                   ": its memory does not hold what was written to it; does another tensor share it?");
 }
 
-/// Tensors on `where` of every dtype and form, and buffers.
+/// Makes tensors on `where` of every dtype and form, and buffers.
 Status require_all(const RuntimeFunctions& f, Context& context, diopiDevice_t where, std::vector<Filled>& made) {
     const diopiDevice_t reported = context.device->is_host() ? diopi_host : where;
     const auto next_fill = [&] { return static_cast<std::byte>(made.size() * 37 + 1); };
@@ -201,7 +201,6 @@ Status require_all(const RuntimeFunctions& f, Context& context, diopiDevice_t wh
     return {};
 }
 
-/// A view into the middle of a tensor.
 Status check_view(const RuntimeFunctions& f, const Tensor& whole) {
     Tensor view = whole;
     view.shape = {2, 2};
@@ -239,7 +238,7 @@ Status check_sparse(const RuntimeFunctions& f, const TensorPtr& dense) {
     return {};
 }
 
-/// A block of device memory and what it must hold.
+/// A block of device memory and its expected contents.
 class Mirror {
  public:
     static Result<Mirror> create(Context& context, size_t nbytes) {
@@ -250,7 +249,7 @@ class Mirror {
         return mirror;
     }
 
-    /// Writes bytes that `seed` decides to a part of the block, from a source that is not aligned.
+    /// Writes bytes that depend on `seed` to a part of the block, from an unaligned source.
     Status write(size_t begin, size_t nbytes, uint64_t seed) {
         std::vector<std::byte> source(nbytes + 1);
         for (uint64_t i = 0; i < source.size(); ++i) {
@@ -261,7 +260,7 @@ class Mirror {
         return s.ok() ? context_->device->synchronize(context_->stream) : s;
     }
 
-    /// Reads a part of the block; the bytes around the destination must stay.
+    /// Reads a part of the block and compares it; the bytes around the destination must not change.
     Status compare(size_t begin, size_t nbytes) {
         constexpr std::byte kUntouched{0x5a};
         std::vector<std::byte> got(nbytes + 2 * kMargin, kUntouched);
@@ -301,7 +300,7 @@ constexpr int kRangesPerBlock = 40;
 Status check_block(Mirror& mirror, std::mt19937_64& random) {
     const size_t size = mirror.size();
     for (int i = 0; i < kRangesPerBlock; ++i) {
-        // Many short ranges at odd places, few long ones.
+        // Many ranges are short and at odd places, few are long.
         const size_t longest = i % 10 == 0 ? size : std::min<size_t>(size, 5000);
         const size_t nbytes = i == 1 ? 0 : i == 2 ? std::min<size_t>(size, 1) : random() % (longest + 1);
         const size_t begin = random() % (size - nbytes + 1);

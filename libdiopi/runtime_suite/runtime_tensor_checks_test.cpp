@@ -1,4 +1,4 @@
-/// Each check of tensors and copies fails on a device or a runtime function with the fault that it is for.
+/// Each check of tensors and copies fails on a device or a runtime function with the fault that it looks for.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ using testing::TestBackend;
 
 namespace {
 
-/// Copies too many or too few bytes, or to a wrong place.
+/// Copies more or fewer bytes than it should, or to a shifted address.
 class WrongCopies : public AsyncDevice {
  public:
     int64_t more_to_device = 0, more_to_host = 0;
@@ -36,7 +36,7 @@ class WrongCopies : public AsyncDevice {
     }
 };
 
-/// Memory that is not aligned, or is shared by all tensors.
+/// Memory that is not aligned, or one block for all.
 class WrongMemory : public AsyncDevice {
  public:
     explicit WrongMemory(bool shared) : shared_(shared) {}
@@ -55,10 +55,10 @@ class WrongMemory : public AsyncDevice {
     std::shared_ptr<void> all_;
 };
 
-template <class T, T kSlip, auto kRight>
+template <class T, T kError, auto kRight>
 diopiError_t off_by(diopiConstTensorHandle_t tensor, T* value) {
     const diopiError_t error = kRight(tensor, value);
-    *value = static_cast<T>(*value + kSlip);
+    *value = static_cast<T>(*value + kError);
     return error;
 }
 
@@ -135,13 +135,13 @@ diopiError_t require_less(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
     return diopiRequireBuffer(ctx, tensor, nbytes > 0 ? nbytes - 1 : 0, device);
 }
 
-/// A wrong function that replaces a right one, and the message of the failure.
-struct Slip {
+/// A faulty function that replaces a correct one, and the words of the failure.
+struct PlantedFault {
     void (*plant)(RuntimeFunctions&);
     const char* words;
 };
 
-const Slip kTensorSlips[] = {
+const PlantedFault kTensorFaults[] = {
     {[](RuntimeFunctions& f) { f.get_shape = shape_without_last; }, "diopiGetTensorShape says"},
     {[](RuntimeFunctions& f) { f.get_stride = strides_of_contiguous; }, "diopiGetTensorStride says (4, 1)"},
     {[](RuntimeFunctions& f) { f.get_dtype = dtype_is_float32; }, "diopiGetTensorDtype says 9"},
@@ -174,10 +174,10 @@ const Slip kTensorSlips[] = {
 TEST_CASE("tensor_construction finds every wrong runtime function") {
     AsyncDevice device;
     const TestBackend backend(device);
-    for (const Slip& slip : kTensorSlips) {
+    for (const PlantedFault& fault : kTensorFaults) {
         RuntimeSubject subject = backend.subject();
-        slip.plant(subject.functions);
-        expect_failure("tensor_construction", subject, slip.words);
+        fault.plant(subject.functions);
+        expect_failure("tensor_construction", subject, fault.words);
     }
 }
 

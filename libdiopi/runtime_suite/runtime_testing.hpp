@@ -33,7 +33,7 @@ inline diopiError_t add_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t 
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// Numbers that depend only on seed and offset; they need not be normal for these checks.
+/// Draws numbers that depend on seed and offset; no check requires normal ones.
 inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double, double,
                                    diopiGeneratorHandle_t generator) {
     auto* device = static_cast<AsyncDevice*>(ctx->device);
@@ -47,7 +47,7 @@ inline diopiError_t draw_on_stream(diopiContextHandle_t ctx, diopiTensorHandle_t
     return s.ok() ? diopiSuccess : diopiErrorOccurred;
 }
 
-/// A function table that a test composes, and a backend with it.
+/// A backend with a table that the test composes.
 class TestBackend {
  public:
     /// Takes the cpu backend's functions.

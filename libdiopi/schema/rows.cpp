@@ -80,7 +80,7 @@ struct Parameters<diopiError_t(diopiContextHandle_t, Args...)> {
     }
 };
 
-/// The text up to the first of `stops`, taken off the front of `text`.
+/// Removes the text up to the first of `stops` from the front of `text` and returns it.
 constexpr std::string_view take_until(std::string_view& text, std::string_view stops) {
     const size_t end = std::min(text.find_first_of(stops), text.size());
     const std::string_view head = text.substr(0, end);
@@ -94,7 +94,7 @@ constexpr bool take_mark(std::string_view& text, char mark) {
     return true;
 }
 
-/// What stands in brackets at the front of `text`, taken off it.
+/// Removes the bracket at the front of `text` and returns its content.
 constexpr std::string_view take_bracket(std::string_view& text) {
     if (!take_mark(text, '(')) throw "a word that wants something in brackets";
     const std::string_view inside = take_until(text, ")");
@@ -102,7 +102,7 @@ constexpr std::string_view take_bracket(std::string_view& text) {
     return inside;
 }
 
-/// A whole number below 128 at the front of `text`, taken off it.
+/// Removes a whole number below 128 from the front of `text` and returns it.
 constexpr int8_t take_number(std::string_view& text) {
     const std::string_view digits = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
     if (digits.empty() || digits.size() > 2) throw "a word that wants a number below 100";
@@ -120,7 +120,7 @@ constexpr int8_t position_of(const Row& row, std::string_view name) {
     throw "a word that names no argument of the row";
 }
 
-/// An argument, and the names in its roles, which are looked up when all arguments are known.
+/// An argument, and the names in its roles, which are looked up once all arguments are known.
 struct ParsedArg {
     Arg arg;
     std::string_view reading_of, row_of;
@@ -144,11 +144,11 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "factor" || word == "minus") {
         arg.is_factor = true;
         arg.is_subtracted = word == "minus";
-        arg.say = Say::none;
+        arg.influence = Influence::none;
     } else if (word == "value") {
-        arg.say = Say::none;
+        arg.influence = Influence::none;
     } else if (word == "choice") {
-        arg.say = Say::shape;
+        arg.influence = Influence::shape;
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {
@@ -209,7 +209,7 @@ constexpr std::string_view kFormulaNames[] = {
 #undef DIOPI_WORK
 };
 
-/// "5", "12*listed_elements", "product"
+/// Parses operations: "5", "12*listed_elements", "product".
 constexpr WorkOfRow parse_work(std::string_view text) {
     WorkOfRow work;
     if (!text.empty() && text.front() >= '0' && text.front() <= '9') {
@@ -225,7 +225,7 @@ constexpr WorkOfRow parse_work(std::string_view text) {
     return work;
 }
 
-/// What all functions of a family do with an element, where their rows do not say; 0: memory alone decides.
+/// The operations per element of all functions of a family whose rows do not state them; 0: memory alone decides.
 constexpr WorkOfRow work_of_family(Family family) {
     switch (family) {
         case Family::elementwise:
@@ -266,7 +266,7 @@ constexpr LawWord kLawWords[] = {{"normal", Law::kNormal},
                                  {"bernoulli", Law::kBernoulli},
                                  {"permutation", Law::kPermutation}};
 
-/// "normal(mean,std)", "bernoulli(p)", "permutation"
+/// Parses a law: "normal(mean,std)", "bernoulli(p)", "permutation".
 constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
     LawOfRow out;
     const auto* const found = std::ranges::find(kLawWords, take_until(text, "("), &LawWord::word);
@@ -285,7 +285,7 @@ constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
     return out;
 }
 
-/// "out(input.1,weight.1)/groups"
+/// Parses a summed dim: "out(input.1,weight.1)/groups".
 constexpr void parse_sums(Row& row, std::string_view text) {
     SummedDim summed;
     summed.output = position_of(row, take_until(text, "("));
@@ -301,7 +301,6 @@ constexpr void parse_sums(Row& row, std::string_view text) {
     }
 }
 
-/// A word of the row that has a value.
 constexpr void parse_fact(Row& row, std::string_view word, std::string_view value) {
     if (word == "ulp") {
         if (row.accuracy != AccuracyClass::C) throw "ulp is for class C";
@@ -343,7 +342,6 @@ constexpr void parse_words(Row& row, std::string_view text) {
     }
 }
 
-/// What a described row must state.
 constexpr void check_facts(const Row& row) {
     if (row.rule == ShapeRule::unknown) return;
     if (row.accuracy == AccuracyClass::C && row.max_ulp < 1) throw "a row of class C without ulp";

@@ -9,7 +9,7 @@
 ///
 ///     name(alias)&?!@n%^:role#list=default
 ///
-/// (alias)   what cases call it, or the forward output or input that a backward argument stands for
+/// (alias)   its name in cases, or the forward output or input that a backward argument stands for
 /// &         a non-const tensor that is also read: declared state, or the tensor of an in-place operation
 /// ?         may be null
 /// !         its values have a meaning (an index, a variance, a share): no other fill than the case's
@@ -29,10 +29,10 @@
 /// :part(x)        no more of its elements are read than `x` has: a lookup
 /// :upper(x)       only the triangle of the last two dims above the diagonal `x` is read, the diagonal included
 /// :lower(x)       the same below
-/// :factor         a factor: it has no say in the result's shape and dtype, and its product is one more rounding
+/// :factor         a factor: it does not affect the result's shape and dtype, and its product is one more rounding
 /// :minus          a factor whose product is subtracted
-/// :value          is put in the place of elements: it has no say in the result's shape and dtype
-/// :choice         chooses elements: it has a say in the result's shape, none in its dtype
+/// :value          replaces elements: it does not affect the result's shape and dtype
+/// :choice         chooses elements: it affects the result's shape, but not its dtype
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
 ///
@@ -88,10 +88,10 @@ enum class Family {
     amp
 };
 
-/// What a function does to its operator's tensors.
+/// The action of a function on its operator's tensors.
 enum class Variant { forward, inplace, backward, utility };
 
-/// How output shapes and dtypes follow from the inputs (infer/). unknown: not described yet.
+/// The rule for output shapes and dtypes (infer/). unknown: not described yet.
 enum class ShapeRule : uint8_t {
     unknown,
 #define DIOPI_SHAPE_RULE(name) name,
@@ -99,7 +99,7 @@ enum class ShapeRule : uint8_t {
 #undef DIOPI_SHAPE_RULE
 };
 
-/// What a call's operations are counted by (infer/work.hpp). unknown: no formula.
+/// The formula for the number of a call's operations (infer/work.hpp). unknown: no formula.
 enum class WorkFormula : uint8_t {
     unknown,
 #define DIOPI_WORK(name) name,
@@ -158,8 +158,8 @@ enum class Reading : uint8_t {
     lower
 };
 
-/// Say of an operand in the result's shape and dtype.
-enum class Say : uint8_t {
+/// The influence of an operand on the result's shape and dtype.
+enum class Influence : uint8_t {
     both,
     shape,  ///< it chooses elements
     none    ///< a factor, or a value that takes the place of elements
@@ -178,13 +178,13 @@ struct Arg {
     bool has_default = false;
     bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;  ///< a layout of images: channels may be the innermost dim
-    int8_t spatial_dims = -1;    ///< of a channels_last argument; -1: all dims behind the second
+    int8_t spatial_dims = -1;    ///< for a channels_last argument; -1: all dims behind the second
     bool four_bytes = false;     ///< an index of 8 bytes that may have 4
     bool unwritten = false;      ///< an inout that the function leaves as it is
     bool is_factor = false;      ///< a product with it is one more rounding
     bool is_subtracted = false;  ///< a factor whose product is subtracted
     bool names_dims = false;
-    Say say = Say::both;
+    Influence influence = Influence::both;
     Reading reading = Reading::all;
     int8_t reading_of = -1;  ///< position of the argument that `reading` speaks of
     int8_t row_of = -1;      ///< position of the tensor whose row this number is; -1: none
@@ -201,10 +201,10 @@ struct Arg {
 
 inline constexpr size_t kMaxArgs = 28;
 
-/// What a function also takes or promises.
+/// Additional inputs and properties of a function.
 struct Traits {
-    bool empty = false;     ///< tensors with a dim of size 0
-    bool zero_dim = false;  ///< 0-dim tensors
+    bool empty = false;     ///< takes tensors with a dim of size 0
+    bool zero_dim = false;  ///< takes 0-dim tensors
     bool exact = false;     ///< nothing but sums of products
     bool zeros = false;     ///< results may well be zeros
     bool converts = false;  ///< makes a tensor of another dtype or layout of one
@@ -247,9 +247,9 @@ struct Row {
     Traits traits;
     /// Ulp of float32 that accuracy class C allows; 0.5 for a row of another class.
     double max_ulp = 0.5;
-    uint8_t terms = 1;         ///< of accuracy class D, where the shape rule does not tell
-    uint8_t rank = 0;          ///< of a product's factors; 0: any
-    uint8_t spatial_dims = 0;  ///< of a pooling; 0: none
+    uint8_t terms = 1;         ///< for accuracy class D, if the shape rule does not give it
+    uint8_t rank = 0;          ///< rank of a product's factors; 0: any
+    uint8_t spatial_dims = 0;  ///< spatial dims of a pooling; 0: none
     WorkOfRow work;
     LawOfRow law;
     std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas

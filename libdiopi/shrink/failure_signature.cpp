@@ -7,7 +7,6 @@ namespace diopi {
 
 namespace {
 
-/// The step in which a result went wrong.
 std::string step_of(const CaseResult& result) {
     for (const StepResult& step : result.steps) {
         if (step.verdict == result.verdict) return step.step;
@@ -16,7 +15,7 @@ std::string step_of(const CaseResult& result) {
 }
 
 std::string letters_of(std::string_view reason) {
-    // What the process printed beside its answer may differ each time.
+    // The text that the process printed beside its result may vary.
     const std::string_view own = reason.substr(0, reason.find("; stderr: "));
     std::string letters;
     std::ranges::copy_if(own, std::back_inserter(letters), [](unsigned char c) { return std::isalpha(c) != 0; });

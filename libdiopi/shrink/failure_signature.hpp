@@ -11,7 +11,7 @@ struct FailureSignature {
     Verdict verdict = Verdict::kPassed;
     FailureKind kind = FailureKind::kNone;
     std::string step;  ///< "backward"; empty where it is not known
-    std::string text;  ///< of kError: the letters of the reason, without figures
+    std::string text;  ///< for kError: the letters of the reason, without figures
     bool operator==(const FailureSignature&) const = default;
 };
 [[nodiscard]] FailureSignature signature_of(const CaseResult& result);

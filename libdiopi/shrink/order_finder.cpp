@@ -11,13 +11,13 @@ namespace diopi {
 
 namespace {
 
-/// One time that cases ran.
+/// One pass over all cases.
 struct Pass {
     std::vector<Verdict> verdicts;                     ///< by position of the case
-    std::vector<int64_t> workers;                      ///< which process had it
-    std::map<int64_t, std::vector<size_t>> by_worker;  ///< what each process had, in its order
+    std::vector<int64_t> workers;                      ///< the process of each case
+    std::map<int64_t, std::vector<size_t>> by_worker;  ///< the cases of each process, in its order
 
-    /// What the case's process had before it.
+    /// The cases that ran before this one in its process.
     [[nodiscard]] std::vector<size_t> predecessors(size_t item) const {
         const std::vector<size_t>& all = by_worker.at(workers[item]);
         return {all.begin(), std::ranges::find(all, item)};
@@ -56,14 +56,14 @@ class OrderFinder {
             say("what " + cases_[report_.found[i].item].id() + " depends on", i, report_.found.size());
             explain(report_.found[i], in_run, mixed);
         }
-        if (!trouble_.ok()) return trouble_.error();
+        if (!status_.ok()) return status_.error();
         report_.interrupted = interrupted();
         report_.seconds = watch_.seconds();
         return std::move(report_);
     }
 
  private:
-    [[nodiscard]] bool may_go_on() const { return trouble_.ok() && !interrupted(); }
+    [[nodiscard]] bool may_go_on() const { return status_.ok() && !interrupted(); }
 
     void say(std::string_view what, size_t done, size_t total) const {
         if (options_.progress) options_.progress(what, static_cast<int64_t>(done), static_cast<int64_t>(total));
@@ -93,11 +93,11 @@ class OrderFinder {
             if (!what.empty()) say(what, ++ended, items.size());
             return Status();
         };
-        if (Status s = run_in_workers(items, pool, work, done); !s.ok()) trouble_ = s;
+        if (Status s = run_in_workers(items, pool, work, done); !s.ok()) status_ = s;
         return pass;
     }
 
-    /// The case's verdict behind these, all in one process; nullopt when they did not get that far.
+    /// The case's verdict after these, all in one process; nullopt when it was not reached.
     std::optional<Verdict> verdict_behind(std::vector<size_t> before, size_t item) {
         before.push_back(item);
         const Pass trial = pass("", before, 1, Process::kLongLived);
@@ -105,7 +105,7 @@ class OrderFinder {
         return trial.verdicts[item];
     }
 
-    /// Whether there is time for these once more.
+    /// Whether there is time to run these again.
     [[nodiscard]] bool has_time(const std::vector<size_t>& items) const {
         double needed = 0;
         for (const size_t item : items) needed += seconds_[item];
@@ -126,7 +126,7 @@ class OrderFinder {
         minimise(found);
     }
 
-    /// The last 1, 2, 4, ... predecessors behind which the case gets the verdict; empty when it does behind none.
+    /// The last 1, 2, 4, ... predecessors after which the case gets the verdict; empty if no such set does it.
     std::vector<size_t> shortest_tail(const std::vector<size_t>& predecessors, OrderDependence& found) {
         for (size_t size = 1;; size *= 2) {
             const size_t taken = std::min(size, predecessors.size());
@@ -141,7 +141,7 @@ class OrderFinder {
         }
     }
 
-    /// Delta debugging: leaves out halves, quarters, ..., single cases, as long as the verdict stays.
+    /// Delta debugging: removes halves, quarters, ..., single cases, as long as the verdict stays.
     void minimise(OrderDependence& found) {
         for (size_t chunk = found.before.size() / 2; chunk > 0;) {
             const size_t former = found.before.size();
@@ -170,10 +170,10 @@ class OrderFinder {
     const std::vector<Case>& cases_;
     const OrderOptions& options_;
     const Stopwatch watch_;
-    Stopwatch search_;             ///< for what one case depends on
-    std::vector<double> seconds_;  ///< the longest that each case took
+    Stopwatch search_;             ///< runs during the search for one case
+    std::vector<double> seconds_;  ///< the longest time of each case
     OrderReport report_;
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

@@ -18,23 +18,23 @@ namespace diopi {
 struct OrderOptions {
     CaseWorkerOptions worker;
     PoolOptions pool;
-    RunOrder order;             ///< of the run
-    uint64_t shuffle_seed = 0;  ///< of the shuffled one
-    double search_s = 60;       ///< for what one case depends on: no attempt starts later
+    RunOrder order;             ///< order of the run
+    uint64_t shuffle_seed = 0;  ///< seed of the shuffled run
+    double search_s = 60;       ///< time limit of the search for one case: no attempt starts later
     /// The current action and its progress.
     std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 
-/// A case that does not always get the same verdict. Positions are those of the cases given.
+/// A case whose verdict varies. Positions are those in the given cases.
 struct OrderDependence {
     size_t item = 0;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
-    /// Alone, it has two different verdicts, too: no order explains this.
+    /// The verdict also varies when the case runs alone, so that no order explains it.
     bool unsteady = false;
-    /// The fewest cases found behind which it gets `verdict`, which is not `alone`, in their order; empty: none found.
+    /// The smallest known set of cases after which it gets `verdict`, which is not `alone`; empty: none found.
     std::vector<size_t> before;
     Verdict verdict = Verdict::kPassed;
-    bool fewest = true;  ///< without any one of `before` it gets another verdict; false: time was up
+    bool fewest = true;  ///< without any one of `before` it gets another verdict; false: time ran out
 };
 
 struct OrderReport {
@@ -44,12 +44,12 @@ struct OrderReport {
     double seconds = 0;
 };
 
-/// What is shown of it; `options` is what repeats a case of the run.
+/// Converts to a record for output; `options` repeat a case of the run.
 [[nodiscard]] OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases,
                                     const std::string& options);
 
 /// Runs every case in the run's order, shuffled, and alone in a process of its own; then searches the predecessors of
-/// each case whose verdict differs, in the worker where it did, by delta debugging.
+/// each case whose verdict differs, in that worker, by delta debugging.
 [[nodiscard]] Result<OrderReport> find_order_dependence(const std::vector<Case>& cases, const OrderOptions& options);
 
 }  // namespace diopi

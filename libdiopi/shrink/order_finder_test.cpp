@@ -22,7 +22,7 @@ diopiError_t good_relu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
     return reinterpret_cast<Unary*>(good)(ctx, out, input);
 }
 
-/// State of a process, like a library's static state.
+/// Belongs to one process, like a library's static state.
 int g_calls = 0;
 bool g_mul_ran = false;
 
@@ -97,7 +97,7 @@ TEST_CASE("the one case that makes others fail is found among many") {
     const OrderReport report = report_of(
         {{"diopiRelu", any_function(relu_that_bears_no_mark)}, {"diopiMul", any_function(mul_that_leaves_a_mark)}},
         cases_around_mul(6, 12));
-    // All cases after mul in the given order, and perhaps some that are after it only in the shuffled one.
+    // These are all cases after mul in the given order, and perhaps some that followed it only in the shuffled one.
     REQUIRE(report.found.size() >= 12);
     for (const OrderDependence& found : report.found) {
         CAPTURE(found.item);
@@ -151,6 +151,6 @@ TEST_CASE("the search for the responsible predecessor ends in time") {
         cases_around_mul(0, 12), 0.3);
     CHECK(report.found.size() >= 12);
     CHECK(std::ranges::any_of(report.found, [](const OrderDependence& found) { return !found.fewest; }));
-    // The limits are three times 12 slow cases, and 0.3 s with one more attempt for each.
+    // The limit allows three times 12 slow cases, and 0.3 s with one more attempt for each.
     CHECK(watch.seconds() < 25);
 }

@@ -12,7 +12,7 @@ namespace {
 
 bool is_there(const CaseTensor& tensor) { return !tensor.absent && !tensor.specs.empty(); }
 
-/// Integers of a range that the case chose, or that are stated.
+/// Whether the tensor has integers of a range that the case chose, or stated ones.
 bool is_ranged(const CaseTensor& tensor) {
     const Fill fn = tensor.fill.fn;
     const bool ranged = fn == Fill::kRandint || fn == Fill::kRandnInt || fn == Fill::kValue;
@@ -80,7 +80,7 @@ std::vector<Edit> stride_edits(const Case& c) {
     return edits;
 }
 
-/// The functions of the case that take its arguments as they are.
+/// The functions of the case that take its arguments unchanged.
 std::vector<const Row*> direct_rows(const Case& c) {
     std::vector<const Row*> found;
     const auto rows = rows_for(c);
@@ -110,7 +110,7 @@ bool make_absent(CaseTensor& tensor) {
     return true;
 }
 
-bool forget(Case& c, std::string_view name) {
+bool remove_absent(Case& c, std::string_view name) {
     return std::erase_if(c.tensors, [&](const CaseTensor& t) { return t.name == name && t.absent; }) > 0;
 }
 
@@ -132,12 +132,12 @@ std::vector<Edit> optional_edits(const Case& c) {
         edits.emplace_back([name, without](Case& x) { return without(x, name); });
     }
     for (const CaseTensor& tensor : c.tensors) {
-        edits.emplace_back([name = tensor.name](Case& x) { return forget(x, name); });
+        edits.emplace_back([name = tensor.name](Case& x) { return remove_absent(x, name); });
     }
     return edits;
 }
 
-/// Takes `count` tensors from `first` on out of a list that has more.
+/// Removes `count` tensors from `first` on from a list that has more.
 bool cut_list(Case& c, const std::string& name, size_t first, size_t count) {
     CaseTensor* tensor = find_present(c, name);
     if (tensor == nullptr || !tensor->is_list || count == 0) return false;
@@ -165,7 +165,7 @@ std::vector<Edit> list_edits(const Case& c) {
     return edits;
 }
 
-/// Replaces numbers by `number` and true by false, in lists too; only towards 0.
+/// Replaces numbers by `number` and true by false, also in lists; only towards 0.
 bool simplify(Param& param, int64_t number) {
     if (auto* flag = std::get_if<bool>(&param.value)) return number == 0 && std::exchange(*flag, false);
     if (auto* whole = std::get_if<int64_t>(&param.value)) {
@@ -203,20 +203,20 @@ std::vector<Edit> param_edits(const Case& c) {
     return edits;
 }
 
-/// The more common ones first; what does not stand here is the least common.
+/// The more common dtypes first; any other is the least common.
 constexpr std::array kCommon = {Dtype::float32, Dtype::float64,   Dtype::int64,
                                 Dtype::int32,   Dtype::complex64, Dtype::boolean};
 
 bool is_simpler(Dtype a, Dtype b) { return std::ranges::find(kCommon, a) < std::ranges::find(kCommon, b); }
 
-/// An index stays whole, and the parameters of a distribution or a norm stay real.
+/// An index stays an integer, and the parameters of a distribution or a norm stay real.
 bool may_become(const Case& c, const CaseTensor& tensor, Dtype dtype) {
     const bool real = is_floating(dtype);
     return !has_meaning(c, tensor) ||
            (real == is_floating(tensor.specs.front().dtype) && !is_complex(dtype) && dtype != Dtype::boolean);
 }
 
-/// Gives tensors of dtype `from` (all of them, or the one of that name) the dtype `to`.
+/// Changes tensors of dtype `from` (all of them, or the one with that name) to the dtype `to`.
 bool change_dtype(Case& c, Dtype from, Dtype to, const std::string& only) {
     bool any = false;
     for (CaseTensor& tensor : c.tensors) {

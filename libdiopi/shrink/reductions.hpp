@@ -20,21 +20,21 @@ struct Reduction {
     std::vector<Edit> (*edits)(const Case&);
 };
 
-/// All of them, in the order in which they are tried. None leads back to what another one came from.
+/// All reductions, in the order in which they are tried. No reduction undoes another.
 ///
-/// steps: neither in place nor backward. dims: every size that occurs becomes 1, N/2, 3N/4, ..., N-1 (and the last
-/// eight), in all tensors together (in parameters, too, or not), then single dims; an index that points into such a dim
-/// follows. layout, strides: row-major. optional: tensors that may be absent. lists: fewer elements. params: left out,
-/// or 0, 1, false. ranks: without dims of size 1, two dims as one. dtypes: float32, else a more common one. fills:
-/// ones, zeros, whole numbers. values: stated ones become 0, 1, -1, whole; all, halves, quarters, ..., one by one.
+/// steps: neither in place nor backward. dims: every size becomes 1, N/2, 3N/4, ..., N-1 (and the last eight), in all
+/// tensors together (with or without parameters), then single dims; an index that points into such a dim follows.
+/// layout, strides: row-major. optional: tensors that may be absent. lists: fewer elements. params: left out, or 0, 1,
+/// false. ranks: without dims of size 1, two dims as one. dtypes: float32, else a more common one. fills: ones, zeros,
+/// whole numbers. values: stated ones become 0, 1, -1, whole; all, halves, quarters, ..., one by one.
 [[nodiscard]] std::span<const Reduction> reductions();
 
 /// Whether the values of the argument have a meaning in a function of the case: an index, a variance (schema.hpp, `!`).
-/// Integers of a range beside tensors of another kind are taken for an index, too.
+/// Integers of a range beside tensors of another kind also count as an index.
 [[nodiscard]] bool has_meaning(const Case& c, const CaseTensor& tensor);
 
-/// States the values that tensors of at most `most` elements draw under `seed`, as --seed gives it; the others stay as
-/// they are. False when there is none.
+/// Replaces the fills of tensors with at most `most` elements by their values under `seed`, the value of --seed. False
+/// when there are none.
 bool state_values(Case& c, uint64_t seed, int64_t most);
 
 // The families of edits, one file each.
@@ -43,7 +43,7 @@ bool state_values(Case& c, uint64_t seed, int64_t most);
 [[nodiscard]] std::vector<Edit> fill_edits(const Case& c);
 [[nodiscard]] std::vector<Edit> value_edits(const Case& c);
 
-/// The tensor of that name; null when it is gone or absent.
+/// The tensor with that name; null when it was removed or is absent.
 [[nodiscard]] CaseTensor* find_present(Case& c, std::string_view name);
 
 }  // namespace diopi

@@ -28,7 +28,7 @@ void resize_dim(CaseTensor& tensor, TensorSpec& spec, size_t dim, int64_t size) 
     spec.shape[dim] = size;
 }
 
-/// Indices that lay within `from` lie within `to`.
+/// Makes indices below `from` stay below `to`.
 void keep_indices_within(Case& c, int64_t from, int64_t to) {
     const auto limit = static_cast<double>(from);
     const auto least = static_cast<double>(to);
@@ -45,7 +45,7 @@ void keep_indices_within(Case& c, int64_t from, int64_t to) {
     }
 }
 
-/// Numbers of a parameter that are `from` become `to`.
+/// Replaces numbers of a parameter that equal `from` by `to`.
 bool rename_in(Param& param, int64_t from, int64_t to) {
     if (auto* whole = std::get_if<int64_t>(&param.value)) {
         if (*whole != from) return false;
@@ -61,7 +61,7 @@ bool rename_in(Param& param, int64_t from, int64_t to) {
 
 enum class Params { kStay, kFollow };
 
-/// Every dim of size `from` gets size `to`. With kFollow only where a parameter follows.
+/// Every dim of size `from` gets size `to`. With kFollow only if a parameter follows.
 bool rename_size(Case& c, int64_t from, int64_t to, Params params) {
     bool any = false, follows = false;
     for (CaseTensor& tensor : c.tensors) {
@@ -81,7 +81,7 @@ bool rename_size(Case& c, int64_t from, int64_t to, Params params) {
     return any;
 }
 
-/// 1, then what lies ever closer below: N/2, 3N/4, 7N/8, ..., N-1, and all of the last eight.
+/// 1, then sizes ever closer to it from below: N/2, 3N/4, 7N/8, ..., N-1, and all of the last eight.
 std::set<int64_t> smaller_sizes(int64_t size) {
     constexpr int64_t kNear = 8;
     std::set<int64_t> sizes = {1};
@@ -108,7 +108,7 @@ std::set<int64_t, std::greater<>> sizes_of(const Case& c) {
 Edit of_all_sizes(int64_t (*smaller)(int64_t)) {
     return [smaller](Case& c) {
         bool any = false;
-        // From the smallest: one that was made smaller already is not met again.
+        // The loop starts with the smallest size, so that a size that was reduced is not met again.
         const auto sizes = sizes_of(c);
         for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
             any |= rename_size(c, *size, smaller(*size), Params::kStay);
@@ -117,7 +117,7 @@ Edit of_all_sizes(int64_t (*smaller)(int64_t)) {
     };
 }
 
-/// One dim of one tensor of an argument, if it still has the size `from`.
+/// Resizes one dim of one tensor of an argument, if it still has the size `from`.
 bool resize_one(Case& c, const std::string& name, size_t position, size_t dim, int64_t from, int64_t to) {
     CaseTensor* tensor = find_present(c, name);
     if (tensor == nullptr || position >= tensor->specs.size()) return false;
@@ -134,7 +134,7 @@ void drop_dim(TensorSpec& spec, size_t dim) {
     if (!spec.strides.empty()) spec.strides.erase(spec.strides.begin() + at);
 }
 
-/// Parameters that name dims from the front keep naming the same ones.
+/// Corrects parameters that count dims from the front.
 void shift_dims(Param& param, int64_t dropped) {
     if (auto* dim = std::get_if<int64_t>(&param.value); dim != nullptr && *dim > dropped) --*dim;
     if (auto* list = std::get_if<std::vector<Param>>(&param.value)) {
@@ -144,7 +144,7 @@ void shift_dims(Param& param, int64_t dropped) {
 
 enum class From { kFront, kBack };
 
-/// Drops the dim number `dim`, counted from one end, of all tensors (or the one of that name) where it has size 1.
+/// Drops the dim number `dim`, counted from one end, of all tensors (or the one with that name) where it has size 1.
 bool drop_dims(Case& c, size_t dim, From from, const std::string& only) {
     bool any = false;
     for (CaseTensor& tensor : c.tensors) {
@@ -165,7 +165,7 @@ bool drop_dims(Case& c, size_t dim, From from, const std::string& only) {
     return any;
 }
 
-/// Makes one dim of the dims `dim` and `dim` + 1, counted from one end, of all tensors that have both.
+/// Merges the dims `dim` and `dim` + 1, counted from one end, of all tensors that have both.
 bool merge_dims(Case& c, size_t dim, From from) {
     bool any = false;
     for (CaseTensor& tensor : c.tensors) {

@@ -18,24 +18,24 @@ namespace diopi {
 
 namespace {
 
-/// Values are stated when no other reduction helps any more, or when no drawn ones show the failure.
+/// Values are stated when no other reduction helps, or when no drawn ones show the failure.
 constexpr int64_t kStatedAtLast = 64;
 constexpr int64_t kStatedAtFirst = 4096;
-/// Names under which the case is tried: each draws other numbers.
+/// The number of names under which the case is tried: each draws other numbers.
 constexpr int kNames = 6;
 
 constexpr double kLeastLimit_s = 2;
 constexpr double kLimitFactor = 5;
 
-/// "add_shrunk_add_17": unlike every other shrunk case's, so that several files go into one run.
+/// "add_shrunk_add_17": unique among shrunk cases, so that several files can be in one run.
 std::string shrunk_group(const Case& c, int attempt) {
     const std::string suite = c.suite == "ops" ? "" : c.suite + "_";
     const std::string number = attempt == 0 ? "" : "_" + std::to_string(attempt + 1);
     return suite + c.group + "_shrunk_" + c.op + "_" + std::to_string(c.index) + number;
 }
 
-/// Whether its calls can be made at all: a failure of a contradiction is none of the library's.
-bool is_sound(const Case& c) {
+/// Whether its calls can be planned: the failure of a contradictory case is not the library's.
+bool is_valid(const Case& c) {
     if (!plan(c).ok()) return false;
     const auto rows = rows_for(c);
     if (!rows.ok()) return false;
@@ -79,7 +79,7 @@ class Shrinker {
             result = worker.result_of(c, outcome);
             return Status();
         };
-        if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) trouble_ = s;
+        if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) status_ = s;
         return result;
     }
 
@@ -88,7 +88,7 @@ class Shrinker {
         const bool hung = options_.verdict == Verdict::kTimeout;
         const double most_s = std::min(options_.pool.timeout_s, hung ? options_.hang_s : options_.seconds);
         out_.before = run_alone(original_, most_s);
-        if (!trouble_.ok()) return trouble_;
+        if (!status_.ok()) return status_;
         if (interrupted()) return failed("interrupted");
         wanted_ = signature_of(out_.before);
         const Verdict verdict = wanted_.verdict;
@@ -104,7 +104,7 @@ class Shrinker {
         return {};
     }
 
-    /// The case under a name of its own.
+    /// Finds a new name for the case under which it fails.
     Status find_first_form() {
         Case first = original_;
         first.suite = "ops";
@@ -112,27 +112,27 @@ class Shrinker {
         first.skipped_steps.clear();
         for (int attempt = 0; attempt < kNames && may_go_on(); ++attempt) {
             first.group = shrunk_group(original_, attempt);
-            if (accept(first)) return trouble_;
+            if (accept(first)) return status_;
         }
         Case stated = original_;
         if (state_values(stated, options_.worker.cases.seed, kStatedAtFirst)) {
             first.tensors = std::move(stated.tensors);
             first.group = shrunk_group(original_, 0);
-            if (accept(first)) return trouble_;
+            if (accept(first)) return status_;
         }
-        if (!trouble_.ok()) return trouble_;
+        if (!status_.ok()) return status_;
         if (interrupted()) return failed("interrupted");
         if (!may_go_on()) return failed(original_.id() + ": the time is up; try a longer --shrink-time");
         return failed(original_.id() + " fails with its own numbers only, which are too many to be stated in a file");
     }
 
-    /// Rounds of all reductions, each repeated as long as it helps; true when a whole round helped nowhere.
+    /// Repeats rounds of all reductions, each as long as it helps; true when a whole round did not help.
     bool reduce() {
         for (bool helped = true; helped;) {
             helped = false;
             for (const Reduction& reduction : reductions()) {
                 while (apply(reduction)) helped = true;
-                if (!may_go_on() || !trouble_.ok()) return false;
+                if (!may_go_on() || !status_.ok()) return false;
             }
         }
         return true;
@@ -141,24 +141,24 @@ class Shrinker {
     bool apply(const Reduction& reduction) {
         bool helped = false;
         for (const Edit& edit : reduction.edits(out_.smallest)) {
-            if (!may_go_on() || !trouble_.ok()) return false;
+            if (!may_go_on() || !status_.ok()) return false;
             Case candidate = out_.smallest;
             if (edit(candidate) && accept(candidate)) helped = true;
         }
         return helped;
     }
 
-    /// The candidate becomes the smallest form when it fails for the same cause.
+    /// Makes the candidate the smallest form if it fails for the same cause.
     bool accept(const Case& candidate) {
         auto form = reread(candidate);
         if (!form.ok()) return false;
         form->layout = candidate.layout;
         form->four_bytes = candidate.four_bytes;
         const auto prepared = as_repeated(*form);
-        if (!prepared || !is_sound(*prepared) || !tried_.insert(prepared->fingerprint()).second) return false;
+        if (!prepared || !is_valid(*prepared) || !tried_.insert(prepared->fingerprint()).second) return false;
         CaseResult result = run_alone(*prepared, limit_s_);
         ++out_.tried;
-        const bool same = !interrupted() && trouble_.ok() && signature_of(result) == wanted_;
+        const bool same = !interrupted() && status_.ok() && signature_of(result) == wanted_;
         if (same) {
             ++out_.accepted;
             out_.smallest = std::move(*form);
@@ -171,7 +171,7 @@ class Shrinker {
         return same;
     }
 
-    /// The case as the run that repeats it has it; nullopt where that run leaves it out.
+    /// The case in the run that repeats it; nullopt if that run leaves it out.
     [[nodiscard]] std::optional<Case> as_repeated(const Case& form) const {
         VariantOptions variants;
         variants.layout = form.layout;
@@ -192,7 +192,7 @@ class Shrinker {
     double limit_s_ = 0;
     std::set<std::string> tried_;
     Shrunk out_;
-    Status trouble_;
+    Status status_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ using namespace diopi::testing;
 
 namespace {
 
-/// A float32 relu with an optional fault after it.
+/// A float32 relu with a fault after it.
 template <void (*kFault)(const Tensor& input, const Tensor& out)>
 diopiError_t cpu_relu_and(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     using Relu = diopiError_t(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
@@ -65,7 +65,7 @@ void wrong_at_one_value(const Tensor& input, const Tensor& out) {
         if (in[i] == g_magic) out.data_as<float>()[i] += 1;
     }
 }
-/// Two faults: a smaller case has another one.
+/// Has two faults: the smaller case shows the other one.
 void write_or_differ(const Tensor& input, const Tensor& out) {
     if (input.numel() >= 20) {
         out.data_as<float>()[0] += 1;

@@ -13,18 +13,18 @@ namespace diopi {
 
 namespace {
 
-/// Small whole numbers. Not Fill::kExact: where all tensors have it a run holds sums of products to exact results,
-/// a harder rule than the case's own.
+/// Small whole numbers. Fill::kExact is avoided: if all tensors have it, a run requires exact results for sums of
+/// products, a harder rule than the case's own.
 constexpr FillSpec kWhole = {Fill::kRandint, -2, 3};
 
-/// How far a fill is from ones; one that only steps down comes to an end.
+/// The distance of a fill from ones; only steps that reduce it are taken, so that the search ends.
 int complexity(const FillSpec& fill) {
     if (fill.fn == Fill::kOnes) return 0;
     if (fill.fn == Fill::kZeros) return 1;
     return fill == kWhole ? 2 : 3;
 }
 
-/// Whether the case stands and falls with how the tensor is filled: an index, matrices that must be positive definite.
+/// Whether the case depends on how the tensor is filled: an index, matrices that must be positive definite.
 bool must_keep_fill(const Case& c, const CaseTensor& tensor) {
     const Fill fn = tensor.fill.fn;
     return fn == Fill::kEmpty || fn == Fill::kSymMat || fn == Fill::kLogSoftmax || tensor.sparse_csr ||
@@ -35,7 +35,7 @@ bool refill(Case& c, const FillSpec& fill, const std::string& only) {
     bool any = false;
     for (CaseTensor& tensor : c.tensors) {
         if (tensor.absent || tensor.specs.empty() || (!only.empty() && tensor.name != only)) continue;
-        // Stated values are simpler than drawn ones, but for those that are all the same.
+        // Stated values are simpler than drawn ones, except those that are all equal.
         const bool stated = tensor.fill.fn == Fill::kValue;
         const int limit = stated ? complexity(kWhole) : complexity(tensor.fill);
         if (complexity(fill) >= limit || must_keep_fill(c, tensor)) continue;
@@ -49,8 +49,8 @@ bool refill(Case& c, const FillSpec& fill, const std::string& only) {
     return any;
 }
 
-/// The values that the tensor draws; empty where a file could not state them: of lists, sparse or complex tensors, and
-/// with strides of their own.
+/// The values that the tensor draws; empty if a file cannot state them: for lists, sparse or complex tensors, and
+/// tensors with strides.
 std::vector<double> drawn_values(const CaseTensor& tensor, uint64_t key) {
     if (tensor.absent || tensor.specs.size() != 1 || tensor.is_list || tensor.sparse_csr) return {};
     const TensorSpec& spec = tensor.specs.front();
@@ -91,7 +91,7 @@ double to_whole(double x) { return std::isfinite(x) ? std::round(x) : x; }
 double to_few(double x) { return std::isfinite(x) ? std::copysign(std::min(std::fabs(std::round(x)), 8.0), x) : x; }
 constexpr std::array kSimplifiers = {to_zero, to_one, to_sign, to_few, to_whole};
 
-/// Elements from `first` on, as far as that makes them simpler. An index may only become 0.
+/// Simplifies elements from `first` on. An index may only become 0.
 bool simplify_values(Case& c, const std::string& name, size_t first, size_t count, double (*simpler)(double)) {
     CaseTensor* tensor = find_present(c, name);
     if (tensor == nullptr || tensor->fill.fn != Fill::kValue || tensor->values.size() < first + count) return false;

@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// The dtype that a value of `dtype` has the digits of, when it is computed in `adapted`.
+/// The dtype with the digits of a value of `dtype` that is computed in `adapted`.
 Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
 
 }  // namespace
@@ -48,10 +48,10 @@ std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expe
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
         const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
         if (adapted == dtype || !may_overflow(dtype, adapted)) continue;
-        const std::string misfit = first_out_of_range(*value.tensor, adapted);
-        if (misfit.empty()) continue;
+        const std::string out_of_range = first_out_of_range(*value.tensor, adapted);
+        if (out_of_range.empty()) continue;
         return fmt::format("{} is expected to hold {}, and the adaptor has it computed in {}",
-                           step.call.row->args()[value.arg].name, misfit, name(adapted));
+                           step.call.row->args()[value.arg].name, out_of_range, name(adapted));
     }
     return "";
 }

@@ -1,4 +1,4 @@
-/// A step whose call an adaptor changes: it is held to what the dtypes can give in which it is really computed.
+/// A step whose call an adaptor changes: its bounds are those of the dtypes that really compute it.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace diopi {
 
-/// The step in the floating dtypes that it is computed in, where these are the narrower ones: with rounded inputs, and
-/// outputs of these dtypes. Nothing where no dtype is narrowed.
+/// The step in the floating dtypes that compute it, if these are narrower: with rounded inputs, and outputs of these
+/// dtypes. Nullopt if no dtype is narrowed.
 [[nodiscard]] Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules);
 
-/// Why the device's integers cannot hold an expected value; empty where they can.
+/// Why the device's integers cannot hold an expected value; empty if they can.
 [[nodiscard]] std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected,
                                           const AdaptorRules& rules);
 
-/// Of an output that is computed in a dtype with more digits and then rounded to its own: half an ulp of the former in
-/// ulps of the latter, which class B, of one rounding, does not know of. 0 for any other output.
+/// For an output that is computed in a dtype with more digits and then rounded to its own: half an ulp of the former in
+/// ulps of the latter, because class B allows for one rounding only. 0 for any other output.
 [[nodiscard]] double earlier_rounding(const Step& step, const OutputSpec& output, const AdaptorRules& rules);
 
-/// For the records.
+/// Converts to the form of records.
 [[nodiscard]] AdaptedCalls to_record(const AdaptedCall& call);
 
 }  // namespace diopi

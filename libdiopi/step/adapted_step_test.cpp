@@ -1,4 +1,4 @@
-/// Cases under an adaptor: their tolerance is that of the dtypes in which they are computed.
+/// Cases under an adaptor: their bounds are those of the dtypes that compute them.
 #include "step/adapted_step.hpp"
 
 #include <catch2/catch.hpp>
@@ -70,7 +70,7 @@ diopiError_t truncating_cast(diopiContextHandle_t, diopiTensorHandle_t out, diop
     return diopiSuccess;
 }
 
-/// A sum of all elements in int32, as on a device without int64.
+/// A sum over all elements in int32, like on a device without int64.
 diopiError_t sum_in_int32(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t) {
     if (input->dtype != Dtype::int32) return diopiDtypeNotSupported;
     uint32_t sum = 0;
@@ -167,7 +167,7 @@ TEST_CASE("in-place and backward functions are adapted like forward ones", "[run
     CHECK(result.verdict == Verdict::kPassed);
     REQUIRE(result.steps.size() == 2);
     CHECK(result.steps[1].adapted.conversions == 2);
-    // A rule for one of the two functions alone.
+    // A rule for only one of the two functions.
     const char* in_place = R"({"ops": {"diopiSqrtInp": {"dtype": "default"}}})";
     CHECK(run_adapted(c, **find_backend("cpu"), in_place).reason.empty());
     Case sigmoid = case_of("sigmoid", Dtype::float64, {"input"});

@@ -32,8 +32,8 @@ Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain&
     step_name_ = step.name;
     auto placed = PlacedCall::create(step, placement_, poison);
     if (Status s = placed.ok() ? validate(placed->call()) : placed.status(); !s.ok()) {
-        // Inputs may still be on their way to memory that is freed now, and written without regard to the stream when
-        // it is used again.
+        // Copies of inputs may still run, but their memory is freed now, and the next user may write it without regard
+        // to the stream.
         (void)context_.device->synchronize(context_.stream);
         return s.error();
     }

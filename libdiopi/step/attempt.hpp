@@ -11,28 +11,28 @@
 
 namespace diopi {
 
-/// A call that ran, and what became of it.
+/// A call that ran, with its outcome.
 struct Attempt {
     PlacedCall placed;
     Outcome outcome = {};
-    double seconds = 0;  ///< until the stream was empty
+    double seconds = 0;  ///< until the stream had no work left
     AdaptedCalls adapted = {};
 };
 
-/// Makes the attempts of one case's steps. What it does is the worker's crash context.
+/// Makes the attempts of a case's steps, and keeps the worker's crash context up to date.
 class AttemptRunner {
  public:
-    /// Keeps references.
+    /// Keeps references to both.
     AttemptRunner(const StepRules& rules, Placement& placement);
 
     /// Called before every call, outside of its time.
     std::function<void()> before_call;
 
-    /// The first attempt of a step: with the tool that sees no other, and the first poison.
+    /// The first attempt of a step, with the first poison; only this one goes through the tool `first_run`.
     [[nodiscard]] Result<Attempt> first(const Step& step);
-    /// One more, with the second poison.
+    /// Another attempt, with the second poison.
     [[nodiscard]] Result<Attempt> another(const Step& step);
-    /// Calls once more on the tensors of an attempt, which gets the new outcome and time.
+    /// Repeats the call on the tensors of an attempt, which gets the new outcome and time.
     [[nodiscard]] Status repeat(Attempt& attempt);
 
  private:
@@ -43,7 +43,7 @@ class AttemptRunner {
     Placement& placement_;
     Context& context_;
     Chain first_chain_, chain_;
-    std::string step_name_;  ///< of the step under way
+    std::string step_name_;  ///< name of the current step
 };
 
 }  // namespace diopi

@@ -8,11 +8,11 @@ namespace diopi {
 
 namespace {
 
-/// Of each factor of a product in TF32.
+/// Relative rounding of each factor of a product in TF32.
 constexpr double kTf32Roundoff = 0x1p-11;
 
-/// Class B speaks of one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
-/// held to class D, as sums of so many products.
+/// Class B allows for one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
+/// checked as class D, as sums of that many products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     bool scaled = false;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -24,8 +24,9 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
 }
 
-/// What a rounding to float32 in front of the one to a half type adds, in ulp of that. A number beside a tensor acts in
-/// float32, and what comes of both need not be as close to a half as the product or quotient of two halves is.
+/// The additional error, in ulp of a half type, of a rounding to float32 before the one to half. A number beside a
+/// tensor is rounded to float32, so that the result may be further from a half than the product or quotient of two
+/// halves.
 double ulp_of_first_rounding(const Call& call, Dtype dtype) {
     bool has_number = false;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -35,7 +36,7 @@ double ulp_of_first_rounding(const Call& call, Dtype dtype) {
     return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
 }
 
-/// The rounding to the adaptor's dtype in front of the one to the output's own.
+/// Adds the rounding to the adaptor's dtype before the one to the output's own.
 void add_earlier_rounding(const StepRules& rules, const Step& step, const OutputSpec& output, Bound& bound) {
     if (rules.adaptor == nullptr || bound.accuracy != AccuracyClass::B) return;
     const double rounded_before = earlier_rounding(step, output, rules.adaptor->rules());

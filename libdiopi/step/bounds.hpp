@@ -1,4 +1,4 @@
-/// What an output of a step must be within.
+/// The error bounds of a step's outputs.
 #pragma once
 
 #include "check/compare.hpp"
@@ -6,8 +6,8 @@
 
 namespace diopi {
 
-/// The bound of the schema's accuracy class, or what the rules put in its place, with the rounding that a number beside
-/// a half tensor, a factor alpha, an adaptor or TF32 adds.
+/// The bound of the schema's accuracy class, or its replacement by the rules, with the roundings of a number beside a
+/// half tensor, of a factor alpha, of an adaptor or of TF32.
 [[nodiscard]] Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& output);
 
 }  // namespace diopi

@@ -10,7 +10,7 @@ namespace diopi {
 
 namespace {
 
-/// Crashes and the like are the parent's to judge; among the steps of one case the worst verdict counts.
+/// The worst verdict among the steps of a case counts. The parent judges crashes and time limits.
 int severity(Verdict verdict) {
     switch (verdict) {
         case Verdict::kPassed:
@@ -29,7 +29,7 @@ int severity(Verdict verdict) {
     return 5;
 }
 
-/// A step that is excused; `result` has the operator's name as its function.
+/// Skips a step; `result` has the operator's name as its function.
 void skip_step(StepResult& result, const std::string& reason) {
     if (result.step == "inplace") result.function += "_inp";
     if (result.step == "backward") result.function += "_backward";
@@ -37,7 +37,6 @@ void skip_step(StepResult& result, const std::string& reason) {
     result.reason = reason;
 }
 
-/// Plans one step of the case and runs it.
 StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std::string& name) {
     StepResult result;
     result.step = name;
@@ -48,7 +47,7 @@ StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std:
     }
     auto step = steps.plan(name);
     if (!step.ok() && name == "inplace" && step.error().code == Errc::kBadInput) {
-        // The case has been planned, so it is only that the result has no room where it should go.
+        // The case has been planned, so the only reason can be that the result does not fit in place.
         skip_step(result, step.error().message);
         return result;
     }
@@ -70,7 +69,7 @@ void finish(CaseResult& result) {
     }
 }
 
-/// The case as one step that was refused before anything ran.
+/// The result of a case that was refused before anything ran: one step.
 CaseResult refused(CaseResult result, const Error& error) {
     StepResult step;
     step.step = "forward";
@@ -81,7 +80,7 @@ CaseResult refused(CaseResult result, const Error& error) {
     return result;
 }
 
-/// Whether whole numbers are all that sums of products of the case add up: one tensor of other ones rounds them.
+/// Whether all sums of products in the case are sums of whole numbers: one tensor of others rounds them.
 bool has_exact_sums(const Case& c) {
     const auto is_exact = [](const CaseTensor& tensor) { return tensor.fill.fn == Fill::kExact; };
     const auto rounds = [&](const CaseTensor& tensor) {
@@ -100,7 +99,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
             result.steps.push_back(run_step(c, **steps, runner, name));
-            placement.forget();
+            placement.release_inputs();
             placement.context().release();
         }
     });
@@ -147,7 +146,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
     rules.interceptors = options.interceptors;
     rules.first_run = options.first_run;
     if (options.on_failure) {
-        rules.on_failure = [&](const Evidence& evidence) { options.on_failure(c, evidence); };
+        rules.on_failure = [&](const FailedStep& failed_step) { options.on_failure(c, failed_step); };
     }
     return rules;
 }

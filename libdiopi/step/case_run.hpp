@@ -1,4 +1,4 @@
-/// Runs one case on a backend: forward, in place, backward, each held to the oracle or to a stored baseline.
+/// Runs one case on a backend: forward, in place, backward, each compared with the oracle or a stored baseline.
 #pragma once
 
 #include <functional>
@@ -19,32 +19,32 @@ struct CaseOptions {
     /// isclose with a mismatch ratio instead of the accuracy classes.
     bool legacy = false;
     Checks checks;
-    /// Converts for the backend, outside of the tools; null: none. A case whose dtypes it narrows is held to what the
-    /// narrower ones can give, and to no stored baseline.
+    /// Converts for the backend, outside of the tools; null: none. A case whose dtypes it narrows has the bounds of the
+    /// narrower ones, and is compared with no stored baseline.
     Adaptor* adaptor = nullptr;
     /// Tools around every call, the first one outermost.
     std::vector<Interceptor*> interceptors;
-    /// A tool that sees the first run of each step alone, outside of the others; null: none.
+    /// A tool that sees only the first run of each step, outside of the others; null: none.
     Interceptor* first_run = nullptr;
-    /// Sees every step that ran and failed.
-    std::function<void(const Case&, const Evidence&)> on_failure;
+    /// Gets every step that ran and failed.
+    std::function<void(const Case&, const FailedStep&)> on_failure;
     /// The stored baseline of a case, null when there is none; called at most once per case.
     std::function<Result<const CaseBaseline*>(const Case&)> baseline;
 };
 
-/// The whole case; never fails itself: what goes wrong is the verdict.
+/// Runs the whole case; it always returns a result, whose verdict includes errors.
 [[nodiscard]] CaseResult run_case(const Case& c, const CaseOptions& options);
 
-/// Where the case's tensors lie under the options that lay them out; empty where there is none. Refers to `c`.
+/// The layouts of the case's tensors under its layout options; empty without any. Refers to `c`.
 [[nodiscard]] LayoutRule layout_rule(const Case& c);
 
-/// The case's steps, with its stored baseline where there is one. Refers to both of them.
+/// The case's steps, with its stored baseline if there is one. Refers to both of them.
 [[nodiscard]] Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& options);
 
-/// What the case's steps are held to. Refers to both.
+/// The rules for judging the case's steps. Refers to both.
 [[nodiscard]] StepRules rules_for(const Case& c, const CaseOptions& options);
 
-/// What is known about a case without running it: names, dtypes and shapes of its tensors.
+/// The facts about a case before it runs: names, dtypes and shapes of its tensors.
 [[nodiscard]] CaseResult describe(const Case& c);
 
 }  // namespace diopi

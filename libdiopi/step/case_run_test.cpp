@@ -83,7 +83,7 @@ diopiError_t relu_that_declines(diopiContextHandle_t, diopiTensorHandle_t, diopi
     return diopiDtypeNotSupported;
 }
 
-/// relu, and then a fault that must be found.
+/// relu, and then the fault that a test plants.
 template <void (*kFault)(const Pair&)>
 diopiError_t relu_and(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     const Pair p = open_pair(out, input);
@@ -104,15 +104,15 @@ void keep_memory(const Pair&) {
     kept.push_back(std::make_unique<char[]>(200));
 }
 
-/// A leak after the first two calls, which are timed and slow.
+/// Keeps memory after the first two calls, which are timed, and sleeps in those.
 void keep_memory_later(const Pair& p) {
     static int calls = 0;
     if (++calls > 2) return keep_memory(p);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
-/// input + alpha * other with a rounding after the product and one after the sum, and an error of `slip` ulps.
-template <int kSlip>
+/// input + alpha * other with a rounding after the product and one after the sum, and an error of `kUlps` ulps.
+template <int kUlps>
 diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     const Pair p = open_pair(out, input);
@@ -120,7 +120,7 @@ diopiError_t add_in_two_roundings(diopiContextHandle_t, diopiTensorHandle_t out,
     for (int64_t i = 0; i < p.n; ++i) {
         const float product = factor * other->data_as<float>()[i];
         p.out[i] = p.in[i] + product;
-        for (int k = 0; k < kSlip; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
+        for (int k = 0; k < kUlps; ++k) p.out[i] = std::nextafter(p.out[i], HUGE_VALF);
     }
     return diopiSuccess;
 }
@@ -140,7 +140,7 @@ diopiError_t linear_with_a_slip(diopiContextHandle_t, diopiTensorHandle_t out, d
     return diopiSuccess;
 }
 
-/// Counts allocations of a freed block while a copy to it may still run.
+/// Counts blocks that are handed out while a copy may still run to the freed block before.
 class WatchedCopies final : public DeviceDecorator {
  public:
     explicit WatchedCopies(int failing) : DeviceDecorator(cpu_device()), failing_(failing) {}

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Checks kNone = {Guard::kNone, false, false, false, false, false};
 
-/// A word of the command line and what it switches on.
+/// A word of the command line and the check that it switches on.
 struct Word {
     const char* name;
     void (*apply)(Checks&);
@@ -37,7 +37,7 @@ Result<Checks> Checks::parse(const std::vector<std::string>& names) {
         bool found = name == "all";
         for (const Word& word : kWords) {
             const bool by_all = name == "all" && std::string_view(word.name) != "pages";
-            // Protected pages stay when all the others are asked for beside them.
+            // "all" does not replace protected pages that are requested beside it.
             if (by_all && checks.guard == Guard::kPages && std::string_view(word.name) == "guards") continue;
             if (!by_all && name != word.name) continue;
             word.apply(checks);

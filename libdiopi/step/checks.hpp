@@ -1,4 +1,4 @@
-/// The checks around every call, beside those of its values.
+/// The checks around every call, beside the comparison of its values.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace diopi {
 
-/// What is looked at around a call. Shape, dtype and values of the outputs are always compared.
+/// The checks around a call. Shape, dtype and values of the outputs are always compared.
 struct Checks {
     Guard guard = Guard::kZones;  ///< writes past the edges of any buffer, or between the elements of an output
-    bool inputs = true;           ///< const inputs hold what they held
+    bool inputs = true;           ///< const inputs do not change
     bool poison = true;           ///< every element of an output is written
     bool repeat = true;           ///< a second run gives the same bits where the schema promises it
-    bool leaks = true;            ///< a call gives back the memory that it takes
+    bool leaks = true;            ///< a call frees the memory that it takes
     bool stream = true;           ///< a call works on the context's stream and does not wait for it
 
     /// Whether the call runs a second time.
@@ -23,7 +23,7 @@ struct Checks {
 
     /// "all", "none", or some of guards, pages, inputs, poison, repeat, leaks, stream.
     [[nodiscard]] static Result<Checks> parse(const std::vector<std::string>& names);
-    /// The words that give these checks, "all" first where it is all; for a command that repeats a run.
+    /// The words for these checks, "all" first if all are on; for a command that repeats a run.
     [[nodiscard]] std::string text() const;
 };
 

@@ -1,4 +1,4 @@
-/// Holds one value that a call left to what was expected of it.
+/// Compares one result of a call with the expected value.
 #pragma once
 
 #include "check/compare.hpp"
@@ -6,15 +6,14 @@
 
 namespace diopi {
 
-/// What a step's results are held to.
+/// The rules and expectations for a step's results.
 struct Expected {
     const StepRules& rules;
     Expectations& expectations;
-    const Step& step;  ///< as it is computed
+    const Step& step;  ///< in the dtypes that compute it
 };
 
-/// `actual` lies in host memory. Class D is held to a lower bound of S first, and to S itself only when that leaves a
-/// doubt.
+/// `actual` is in host memory. Class D uses a lower bound of S first, and S itself only if that does not decide.
 [[nodiscard]] Comparison compare_value(const Expected& expected, const Tensor& actual, const ArgTensor& value,
                                        const OutputSpec& output);
 

@@ -1,4 +1,4 @@
-/// What is found of a step: its first failure, its first warning, its deviations.
+/// The findings about a step: its first failure, its first warning, its deviations.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace diopi {
 
-/// Notes in a step's result. A step keeps its first failure and its first warning.
+/// Writes findings into a step's result. A step keeps its first failure and its first warning.
 class Findings {
  public:
     explicit Findings(StepResult& result) : result_(&result) {}
 
-    /// Does nothing with a failure that is none.
+    /// Ignores a failure of kind kNone.
     void fail(Failure failure);
-    /// The call, or something around it, ended with this error.
+    /// The call, or a step before or after it, ended with this error.
     void fail(const Error& error) { fail(failure_of(error)); }
-    /// Does nothing with success.
+    /// Ignores success.
     void fail(const Status& status);
-    /// Not implemented, or failed, as the error says.
+    /// The verdict is not implemented, or failed, depending on the error.
     void refuse(const Error& error);
-    /// Does nothing with an empty warning.
+    /// Ignores an empty warning.
     void warn(std::string warning);
 
     [[nodiscard]] bool has_failed() const { return result_->verdict == Verdict::kFailed; }

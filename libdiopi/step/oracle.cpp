@@ -23,23 +23,23 @@ bool takes_tensors(const Call& call) {
     return false;
 }
 
-/// Numbers act in the dtype of the operation: a float32 or half operation on tensors has rounded them to float32 first.
-/// What is made of numbers alone (arange) is rounded in the end only.
+/// Whether numbers are first rounded to float32, as in a float32 or half operation on tensors. A result made of numbers
+/// alone (arange) is rounded at the end only.
 bool computes_in_float32(const Call& call, const std::vector<OutputSpec>& outputs) {
     if (!takes_tensors(call)) return false;
     bool any = false;
-    const auto look = [&](Dtype dtype) {
+    const auto allows = [&](Dtype dtype) {
         if (dtype == Dtype::float64 || dtype == Dtype::complex128) return false;
         any = any || is_floating(dtype) || is_complex(dtype);
         return true;
     };
     for (const OutputSpec& output : outputs) {
-        if (!look(output.spec.dtype)) return false;
+        if (!allows(output.spec.dtype)) return false;
     }
     for (size_t i = 0; i < call.args.size(); ++i) {
         if (!call.row->args()[i].is_inout) continue;
         const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-        if (tensor != nullptr && *tensor != nullptr && !look((*tensor)->dtype)) return false;
+        if (tensor != nullptr && *tensor != nullptr && !allows((*tensor)->dtype)) return false;
     }
     return any;
 }
@@ -59,7 +59,7 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
     return {};
 }
 
-/// `wide`, results in a wide dtype, as elements of `computed` and then of the output.
+/// Converts `wide`, results in a wide dtype, to `computed` and then to the output's dtype.
 Result<TensorPtr> wrapped(const TensorPtr& wide, Dtype computed, const OutputSpec& output) {
     auto elements = make_tensor(cpu_device(), {output.spec.shape, computed, {}});
     if (!elements.ok()) return elements;
@@ -88,7 +88,7 @@ void flush_denormals(const Tensor& tensor) {
         x, x + tensor.numel(), [](double v) { return v < std::numeric_limits<float>::min(); }, 0.0);
 }
 
-/// The share of the terms that serves for a lower bound.
+/// One in this many terms is used for a lower bound.
 constexpr int64_t kShareOfTerms = 8;
 
 void narrow_summed_dims(Call& call, size_t output) {
@@ -104,7 +104,7 @@ void narrow_summed_dims(Call& call, size_t output) {
     }
 }
 
-/// The factor of a difference stays negative: |input| + |alpha| |other| is the sum of the magnitudes.
+/// The factor of a subtracted product stays negative: |input| + |alpha| |other| is the sum of the magnitudes.
 void drop_sign(const Arg& arg, Scalar& scalar) {
     const double sign = arg.is_subtracted ? -1 : 1;
     scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
@@ -170,7 +170,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
             wide.args[i] = &generator;
         }
     }
-    std::vector<std::optional<Dtype>> computed;  // of each output, where it is not the output's
+    std::vector<std::optional<Dtype>> computed;  // by output: null if it is computed in its own dtype
     for (const OutputSpec& output : outputs) {
         computed.push_back(wrapping_dtype(call, output));
         const Dtype dtype = computed.back().value_or(output.spec.dtype);
@@ -198,7 +198,7 @@ Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<O
 }
 
 Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
-    // An in-out tensor is among the results by itself; a new one in its place would lose what it held.
+    // An in-out tensor is a result without a spec; a new tensor in its place would lose its values.
     std::vector<OutputSpec> outputs;
     if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
     auto sums = evaluate(call, outputs, sign);

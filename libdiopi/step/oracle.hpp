@@ -10,30 +10,30 @@
 
 namespace diopi {
 
-/// One per case: it keeps the widened inputs, which the steps of a case share.
+/// There is one per case: it keeps the widened inputs, which the steps of a case share.
 class Oracle {
  public:
     /// Expected outputs, and in-out arguments after the call, in the wide dtype (float64, int64, complex128, bool).
-    /// `call` holds host tensors and keeps them as they are; `generator` is copied, so that the call that is tested
-    /// draws the same numbers.
+    /// `call` has host tensors, which do not change; `generator` is copied, so that the tested call draws the same
+    /// numbers.
     [[nodiscard]] Result<std::vector<ArgTensor>> run(const Call& call, const std::vector<OutputSpec>& outputs);
 
     /// Sums of the terms' magnitudes of one output, S of accuracy class D: the same multilinear call on absolute
-    /// values. A part of the terms gives a lower bound of S for a fraction of the work: what is within the bound that
-    /// follows from it is within the true one. All terms, where the function's summed dims are not known.
+    /// values. A part of the terms gives a lower bound of S for a fraction of the work: a result within the bound that
+    /// follows from it is within the true one. All terms are used if the function's summed dims are not known.
     enum class Terms { kPart, kAll };
     [[nodiscard]] Result<TensorPtr> magnitude(const Call& call, const OutputSpec& output, Terms terms);
 
-    /// S of a product whose factors are held with fewer bits, as in TF32, which leaves little or nothing of denormals:
-    /// `roundoff` times it is no less than all terms that have one as a factor. NaN where an infinite term may have
-    /// become NaN beside a factor of 0.
+    /// S of a product whose factors have fewer bits, as in TF32, which changes denormals most: `roundoff` times S is at
+    /// least the sum of all terms with a denormal factor. NaN where an infinite term may have become NaN beside a
+    /// factor of 0.
     [[nodiscard]] Result<TensorPtr> magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff);
 
  private:
     enum class Sign {
         kKept,
         kDropped,
-        kDroppedAndFlushed  ///< denormals of float32 are 0, too
+        kDroppedAndFlushed  ///< denormals of float32 also become 0
     };
     [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);
     [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,

@@ -145,7 +145,7 @@ TEST_CASE("the possible losses of TF32 count: terms with a denormal, and NaN for
     const auto sums = Oracle().magnitude_in_tf32(call, {0, {{3, 1}, Dtype::float32, {}}}, kRoundoff);
     REQUIRE(sums.ok());
     const auto* sum = (*sums)->data_as<double>();
-    CHECK(sum[0] == 10);  // 3 * 2^-140 is less than a bit of it
+    CHECK(sum[0] == 10);  // 3 * 2^-140 is less than one bit of it
     CHECK(sum[1] == kInf);
     CHECK(std::isnan(sum[2]));
 

@@ -10,10 +10,10 @@ namespace diopi {
 
 namespace {
 
-/// Storage from which on it is worth a copy to be rid of the room between a tensor's elements.
-constexpr size_t kMuchRoom = size_t{64} << 20;
+/// From this size on a tensor with gaps is copied to save the memory of the gaps.
+constexpr size_t kLargeStorage = size_t{64} << 20;
 
-/// The tensor's storage where the host can read it: not copied if it lies there.
+/// The tensor's storage in memory that the host can read: copied only if needed.
 Result<std::shared_ptr<const void>> host_storage(const Tensor& tensor, Context& context) {
     const Storage& storage = tensor.storage;
     if (storage.device == diopi_host) return std::shared_ptr<const void>(storage.memory);
@@ -30,7 +30,8 @@ int64_t count_others(const uint8_t* bytes, size_t size, int pattern) {
     return std::count_if(bytes, bytes + size, [&](uint8_t byte) { return byte != pattern; });
 }
 
-/// Bytes between the elements that are not of the pattern: all such bytes but those of the elements, which share none.
+/// Bytes between the elements that differ from the pattern: all such bytes, less those of the elements, which do not
+/// overlap.
 int64_t stray_bytes(const Tensor& tensor, const void* storage, int pattern) {
     const auto* bytes = static_cast<const uint8_t*>(storage);
     const size_t size = size_of(tensor.dtype);
@@ -133,12 +134,12 @@ Failure PlacedCall::check_gaps(Context& context) {
     return {};
 }
 
-Status PlacedCall::give_up_gaps(Context& context) {
+Status PlacedCall::remove_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         auto& tensor = std::get<TensorPtr>(call_.args[arg]);
-        // An element's room behind each but the last is less than twice the elements.
-        const bool has_room = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
-        if (!has_room || tensor->storage.nbytes < kMuchRoom) continue;
+        // A gap of one element behind each but the last makes the storage less than twice the elements.
+        const bool has_gaps = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
+        if (!has_gaps || tensor->storage.nbytes < kLargeStorage) continue;
         auto dense = to_host(*context.device, context.stream, *tensor);
         if (!dense.ok()) return dense.status();
         tensor = std::move(*dense);

@@ -1,4 +1,4 @@
-/// A step's call on a device, and what it left there.
+/// A step's call on a device, and its results there.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,22 @@ namespace diopi {
 
 class PlacedCall {
  public:
-    /// Each call has its own outputs and in-out arguments, and its own copy of the generator, in the state that the
-    /// step gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
-    /// overwrite are filled as outputs are.
+    /// Each call has its own outputs and in-out arguments, and its own copy of the generator in the state that the step
+    /// gives it. A second call on the same placement shares the const inputs. In-out arguments that random numbers
+    /// overwrite are filled like outputs.
     [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
 
     [[nodiscard]] Call& call() { return call_; }
-    /// The call's own generator; null in a call without any.
+    /// The call's own generator; null in a call without one.
     [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
-    /// The tensor at an argument in host memory, after the call; in the result's own shape, whatever that of the
-    /// memory was (Layout::is_vector).
+    /// The tensor at an argument in host memory, after the call; in the result's own shape, even if the memory had
+    /// another one (Layout::is_vector).
     [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
-    /// After the call and its checks: what was placed with room between its elements goes on as a dense host tensor.
-    [[nodiscard]] Status give_up_gaps(Context& context);
-    /// Whether every const tensor still holds what it held before the call.
+    /// After the call and its checks: replaces results with gaps by dense host tensors.
+    [[nodiscard]] Status remove_gaps(Context& context);
+    /// Whether no const tensor has changed since before the call.
     [[nodiscard]] Failure check_inputs(Placement& placement);
-    /// Whether nothing was written between the elements of an output that is no dense tensor.
+    /// Whether nothing was written between the elements of an output with gaps.
     [[nodiscard]] Failure check_gaps(Context& context);
 
  private:
@@ -43,9 +43,9 @@ class PlacedCall {
     Poison poison_;
     std::unique_ptr<Generator> generator_;
     bool has_generator_ = false;
-    std::vector<TensorPtr> inputs_;                   ///< the host tensors behind the const arguments
+    std::vector<TensorPtr> inputs_;                   ///< the host tensors for the const arguments
     std::vector<size_t> outputs_;                     ///< arguments that were given memory
-    std::vector<std::pair<size_t, Shape>> reshaped_;  ///< those that lie in another shape than their result's
+    std::vector<std::pair<size_t, Shape>> reshaped_;  ///< arguments placed in another shape than their result's
 };
 
 }  // namespace diopi

@@ -15,7 +15,7 @@ namespace {
 using testing::case_tensor;
 using testing::make_case;
 
-/// The bytes of the device's memory in use when each call begins.
+/// Records how much device memory is in use when each call begins.
 class HeldAtCalls final : public Interceptor {
  public:
     explicit HeldAtCalls(const MeteredDevice& device) : device_(&device) {}
@@ -29,7 +29,7 @@ class HeldAtCalls final : public Interceptor {
     const MeteredDevice* device_;
 };
 
-/// Gives the case an index for which the output has a gap of one element after each of its elements.
+/// Gives the case an index for which the output has a gap of one element behind each of its elements.
 void slice_output(Case& c, const TensorSpec& out) {
     const Row& row = *find_row("diopiLogSoftmax");
     const auto is_sliced = [&] {

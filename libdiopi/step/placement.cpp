@@ -14,7 +14,7 @@ struct PatternRow {
 };
 constexpr PatternRow kPatterns[] = {{0xff, 0xa5, 0x01}, {0x42, 0x5a, 0x00}};
 
-/// The parts of a CSR tensor with the names that the C ABI gives them.
+/// The parts of a CSR tensor with their names in the C ABI.
 struct CsrPart {
     TensorPtr Tensor::*tensor;
     const char* name;
@@ -22,7 +22,7 @@ struct CsrPart {
 constexpr CsrPart kCsrParts[] = {
     {&Tensor::crow_indices, "crow_indices"}, {&Tensor::col_indices, "col_indices"}, {&Tensor::values, "values"}};
 
-/// Fills the whole storage, or the elements where it is spread.
+/// Fills the whole storage, or only the elements of a spread tensor.
 void poison_storage(const Tensor& tensor, int byte) {
     auto* storage = static_cast<std::byte*>(tensor.storage.memory.get());
     if (!is_spread(tensor)) {

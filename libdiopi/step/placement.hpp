@@ -1,4 +1,4 @@
-/// Where the tensors of a case lie on a device: inputs copied there, outputs given memory with a visible pattern.
+/// Places the tensors of a case on a device: inputs are copied, outputs get memory with a visible pattern.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@
 
 namespace diopi {
 
-/// What the memory of an output holds before a call. Two runs with different patterns show an element that was never
-/// written, whatever its right value is. The first is NaN in floating tensors.
+/// The contents of an output's memory before a call. Two runs with different patterns show an element that was never
+/// written, whatever its correct value. The first pattern is NaN in floating tensors.
 enum class Poison { kFirst, kSecond };
 
 /// One byte of that pattern; every byte of the memory has this value.
 [[nodiscard]] int poison_byte(Dtype dtype, Poison poison);
 
-/// While it lives, what a library requires of the context holds the pattern of floating tensors.
+/// While it lives, memory that a library requires of the context has the pattern of floating tensors.
 class PoisonedWorkspace {
  public:
     PoisonedWorkspace(Context& context, Poison poison);
@@ -38,7 +38,7 @@ class PoisonedWorkspace {
 /// The layout of a tensor in the device's memory; empty: its own.
 using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
 
-/// Whether so much lies between the elements of a tensor that only they are touched.
+/// Whether the gaps between a tensor's elements are so large that only the elements are touched.
 [[nodiscard]] bool is_spread(const Tensor& tensor);
 
 /// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls of a
@@ -50,18 +50,18 @@ class Placement {
     Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {})
         : context_(&context), guards_(guards), watch_inputs_(watch_inputs), layout_(std::move(layout)) {}
 
-    /// A const input. Of a CSR tensor the parts are placed, as they come whatever the layout.
+    /// A const input. The parts of a CSR tensor keep their layouts.
     [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const Place& place);
     /// A copy that the call may change.
     [[nodiscard]] Result<TensorPtr> inout(const Tensor& host, const Place& place);
     /// Memory for an output, filled with the pattern.
     [[nodiscard]] Result<TensorPtr> output(const TensorSpec& spec, const Place& place, Poison poison);
-    /// Whether a watched input still holds what it held. One that does not is placed again for the next call.
+    /// Whether a watched input is unchanged. A changed one is placed again for the next call.
     [[nodiscard]] Failure check_input(const TensorPtr& host);
-    /// What was written past the edges of any tensor, as GuardedDevice::damage.
+    /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
-    /// Gives up the const inputs, which the next step may not need.
-    void forget() { inputs_.clear(); }
+    /// Releases the const inputs, which the next step may not need.
+    void release_inputs() { inputs_.clear(); }
     [[nodiscard]] Context& context() const { return *context_; }
 
  private:
@@ -70,15 +70,14 @@ class Placement {
         std::string name;
         uint64_t checksum = 0;
     };
-    /// Memory in the layout that the rule gives.
+    /// A tensor in the layout that the rule gives.
     [[nodiscard]] Result<TensorPtr> made(const TensorSpec& spec, const Place& place) const;
     void name_memory(const Tensor& tensor, const std::string& name);
     [[nodiscard]] Result<TensorPtr> copy_of(const Tensor& host, const std::string& name);
     [[nodiscard]] Result<TensorPtr> copy_of_csr(const Tensor& host, const Place& place);
-    /// Copies a storage that was filled on the host; returns when the host's memory is free again.
+    /// Copies a storage that was filled on the host; returns when the host may reuse its memory.
     [[nodiscard]] Status send(const Tensor& staged, const Tensor& tensor);
-    /// Adds the tensor's whole storage, gaps between its elements included unless it is spread; of a CSR tensor, its
-    /// parts.
+    /// Adds the tensor's whole storage, gaps included unless it is spread; for a CSR tensor, its parts.
     [[nodiscard]] Status add_to(Checksum& checksum, const Tensor& tensor);
     [[nodiscard]] Result<uint64_t> checksum_of(const Tensor& tensor);
 

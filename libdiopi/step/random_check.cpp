@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// Without whatever lies between the elements: one run may have been placed with room, another without.
+/// Removes gaps between the elements: one run may have been placed with gaps, another without.
 Result<TensorPtr> dense(TensorPtr tensor) {
     if (tensor->is_contiguous()) return tensor;
     auto out = make_tensor(cpu_device(), {tensor->shape, tensor->dtype, {}});
@@ -19,12 +19,12 @@ Result<TensorPtr> dense(TensorPtr tensor) {
     return out;
 }
 
-/// Bit by bit, of dense tensors.
+/// Compares dense tensors bit by bit.
 bool same_elements(const Tensor& a, const Tensor& b) {
     return a.numel() == 0 || std::memcmp(a.data(), b.data(), a.nbytes()) == 0;
 }
 
-/// Whether the sample follows the law whose parameters stand in the call, as it was before it ran.
+/// Whether the sample follows the law with the parameters of the call before it ran.
 DistributionCheck check_against(const LawOfRow& law, const Call& call, const Tensor& drawn) {
     const auto number = [&](int8_t at) { return at < 0 ? 0 : std::get<double>(call.args[static_cast<size_t>(at)]); };
     const bool of_each = law.a >= 0 && call.row->args()[static_cast<size_t>(law.a)].is_tensor();
@@ -32,14 +32,13 @@ DistributionCheck check_against(const LawOfRow& law, const Call& call, const Ten
     return check_distribution(drawn, {law.law, number(law.a), number(law.b)});
 }
 
-/// Whether two samples of numbers of which there are but two may well be equal.
+/// Whether two samples of a law with only two values may be equal by chance.
 bool may_agree(const LawOfRow& law, const DistributionCheck& check) {
     if (law.law != Law::kBernoulli) return false;
     const double each = std::max(0.0, 1 - 2 * check.deviation * check.deviation);
     return std::pow(each, static_cast<double>(check.n)) > kLeastPValue * kLeastPValue;
 }
 
-/// What the step's generator held before any call.
 const Generator* state_before(const Step& step) {
     for (const Value& value : step.call.args) {
         if (const auto* handle = std::get_if<diopiGeneratorHandle_t>(&value)) return *handle;
@@ -74,7 +73,7 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     }
     const DistributionCheck check = check_against(law, step.call, *drawn[0]);
     if (!check.passed) return {FailureKind::kDistribution, check.reason};
-    // A few numbers of a coarse dtype may agree by chance, and a law of one value has no other.
+    // A few numbers of a coarse dtype may be equal by chance, and a law with one value has no others.
     if (check.n < kLeastSample || check.deviation == 0) return {};
     if (!may_agree(law, check) && same_elements(*drawn[0], *drawn[2])) {
         return {FailureKind::kError, "a generator with another seed gave the same numbers"};

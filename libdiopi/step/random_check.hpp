@@ -1,5 +1,5 @@
-/// Class F: what a random operator drew follows its law, the same generator state gives the same numbers, another seed
-/// others, and the state advances.
+/// Class F: the numbers of a random operator follow their law, the same generator state gives the same numbers, another
+/// seed gives others, and the state advances.
 #pragma once
 
 #include "step/placed_call.hpp"

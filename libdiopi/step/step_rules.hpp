@@ -1,4 +1,4 @@
-/// What a step is held to, and what a failed one leaves to show.
+/// The rules for judging a step, and the data of a failed one.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@
 
 namespace diopi {
 
-/// What a failed step leaves to show: `actual` holds host tensors at the positions of `expected`.
-struct Evidence {
+/// The data of a failed step: `actual` has host tensors at the positions of `expected`.
+struct FailedStep {
     const Step& step;
     const std::vector<ArgTensor>& expected;
     const std::vector<ArgTensor>& actual;
     const StepResult& result;
 };
 
-/// What a step is held to.
+/// The rules for judging a step.
 struct StepRules {
     const Backend* backend = nullptr;
     Checks checks;
@@ -34,10 +34,10 @@ struct StepRules {
     Adaptor* adaptor = nullptr;
     /// Tools around the call, the first one outermost.
     std::vector<Interceptor*> interceptors = {};
-    /// A tool that sees the first run of each step alone, outside of the others; null: none.
+    /// A tool that sees only the first run of each step, outside of the others; null: none.
     Interceptor* first_run = nullptr;
-    /// Sees every failed step that ran.
-    std::function<void(const Evidence&)> on_failure = {};
+    /// Gets every failed step that ran.
+    std::function<void(const FailedStep&)> on_failure = {};
 };
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// Runs one step of a case on a backend with every check around the call, and judges what it left.
+/// Runs one step of a case on a backend with every check around the call, and judges its results.
 #pragma once
 
 #include <functional>
@@ -13,25 +13,26 @@
 
 namespace diopi {
 
-/// Calls use(placement) with a stream and a context of its own on the backend's device, guarded as the checks ask for.
+/// Calls use(placement) with a stream and a context of its own on the backend's device, with guards if the checks need
+/// them.
 Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use);
 
-/// Not implemented, or failed, as the error says; `result` keeps its first failure.
+/// The verdict is not implemented, or failed, depending on the error; `result` keeps its first failure.
 void refuse_step(StepResult& result, const Error& error);
 
 class StepRun {
  public:
-    /// All of one case: `expectations` answers for its steps, `placement` holds its tensors.
+    /// Both belong to one case: `expectations` gives the expected values, `placement` holds its tensors.
     StepRun(const StepRules& rules, Expectations& expectations, Placement& placement);
     StepRun(const StepRun&) = delete;
     StepRun& operator=(const StepRun&) = delete;
 
-    /// Runs and judges, or refuses what the backend lacks; `result` comes with its names and gets verdict, reason,
-    /// deviations and time.
+    /// Runs and judges the step, or refuses it if the backend lacks the function; `result` already has its names and
+    /// gets verdict, reason, deviations and time.
     void run(const Step& step, StepResult& result);
 
  private:
-    /// What the step is held to: itself, or as the adaptor has it computed.
+    /// The step whose results are expected: the step itself, or the one that the adaptor makes of it.
     [[nodiscard]] Result<const Step*> computed_for(const Step& step);
     void check(StepUnderTest& test, Findings& findings);
     void check_second(StepUnderTest& test, std::optional<Attempt>& second, Findings& findings);
@@ -42,7 +43,7 @@ class StepRun {
     Placement& placement_;
     AttemptRunner attempts_;
     std::vector<std::unique_ptr<StepCheck>> checks_;
-    /// Of all steps so far: the oracle knows tensors by their addresses.
+    /// Kept for all steps so far, because the oracle identifies tensors by their addresses.
     std::vector<std::unique_ptr<Step>> computed_;
 };
 

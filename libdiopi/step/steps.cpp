@@ -11,7 +11,7 @@ namespace diopi {
 
 namespace {
 
-/// The expected value in the output's own dtype, as the backward function of a framework would receive it.
+/// The expected value in the output's own dtype, like a framework passes it to the backward function.
 Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
     if (wide->dtype == dtype && wide->is_contiguous()) return wide;
     auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
@@ -155,7 +155,7 @@ Result<Step> CaseSteps::plan_backward() {
         if (!tensor.ok()) return tensor.error();
         forward->call.args[output.arg] = *tensor;
     }
-    // The last step: nothing asks for the expected outputs of the forward call again.
+    // In the last step the expected outputs of the forward call are not needed again.
     saved = std::vector<ArgTensor>{};
     forward_.reset();
     auto gradients = gradients_for(*forward);
@@ -192,10 +192,10 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
         const auto known = baseline_->expected.find(step.name);
         if (known != baseline_->expected.end()) return stored(step, known->second);
     }
-    // A step whose call is adapted may have other dtypes than its twin.
-    const bool twin = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
-                      tensor_dtypes(step.call) == forward_dtypes_;
-    if (twin) {
+    // An adapted call may have other dtypes than that of the forward step.
+    const bool equals_forward = step.name == "inplace" && forward_.has_value() && !forward_outputs_.empty() &&
+                                tensor_dtypes(step.call) == forward_dtypes_;
+    if (equals_forward) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
         const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
         if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {

@@ -1,4 +1,4 @@
-/// The steps of a case: which calls it makes, on which inputs, and what they must give.
+/// The steps of a case: its calls, their inputs, and their expected results.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace diopi {
 /// One call of a case with host inputs; outputs are null until a device gives them memory.
 struct Step {
     std::string name;      ///< "forward", "inplace", "backward"
-    std::string function;  ///< "add", "add_inp", "add_backward": as reports print it
+    std::string function;  ///< "add", "add_inp", "add_backward": the name in reports
     Call call;
     std::vector<OutputSpec> outputs;
 
-    /// What the call leaves at an argument: a new output, or an in-out tensor as it came; nullopt where it only reads.
+    /// The result at an argument: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
 };
 
-/// Answers for what a step must give.
+/// Gives the expected results of a step.
 class Expectations {
  public:
     virtual ~Expectations() = default;
@@ -38,14 +38,14 @@ class Expectations {
     Oracle oracle_;
 };
 
-/// Plans the steps of one case and answers for their expected values, from a baseline or from the oracle.
+/// Plans the steps of one case and gives their expected values, from a baseline or from the oracle.
 class CaseSteps final : public Expectations {
  public:
-    /// Draws the inputs, or takes those that `baseline` stores; `baseline` may be null.
+    /// Draws the inputs, or takes those in `baseline`; `baseline` may be null.
     [[nodiscard]] static Result<std::unique_ptr<CaseSteps>> create(const Case& c, uint64_t seed,
                                                                    const CaseBaseline* baseline);
 
-    /// "forward", then "inplace" and "backward" as the case wants them.
+    /// "forward", then "inplace" and "backward" if the case has them.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] Result<Step> plan(const std::string& name);
     [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
@@ -57,11 +57,11 @@ class CaseSteps final : public Expectations {
     Status take_inputs(uint64_t seed);
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
-    /// By the case's grad_fill, or by the fill that varies the case: of ones, what a softmax or a norm takes back is 0
-    /// everywhere. Null, or zeros where it may not be null, for an output that gets no gradient.
+    /// Filled by the case's grad_fill, or by the fill that varies the case: a gradient of ones would make that of a
+    /// softmax or a norm 0 everywhere. Null, or zeros if it must not be null, for an output that gets no gradient.
     [[nodiscard]] Result<TensorPtr> incoming_gradient(const IncomingGradient& incoming, const TensorSpec& spec) const;
     [[nodiscard]] Result<std::vector<ArgTensor>> gradients_for(const Step& forward) const;
-    /// The baseline's expected values of a step that it has; each of the step's results must be among them.
+    /// The baseline's expected values for one of its steps; each of the step's results must be among them.
     [[nodiscard]] Result<std::vector<ArgTensor>> stored(const Step& step, const std::vector<NamedTensor>& values) const;
     void lend_generator(Call& call);
 
@@ -74,7 +74,7 @@ class CaseSteps final : public Expectations {
     /// The forward call's expected outputs, which the in-place step shares.
     std::optional<std::vector<ArgTensor>> forward_;
     std::vector<OutputSpec> forward_outputs_;
-    std::vector<Dtype> forward_dtypes_;  ///< of its tensors
+    std::vector<Dtype> forward_dtypes_;  ///< dtypes of its tensors
 };
 
 }  // namespace diopi

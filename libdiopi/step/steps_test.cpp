@@ -48,7 +48,7 @@ Gradients gradients_of(const Case& c) {
 TEST_CASE("the incoming gradient is all ones unless the case has another fill", "[step][gradient]") {
     const Gradients ones = gradients_of(softmax_case(kOnesFill));
     CHECK(std::ranges::count(ones.incoming, 1.0) == 15);
-    // With ones the gradient of a softmax is only rounding errors.
+    // A gradient of ones leaves only rounding errors behind a softmax.
     CHECK(std::ranges::all_of(ones.expected, [](double x) { return std::abs(x) < 1e-6; }));
     const Gradients drawn = gradients_of(softmax_case({Fill::kRandn}));
     CHECK(std::ranges::count(drawn.incoming, drawn.incoming.front()) == 1);

@@ -8,9 +8,10 @@ namespace diopi {
 
 namespace {
 
-/// Calls of more than that are not looked at: each of their bytes is needed three times.
+/// Larger calls are not checked: each of their bytes is needed three times.
 constexpr size_t kMostBytes = size_t{64} << 20;
-/// A hold that was shorter than that is tried again with more copies: they were measured when others worked, too.
+/// A hold shorter than this share is repeated with more copies, because other processes may have disturbed their
+/// measurement.
 constexpr double kHeldShare = 0.5;
 constexpr int kTries = 3;
 
@@ -35,7 +36,7 @@ Result<std::vector<StreamCheck::Block>> StreamCheck::blocks_of(Call& call) {
     size_t nbytes = 0;
     bool has_sparse = false;
     Status status;
-    const auto room = [&](std::shared_ptr<void>& memory, size_t size) {
+    const auto allocate_into = [&](std::shared_ptr<void>& memory, size_t size) {
         if (memory != nullptr || !status.ok()) return;
         auto made = device.allocate(size);
         status = made.status();
@@ -51,8 +52,8 @@ Result<std::vector<StreamCheck::Block>> StreamCheck::blocks_of(Call& call) {
             nbytes += tensor->storage.nbytes;
         }
         if (nbytes > kMostBytes) return;
-        if (place.is_read()) room(block->before, tensor->storage.nbytes);
-        if (place.is_written()) room(block->after, tensor->storage.nbytes);
+        if (place.is_read()) allocate_into(block->before, tensor->storage.nbytes);
+        if (place.is_written()) allocate_into(block->after, tensor->storage.nbytes);
     });
     if (!status.ok()) return status.error();
     if (has_sparse || nbytes > kMostBytes) blocks.clear();
@@ -117,7 +118,7 @@ Result<std::optional<HeldRun>> StreamCheck::run(const Step& step, double hold_s)
 
 Result<std::optional<HeldRun>> StreamCheck::try_once(const Step& step, double hold_s) {
     auto placed = PlacedCall::create(step, *placement_, Poison::kSecond);
-    // Where the run ends here, what is on its way must have arrived before its memory is used again.
+    // Copies that still run must end before their memory is reused, in case the run ends here.
     const Status arrived = placement_->context().device->synchronize(placement_->context().stream);
     if (!placed.ok()) return placed.error();
     if (!arrived.ok()) return arrived.error();

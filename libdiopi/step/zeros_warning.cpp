@@ -8,11 +8,11 @@ namespace diopi {
 
 namespace {
 
-/// Above this share of zeros an output that is right proves little, in outputs of at least so many elements.
+/// With a larger share of zeros a correct output proves little, if it has at least this many elements.
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
 
-/// Of a floating tensor with elements.
+/// The share for a floating, non-empty tensor.
 double share_of_zeros(const Tensor& tensor) {
     const Tensor* wide = &tensor;
     TensorPtr widened;
@@ -28,7 +28,7 @@ double share_of_zeros(const Tensor& tensor) {
     return static_cast<double>(zeros) / static_cast<double>(wide->numel());
 }
 
-/// Of the step's floating input that has the most zeros.
+/// The share for the step's floating input with the most zeros.
 double share_of_zero_inputs(const Step& step) {
     double most = 0;
     for (size_t i = 0; i < step.call.args.size(); ++i) {

@@ -1,4 +1,4 @@
-/// Expected values that prove little, since too many of them are 0.
+/// A warning about expected values that prove little, because too many of them are 0.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace diopi {
 
-/// "35% of the expected values are 0: a fault may hide among them"; empty where the zeros are few, the inputs have as
-/// many, or the function gives zeros by its nature.
+/// "35% of the expected values are 0: a fault may hide among them"; empty if there are few zeros, if the inputs have as
+/// many, or if the function naturally gives zeros.
 [[nodiscard]] std::string zeros_warning(const Step& step, const ArgTensor& value, const OutputSpec& output);
 
 }  // namespace diopi

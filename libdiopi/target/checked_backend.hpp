@@ -13,8 +13,8 @@
 namespace diopi {
 
 struct MemoryCheckOptions {
-    bool enabled = false;    ///< name the memory that is left behind
-    bool backtrace = false;  ///< and who asked for it
+    bool enabled = false;    ///< report memory that is not freed
+    bool backtrace = false;  ///< with the stacks of its allocations
 };
 
 class CheckedBackend {
@@ -33,7 +33,7 @@ class CheckedBackend {
     std::optional<Implementation> plain_;
     std::unique_ptr<MemoryChecker> checker_;
     std::unique_ptr<Backend> watched_;
-    uint64_t reported_ = 0;  ///< youngest block at the last report
+    uint64_t reported_ = 0;  ///< newest block at the last report
 };
 
 }  // namespace diopi

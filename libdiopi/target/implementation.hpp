@@ -10,25 +10,24 @@
 
 namespace diopi {
 
-/// How libraries are opened.
+/// Options for opening libraries.
 struct LibraryOptions {
     std::string runtime;    ///< library of its device functions, or "cpu" for host memory; empty: its own
-    double timeout_s = 30;  ///< that it may take to start
-    /// Sees what is odd about a library: "warning: ...".
+    double timeout_s = 30;  ///< time limit for its start
+    /// Receives remarks about a library: "warning: ...".
     std::function<void(const std::string&)> on_note = {};
-    /// The open libraries by their files: one that is named twice is opened once.
+    /// The open libraries by their files, so that a library named twice is opened once.
     std::shared_ptr<std::map<std::string, std::weak_ptr<LibraryBackend>>> opened =
         std::make_shared<std::map<std::string, std::weak_ptr<LibraryBackend>>>();
 };
 
-/// Whether it is the path of a library: it has a slash in it, or the ending of a shared library, with or without
-/// "+tf32".
+/// Whether it is the path of a library: it contains a slash, or ends like a shared library, with or without "+tf32".
 [[nodiscard]] bool is_library_path(const std::string& name);
 
 class Implementation {
  public:
-    /// A library is tried once in a process of its own (worker/library_probe.hpp). "+tf32" behind a path declares that
-    /// its float32 products are of factors in TF32. Any name but a path is that of a linked backend, whose device must
+    /// A library is first tried in a process of its own (worker/library_probe.hpp). "+tf32" behind a path declares that
+    /// its float32 products round their factors to TF32. Any other name is that of a linked backend, whose device must
     /// be there.
     [[nodiscard]] static Result<Implementation> find(const std::string& name, const LibraryOptions& options);
 
@@ -43,7 +42,7 @@ class Implementation {
     };
 
     std::shared_ptr<LibraryBackend> opened_;  ///< keeps the backend of a library
-    std::shared_ptr<const InTf32> in_tf32_;   ///< null unless it is declared
+    std::shared_ptr<const InTf32> in_tf32_;   ///< null unless TF32 is declared
     const Backend* backend_ = nullptr;
 };
 

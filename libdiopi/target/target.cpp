@@ -58,18 +58,18 @@ Status Target::open_sim(const TargetOptions& options, const LibraryOptions& libr
 Status Target::make_adaptor(const std::string& config) {
     auto read = read_adaptor_config(config);
     if (!read.ok()) return bad_input("--adaptor: " + read.error().message);
-    auto tally = AdaptorTally::create();
-    if (!tally.ok()) return tally.error();
-    tally_ = std::make_unique<AdaptorTally>(std::move(*tally));
+    auto totals = AdaptorTotals::create();
+    if (!totals.ok()) return totals.error();
+    totals_ = std::make_unique<AdaptorTotals>(std::move(*totals));
     adaptor_ = std::make_unique<Adaptor>(std::move(read->rules), sim_.get());
-    adaptor_->count_in(tally_.get());
+    adaptor_->count_in(totals_.get());
     return {};
 }
 
 AdaptedFunctions Target::adapted() const {
     AdaptedFunctions functions;
-    if (tally_ == nullptr) return functions;
-    for (const AdaptedFunction& counted : tally_->functions()) {
+    if (totals_ == nullptr) return functions;
+    for (const AdaptedFunction& counted : totals_->functions()) {
         functions[std::string(counted.row->function)] =
             to_record(counted.calls, counted.in, counted.out, counted.casts);
     }

@@ -1,4 +1,4 @@
-/// What --impl names, with the tools that go with it: a backend or the simulated device, checked and adapted.
+/// The target of --impl, with its tools: a backend or the simulated device, checked and adapted.
 #pragma once
 
 #include <memory>
@@ -14,24 +14,24 @@ namespace diopi {
 
 struct TargetOptions {
     std::string sim_config;  ///< file that describes the simulated device; empty: the default one
-    bool waits = false;      ///< the simulated device really waits for what it costs
-    std::string adaptor;     ///< what is converted: a file or a preset; empty: nothing
+    bool waits = false;      ///< the simulated device really waits for the modelled times
+    std::string adaptor;     ///< a file or a preset that says what is converted; empty: nothing
 };
 
 class Target {
  public:
-    /// "sim", or as CheckedBackend::find.
+    /// Finds "sim", or whatever CheckedBackend::find finds.
     [[nodiscard]] static Result<Target> find(const std::string& impl, const TargetOptions& options,
                                              const LibraryOptions& library, const MemoryCheckOptions& check);
 
     [[nodiscard]] const Backend& backend() const { return sim_ == nullptr ? **checked_ : sim_->backend(); }
-    /// As CheckedBackend::leaks.
+    /// See CheckedBackend::leaks.
     [[nodiscard]] std::string leaks(std::string_view where) { return checked_ ? checked_->leaks(where) : ""; }
     /// Null unless it is the simulated device. It is the innermost tool of every chain to its backend.
     [[nodiscard]] SimBackend* sim() const { return sim_.get(); }
     /// Null without an adaptor. It goes into every chain to its backend, outside of all tools but a recorder.
     [[nodiscard]] Adaptor* adaptor() const { return adaptor_.get(); }
-    /// What the adaptor has done so far, here and in workers.
+    /// The conversions of the adaptor so far, here and in workers.
     [[nodiscard]] AdaptedFunctions adapted() const;
 
  private:
@@ -40,7 +40,7 @@ class Target {
 
     std::unique_ptr<SimBackend> sim_;
     std::optional<CheckedBackend> checked_;
-    std::unique_ptr<AdaptorTally> tally_;
+    std::unique_ptr<AdaptorTotals> totals_;
     std::unique_ptr<Adaptor> adaptor_;
 };
 

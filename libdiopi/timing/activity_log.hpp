@@ -12,7 +12,7 @@ namespace diopi {
 
 class ActivityLog {
  public:
-    /// Adds to the profile, which must outlive it: activities, or why there are none.
+    /// Adds to the profile, which must outlive it: activities, or the reason why there are none.
     explicit ActivityLog(Profile& profile) : profile_(&profile) {}
 
     void begin(Device& device, const ProfileClock& clock);
@@ -22,7 +22,7 @@ class ActivityLog {
  private:
     Profile* profile_;
     std::unique_ptr<ActivityRecording> recording_;
-    double zero_ = 0;  ///< of the recording, since the profile's beginning
+    double zero_ = 0;  ///< begin of the recording, since the profile's beginning
 };
 
 }  // namespace diopi

@@ -10,14 +10,14 @@ using namespace diopi;
 
 namespace {
 
-/// A device that is too hot and reports one kernel, or the reason why it cannot.
-class TellingDevice final : public DeviceDecorator {
+/// A device that reports one kernel, or why it cannot, and that is too hot.
+class ReportingDevice final : public DeviceDecorator {
  public:
-    explicit TellingDevice(std::string trouble = "") : DeviceDecorator(cpu_device()), trouble_(std::move(trouble)) {}
+    explicit ReportingDevice(std::string error = "") : DeviceDecorator(cpu_device()), error_(std::move(error)) {}
 
     std::string slowdown() override { return "too hot"; }
     Result<std::unique_ptr<ActivityRecording>> record_activities() override {
-        if (!trouble_.empty()) return bad_input(trouble_);
+        if (!error_.empty()) return bad_input(error_);
         return std::unique_ptr<ActivityRecording>(std::make_unique<Recording>());
     }
 
@@ -28,13 +28,13 @@ class TellingDevice final : public DeviceDecorator {
         }
     };
 
-    std::string trouble_;
+    std::string error_;
 };
 
 }  // namespace
 
-TEST_CASE("the activities of a device have the times of the profile's clock") {
-    TellingDevice device;
+TEST_CASE("the activities of a device are on the profile's clock") {
+    ReportingDevice device;
     Context context(device);
     const auto clock = ProfileClock::start(context);
     REQUIRE(clock.ok());
@@ -53,8 +53,8 @@ TEST_CASE("the activities of a device have the times of the profile's clock") {
     CHECK(kernel.start - kernel.launched == Approx(4e-6));
 }
 
-TEST_CASE("a profile has the device's activities of each step once, and the count of slowdowns") {
-    TellingDevice device;
+TEST_CASE("a profile holds what the device did for each step once, and how often it was slow") {
+    ReportingDevice device;
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();
     options.backend = &backend;
@@ -69,8 +69,8 @@ TEST_CASE("a profile has the device's activities of each step once, and the coun
     CHECK(profile->slowdowns == std::vector<std::string>(3, "too hot"));
 }
 
-TEST_CASE("a device that cannot be recorded is still profiled, and the reason is kept") {
-    TellingDevice device("libtelling.so cannot be opened");
+TEST_CASE("a device that cannot be recorded is profiled all the same, and the reason is kept") {
+    ReportingDevice device("libreporting.so cannot be opened");
     const Backend backend = (*find_backend("cpu"))->on(device);
     ProfileOptions options = testing::quick_profile();
     options.backend = &backend;
@@ -78,6 +78,6 @@ TEST_CASE("a device that cannot be recorded is still profiled, and the reason is
     options.activities = true;
     const auto profile = profile_cases({testing::add_case({4})}, options);
     REQUIRE(profile.ok());
-    CHECK(profile->unrecorded == "libtelling.so cannot be opened");
+    CHECK(profile->unrecorded == "libreporting.so cannot be opened");
     CHECK_FALSE(profile->calls[0].runs.empty());
 }

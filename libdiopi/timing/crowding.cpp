@@ -55,12 +55,12 @@ double Crowding::probe(Of of) {
     return seconds;
 }
 
-double Crowding::look(Of of) {
-    const double look = probe_(of);
-    quietest_ = quietest_ > 0 ? std::min(quietest_, look) : look;
-    return look;
+double Crowding::measure(Of of) {
+    const double seconds = probe_(of);
+    quietest_ = quietest_ > 0 ? std::min(quietest_, seconds) : seconds;
+    return seconds;
 }
 
-bool Crowding::is_crowded(double look) const { return look > kCrowded * quietest_; }
+bool Crowding::is_crowded(double seconds) const { return seconds > kCrowded * quietest_; }
 
 }  // namespace diopi

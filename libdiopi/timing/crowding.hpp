@@ -11,7 +11,7 @@ namespace diopi {
 /// operations show this. A short piece of work that fills the units does.
 class Crowding {
  public:
-    /// The cores: that of this thread, or those of all threads of OpenMP.
+    /// The measured cores: that of this thread, or those of all threads of OpenMP.
     enum class Of { kThread, kAll };
     using Probe = std::function<double(Of)>;
 
@@ -23,10 +23,10 @@ class Crowding {
         : quietest_(quietest), probe_(std::move(probe)) {}
 
     /// The current time of the probe.
-    double look(Of of);
+    double measure(Of of);
     /// The shortest time that is known, in seconds; 0: none.
     [[nodiscard]] double quietest() const { return quietest_; }
-    [[nodiscard]] bool is_crowded(double look) const;
+    [[nodiscard]] bool is_crowded(double seconds) const;
 
  private:
     double quietest_;

@@ -15,7 +15,7 @@ Result<bool> Eviction::is_possible() {
     if (context_->device->is_host()) return true;
     is_possible_ = dynamic_cast<StreamCopies*>(context_->device) != nullptr;
     if (!*is_possible_) return false;
-    // A library may have the rest of a device, but not this copy.
+    // The rest of a device may work without this copy.
     const Status s = copy_halves();
     is_possible_ = s.ok();
     if (!s.ok() && s.error().code != Errc::kNotImplemented) return s.error();

@@ -19,7 +19,7 @@ class Eviction {
  public:
     Eviction(Context& context, int64_t cache_bytes);
 
-    /// Whether there is a way: a device needs copies inside of its memory (StreamCopies).
+    /// Whether eviction is possible: a device needs copies inside of its memory (StreamCopies).
     [[nodiscard]] Result<bool> is_possible();
     /// Evicts if it is possible. On a device it is enqueued without waiting.
     Status operator()();

@@ -20,8 +20,8 @@ class LaunchDevice final : public DeviceDecorator {
     double host = 0;    ///< seconds: the host's time
     double stream = 0;  ///< the time when the device has finished its work
     double copy_s = 100e-6;
-    bool copies = true;  ///< whether it has its own copies
-    int streams = 0;     ///< that exist
+    bool copies = true;  ///< whether it has copies of its own
+    int streams = 0;     ///< streams that exist
     int64_t launches = 0;
     /// Counts the copies inside its memory.
     std::function<void(void* dst, const void* src, size_t nbytes)> on_copy;

@@ -41,7 +41,7 @@ constexpr Effort kCopyEffort = {4, 200, 0.03};
 constexpr Effort kMatmulEffort = {3, 40, 0.1};
 constexpr Effort kEmptyEffort = {50, 2000, 0.01};
 
-/// Instead of a call: the device copies one tensor's memory to another's.
+/// Replaces a call: the device copies one tensor's memory to another's.
 class DeviceCopy final : public Interceptor {
  public:
     DeviceCopy(Device& device, const Tensor& to, const Tensor& from)
@@ -138,7 +138,7 @@ constexpr struct {
     const char* function;
     std::array<const char*, 3> tensors;
     bool is_copy;
-} kMovers[] = {
+} kCopyingFunctions[] = {
     {"diopiCopyInp", {"dest", "src"}, true},
     {"diopiRelu", {"out", "input"}, false},
     {"diopiAdd", {"out", "input", "other"}, false},
@@ -148,13 +148,13 @@ constexpr struct {
 Result<double> copy_rate(Probe& probe, int64_t bytes) {
     const int64_t batch = bytes < (1 << 20) ? 20 : 1;
     double rate = 0;
-    for (const auto& mover : kMovers) {
-        if (!mover.is_copy && !probe.has(mover.function)) continue;
-        Call call(*find_row(mover.function));
+    for (const auto& copying : kCopyingFunctions) {
+        if (!copying.is_copy && !probe.has(copying.function)) continue;
+        Call call(*find_row(copying.function));
         std::vector<TensorPtr> tensors;
-        const auto count = std::ranges::count_if(mover.tensors, [](const char* name) { return name != nullptr; });
+        const auto count = std::ranges::count_if(copying.tensors, [](const char* name) { return name != nullptr; });
         const Shape shape{bytes / count / static_cast<int64_t>(sizeof(float))};
-        for (const char* name : std::span(mover.tensors).first(static_cast<size_t>(count))) {
+        for (const char* name : std::span(copying.tensors).first(static_cast<size_t>(count))) {
             auto made = probe.tensor(shape, Dtype::float32);
             if (!made.ok()) return made.error();
             call[name] = *made;
@@ -162,8 +162,8 @@ Result<double> copy_rate(Probe& probe, int64_t bytes) {
         }
         if (call.has("alpha")) call["alpha"] = Scalar::of(int64_t{1});
         const auto moved = static_cast<double>(tensors.size() * tensors[0]->nbytes());
-        if (mover.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
-        if (probe.has(mover.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
+        if (copying.is_copy) rate = moved / probe.best_copy(*tensors[0], *tensors[1], kCopyEffort, batch);
+        if (probe.has(copying.function)) rate = std::max(rate, moved / probe.best(call, kCopyEffort, batch));
     }
     return rate;
 }
@@ -187,7 +187,7 @@ Status measure_copies(Probe& probe, Device& device, Roofs& roofs) {
     return {};
 }
 
-/// A square product by the first function that the backend has for it. Seconds; 0: it has none.
+/// Measures a square product by the first function that the backend has for it. Seconds; 0: it has none.
 Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& flops) {
     for (const char* function : {"diopiMm", "diopiMatmul", "diopiLinear"}) {
         if (!probe.has(function)) continue;
@@ -204,7 +204,7 @@ Result<double> product_seconds(Probe& probe, Dtype dtype, int64_t side, double& 
     return 0.0;
 }
 
-/// Operations per second; 0: not measured.
+/// Measures operations per second; 0: not measured.
 Result<double> matmul_rate(Probe& probe, Dtype dtype) {
     double rate = 0;
     for (int64_t side = kMatrix; side <= kLargestMatrix; side *= 2) {

@@ -26,7 +26,7 @@ class HotDevice final : public DeviceDecorator {
 TEST_CASE("a device is asked every 50 ms for slowdown reasons, and each reason is reported once", "[run][timing]") {
     HotDevice device;
     SlowdownWatch watch(device);
-    CHECK(device.asked == 1);  // which takes long and counts for nothing
+    CHECK(device.asked == 1);  // which takes long and is not counted
     for (int i = 0; i < 100; ++i) watch.ask();
     CHECK(device.asked <= 3);
     device.reason = "too hot";

@@ -20,7 +20,7 @@ constexpr double kBatchSeconds = 50e-6;
 constexpr double kDeviceBatchSeconds = 200e-6;
 constexpr size_t kFewestSamples = 3;
 /// The time of samples between two measurements of crowding.
-constexpr double kBetweenLooks = 1e-3;
+constexpr double kBetweenMeasurements = 1e-3;
 
 bool agree(const std::vector<double>& times) {
     if (times.size() < kAgreeing) return false;
@@ -32,7 +32,7 @@ int64_t calls_in(double batch_seconds, double once) {
     return static_cast<int64_t>(std::ceil(batch_seconds / std::max(once, 1e-9)));
 }
 
-/// Calls until the last five agree within 1%, or time is up.
+/// Makes calls until the last five agree within 1%, or time is up.
 Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, const TimingOptions& options) {
     std::vector<double> times;
     double spent = 0;
@@ -46,24 +46,24 @@ Result<std::vector<double>> warm_up(EventTimer& watch, bool has_device_time, con
 }
 
 /// Assigns the crowding of the cores to the samples.
-class Looks {
+class CrowdingOfSamples {
  public:
     struct Seen {
-        std::span<const TimedRun> quiet;  ///< those since the last look; none where it was crowded
-        double seconds = 0;               ///< that they took
+        std::span<const TimedRun> quiet;  ///< those since the last measurement; none if it was crowded
+        double seconds = 0;               ///< their time
     };
 
-    explicit Looks(const TimingOptions& options)
-        : crowding_(options.crowding), cores_(options.cores), before_(crowding_ == nullptr ? 0 : look()) {}
+    explicit CrowdingOfSamples(const TimingOptions& options)
+        : crowding_(options.crowding), cores_(options.cores), before_(crowding_ == nullptr ? 0 : measure()) {}
 
-    /// Nothing if it is too early for a measurement.
+    /// Nullopt if it is too early for a measurement.
     std::optional<Seen> after(Samples& samples, bool own_clock) {
         seconds_ += seconds_of(samples.runs.back(), own_clock) * static_cast<double>(samples.batch);
-        if (crowding_ != nullptr && seconds_ < kBetweenLooks) return std::nullopt;
+        if (crowding_ != nullptr && seconds_ < kBetweenMeasurements) return std::nullopt;
         const std::span<TimedRun> fresh = std::span(samples.runs).subspan(seen_);
         Seen seen{fresh, seconds_};
         if (crowding_ != nullptr) {
-            const double now = look(), worse = std::max(before_, now);
+            const double now = measure(), worse = std::max(before_, now);
             for (TimedRun& run : fresh) run.crowding = worse;
             if (crowding_->is_crowded(worse)) seen.quiet = {};
             before_ = now;
@@ -74,7 +74,7 @@ class Looks {
     }
 
  private:
-    double look() { return crowding_->look(cores_); }
+    double measure() { return crowding_->measure(cores_); }
 
     Crowding* crowding_;
     Crowding::Of cores_;
@@ -223,29 +223,29 @@ Result<Samples> time_call(const Chain& chain, std::span<Call* const> argument_se
     samples.batch = *batch;
     const auto least = static_cast<size_t>(is_short ? options.min_short_samples : options.min_samples);
 
-    std::vector<double> times;  // of quiet moments
+    std::vector<double> times;  // times of quiet moments
     PlateauWatch plateau;
-    Looks looks(options);
+    CrowdingOfSamples crowding(options);
     double spent = 0, lost = 0;
-    size_t next_look = least;
+    size_t next_check = least;
     for (;;) {
         auto run = watch.measure(samples.batch);
         if (!run.ok()) return run.error();
         samples.runs.push_back(*run);
-        const auto seen = looks.after(samples, own_clock);
+        const auto seen = crowding.after(samples, own_clock);
         if (!seen) continue;
         for (const TimedRun& quiet : seen->quiet) times.push_back(seconds_of(quiet, own_clock));
         (seen->quiet.empty() ? lost : spent) += seen->seconds;
         const bool is_over = spent >= options.max_seconds || lost >= kMostWaiting * options.max_seconds;
         const bool late = is_over && samples.runs.size() >= kFewestSamples;
-        if (times.size() < next_look && !late) continue;
+        if (times.size() < next_check && !late) continue;
         const double width = summarize(times).half_width();
         const bool enough = times.size() >= least;
         samples.stop = Stop::kTimeLimit;
         if (enough && plateau.stalled(times.size(), width)) samples.stop = Stop::kPlateau;
         if (!times.empty() && width <= options.wanted_interval) samples.stop = Stop::kConverged;
         if (late || (enough && samples.stop != Stop::kTimeLimit)) break;
-        next_look = times.size() + std::max<size_t>(times.size() / 4, 10);
+        next_check = times.size() + std::max<size_t>(times.size() / 4, 10);
     }
     return samples;
 }

@@ -38,7 +38,7 @@ struct TimingOptions {
     /// Measures the cores between samples, which count only if no other guest works on them; null: no
     /// measurement. Must outlive the call.
     Crowding* crowding = nullptr;
-    Crowding::Of cores = Crowding::Of::kAll;  ///< those that the call works on
+    Crowding::Of cores = Crowding::Of::kAll;  ///< the cores that the call works on
 };
 
 /// The longest time until the frequency of a device has risen.
@@ -61,7 +61,7 @@ class ProfileClock {
     [[nodiscard]] static Result<ProfileClock> start(
         Context& context, std::optional<std::chrono::steady_clock::time_point> begin = std::nullopt);
 
-    /// Seconds since then.
+    /// Seconds since the beginning.
     [[nodiscard]] double now() const;
     [[nodiscard]] Result<double> device_time(const Event& event) const;
     [[nodiscard]] bool has_device_time() const { return device_start_ != nullptr; }
@@ -69,7 +69,7 @@ class ProfileClock {
  private:
     std::chrono::steady_clock::time_point start_;
     std::unique_ptr<Event> device_start_;
-    double device_offset_ = 0;  ///< of that event, in seconds since the beginning
+    double device_offset_ = 0;  ///< time of that event, in seconds since the beginning
 };
 
 /// The samples of one pass over a call. TimedRun::crowding is in seconds here.
@@ -98,7 +98,7 @@ class EventTimer {
     /// The number of calls in a sample, at least `least` if there are enough argument sets: on a device with a
     /// clock of its own, enough that its wait for the first launch is a small share. Runs some batches to find it.
     [[nodiscard]] Result<int64_t> fitting_batch(int64_t least);
-    /// How many it has made.
+    /// The number of calls so far.
     [[nodiscard]] int64_t calls() const { return calls_; }
 
  private:
@@ -111,7 +111,7 @@ class EventTimer {
     const ProfileClock& clock_;
     SampleHooks hooks_;
     std::unique_ptr<Event> start_, end_;
-    size_t next_ = 0;  ///< argument set
+    size_t next_ = 0;  ///< next argument set
     int64_t calls_ = 0;
 };
 

@@ -28,7 +28,7 @@ class TimingInterceptor final : public Interceptor {
 
     Outcome around(Call& call, Context& context, const Next& next) override;
 
-    /// Begin of a new pass: its number goes into TimedRun::pass.
+    /// Begins a new pass: its number goes into TimedRun::pass.
     void set_pass(int64_t pass) { pass_ = pass; }
     /// The calls since the last collection, in their order; waits for the device if it has a clock of its own.
     [[nodiscard]] Result<std::vector<Noted>> collect();

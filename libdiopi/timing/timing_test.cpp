@@ -21,7 +21,7 @@ TimingOptions short_timing() {
     return options;
 }
 
-/// A call on the launching device, with the objects that timing needs.
+/// A call on the launching device, with everything that timing it needs.
 class Timed {
  public:
     explicit Timed(double device_s) : work_(device, kLaunch, device_s) { chain_.add(work_); }
@@ -83,7 +83,7 @@ TEST_CASE("a device that was idle is kept busy before the first call is timed", 
     const double idle = timed.device.host;
     const Samples samples = timed.samples(options);
     CHECK(samples.runs.front().start >= 0.05);
-    // The calls are in batches: the modelled device does much work in 50 ms of the host's time.
+    // The ramp makes batches, not single calls: in 50 ms of the host's time the modelled device does a lot.
     CHECK(timed.device.launches > 1000);
     CHECK(timed.device.host - idle < 1.1 * 40e-6 * static_cast<double>(timed.device.launches));
     // The nested calls are not part of the call's own time.

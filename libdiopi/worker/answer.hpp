@@ -1,4 +1,4 @@
-/// An answer as it comes through a worker's socket.
+/// The bytes of an answer on a worker's socket.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace diopi {
 
-/// All of it but whether it is the last, which stands in the answer's head.
+/// Packs the answer, except whether it is the last, which is in the answer's head.
 [[nodiscard]] std::string pack_answer(const WorkAnswer& answer);
-/// Nothing where these bytes are no answer.
+/// Nullopt if these bytes are no answer.
 [[nodiscard]] std::optional<WorkAnswer> unpack_answer(std::string_view bytes);
 
 }  // namespace diopi

@@ -34,7 +34,7 @@ struct CrashPage::Page {
 
 namespace {
 
-/// The page of this process when it is a worker.
+/// The page of this process if it is a worker.
 std::atomic<CrashPage::Page*> g_page = nullptr;
 
 void put_text(std::string_view text, std::span<char> room) noexcept {
@@ -45,7 +45,7 @@ void put_text(std::string_view text, std::span<char> room) noexcept {
 
 std::string text_in(std::span<const char> room) { return {room.data(), ::strnlen(room.data(), room.size())}; }
 
-/// The phase is set last: a worker that dies in the midst of this was doing nothing.
+/// The phase is set last: a worker that dies while it writes the rest has noted nothing.
 template <class Fill>
 void note(WorkPhase phase, const Fill& fill) noexcept {
     CrashPage::Page* page = g_page.load(std::memory_order_relaxed);

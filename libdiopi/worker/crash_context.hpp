@@ -1,4 +1,4 @@
-/// What a worker is doing, in a page that its parent can still read when the worker has died.
+/// The current action of a worker, in a page that its parent can still read after the worker's death.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace diopi {
 
 enum class WorkPhase : uint8_t {
-    kNone,       ///< nothing that was noted
-    kStage,      ///< something that is no step of a case
+    kNone,       ///< nothing was noted
+    kStage,      ///< an action that is no step of a case
     kInCall,     ///< the call of a step
     kInChecks,   ///< the checks after the call
     kInHeldCall  ///< the call, behind other work of its stream
@@ -22,25 +22,25 @@ struct CrashContext {
     std::string step;      ///< "forward", "inplace", "backward"
     std::string function;  ///< "diopiAdd"
     std::string stage;     ///< "the first use of its device"; empty in the phases of a step
-    std::string buffer;    ///< what a fault in a protected page hit: "4 bytes past the end of out"; else empty
+    std::string buffer;    ///< the target of a fault in a protected page: "4 bytes past the end of out"; else empty
 
-    /// "the checks after forward (diopiAdd)" as one line of printable characters, cut after a hundred or so; empty
-    /// where nothing was noted.
+    /// "the checks after forward (diopiAdd)" as one line of printable characters, cut after about a hundred; empty if
+    /// nothing was noted.
     [[nodiscard]] std::string text() const;
 };
 
-/// Notes in this process what it does now. Texts of more than a hundred characters or so are cut. Safe in a signal
+/// Notes the current action of this process. Texts of more than about a hundred characters are cut. Safe in a signal
 /// handler and from any thread; does nothing outside a worker.
 void note_stage(std::string_view stage) noexcept;
-/// One of the phases of a step.
+/// Notes one of the phases of a step.
 void note_step(WorkPhase phase, std::string_view step, std::string_view function) noexcept;
-/// What was noted has come to its end.
+/// Notes that the action has ended.
 void note_idle() noexcept;
-/// Adds to what was noted.
+/// Adds to the noted action.
 void note_faulty_buffer(std::string_view buffer) noexcept;
 
-/// The page of one worker. The parent makes it before the fork, the child adopts it. What the parent reads may have
-/// been garbled by a stray write.
+/// The page of one worker. The parent makes it before the fork, the child adopts it. A stray write may have damaged
+/// what the parent reads.
 class CrashPage {
  public:
     CrashPage() = default;
@@ -52,13 +52,13 @@ class CrashPage {
 
     [[nodiscard]] static Result<CrashPage> create();
 
-    /// In the child: what is noted goes here from now on.
+    /// In the child: further notes go to this page.
     void adopt() const;
-    /// A new item begins: nothing has been noted.
+    /// Begins a new item, without notes.
     void begin();
     [[nodiscard]] CrashContext read() const;
 
-    /// Marks of the worker itself, for the time after its death.
+    /// Notes of the worker itself, to be read after its death.
     static void note_out_of_memory() noexcept;
     static void note_lost_socket() noexcept;
     static void note_begun() noexcept;

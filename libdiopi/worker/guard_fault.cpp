@@ -15,11 +15,11 @@ constexpr size_t kStack = 64 << 10;
 
 std::array<char, kStack> g_stack;
 
-/// Must not allocate.
+/// It must not allocate.
 void name_buffer(int signal, siginfo_t* info, void*) {
     std::array<char, kLongestBuffer> text = {};
     if (describe_guard_fault(info->si_addr, text)) note_faulty_buffer(text.data());
-    // The instruction is tried again, and ends the process as it would have.
+    // The instruction is tried again, and ends the process as it would have done.
     std::signal(signal, SIG_DFL);
 }
 

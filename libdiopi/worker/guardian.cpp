@@ -83,7 +83,7 @@ int end_all(pid_t worker) {
 /// worker's.
 [[noreturn]] void keep_guard(pid_t parent, int report, const std::function<void(pid_t)>& life) noexcept {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // It may have died before.
+    // The parent may have died before.
     if (getppid() != parent) _exit(0);
     setpgid(0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUse = 0, kFinish = 1;
 
-/// In the worker: runs each of the steps.
+/// Runs each of the steps, in the worker.
 Status try_library(LibraryBackend& library) {
     if (Status s = library.open(); !s.ok()) return s;
     const Backend& backend = library.backend();
@@ -20,7 +20,7 @@ Status try_library(LibraryBackend& library) {
     return check_health(backend.device());
 }
 
-std::string trouble_of(const WorkOutcome& outcome) {
+std::string problem_of(const WorkOutcome& outcome) {
     std::string text = outcome.status.message();
     if (outcome.finished()) return text;
     if (const std::string said = last_line(outcome.errors); !said.empty()) text += "; it said: " + said;
@@ -42,11 +42,11 @@ Result<std::vector<std::string>> probe_library(LibraryBackend& library, double t
         return WorkAnswer{.status = item == kUse ? try_library(library) : library.finish()};
     };
     const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
-        const std::string trouble = trouble_of(outcome);
+        const std::string problem = problem_of(outcome);
         if (!outcome.printed.empty()) notes.push_back(fmt::format("{} {}", name, outcome.printed));
-        if (trouble.empty()) return {};
-        if (item == kUse) return bad_input(fmt::format("{} cannot be used: {}", name, trouble));
-        notes.push_back(fmt::format("{}: {}; it is not called again", name, trouble));
+        if (problem.empty()) return {};
+        if (item == kUse) return bad_input(fmt::format("{} cannot be used: {}", name, problem));
+        notes.push_back(fmt::format("{}: {}; it is not called again", name, problem));
         return {};
     };
     const Status status = run_in_workers({kUse, kFinish}, pool, work, done);

@@ -10,7 +10,7 @@
 namespace diopi {
 
 /// "4G", "512M", "1.5GiB", "0": bytes. Suffixes K, M, G and T are powers of 1024; below 64M only 0, which means no
-/// limit. Bad input with what to write instead.
+/// limit. Bad input for other texts, with valid ones.
 [[nodiscard]] Result<int64_t> parse_memory_size(std::string_view text);
 
 /// "4.0 GiB".

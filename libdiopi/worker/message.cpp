@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-/// In front of each value stands the letter of its type and a number: the value itself, a length or a count.
+/// Each value is preceded by the letter of its type and a number: the value itself, a length or a count.
 constexpr char kNumber = 'i', kText = 's', kTexts = 'l', kNumbers = 'n';
 constexpr size_t kHead = 1 + sizeof(uint64_t);
 
@@ -35,8 +35,8 @@ void MessageWriter::put(const std::vector<uint64_t>& numbers) {
 }
 
 uint64_t MessageReader::take(char type) {
-    is_sound_ = is_sound_ && rest_.size() >= kHead && rest_.front() == type;
-    if (!is_sound_) return 0;
+    is_valid_ = is_valid_ && rest_.size() >= kHead && rest_.front() == type;
+    if (!is_valid_) return 0;
     uint64_t value = 0;
     std::memcpy(&value, rest_.data() + 1, sizeof value);
     rest_.remove_prefix(kHead);
@@ -45,8 +45,8 @@ uint64_t MessageReader::take(char type) {
 
 uint64_t MessageReader::take_count(char type, size_t bytes_each) {
     const uint64_t count = take(type);
-    is_sound_ = is_sound_ && count <= rest_.size() / bytes_each;
-    return is_sound_ ? count : 0;
+    is_valid_ = is_valid_ && count <= rest_.size() / bytes_each;
+    return is_valid_ ? count : 0;
 }
 
 int64_t MessageReader::get_number() { return static_cast<int64_t>(take(kNumber)); }

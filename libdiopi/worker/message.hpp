@@ -31,7 +31,7 @@ class MessageWriter {
     std::string bytes_;
 };
 
-/// Takes values off a message in the order in which they were put. Use unpack_message().
+/// Reads values from a message in the order in which they were written. Use unpack_message().
 class MessageReader {
  public:
     explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
@@ -43,18 +43,18 @@ class MessageReader {
     requires std::integral<Number> || std::is_enum_v<Number>
     void get(Number& number) { number = static_cast<Number>(get_number()); }
 
-    /// Whether each value was there, of the type that was asked for, and none is left.
-    [[nodiscard]] bool is_complete() const { return is_sound_ && rest_.empty(); }
+    /// Whether each value was there with the requested type, and none is left.
+    [[nodiscard]] bool is_complete() const { return is_valid_ && rest_.empty(); }
 
  private:
     [[nodiscard]] int64_t get_number();
-    /// The number behind the letter of a type; 0 where another type or nothing comes.
+    /// The number after the letter of a type; 0 if another type or nothing follows.
     [[nodiscard]] uint64_t take(char type);
-    /// The same for a count of things of at least so many bytes each: no more than the message may hold.
+    /// The same for a count of elements of at least this many bytes each: no more than the message can hold.
     [[nodiscard]] uint64_t take_count(char type, size_t bytes_each);
 
     std::string_view rest_;
-    bool is_sound_ = true;
+    bool is_valid_ = true;
 };
 
 template <class... Values>
@@ -64,7 +64,7 @@ template <class... Values>
     return writer.take();
 }
 
-/// False where the message does not hold exactly these; the values mean nothing then.
+/// False if the message does not contain exactly these; then the values are undefined.
 template <class... Values>
 [[nodiscard]] bool unpack_message(std::string_view bytes, Values&... values) {
     MessageReader reader(bytes);

@@ -8,7 +8,7 @@
 
 namespace diopi {
 
-/// The reading end of one pipe, and the part of what came through it that is kept.
+/// The reading end of one pipe, and the kept part of its bytes.
 class OutputPipe {
  public:
     enum class Keep { kBeginning, kEnd };
@@ -29,7 +29,7 @@ class OutputPipe {
     /// Reads the available bytes, at most `most`. Never waits. `echo`: a descriptor that gets a
     /// copy, or -1.
     void drain(int64_t most, int echo);
-    /// Forgets what came so far.
+    /// Discards the bytes so far.
     void begin();
 
     [[nodiscard]] int64_t bytes() const { return bytes_; }
@@ -45,7 +45,7 @@ class OutputPipe {
     std::string kept_;
 };
 
-/// `wrote 14 bytes to standard output: "hello..."`; empty when nothing came.
+/// `wrote 14 bytes to standard output: "hello..."`; empty if there were none.
 [[nodiscard]] std::string stray_output_text(const OutputPipe& output);
 
 /// The last line that is not blank, printable and cut; empty when nothing was written.

@@ -6,8 +6,8 @@
 
 namespace diopi {
 
-/// The first `most` bytes with everything but printable ASCII escaped as in C ("\n", "\x1b"), and "..." where it was
-/// cut.
+/// The first `most` bytes, with everything but printable ASCII escaped as in C ("
+/// ", "\x1b"), and "..." at a cut.
 [[nodiscard]] std::string printable(std::string_view bytes, size_t most);
 
 /// The text with spaces for its line ends.

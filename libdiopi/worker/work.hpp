@@ -14,36 +14,36 @@ namespace diopi {
 
 /// The answer of the work.
 struct WorkAnswer {
-    std::string payload = {};  ///< what the parent knows how to read: worker/message.hpp, a record's text
-    bool last = false;         ///< the worker is fit for no more work: it ends, and another takes its place
-    Status status = {};        ///< an error where the work failed
-    std::vector<std::string> warnings = {};  ///< a line each, for people
+    std::string payload = {};                ///< in a form that the parent knows: worker/message.hpp, a record's text
+    bool last = false;                       ///< the worker can do no more work: it ends, and another replaces it
+    Status status = {};                      ///< an error if the work failed
+    std::vector<std::string> warnings = {};  ///< a line each, for users
 };
 
-/// How one item ended.
+/// The end of one item.
 struct WorkOutcome {
     enum class End {
         kFinished,
         kCrashed,
-        kOutOfMemory,  ///< crashed for want of memory
+        kOutOfMemory,  ///< crashed because memory ran out
         kTimeout
     };
     End end = End::kFinished;
-    std::string payload;                ///< what the work gave back
-    std::vector<std::string> warnings;  ///< those of the work
-    /// The error of the work itself; of an item that has another end, its reason.
+    std::string payload;                ///< the payload of the answer
+    std::vector<std::string> warnings;  ///< warnings of the work
+    /// The error of the work itself; for an item with another end, its reason.
     Status status;
     std::string reason;    ///< "SIGSEGV (Segmentation fault) in backward (diopiAddBackward)", "no answer within 30 s"
     int64_t worker = 0;    ///< serial number of the process that had the item, from 0 in the order of their starts
-    CrashContext context;  ///< what a worker was doing that died or hung
-    std::string printed;   ///< `wrote 14 bytes to standard output: "hello..."`; empty when it wrote nothing there
+    CrashContext context;  ///< the last action of a worker that died or hung
+    std::string printed;   ///< `wrote 14 bytes to standard output: "hello..."`; empty if it wrote nothing there
     std::string errors;    ///< the last 2 KiB that it wrote to standard error
 
     [[nodiscard]] bool finished() const { return end == End::kFinished; }
 };
 
 struct PoolOptions {
-    /// Stands for an equal share of the memory that is available when the run begins.
+    /// Means an equal share of the memory that is available when the run begins.
     static constexpr int64_t kFairShare = -1;
 
     int jobs = 1;
@@ -51,7 +51,7 @@ struct PoolOptions {
     const char* timeout_option = "--timeout";  ///< the option that sets it
     int64_t memory_limit = kFairShare;         ///< bytes of data of one worker; 0: no limit
     int64_t output_limit = int64_t{1} << 20;   ///< bytes on standard output and error together, for one item
-    bool echo_errors = false;                  ///< what workers write to standard error appears on this one's, too
+    bool echo_errors = false;                  ///< standard error of workers is copied to this process's
 };
 
 /// Runs one item in a worker process.

@@ -24,11 +24,10 @@ namespace diopi {
 
 namespace {
 
-/// For a worker whose socket has ended to die by itself.
+/// The time that a worker has to exit by itself after its socket was closed.
 constexpr auto kGrace = std::chrono::seconds(3);
 /// The interval of checks if the kernel has no pidfd.
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
-/// The largest answer that is accepted.
 constexpr uint64_t kLargestAnswer = uint64_t{256} << 20;
 
 constexpr const char* kGarbled = "garbage instead of an answer: something wrote to the socket of its worker";
@@ -41,7 +40,7 @@ std::string signal_text(int signal) {
            (meaning == nullptr ? "unknown signal" : meaning) + ")";
 }
 
-/// Closes those that are open.
+/// Closes the open ones.
 void close_all(std::initializer_list<int*> descriptors) {
     for (int* fd : descriptors) {
         if (*fd >= 0) close(*fd);
@@ -171,9 +170,9 @@ Worker::Inbox Worker::inspect() const {
         return begins ? Inbox::kWaiting : Inbox::kGarbled;
     }
     std::memcpy(&head, inbox_.data(), sizeof head);
-    const bool sound = head.magic == AnswerHead().magic && head.item == *item_ && head.size <= kLargestAnswer;
+    const bool is_valid = head.magic == AnswerHead().magic && head.item == *item_ && head.size <= kLargestAnswer;
     const uint64_t got = inbox_.size() - sizeof head;
-    if (!sound || got > head.size) return Inbox::kGarbled;
+    if (!is_valid || got > head.size) return Inbox::kGarbled;
     return got == head.size ? Inbox::kAnswer : Inbox::kWaiting;
 }
 
@@ -203,7 +202,7 @@ WorkOutcome Worker::finished(WorkAnswer answer) {
 
 WorkOutcome Worker::crashed(std::string what) {
     const Death death = reap();
-    // The last that it wrote.
+    // The last bytes that it wrote.
     out_.drain(options_->output_limit, -1);
     err_.drain(options_->output_limit, options_->echo_errors ? STDERR_FILENO : -1);
     if (!what.empty()) return outcome(WorkOutcome::End::kCrashed, std::move(what));

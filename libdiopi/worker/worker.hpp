@@ -1,4 +1,4 @@
-/// One worker process, seen from its parent.
+/// One worker process, as its parent handles it.
 #pragma once
 
 #include <poll.h>
@@ -27,7 +27,7 @@ class Worker {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Forks; the child leaves `others` alone and never returns.
+    /// Forks; the child does not touch `others` and never returns.
     Status start(const Work& work, const std::vector<std::unique_ptr<Worker>>& others, int64_t serial);
     [[nodiscard]] bool running() const { return pids_.guardian > 0; }
     [[nodiscard]] bool busy() const { return item_.has_value(); }
@@ -37,7 +37,8 @@ class Worker {
     void assign(size_t item);
     /// Appends what poll() must wait on while the worker is busy.
     void add_to(std::vector<pollfd>& fds) const;
-    /// Looks at output, answer, death and deadline; the outcome once the item has ended. Never waits for the worker.
+    /// Handles output, answer, death and deadline; returns the outcome once the item has ended. Never waits for the
+    /// worker.
     [[nodiscard]] std::optional<WorkOutcome> attend();
     /// Tells an idle process to exit: it does so itself, without running any more code of a library.
     void dismiss();
@@ -48,7 +49,7 @@ class Worker {
  private:
     enum class Inbox { kWaiting, kAnswer, kGarbled, kClosed };
 
-    /// How a process ended, and the most memory that it ever held.
+    /// How a process ended, and its peak memory.
     struct Death {
         int status = 0;
         int64_t peak_bytes = 0;
@@ -59,20 +60,20 @@ class Worker {
     [[nodiscard]] bool has_died() const;
     void wait_until(Clock::time_point end) const;
     [[nodiscard]] bool is_last_answer() const;
-    /// The bytes of the answer that has come.
+    /// The received bytes of the answer.
     [[nodiscard]] std::string_view answer_bytes() const;
     WorkOutcome finished(WorkAnswer answer);
     WorkOutcome crashed(std::string what);
     WorkOutcome timed_out();
     WorkOutcome outcome(WorkOutcome::End end, std::string reason);
-    /// Whether a process died for want of memory, as far as one can tell.
+    /// Whether a process probably died because memory ran out.
     [[nodiscard]] bool ran_out_of_memory(const Death& death) const;
     [[nodiscard]] std::string death_text(const Death& death) const;
     void close_descriptors();
     Death reap();
 
     const PoolOptions* options_;
-    /// Waits for a child wait for the guardian instead of the worker.
+    /// A wait for a child waits for the guardian instead of the worker.
     Guarded pids_;
     int fd_ = -1;
     int pidfd_ = -1;
@@ -84,7 +85,7 @@ class Worker {
     /// The socket is closed, but the process has not died yet.
     bool socket_closed_ = false;
     Clock::time_point deadline_;
-    std::optional<Clock::time_point> leave_by_;  ///< of a worker that was dismissed
+    std::optional<Clock::time_point> leave_by_;  ///< set for a dismissed worker
 };
 
 }  // namespace diopi

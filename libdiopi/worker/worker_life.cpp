@@ -27,7 +27,7 @@ namespace {
 void reset_signals() {
     for (int signal = 1; signal < NSIG; ++signal) {
 #ifdef __SANITIZE_ADDRESS__
-        // The sanitizer's own handlers, which print the error.
+        // These are the sanitizer's own handlers, which print the error.
         if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT)
             continue;
 #endif
@@ -95,7 +95,7 @@ void throw_bad_alloc() {
 
 void live(const WorkerChannels& channels, const Work& work) noexcept {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // It may have died before.
+    // The parent may have died before.
     if (getppid() != channels.parent) _exit(0);
     setpgid(0, 0);
     reset_signals();

@@ -71,7 +71,7 @@ class Pool {
         }
     }
 
-    /// All of them exit at the same time.
+    /// All workers exit at the same time.
     ~Pool() {
         for (const auto& worker : workers_) worker->dismiss();
     }
@@ -103,7 +103,7 @@ class Pool {
 
     Status wait() {
         std::vector<pollfd> fds;
-        std::vector<std::pair<Worker*, size_t>> waiting;  // and where its descriptors end
+        std::vector<std::pair<Worker*, size_t>> waiting;  // with the end of its descriptors
         auto first = Clock::now() + std::chrono::seconds(1);
         for (const auto& worker : workers_) {
             if (!worker->busy()) continue;

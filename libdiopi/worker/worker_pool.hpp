@@ -15,7 +15,7 @@ namespace diopi {
 /// The limit in bytes that the options set, on this machine and in this build; 0: none.
 [[nodiscard]] int64_t memory_limit_of(const PoolOptions& options);
 
-/// True once SIGINT or SIGTERM has come, after install_interrupt_handler.
+/// True once SIGINT or SIGTERM has arrived, after install_interrupt_handler.
 [[nodiscard]] bool interrupted();
 void install_interrupt_handler();
 

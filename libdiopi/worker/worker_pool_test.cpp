@@ -223,7 +223,7 @@ TEST_CASE("an answer that is too large, for another item, or a second one is not
     CHECK_THAT(twice.reason, Contains("garbage instead of an answer"));
 }
 
-TEST_CASE("an incomplete answer does not delay the others", "[run][pool]") {
+TEST_CASE("an incomplete answer does not hold up the others", "[run][pool]") {
     PoolOptions options;
     options.timeout_s = 3;
     const WorkOutcome outcome = outcome_of_faulty(

@@ -133,8 +133,8 @@ class Score {
             return WorkAnswer{pack_message(recorded_inputs())};
         };
         const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) {
-            const bool sound = unpack_message(outcome.payload, hashes);
-            return !sound || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
+            const bool is_valid = unpack_message(outcome.payload, hashes);
+            return !is_valid || hashes.empty() ? failed("the capture cannot be replayed: " + outcome.reason) : Status();
         };
         if (Status s = run_in_workers({0}, PoolOptions{.memory_limit = 0}, work, done); !s.ok()) return s.error();
         return hashes;
@@ -162,7 +162,7 @@ class Score {
     static bool is_right(const Experiment& experiment, const BisectReport& report) {
         std::vector<const Row*> wanted, found;
         for (const Planted& planted : experiment.faults) wanted.push_back(planted.row);
-        for (const BlamedFunction& function : report.functions) found.push_back(function.row);
+        for (const FaultyFunction& function : report.functions) found.push_back(function.row);
         std::ranges::sort(wanted);
         std::ranges::sort(found);
         if (wanted != found || report.function_search.end != DeltaDebugging::End::kFound || report.calls.empty())
@@ -180,7 +180,7 @@ class Score {
 
     static std::string blamed(const BisectReport& report) {
         std::string text = report.function_search.reason + ":";
-        for (const BlamedFunction& function : report.functions) text += " " + std::string(function.row->function);
+        for (const FaultyFunction& function : report.functions) text += " " + std::string(function.row->function);
         return text + fmt::format("; calls {}", fmt::join(report.calls, " "));
     }
 

@@ -96,7 +96,7 @@ class JournalTest(ProgramTest):
         report = self.expect(0, "report", out=f"{DONE - 1} cases: {DONE - 1} passed")
         missing = len(SIZES) - DONE + 1
         self.assertIn(f"{missing} cases of the run have no result: it was interrupted (diopi test --resume)", report.out)
-        self.expect_resumed("torn")
+        self.expect_resumed("incomplete")
 
     def test_resume_of_a_finished_run_runs_nothing(self):
         self.expect(0, *ARGS)

@@ -235,7 +235,7 @@ class ProfileTest(ProgramTest):
 
     def test_a_baseline_of_few_passes_is_warned_about(self):
         self.profile("--passes", "2", "--fname", "add", "--run", "few")
-        text = r"the baseline has [2-4] passes, and few passes know only large changes; .* --run few"
+        text = r"the baseline has [2-4] passes, and few passes show only large changes; .* --run few"
         self.assertRegex(self.diopi("profile", "--cases", "mine.json", *QUICK, "--fname", "add", "--baseline", "few").err,
                          text)
         self.assertNotRegex(self.diopi("profile", "--cases", "mine.json", *QUICK, "--fname", "add", "--passes", "2",
@@ -286,7 +286,7 @@ class ProfileTest(ProgramTest):
 
     def test_invalid_calls(self):
         for args, text in [
-            (["--shape", "4", "4"], "of which operator?"),
+            (["--shape", "4", "4"], "needs the name of an operator"),
             (["add", "--shape", "4"], "needs the argument 'other'"),
             (["add", "--shape", "4", "4", "4"], "takes 3 tensors; there are: diopiAdd(input, other)"),
             (["add", "--shape", "4", "5"], "do not broadcast"),

@@ -37,13 +37,13 @@ struct Call {
     MatrixLayout a, b, c;
 };
 
-/// The operands whose layout the library does not take.
-struct Unsupported {
+/// The operands that must be copied, because the library does not take their layout.
+struct CopiesNeeded {
     bool a = false, b = false, c = false;
     [[nodiscard]] bool any() const { return a || b || c; }
 };
 
-Unsupported find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c, Call& call) {
+CopiesNeeded find_call(ShapeView batch, const MatrixBatch& a, const MatrixBatch& b, const MatrixBatch& c, Call& call) {
     call.plan = plan_product(product_from(batch, a, b, c));
     const ProductDim &m = call.plan.m, &n = call.plan.n, &k = call.plan.k;
     const auto of_a = matrix_layout(m.size, m.a, k.size, k.a), of_b = matrix_layout(k.size, k.b, n.size, n.b);
@@ -63,16 +63,16 @@ class Preparation {
     Call call;
 
     [[nodiscard]] diopiError_t run() {
-        Unsupported unsupported = find_call(batch_, a, b, c, call);
-        if (!unsupported.any() && call.plan.calls() > 1)
-            unsupported = {!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()};
-        if (!unsupported.any()) return diopiSuccess;
-        if (const diopiError_t error = remove(unsupported); error != diopiSuccess) return error;
-        unsupported = find_call(batch_, a, b, c, call);
-        if (!unsupported.any()) return diopiSuccess;
+        CopiesNeeded copies = find_call(batch_, a, b, c, call);
+        if (!copies.any() && call.plan.calls() > 1)
+            copies = {!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()};
+        if (!copies.any()) return diopiSuccess;
+        if (const diopiError_t error = copy_operands(copies); error != diopiSuccess) return error;
+        copies = find_call(batch_, a, b, c, call);
+        if (!copies.any()) return diopiSuccess;
         // The copy changed the plan of the batch, so that another layout no longer fits.
         if (const diopiError_t error =
-                remove({!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()});
+                copy_operands({!a.view.is_contiguous(), !b.view.is_contiguous(), !c.view.is_contiguous()});
             error != diopiSuccess) {
             return error;
         }
@@ -81,11 +81,11 @@ class Preparation {
     }
 
  private:
-    [[nodiscard]] diopiError_t remove(const Unsupported& unsupported) {
+    [[nodiscard]] diopiError_t copy_operands(const CopiesNeeded& copies) {
         diopiError_t error = diopiSuccess;
-        if (unsupported.a) error = copy_as(ctx_, op_, a.view, a.view.dtype, a.view);
-        if (unsupported.b && error == diopiSuccess) error = copy_as(ctx_, op_, b.view, b.view.dtype, b.view);
-        if (unsupported.c && error == diopiSuccess) error = require(ctx_, c.view.shape, c.view.dtype, c.view);
+        if (copies.a) error = copy_as(ctx_, op_, a.view, a.view.dtype, a.view);
+        if (copies.b && error == diopiSuccess) error = copy_as(ctx_, op_, b.view, b.view.dtype, b.view);
+        if (copies.c && error == diopiSuccess) error = require(ctx_, c.view.shape, c.view.dtype, c.view);
         return error;
     }
 

@@ -18,7 +18,7 @@ std::string describe(const Call& call, const Place& place, const Tensor& tensor)
                        to_string(tensor.shape));
 }
 
-/// Numbers that the function wrote through pointers, and tensors that it made.
+/// Moves numbers that the function wrote through pointers, and tensors that it made.
 void take_results(Call& from, Call& to, const std::vector<TensorPtr>& adapted) {
     for (size_t i = 0; i < to.args.size(); ++i) {
         Value& value = to.args[i];
@@ -60,14 +60,14 @@ Outcome Adaptor::check_range(const Change& change, const Call& call, Context& co
     const auto host = to_host(*context.device, context.stream, *change.original);
     if (!host.ok())
         return {diopiErrorOccurred, describe(call, change.place, *change.original) + ": " + host.error().message};
-    const std::string misfit = first_out_of_range(**host, change.spec.dtype);
+    const std::string out_of_range = first_out_of_range(**host, change.spec.dtype);
     last_.in.seconds += timer.seconds();
-    if (misfit.empty()) return {};
+    if (out_of_range.empty()) return {};
     return {
         diopiDtypeNotSupported,
         fmt::format("{}, holds {}, which {} cannot hold; leave this argument uncast: \"ops\": {{\"{}\": {{\"args\": "
                     "{{\"{}\": {{\"dtype\": \"no_cast\"}}}}}}}}",
-                    describe(call, change.place, *change.original), misfit, name(change.spec.dtype), call.row->op,
+                    describe(call, change.place, *change.original), out_of_range, name(change.spec.dtype), call.row->op,
                     change.place.arg.name)};
 }
 
@@ -75,7 +75,7 @@ Outcome Adaptor::convert_in(std::vector<Change>& changes, const Call& call, Cont
                             const Converter& converter) {
     for (Change& change : changes) {
         const Dtype from = change.original->dtype, to = change.spec.dtype;
-        // What random numbers overwrite in place may hold anything.
+        // A tensor that random numbers overwrite in place may hold anything.
         const bool is_overwritten = call.row->accuracy == AccuracyClass::F && change.writes;
         if (change.reads && !is_overwritten && rules_.check_range && may_overflow(from, to)) {
             if (Outcome outcome = check_range(change, call, context); !outcome.ok()) return outcome;
@@ -131,7 +131,7 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
         take_results(adapted, call, ours);
         if (Outcome back = copy_back(changes, call, context, converter); !back.ok()) return back;
     }
-    if (tally_ != nullptr) tally_->add(*call.row, last_);
+    if (totals_ != nullptr) totals_->add(*call.row, last_);
     return outcome;
 }
 

@@ -6,25 +6,25 @@
 
 #include "call/tensors.hpp"
 #include "intercept/adaptor/adaptor_rules.hpp"
-#include "intercept/adaptor/adaptor_tally.hpp"
+#include "intercept/adaptor/adaptor_totals.hpp"
 #include "intercept/adaptor/conversion.hpp"
 
 namespace diopi {
 
-/// Placed outside of the tools that work on the adapted call: comparison, fallback, timing.
+/// It is placed outside of the tools that work on the adapted call: comparison, fallback, timing.
 class Adaptor final : public Interceptor {
  public:
-    /// `device_tool` stands innermost in every chain to the backend, a simulated device; null: none. Conversions go
-    /// through it, and past all other tools.
+    /// `device_tool` is the innermost tool in every chain to the backend, a simulated device; null: none. Conversions
+    /// go through it, and bypass all other tools.
     explicit Adaptor(AdaptorRules rules, Interceptor* device_tool = nullptr)
         : rules_(std::move(rules)), device_tool_(device_tool) {}
 
-    /// Counts every adapted call there, too; null: nowhere.
-    void count_in(AdaptorTally* tally) { tally_ = tally; }
+    /// Also counts every adapted call there, unless null.
+    void count_in(AdaptorTotals* totals) { totals_ = totals; }
 
-    /// A call that no rule touches goes straight through. An integer that does not fit the dtype of the rule is
-    /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. Where the call itself fails nothing is
-    /// copied back. Tensors that the function makes itself stay as it made them.
+    /// A call that no rule changes is forwarded as it is. An integer that does not fit the dtype of the rule is
+    /// diopiDtypeNotSupported, a conversion that fails diopiErrorOccurred. If the call itself fails, nothing is copied
+    /// back. Tensors that the function makes are not converted.
     Outcome around(Call& call, Context& context, const Next& next) override;
 
     [[nodiscard]] const AdaptorRules& rules() const { return rules_; }
@@ -32,12 +32,12 @@ class Adaptor final : public Interceptor {
     [[nodiscard]] const AdaptedCall& last() const { return last_; }
 
  private:
-    /// A tensor of the call and what stands for it.
+    /// A tensor of the call and its replacement.
     struct Change {
         TensorPtr original;
         TensorSpec spec;
         TensorPtr adapted = nullptr;
-        const Place place;  ///< the first one
+        const Place place;  ///< its first place
         bool reads = false, writes = false;
     };
     [[nodiscard]] std::vector<Change> changes_of(const Call& call, std::span<const ArgRules> rules) const;
@@ -49,7 +49,7 @@ class Adaptor final : public Interceptor {
 
     AdaptorRules rules_;
     Interceptor* device_tool_;
-    AdaptorTally* tally_ = nullptr;
+    AdaptorTotals* totals_ = nullptr;
     AdaptedCall last_;
 };
 

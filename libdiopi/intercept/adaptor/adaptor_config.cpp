@@ -35,7 +35,6 @@ constexpr Preset kPresets[] = {
                     "layout": "ND", "contiguous": true}})"},
 };
 
-/// What a file says, level by level.
 struct Levels {
     std::string device;
     bool check_range = true;
@@ -43,7 +42,7 @@ struct Levels {
     std::map<std::string, OperatorRule> operators;
 };
 
-/// The rows that a key of "ops" names.
+/// The rows that a key of "ops" matches.
 std::vector<const Row*> rows_named(const std::string& key) {
     std::vector<const Row*> found;
     for (const Row& row : rows()) {
@@ -123,7 +122,7 @@ class AdaptorReader : public JsonReader {
         return true;
     }
 
-    /// A tensor argument of one of the rows at least.
+    /// Requires a tensor argument of at least one of the rows.
     bool check_argument(const JsonNode& at, const std::string& key, const std::vector<const Row*>& named,
                         const std::string& word) {
         std::set<std::string> known;
@@ -153,7 +152,6 @@ class AdaptorReader : public JsonReader {
         return true;
     }
 
-    /// A text, or a list of texts.
     bool read_texts(const JsonNode& node, const char* wanted, std::vector<const JsonNode*>& texts) {
         if (node.is(Kind::kText)) {
             texts.push_back(&node);
@@ -184,7 +182,7 @@ class AdaptorReader : public JsonReader {
         return check_chain(node, *rule.casts);
     }
 
-    /// The device does not accept a dtype that is cast.
+    /// Refuses a cast to a dtype that is itself cast.
     bool check_chain(const JsonNode& node, const std::vector<DtypeCast>& casts) {
         for (const DtypeCast& cast : casts) {
             const auto next = std::ranges::find(casts, cast.to, &DtypeCast::from);

@@ -33,7 +33,7 @@ struct CastPreset {
     std::string_view name;
     std::string_view casts;
 };
-/// Names as the standard's users know them.
+/// The names that users of the standard know.
 constexpr CastPreset kCastPresets[] = {
     {"no_cast", ""},
     {"default", "(int64)->int32, (uint64)->uint32, (float64)->float32, (complex128)->complex64"},
@@ -49,7 +49,7 @@ std::vector<size_t> order_of(const LayoutRow& layout, size_t rank) {
     return order;
 }
 
-/// Whether the dims lie in the layout's order, with gaps between them or not.
+/// Whether the dims have the layout's order in memory, with or without gaps.
 bool lies_in(const LayoutRow& layout, const Tensor& tensor) {
     int64_t outer = INT64_MAX;
     for (const size_t d : order_of(layout, tensor.shape.size())) {
@@ -60,7 +60,7 @@ bool lies_in(const LayoutRow& layout, const Tensor& tensor) {
     return true;
 }
 
-/// Whether the elements lie without gaps, in any order, and no two of them at one place.
+/// Whether the elements have no gaps, in any order, and no two of them overlap.
 bool is_dense(const Tensor& tensor) {
     std::vector<size_t> order(tensor.shape.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -90,7 +90,7 @@ Result<Dtype> known_dtype(std::string_view text) {
                                  hint.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : hint));
 }
 
-/// Range and digits may go, the kind of number may not.
+/// A cast may lose range and digits, but must keep the kind of number.
 Status check_cast(DtypeCast cast) {
     if (is_complex(cast.from) && !is_complex(cast.to)) {
         return bad_input(
@@ -111,7 +111,7 @@ Status check_cast(DtypeCast cast) {
     return {};
 }
 
-/// Takes "(a, b)->c" or "a->c" off the front of `rest`.
+/// Removes "(a, b)->c" or "a->c" from the front of `rest` and returns it.
 Status take_cast(std::string_view& rest, std::vector<DtypeCast>& casts) {
     const auto malformed = [&] {
         return bad_input(fmt::format("'{}' is no cast; write (int64,float64)->float32, or a preset: {}", trimmed(rest),
@@ -236,7 +236,7 @@ Dtype ArgRules::dtype_for(Dtype dtype) const {
     return i < kDtypes ? dtypes_[i] : dtype;
 }
 
-/// The layout that the tensor lies in already, or else the first one of its rank; ND where none has its rank.
+/// The layout that the tensor already has, else the first one of its rank; ND if none has its rank.
 std::optional<TensorLayout> ArgRules::layout_for(const Tensor& tensor) const {
     std::optional<TensorLayout> first;
     for (const int64_t rank : {tensor.rank(), int64_t{-1}}) {
@@ -253,7 +253,7 @@ std::optional<TensorLayout> ArgRules::layout_for(const Tensor& tensor) const {
 std::optional<TensorSpec> ArgRules::wanted(const Tensor& tensor) const {
     if (tensor.is_sparse()) return std::nullopt;
     const Dtype dtype = dtype_for(tensor.dtype);
-    // What most calls are asked.
+    // This early return serves most calls.
     const bool may_lie = layouts_.empty() && (!contiguous_ || tensor.is_contiguous());
     if (may_lie && dtype == tensor.dtype) return std::nullopt;
     const auto layout = layout_for(tensor);
@@ -262,7 +262,7 @@ std::optional<TensorSpec> ArgRules::wanted(const Tensor& tensor) const {
     if (contiguous_) moves = moves || !same_strides(tensor.shape, tensor.strides, dense_strides(target, tensor.shape));
     if (tensor.numel() == 0) moves = false;
     if (!moves && dtype == tensor.dtype) return std::nullopt;
-    // A cast leaves the dims in their order where the device does not mind.
+    // A cast keeps the order of the dims if the device accepts any.
     const bool stays = !moves && !layout && is_dense(tensor);
     return TensorSpec{tensor.shape, dtype, stays ? tensor.strides : dense_strides(target, tensor.shape)};
 }

@@ -16,17 +16,17 @@
 
 namespace diopi {
 
-/// Order of the dims in memory, outermost first. kNd: as they are counted, whatever their number.
+/// Order of the dims in memory, outermost first. kNd: in their own order, for any rank.
 enum class TensorLayout : uint8_t { kNcl, kNlc, kNchw, kNhwc, kNcdhw, kNdhwc, kNd };
 
-/// "NCHW", ...
+/// The layout's name: "NCHW".
 [[nodiscard]] std::string_view name(TensorLayout layout);
 [[nodiscard]] std::optional<TensorLayout> parse_layout(std::string_view text);
 /// The names of all layouts.
 [[nodiscard]] std::vector<std::string> layout_names();
-/// How many dims a tensor of that layout has; -1: any number.
+/// The rank of tensors with that layout; -1: any rank.
 [[nodiscard]] int64_t rank_of(TensorLayout layout);
-/// The strides of a tensor of that layout without gaps; `shape` has its rank.
+/// The strides of a tensor with that layout and no gaps; `shape` has its rank.
 [[nodiscard]] Shape dense_strides(TensorLayout layout, ShapeView shape);
 
 /// Bits of the significand of a floating or complex dtype.
@@ -45,14 +45,14 @@ struct DtypeCast {
 /// The names of the presets.
 [[nodiscard]] std::vector<std::string> cast_presets();
 
-/// One level of a configuration; members that it does not set come from the level above.
+/// One level of a configuration; members that it does not set are those of the level above.
 struct AdaptorRule {
     std::optional<std::vector<DtypeCast>> casts;
     std::optional<std::vector<TensorLayout>> layouts;
     std::optional<bool> contiguous;
 };
 
-/// An operator's level, and those of its arguments by their C names or by what cases call them.
+/// An operator's level, and the levels of its arguments by their C names or by their names in cases.
 struct OperatorRule {
     AdaptorRule rule;
     std::map<std::string, AdaptorRule> args;
@@ -63,7 +63,7 @@ class ArgRules {
  public:
     ArgRules();
     void apply(const AdaptorRule& rule);
-    /// Whether any tensor is not taken as it is.
+    /// Whether any tensor is converted.
     [[nodiscard]] bool any() const;
     [[nodiscard]] Dtype dtype_for(Dtype dtype) const;
     [[nodiscard]] bool narrows() const;
@@ -79,27 +79,27 @@ class ArgRules {
     bool contiguous_ = false;
 };
 
-/// The rules of all functions. Of an operator's name ("add"), its full name ("add.Scalar") and its C function
-/// ("diopiAddInpScalar") the longer one in this list is the nearer level; the level of an argument is nearer than any
-/// operator's, and the nearest level that says something decides.
+/// The rules of all functions. An operator's level can be keyed by its name ("add"), its full name ("add.Scalar") or
+/// its C function ("diopiAddInpScalar"): the later key in this list is nearer. The level of an argument is nearer than
+/// any operator's, and the nearest level that states a value decides.
 class AdaptorRules {
  public:
     AdaptorRules() = default;
     /// Every name in `operators` must be known.
     AdaptorRules(const AdaptorRule& common, const std::map<std::string, OperatorRule>& operators);
 
-    /// By argument; empty where no call of the row is touched.
+    /// The rules by argument; empty if they change no call of the row.
     [[nodiscard]] std::span<const ArgRules> of(const Row& row) const;
     [[nodiscard]] bool empty() const { return by_row_.empty(); }
     /// Whether any floating or complex dtype is cast to one with fewer digits.
     [[nodiscard]] bool narrows() const { return narrows_; }
 
-    /// The range of integers that are narrowed is checked: one that does not fit is an error.
+    /// Narrowed integers are checked: one that does not fit is an error.
     bool check_range = true;
 
  private:
     bool narrows_ = false;
-    std::vector<std::vector<ArgRules>> by_row_;  ///< by the rows' index; empty where there are no rules at all
+    std::vector<std::vector<ArgRules>> by_row_;  ///< indexed by row; empty if there are no rules at all
 };
 
 }  // namespace diopi

@@ -30,7 +30,7 @@ ArgRules layouts(std::vector<TensorLayout> wanted, std::optional<bool> contiguou
     return rules;
 }
 
-/// The strides that the rules give a tensor; empty if it may stay unchanged.
+/// The strides that the rules give a tensor; empty if it is not converted.
 Shape strides_for(const ArgRules& rules, const Shape& shape, const Shape& strides = {}) {
     const auto wanted = rules.wanted(tensor_of(Dtype::float32, shape, strides));
     return wanted ? wanted->strides : Shape();
@@ -115,7 +115,7 @@ TEST_CASE("a layout allows gaps, contiguity does not", "[intercept][adaptor]") {
     CHECK(strides_for(layouts({}, true), {3, 2}, {1, 3}) == Shape{2, 1});
     CHECK(strides_for(layouts({TensorLayout::kNhwc}, true), {1, 3, 2, 2}, {12, 1, 6, 3}).empty());
     CHECK(strides_for(layouts({TensorLayout::kNhwc}, true), {1, 3, 2, 2}, {24, 1, 12, 6}) == Shape{12, 1, 6, 3});
-    // Strides of dims of size 1 and of empty tensors have no meaning.
+    // Strides of dims of size 1 do not matter, nor do those of an empty tensor.
     CHECK(strides_for(layouts({TensorLayout::kNd}, true), {1, 3}, {77, 1}).empty());
     CHECK(strides_for(layouts({TensorLayout::kNd}, true), {0, 3}, {1, 1}).empty());
 }
@@ -149,7 +149,7 @@ TEST_CASE("the nearest level with a rule decides", "[intercept][adaptor]") {
     CHECK(rules_at(rules, "diopiAdd", "input").dtype_for(Dtype::float64) == Dtype::float16);
     CHECK(rules_at(rules, "diopiAdd", "other").dtype_for(Dtype::float64) == Dtype::bfloat16);
     CHECK(rules.of(*find_row("diopiAddScalar")).empty());
-    // Settings that a level lacks stay the same.
+    // A level changes only what it states.
     CHECK(rules_at(rules, "diopiAddInp", "input").dtype_for(Dtype::float64) == Dtype::float16);
     CHECK(rules_at(rules, "diopiAddInp", "input").wanted(tensor_of(Dtype::float32, {2, 2}, {1, 2})));
 }

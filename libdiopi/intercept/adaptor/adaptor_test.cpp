@@ -1,4 +1,4 @@
-/// The adaptor around calls on the cpu, on functions made for the test, and on a simulated device.
+/// The adaptor around calls on the cpu backend, on test functions, and on a simulated device.
 #include "intercept/adaptor/adaptor.hpp"
 
 #include <diopi/functions.h>
@@ -17,7 +17,7 @@ namespace {
 using Catch::Matchers::Contains;
 using testing::add_of;
 
-/// A host tensor with the values 1, 2, 3, ... in row-major order.
+/// A host tensor whose values count up from `first` in row-major order.
 TensorPtr counted(Dtype dtype, const Shape& shape, const Shape& strides = {}, double first = 1) {
     auto wide = make_tensor(cpu_device(), {shape, Dtype::float64});
     REQUIRE(wide.ok());
@@ -47,7 +47,7 @@ AdaptorRule rule_of(std::string_view casts, std::vector<TensorLayout> layouts = 
 
 AdaptorRules common(AdaptorRule rule) { return {std::move(rule), {}}; }
 
-/// The call as the device gets it.
+/// Records the calls that the device gets.
 struct Seen final : Interceptor {
     std::vector<TensorPtr> tensors;
     std::vector<std::string> places;
@@ -71,7 +71,7 @@ struct Seen final : Interceptor {
     }
 };
 
-/// A table with few functions.
+/// A backend with few functions.
 struct Functions {
     explicit Functions(std::initializer_list<std::pair<std::string_view, AnyFunction>> functions)
         : table(rows().size(), nullptr) {
@@ -98,16 +98,16 @@ struct Run {
 Run run(Call& call, AdaptorRules rules, const Backend& backend = **find_backend("cpu")) {
     Run result;
     Adaptor adaptor(std::move(rules));
-    auto tally = AdaptorTally::create();
-    REQUIRE(tally.ok());
-    adaptor.count_in(&*tally);
+    auto totals = AdaptorTotals::create();
+    REQUIRE(totals.ok());
+    adaptor.count_in(&*totals);
     Context context(backend.device());
     Chain chain(backend);
     chain.add(adaptor);
     chain.add(result.seen);
     result.outcome = chain.run(call, context);
     result.adapted = adaptor.last();
-    result.counted = tally->functions();
+    result.counted = totals->functions();
     return result;
 }
 
@@ -127,7 +127,7 @@ diopiError_t declining_cast(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     return reinterpret_cast<decltype(&::diopiCastDtype)>(of_cpu("diopiCastDtype"))(ctx, out, input);
 }
 
-/// Gives the first of two elements.
+/// Returns the first of two elements.
 diopiError_t making_nonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input) {
     if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
     const int64_t one = 1;
@@ -205,7 +205,7 @@ TEST_CASE("inputs and outputs get a layout, and outputs are converted back", "[i
 
 TEST_CASE("dtype and layout change together, in both directions", "[intercept][adaptor]") {
     const Shape shape{2, 3, 2, 2}, last{12, 1, 6, 3}, gaps{96, 32, 8, 2};
-    // A cast that takes only contiguous tensors needs a copy before it for inputs, and after it for outputs.
+    // A cast that takes only contiguous tensors needs a copy before it on the way in, and after it on the way out.
     const Functions restricted{{"diopiAdd", of_cpu("diopiAdd")},
                                {"diopiCopyInp", of_cpu("diopiCopyInp")},
                                {"diopiCastDtype", any(&declining_cast)}};
@@ -390,9 +390,9 @@ TEST_CASE("on a device other than the host conversions are its own, or copies", 
         Call call = add_of(placed(counted(Dtype::float64, {2, 2}, {1, 2})), placed(counted(Dtype::float64, {2, 2})),
                            placed(counted(Dtype::float64, {2, 2}, {1, 2})));
         Adaptor adaptor(common(rule_of("float64->float32", {TensorLayout::kNd}, true)), &sim);
-        auto tally = AdaptorTally::create();
-        REQUIRE(tally.ok());
-        adaptor.count_in(&*tally);
+        auto totals = AdaptorTotals::create();
+        REQUIRE(totals.ok());
+        adaptor.count_in(&*totals);
         Chain chain(sim.backend());
         chain.add(adaptor);
         chain.add(sim);
@@ -402,7 +402,7 @@ TEST_CASE("on a device other than the host conversions are its own, or copies", 
         auto host = to_host(sim.device(), context.stream, *call.tensor("out"));
         REQUIRE(host.ok());
         CHECK(values_of(**host) == std::vector<double>{2, 4, 6, 8});
-        const auto functions = tally->functions();
+        const auto functions = totals->functions();
         REQUIRE(functions.size() == 1);
         CHECK(functions[0].row->function == "diopiAdd");
         CHECK(functions[0].calls == 1);

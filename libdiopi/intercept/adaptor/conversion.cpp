@@ -13,7 +13,7 @@ namespace diopi {
 
 namespace {
 
-/// The integers that a dtype holds exactly without a gap between them.
+/// The range of integers that a dtype holds without a gap.
 struct Range {
     int64_t low, high;
 };
@@ -31,7 +31,7 @@ Range range_of(Dtype dtype) {
     return {-(int64_t{1} << (bits - 2)) * 2, (int64_t{1} << (bits - 2)) - 1 + (int64_t{1} << (bits - 2))};
 }
 
-/// Of a tensor with nothing between its elements, in which order ever.
+/// The memory format of a tensor without gaps, whatever its order.
 diopiMemoryFormat_t format_of(const TensorSpec& spec) {
     if (is_contiguous(spec.shape, spec.strides)) return diopiMemoryFormat_Contiguous;
     switch (spec.shape.size()) {
@@ -44,7 +44,7 @@ diopiMemoryFormat_t format_of(const TensorSpec& spec) {
     }
 }
 
-/// Whether the elements lie at the same places: strides of dims of size 1 do not matter.
+/// Whether the elements have the same places: strides of dims of size 1 do not matter.
 bool same_layout(ShapeView shape, ShapeView a, ShapeView b) {
     for (size_t d = 0; d < shape.size(); ++d) {
         if (shape[d] != 1 && a[d] != b[d]) return false;
@@ -76,7 +76,7 @@ std::string first_out_of_range(const Tensor& host, Dtype to) {
     const auto* values = (*integers)->data_as<int64_t>();
     for (int64_t i = 0; i < host.numel(); ++i) {
         if (values[i] >= low && values[i] <= high) continue;
-        // 2^63 and more of a uint64 come as negative numbers here.
+        // A uint64 of 2^63 and more is a negative number here.
         return host.dtype == Dtype::uint64 ? fmt::format("{}", static_cast<uint64_t>(values[i]))
                                            : fmt::format("{}", values[i]);
     }
@@ -120,7 +120,7 @@ Result<bool> Converter::in_one_call(const TensorPtr& from, const TensorPtr& to, 
 
 Result<bool> Converter::in_two_calls(const TensorPtr& from, const TensorPtr& to, const TensorPtr& dense,
                                      Context& context) const {
-    // Beside the dense tensor lies one with its strides and the other one's dtype.
+    // The intermediate tensor has the strides of one side and the dtype of the other.
     const Tensor& strided = dense == from ? *to : *from;
     auto between = make_tensor(*context.device, {dense->shape, strided.dtype, dense->strides});
     if (!between.ok()) return between.error();

@@ -1,5 +1,4 @@
-/// Conversions of tensors between dtypes and layouts: by the backend's own functions where it has them, else by the
-/// host.
+/// Conversions of tensors between dtypes and layouts: by the backend's own functions if it has them, else on the host.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +11,40 @@ namespace diopi {
 /// Conversions in one direction.
 struct ConversionFigures {
     int64_t count = 0;
-    int64_t by_host = 0;  ///< of them: those that the backend's functions did not do
-    int64_t nbytes = 0;   ///< read
+    int64_t by_host = 0;  ///< those of them that the backend's functions did not do
+    int64_t nbytes = 0;   ///< bytes read
     double seconds = 0;
 
     ConversionFigures& operator+=(const ConversionFigures& other);
 };
 
-/// Whether `from` is a dtype of integers some of which `to` cannot hold exactly.
+/// Whether integers of dtype `from` may not fit exactly in `to`.
 [[nodiscard]] bool may_overflow(Dtype from, Dtype to);
-/// An element of a host tensor of integers that `to` cannot hold exactly, as a text; empty where there is none.
+/// The first element of a host tensor of integers that `to` cannot hold exactly, as text; empty if there is none.
 [[nodiscard]] std::string first_out_of_range(const Tensor& host, Dtype to);
 
 /// Converts on one backend.
 class Converter {
  public:
-    /// `device_tool` stands innermost in every chain to the backend; null: none.
+    /// `device_tool` is the innermost tool in every chain to the backend; null: none.
     Converter(const Backend& backend, Interceptor* device_tool) : chain_(backend), backend_(&backend) {
         if (device_tool != nullptr) chain_.add(*device_tool);
     }
 
     /// A new tensor on the context's device with the values of `from`: by diopiContiguous, or diopiCastDtype and
-    /// diopiCopyInp, or on the host. One of these that fails, rather than to decline, is an error.
+    /// diopiCopyInp, or on the host. If one of these fails, and does not decline, that is an error.
     [[nodiscard]] Result<TensorPtr> convert(const TensorPtr& from, const TensorSpec& wanted, Context& context,
                                             ConversionFigures& figures) const;
-    /// Gives `to` the values of `from`, which has its shape and no gaps.
+    /// Copies the values of `from` to `to`, which has the same shape; `from` has no gaps.
     [[nodiscard]] Status copy_back(const TensorPtr& from, const TensorPtr& to, Context& context,
                                    ConversionFigures& figures) const;
 
  private:
-    /// By the backend's diopiContiguous; null where it has none, or declines.
+    /// Converts by the backend's diopiContiguous; null if it is missing, or declines.
     [[nodiscard]] Result<TensorPtr> contiguous(const TensorPtr& from, const TensorSpec& wanted, Context& context) const;
-    /// Whether the backend's one function for it has done it.
+    /// Tries the one function of the backend for it; true if that did it.
     [[nodiscard]] Result<bool> in_one_call(const TensorPtr& from, const TensorPtr& to, Context& context) const;
-    /// Dtype and layout one after the other, so that only a copy meets the strided tensor.
+    /// Converts dtype and layout one after the other, so that only a copy gets the strided tensor.
     [[nodiscard]] Result<bool> in_two_calls(const TensorPtr& from, const TensorPtr& to, const TensorPtr& dense,
                                             Context& context) const;
     [[nodiscard]] static Status on_host(const Tensor& from, const Tensor& to, Context& context);

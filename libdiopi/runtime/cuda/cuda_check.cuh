@@ -15,8 +15,8 @@ namespace diopi {
     return text.append(": ").append(cudaGetErrorString(error)).append(" (").append(cudaGetErrorName(error)) + ")";
 }
 
-/// Takes the error from the thread's last one, too, so that the next launch is not blamed for it; an error of the
-/// device as a whole stays and fails all that follows, until a new process begins.
+/// Also clears the thread's last error, so that the next launch is not blamed for it; an error of the device as a whole
+/// stays, and every later call of the process fails.
 [[nodiscard]] inline Status cuda_status(std::string_view doing, cudaError_t error) {
     if (error == cudaSuccess) return {};
     (void)cudaGetLastError();

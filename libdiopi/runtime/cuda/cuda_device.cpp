@@ -23,14 +23,14 @@ namespace diopi {
 
 namespace {
 
-/// Below it no code is built (DIOPI_CUDA_ARCHITECTURES).
+/// No code is built for lower versions (DIOPI_CUDA_ARCHITECTURES).
 constexpr int kLeastMajor = 8;
 
 cudaStream_t native(diopiStreamHandle_t stream) { return static_cast<cudaStream_t>(stream); }
 
 std::string bytes(size_t nbytes) { return std::to_string(nbytes) + " bytes"; }
 
-/// "13.0" of CUDA's 13000.
+/// The text of a CUDA version: "13.0" for 13000.
 std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -125,21 +125,21 @@ class CudaDevice final : public Device, public StreamCopies, public AllocatorOwn
         return cuda_status("copying " + bytes(nbytes) + " inside the device's memory",
                            cudaMemcpyAsync(dst, src, nbytes, cudaMemcpyDeviceToDevice, native(stream)));
     }
-    // Copies would do, too, but a fast device needs more of them than its queue of launches holds, or gigabytes; and
-    // processes that share it would wait for each other's.
+    // Copies would hold the stream, too, but a fast device needs gigabytes of them, or more than its launch queue
+    // holds; and processes that share it would wait for each other's copies.
     Status pause(diopiStreamHandle_t stream, double seconds) override {
         if (Status s = same_process(); !s.ok()) return s;
         if (Status s = can_be_held(); !s.ok()) return s;
         auto time = std::make_unique<Seconds>(seconds);
         const cudaError_t error = cudaLaunchHostFunc(native(stream), sleep_on_stream, time.get());
-        if (error == cudaSuccess) (void)time.release();  // the function's, or lost with a device that is ruined
+        if (error == cudaSuccess) (void)time.release();  // the function owns it; a ruined device leaks it
         return cuda_status("pausing a stream", error);
     }
 
     Result<diopiStreamHandle_t> create_stream() override {
         if (Status s = same_process(); !s.ok()) return s.error();
         cudaStream_t stream = nullptr;
-        // Not in order with the default stream: what a library wrongly does there must not look right.
+        // The stream is not ordered with the default stream, or work wrongly enqueued there would look right.
         const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
         if (Status s = cuda_status("creating a stream", error); !s.ok()) return s.error();
         allocator_.stream_created(stream);
@@ -184,8 +184,8 @@ class CudaDevice final : public Device, public StreamCopies, public AllocatorOwn
         const std::unique_ptr<Seconds> seconds(static_cast<Seconds*>(time));
         std::this_thread::sleep_for(*seconds);
     }
-    /// Workspace that comes from CUDA in the midst of a call may wait for the stream, and so may launches if they were
-    /// told to: no fault of the call.
+    /// A call that allocates its workspace from CUDA may wait for the stream, and so may each launch with
+    /// CUDA_LAUNCH_BLOCKING: neither is a fault of the call.
     Status can_be_held() const {
         if (caching_ == Caching::kOn && !launches_wait_) return {};
         return not_implemented("cuda: no stream is held with DIOPI_CUDA_CACHE=0 or CUDA_LAUNCH_BLOCKING=1");
@@ -217,8 +217,8 @@ class CudaDevice final : public Device, public StreamCopies, public AllocatorOwn
     CudaStaging staging_;
 };
 
-/// Of cudaErrorInsufficientDriver: whether there is none, or an old one.
-std::string driver_trouble() {
+/// Tells a missing from an old driver: CUDA reports cudaErrorInsufficientDriver for both.
+std::string driver_error() {
     int driver = 0, runtime = 0;
     (void)cudaDriverGetVersion(&driver);
     (void)cudaRuntimeGetVersion(&runtime);
@@ -240,7 +240,7 @@ Device& cuda_device() {
 Status probe_cuda() {
     int count = 0, major = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaErrorInsufficientDriver) return bad_input(driver_trouble());
+    if (error == cudaErrorInsufficientDriver) return bad_input(driver_error());
     if (error != cudaSuccess || count == 0) {
         const std::string reason = error == cudaSuccess ? "there is no GPU" : cuda_error_text("no GPU", error);
         return bad_input(reason + "; see what nvidia-smi says, and CUDA_VISIBLE_DEVICES, or use --impl cpu");

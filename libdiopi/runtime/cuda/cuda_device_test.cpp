@@ -1,4 +1,4 @@
-/// The device on a machine without a GPU: every function returns an error with the reason, and nothing crashes.
+/// Tests of the device on a machine that has none: every answer is an error with the reason, and nothing crashes.
 #include "runtime/cuda/cuda_device.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 namespace diopi {
 namespace {
 
-/// Runs in a child process, because later tests may fork, which CUDA does not allow.
+/// Evaluates the condition in a child: CUDA does not survive a fork, and later tests may fork.
 bool holds_in_child(const std::function<bool()>& condition) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
@@ -26,7 +26,7 @@ bool fails_with_reason(const Answer& answer) {
     return !answer.ok() && answer.error().message.size() > 20;
 }
 
-/// This asks the loader, because the probe might be wrong.
+/// Asks the loader, because the probe may be wrong.
 bool has_driver() {
     void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
     if (driver != nullptr) dlclose(driver);

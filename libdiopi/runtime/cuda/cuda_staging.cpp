@@ -43,7 +43,7 @@ cudaError_t CudaStaging::to_host(cudaStream_t stream, void* dst, const void* src
     const std::lock_guard lock(mutex_);
     const size_t chunks = (nbytes + kBufferBytes - 1) / kBufferBytes;
     const auto size_of = [&](size_t chunk) { return std::min(kBufferBytes, nbytes - chunk * kBufferBytes); };
-    // A chunk is taken out of its buffer when the next one is on its way.
+    // The host empties the buffer of a chunk while the next chunk is being copied.
     for (size_t i = 0; i <= chunks; ++i) {
         if (i < chunks) {
             Buffer& buffer = buffers_[i % buffers_.size()];

@@ -9,8 +9,8 @@
 
 namespace diopi {
 
-/// Two pinned buffers that take turns, so that the host fills or empties one while the device works on the other. They
-/// come with the first copy and stay for the process. Usable by several threads, one copy at a time.
+/// Two pinned buffers used in turn: the host fills or empties one while the device works on the other. The first copy
+/// allocates them, for the life of the process. Several threads may use them, one copy at a time.
 class CudaStaging {
  public:
     /// Returns when all of `src` has been read; the copy takes place in the stream's order.

@@ -65,7 +65,7 @@ const OpenedLibrary<Cupti>& library() {
 
 const Cupti& cupti() { return library().functions; }
 
-/// "ns::kernel<float>(float*)" of "_ZN...".
+/// The readable name of a symbol: "ns::kernel<float>(float*)" for "_ZN...".
 std::string readable(const char* symbol) {
     if (symbol == nullptr) return "kernel";
     int status = 0;
@@ -79,7 +79,7 @@ std::string copy_name(uint8_t kind) {
     return kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? "copy to host" : "copy on device";
 }
 
-/// What CUPTI's own thread hands over. Nanoseconds of CUPTI's clock.
+/// The records that CUPTI's own thread delivers, in nanoseconds of CUPTI's clock.
 class Records {
  public:
     struct Span {
@@ -110,7 +110,7 @@ class Records {
         }
     }
 
-    /// All that has come, in seconds since `zero`; of the device's work before it nothing.
+    /// All records so far, in seconds since `zero`, without the device's work before that.
     [[nodiscard]] std::vector<DeviceActivity> take(uint64_t zero) {
         const std::lock_guard lock(mutex_);
         const auto seconds = [](uint64_t from, uint64_t to) { return 1e-9 * static_cast<double>(to - from); };
@@ -139,7 +139,7 @@ class Records {
         works_.push_back({std::move(name), record.streamId, record.correlationId, {record.start, record.end}});
     }
 
-    /// A call of the runtime and the one of the driver inside it are one.
+    /// A runtime call and the driver call inside it become one record.
     void add_call(const CUpti_ActivityAPI& call) {
         Span& span = calls_[call.correlationId];
         span.begin = std::min(span.begin, call.start);

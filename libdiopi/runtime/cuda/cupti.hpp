@@ -7,7 +7,7 @@
 
 namespace diopi {
 
-/// An error where there is no CUPTI, with what to do.
+/// If CUPTI is missing, the error says what to do.
 [[nodiscard]] Result<std::unique_ptr<ActivityRecording>> record_cuda_activities();
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-// In place of cuda_device.cpp in a build without the cuda backend, whose configuration says why (cmake/cuda.cmake).
+// Replaces cuda_device.cpp in a build without the cuda backend, whose configuration says why (cmake/cuda.cmake).
 #include "runtime/cuda/cuda_device.hpp"
 
 namespace diopi {

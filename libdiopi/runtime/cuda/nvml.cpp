@@ -8,7 +8,8 @@ namespace diopi {
 
 namespace {
 
-/// Source: NVML API reference, nvmlClocksEventReasons. What is left out is wanted: an idle GPU, clocks that were set.
+/// Source: NVML API reference, nvmlClocksEventReasons. Intended reasons are left out: an idle GPU, clocks that were
+/// set.
 constexpr std::pair<uint64_t, const char*> kReasons[] = {
     {0x04, "power limit"}, {0x08, "hardware slowdown"}, {0x20, "too hot"}, {0x40, "too hot"}, {0x80, "power brake"},
 };

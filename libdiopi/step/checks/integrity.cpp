@@ -1,4 +1,4 @@
-/// Nothing is written but the elements of the outputs: past no edge, not between elements, to no const input.
+/// Only the elements of the outputs are written: nothing past an edge, between elements, or in a const input.
 #include "step/checks/list.hpp"
 
 namespace diopi {
@@ -10,13 +10,13 @@ class IntegrityCheck final : public StepCheck {
     using StepCheck::StepCheck;
 
     Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings) override {
-        look(attempt, findings);
-        // The second one is read at once.
-        return &attempt == test.first ? attempt.placed.give_up_gaps(setup_.context()) : Status();
+        check(attempt, findings);
+        // The second attempt is read immediately.
+        return &attempt == test.first ? attempt.placed.remove_gaps(setup_.context()) : Status();
     }
 
  private:
-    void look(Attempt& attempt, Findings& findings) {
+    void check(Attempt& attempt, Findings& findings) {
         auto damage = setup_.placement.damage();
         if (!damage.ok()) return findings.fail(damage.error());
         if (!damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});

@@ -1,4 +1,4 @@
-/// A call gives back the memory that it takes: further calls on the tensors of the second attempt keep nothing.
+/// A call frees the memory that it takes: further calls on the tensors of the second attempt keep nothing.
 #include <algorithm>
 
 #include "call/tensors.hpp"
@@ -8,15 +8,16 @@ namespace diopi {
 
 namespace {
 
-/// Further calls that show a leak: the last ones must all have kept memory. The C allocator keeps up to seven freed
-/// pieces of each size to itself; while these are used up a leak hides, and while they gather there seems to be one.
+/// The number of further calls that show a leak: the last ones must all have kept memory. The C allocator caches up to
+/// seven freed pieces of each size; while these are used up a leak is hidden, and while they collect there seems to be
+/// one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// Where a leak is seen beside a driver with threads of its own: calls until these have pieces enough, and rounds of
-/// calls each of which must keep memory again.
+/// If a leak shows where a driver has threads of its own: calls until the threads' caches are full, and rounds of calls
+/// each of which must keep memory again.
 constexpr int kSettlingCalls = 256, kRoundCalls = 16, kLeakRounds = 6;
-/// A quick call is always given them; a slower one when it kept much, or kept something and is not slow. One call of
-/// few elements may only have waited for its turn on a busy machine: it is slow when each of so many is.
+/// A quick call is always repeated; a slower one when it kept much, or kept something and is not slow. A call of few
+/// elements may be slow because the machine is busy: it counts as slow when each of this many calls is.
 constexpr int64_t kFewElements = 4096;
 constexpr int kTimedCalls = 3;
 constexpr double kPromptCall_s = 1e-3;
@@ -54,14 +55,14 @@ class LeakCheck final : public StepCheck {
  private:
     [[nodiscard]] int64_t bytes_held() const { return setup_.device().allocated_bytes().value_or(0); }
 
-    /// Bytes that the process holds more than before the call, once the context has given back its own.
+    /// Bytes that the process holds more than before the call, after the context has freed its tensors.
     [[nodiscard]] int64_t bytes_kept() {
-        // What the call required of the context is ours to give back.
+        // Tensors that the call required of the context are ours to free.
         setup_.context().release();
         return bytes_held() - held_before_;
     }
 
-    /// 0 where nothing is kept, or the calls are too slow to tell.
+    /// 0 if nothing is kept, or the calls are too slow to decide.
     Result<int64_t> kept_by_each_call(Attempt& attempt) {
         const bool worth_it = attempt.seconds < kQuickCall_s || kept_by_second_ > kMuch ||
                               (kept_by_second_ > 0 && attempt.seconds < kSlowCall_s);
@@ -77,13 +78,13 @@ class LeakCheck final : public StepCheck {
             if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
         }
         if (setup_.device().is_host() || least <= 0) return least;
-        auto grows = goes_on_growing(attempt, least);
+        auto grows = keeps_growing(attempt, least);
         if (!grows.ok()) return grows.error();
         return *grows ? least : 0;
     }
 
-    /// A driver's threads free late, and each keeps freed pieces to itself: only what goes on growing is kept.
-    Result<bool> goes_on_growing(Attempt& attempt, int64_t least) {
+    /// A driver's threads free late, and each caches freed pieces: only steady growth is a leak.
+    Result<bool> keeps_growing(Attempt& attempt, int64_t least) {
         int64_t held_before_round = 0;
         for (int i = 1; i <= kSettlingCalls + kLeakRounds * kRoundCalls; ++i) {
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();

@@ -8,8 +8,8 @@
 
 namespace diopi {
 
-/// One line for each check; its file defines step_check::NAME, which makes it, or gives null where the rules do not ask
-/// for it.
+/// One line for each check; its file defines step_check::NAME, which creates it, or returns null if the rules do not
+/// request it.
 #define DIOPI_STEP_CHECKS(CHECK)                                                                         \
     CHECK(integrity) /* nothing was written past an edge, between elements, or to a const input */       \
     CHECK(repeat)    /* a second run writes every element, and the same bits where the schema says so */ \
@@ -24,7 +24,7 @@ DIOPI_STEP_CHECKS(DIOPI_DECLARE)
 #undef DIOPI_DECLARE
 }  // namespace step_check
 
-/// Those that the rules ask for.
+/// The checks that the rules request.
 [[nodiscard]] std::vector<std::unique_ptr<StepCheck>> step_checks(const CheckSetup& setup);
 
 }  // namespace diopi

@@ -1,4 +1,4 @@
-/// What a random operator draws follows its law; a third run has another seed.
+/// The numbers of a random operator follow their law; a third run has another seed.
 #include "step/checks/list.hpp"
 #include "step/random_check.hpp"
 

@@ -1,4 +1,4 @@
-/// Two runs on the same inputs, whose outputs held different bytes before, leave the same.
+/// Two runs on the same inputs, whose outputs held different bytes before, give the same results.
 #include "check/repeat.hpp"
 
 #include "step/checks/list.hpp"
@@ -24,7 +24,7 @@ class RepeatCheck final : public StepCheck {
             if (!one.ok() || !two.ok()) return findings.fail((one.ok() ? two : one).error());
             const Dtype dtype = output->spec.dtype;
             const PoisonBytes poison{poison_byte(dtype, Poison::kFirst), poison_byte(dtype, Poison::kSecond)};
-            // The check of the values says it.
+            // The check of the values reports it.
             if ((*one)->shape != (*two)->shape || (*one)->dtype != (*two)->dtype) continue;
             const Failure wrong = compare_runs(**one, **two, poison, may_differ);
             findings.fail({wrong.kind, test.arg_name(arg) + ": " + wrong.reason});

@@ -1,4 +1,4 @@
-/// A check of a step: what it gets, and when it is asked. The list is in step/checks/list.hpp.
+/// A check of a step: its input, and the times at which it is called. The list is in step/checks/list.hpp.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace diopi {
 
-/// What the checks of one case share. All of it outlives them.
+/// The objects that the checks of one case share. All of them outlive the checks.
 struct CheckSetup {
     const StepRules& rules;
     Expectations& expectations;
@@ -24,17 +24,17 @@ struct CheckSetup {
 /// The step under test.
 struct StepUnderTest {
     const Step& step;
-    const Step& computed;  ///< what its results are held to: `step`, or the step as the adaptor has it computed
+    const Step& computed;  ///< the expected form of its results: `step`, or the step that an adaptor makes of it
     const std::vector<ArgTensor>& expected;
     Attempt* first = nullptr;
-    Attempt* second = nullptr;  ///< null where no check needs it, and where it failed
-    /// What the first attempt left, in host memory, as far as it has been read.
+    Attempt* second = nullptr;  ///< null if no check needs it, and if it failed
+    /// The results of the first attempt in host memory, as far as they have been read.
     std::vector<ArgTensor> actual = {};
 
     [[nodiscard]] std::string arg_name(size_t arg) const { return std::string(step.call.row->args()[arg].name); }
 };
 
-/// One for all steps of a case.
+/// There is one object for all steps of a case.
 class StepCheck {
  public:
     explicit StepCheck(const CheckSetup& setup) : setup_(setup) {}
@@ -44,24 +44,24 @@ class StepCheck {
 
     /// Whether the step must run a second time, on the same inputs and with other bytes in its outputs.
     [[nodiscard]] virtual bool needs_second() const { return false; }
-    /// Before every call, outside of its time.
+    /// Called before every call, outside of its time.
     virtual void before_call() {}
-    /// After the first attempt and after the second, which succeeded, before anything else runs. An error ends the
+    /// Called after the first attempt and after a successful second one, before anything else runs. An error ends the
     /// step.
     [[nodiscard]] virtual Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings);
-    /// After all attempts.
+    /// Called after all attempts.
     virtual void judge(StepUnderTest& test, Findings& findings);
 
  protected:
     CheckSetup setup_;
 };
 
-/// Whether the function makes output tensors itself: they outlive the call by right.
+/// Whether the function makes output tensors itself, which rightly outlive the call.
 [[nodiscard]] bool makes_tensors(const Row& row);
 
-/// What an error means behind these words: "the second run failed: " and the message.
+/// The error with these words before its message: "the second run failed: ".
 [[nodiscard]] Error behind(const std::string& words, const Error& error);
-/// The same of a call that gave an error code.
+/// The same for a call that returned an error code.
 [[nodiscard]] Error behind(const std::string& words, const Outcome& outcome);
 
 }  // namespace diopi

@@ -11,8 +11,8 @@ namespace diopi {
 
 namespace {
 
-/// How long the stream is held, one run after the other while each call returns in the last part of it. Calls that are
-/// long by themselves are not looked at.
+/// The durations for which the stream is held: one run after the other while each call returns in the last part of it.
+/// Calls that are long without a hold are not checked.
 constexpr double kHolds_s[] = {0.02, 0.06, 0.18};
 constexpr double kWaited = 0.7;
 constexpr double kLongCall_s = 0.05;
@@ -25,10 +25,9 @@ class StreamOrderCheck final : public StepCheck {
     explicit StreamOrderCheck(const CheckSetup& setup)
         : StepCheck(setup), held_runs_(*setup.rules.backend, setup.placement) {}
 
-    /// A call that waits for its stream takes longer the longer the stream is held; any other delay does not grow with
-    /// it.
+    /// A call that waits for its stream takes longer when the stream is held longer; no other delay grows with it.
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (findings.has_failed() || !is_looked_at(test)) return;
+        if (findings.has_failed() || !is_checked(test)) return;
         const std::string function(test.step.call.row->function);
         note_step(WorkPhase::kInHeldCall, test.step.name, function);
         for (const double hold_s : kHolds_s) {
@@ -45,13 +44,14 @@ class StreamOrderCheck final : public StepCheck {
     }
 
  private:
-    /// What makes tensors must know their sizes, and tools around the call may wait for what they look at.
-    [[nodiscard]] bool is_looked_at(const StepUnderTest& test) const {
+    /// A function that makes tensors must know their sizes, and tools around the call may wait for the tensors they
+    /// inspect.
+    [[nodiscard]] bool is_checked(const StepUnderTest& test) const {
         const bool has_tools = !setup_.rules.interceptors.empty() || setup_.rules.adaptor != nullptr;
         return !makes_tensors(*test.step.call.row) && !has_tools && test.first->seconds <= kLongCall_s;
     }
 
-    /// What is different in a run whose inputs were copied, and whose outputs were read, in the order of the stream
+    /// The differences in a run whose inputs were copied, and whose outputs were read, in the order of the stream
     /// alone.
     Failure differs_when_held(StepUnderTest& test, HeldRun& held) {
         if (!held.outcome.ok()) return {FailureKind::kStream, held.outcome.message};

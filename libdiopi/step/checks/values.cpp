@@ -1,4 +1,4 @@
-/// Shape, dtype and values of what the step leaves: of its first attempt, and of a second one that may differ.
+/// Shape, dtype and values of the step's results: in its first attempt, and in a second one that may differ.
 #include "core/convert.hpp"
 #include "intercept/call_copy.hpp"
 #include "step/checks/list.hpp"
@@ -27,7 +27,7 @@ class ValueCheck final : public StepCheck {
             if (!actual.ok()) return findings.fail(actual.error());
             compare_one(test, **actual, value, findings);
         }
-        // The first run's own values are the better story.
+        // Failures of the first run are reported first.
         findings.fail(wrong_in_second_);
     }
 
@@ -49,7 +49,7 @@ class ValueCheck final : public StepCheck {
         if (!zeros.empty()) findings.warn(name + ": " + zeros);
     }
 
-    /// What is wrong with a second run that may differ from the first.
+    /// The failure of a second run that may differ from the first.
     Failure wrong_in(StepUnderTest& test, Attempt& second) {
         if (test.step.call.row->repeat != Repeat::varying) return {};
         for (const ArgTensor& value : test.expected) {
@@ -65,10 +65,10 @@ class ValueCheck final : public StepCheck {
         return {};
     }
 
-    /// What the call left at an argument, a host tensor, in the dtype that it is held to.
+    /// The result at an argument, a host tensor, in the dtype of the comparison.
     static Result<TensorPtr> as_computed(const StepUnderTest& test, const TensorPtr& actual, size_t arg) {
         const auto own = test.step.result_at(arg), computed = test.computed.result_at(arg);
-        // What has another dtype than the output is none of the adaptor's doing.
+        // A result with another dtype than the output was not converted by the adaptor.
         if (!own || !computed || actual->dtype != own->spec.dtype || actual->dtype == computed->spec.dtype)
             return actual;
         return cast(*actual, computed->spec.dtype);

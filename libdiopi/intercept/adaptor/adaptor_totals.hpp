@@ -11,18 +11,18 @@
 
 namespace diopi {
 
-/// One call.
+/// The conversions of one call.
 struct AdaptedCall {
-    int64_t tensors = 0;  ///< that another one stood for; 0: the call went straight through
+    int64_t tensors = 0;  ///< tensors that were replaced; 0: the call was forwarded as it is
     ConversionFigures in, out;
     std::vector<DtypeCast> casts;  ///< each once
     [[nodiscard]] bool is_adapted() const { return tensors > 0; }
 };
 
-/// "float64 in float32, int64 in int32": what was computed in which dtype; empty without casts.
+/// "float64 in float32, int64 in int32": each dtype with the one that computed for it; empty without casts.
 [[nodiscard]] std::string to_string(const std::vector<DtypeCast>& casts);
 
-/// All calls of one function.
+/// The conversions of all calls of one function.
 struct AdaptedFunction {
     const Row* row = nullptr;
     int64_t calls = 0;
@@ -30,18 +30,18 @@ struct AdaptedFunction {
     std::vector<DtypeCast> casts;
 };
 
-/// For records: both directions together.
+/// Converts to a record; both directions are added.
 [[nodiscard]] AdaptedCalls to_record(int64_t calls, const ConversionFigures& in, const ConversionFigures& out,
                                      const std::vector<DtypeCast>& casts);
 
-/// Lies in memory that is shared with every process that is forked after create(): what a worker counts its parent
-/// sees, even when the worker dies.
-class AdaptorTally {
+/// Its memory is shared with every process forked after create(), so that the parent sees a worker's counts even if the
+/// worker dies.
+class AdaptorTotals {
  public:
-    [[nodiscard]] static Result<AdaptorTally> create();
-    AdaptorTally(AdaptorTally&& other) noexcept;
-    AdaptorTally& operator=(AdaptorTally&&) = delete;
-    ~AdaptorTally();
+    [[nodiscard]] static Result<AdaptorTotals> create();
+    AdaptorTotals(AdaptorTotals&& other) noexcept;
+    AdaptorTotals& operator=(AdaptorTotals&&) = delete;
+    ~AdaptorTotals();
 
     void add(const Row& row, const AdaptedCall& call);
     /// The functions that had adapted calls, in the order of the rows.
@@ -49,7 +49,7 @@ class AdaptorTally {
 
  private:
     struct Counters;
-    explicit AdaptorTally(Counters* counters) : counters_(counters) {}
+    explicit AdaptorTotals(Counters* counters) : counters_(counters) {}
     Counters* counters_;
 };
 

@@ -1,4 +1,4 @@
-#include "intercept/adaptor/adaptor_tally.hpp"
+#include "intercept/adaptor/adaptor_totals.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -31,11 +31,10 @@ struct Direction {
 
 }  // namespace
 
-/// Of one function.
-struct AdaptorTally::Counters {
+struct AdaptorTotals::Counters {
     std::atomic<int64_t> calls;
     Direction in, out;
-    std::atomic<uint32_t> casts[kDtypes];  ///< by the dtype that was cast: a bit for each that it was cast to
+    std::atomic<uint32_t> casts[kDtypes];  ///< indexed by the dtype before the cast: a bit for each dtype after it
 };
 
 std::string to_string(const std::vector<DtypeCast>& casts) {
@@ -55,21 +54,21 @@ AdaptedCalls to_record(int64_t calls, const ConversionFigures& in, const Convers
     return record;
 }
 
-Result<AdaptorTally> AdaptorTally::create() {
+Result<AdaptorTotals> AdaptorTotals::create() {
     const size_t nbytes = rows().size() * sizeof(Counters);
     void* memory = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return failed(std::string("cannot map pages for the workers: ") + std::strerror(errno));
-    // Pages of zeros are counters at zero.
-    return AdaptorTally(static_cast<Counters*>(memory));
+    // The mapped memory is zero, and so are its counters.
+    return AdaptorTotals(static_cast<Counters*>(memory));
 }
 
-AdaptorTally::AdaptorTally(AdaptorTally&& other) noexcept : counters_(std::exchange(other.counters_, nullptr)) {}
+AdaptorTotals::AdaptorTotals(AdaptorTotals&& other) noexcept : counters_(std::exchange(other.counters_, nullptr)) {}
 
-AdaptorTally::~AdaptorTally() {
+AdaptorTotals::~AdaptorTotals() {
     if (counters_ != nullptr) ::munmap(counters_, rows().size() * sizeof(Counters));
 }
 
-void AdaptorTally::add(const Row& row, const AdaptedCall& call) {
+void AdaptorTotals::add(const Row& row, const AdaptedCall& call) {
     Counters& counters = counters_[row.index()];
     ++counters.calls;
     counters.in.add(call.in);
@@ -79,7 +78,7 @@ void AdaptorTally::add(const Row& row, const AdaptedCall& call) {
     }
 }
 
-std::vector<AdaptedFunction> AdaptorTally::functions() const {
+std::vector<AdaptedFunction> AdaptorTotals::functions() const {
     std::vector<AdaptedFunction> functions;
     for (const Row& row : rows()) {
         const Counters& counters = counters_[row.index()];
