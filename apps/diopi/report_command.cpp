@@ -42,6 +42,7 @@ int show_report(const ReportOptions& options) {
     if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
     auto journal = read_journal(path);
     if (!journal.ok()) return report_error(journal.error());
+    for (const std::string& note : journal->notes) fmt::print(stderr, "diopi: {}\n", note);
     return print_report(std::move(*journal), options.output);
 }
 

@@ -65,12 +65,6 @@ Result<Capture> read_capture(const std::string& path) {
     return capture_from_json(*text, path);
 }
 
-Status write_capture(const std::string& path, const Capture& capture) {
-    const auto text = capture_to_json(capture);
-    if (!text.ok()) return Error{text.error().code, fmt::format("{}: {}", path, text.error().message)};
-    return write_file_atomically(path, *text);
-}
-
 Result<CaptureValues> CaptureValues::open(const std::string& path, const Capture& capture) {
     CaptureValues values;
     if (capture.values.empty()) return values;

@@ -15,8 +15,6 @@ namespace diopi {
 
 /// Reads the JSON file; a message names the file, the JSON pointer and a remedy.
 [[nodiscard]] Result<Capture> read_capture(const std::string& path);
-/// The file gets its name only when it is complete.
-Status write_capture(const std::string& path, const Capture& capture);
 
 /// The stored values of a capture.
 class CaptureValues {

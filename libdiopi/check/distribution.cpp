@@ -388,33 +388,4 @@ DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilit
     return check;
 }
 
-DistributionCheck check_dropout(const Tensor& output, const Tensor& input, double p) {
-    DistributionCheck check;
-    check.n = output.numel();
-    if (output.shape != input.shape) {
-        fail(check, "shape " + to_string(output.shape) + " where " + to_string(input.shape) + " is wanted");
-    }
-    if (!check.passed || check.n == 0) return check;
-    const Sample out(output);
-    const Sample in(input);
-    measure(out, check);
-    int64_t dropped = 0;
-    int64_t counted = 0;
-    for (int64_t i = 0; i < check.n; ++i) {
-        const double kept = in.values[i] / (1 - p);
-        const double y = out.values[i];
-        // A zero of the input that stays zero shows nothing.
-        if (in.values[i] != 0 && out.rounded(kept) != 0) {
-            ++counted;
-            dropped += y == 0 ? 1 : 0;
-        }
-        const bool is_kept = p < 1 && (std::fabs(y - kept) <= 2 * ulp_of(kept, out.format) || y == out.rounded(kept));
-        if (y == 0 || is_kept || (std::isnan(y) && std::isnan(kept))) continue;
-        fail(check, print(y) + " at element " + std::to_string(i) + " is neither 0 nor " + print(kept));
-        return check;
-    }
-    if (counted >= kLeastSample) check_share(dropped, counted, p, "dropped elements", check);
-    return check;
-}
-
 }  // namespace diopi

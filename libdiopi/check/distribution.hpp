@@ -40,10 +40,6 @@ inline constexpr int64_t kLeastSample = 20;
 /// with their probabilities; elements with probability 0 or 1 must be so.
 [[nodiscard]] DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilities);
 
-/// Dropout in training: each element of `output` is 0, or input / (1 - p) to two ulp, and the share of zeros agrees
-/// with `p`. Both tensors of one shape and floating dtype, host memory, any strides.
-[[nodiscard]] DistributionCheck check_dropout(const Tensor& output, const Tensor& input, double p);
-
 /// P(D_n >= statistic) of the Kolmogorov-Smirnov test (asymptotic series with Stephens' correction for small n).
 [[nodiscard]] double kolmogorov_p_value(double statistic, int64_t n);
 

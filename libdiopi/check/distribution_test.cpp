@@ -188,20 +188,3 @@ TEST_CASE("permutations hold each number once, and not in order") {
     order[7] = order[8];
     CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
 }
-
-TEST_CASE("dropout scales the kept elements and drops the expected share") {
-    const std::vector<double> in = reals(10'000);
-    for (const Dtype dtype : kFloats) {
-        const Tensor input = rounded_to(dtype, {10'000}, in);
-        const Tensor output = make_host_tensor({10'000}, dtype);
-        std::mt19937_64 bits(2);
-        for (int64_t i = 0; i < 10'000; ++i) store(output, i, bits() % 10 < 3 ? 0 : real_of(input, i) / 0.7);
-        CHECK(check_dropout(output, input, 0.3).passed);
-        CHECK_FALSE(check_dropout(output, input, 0.25).passed);
-        CHECK_FALSE(check_dropout(input, input, 0.3).passed);
-        store(output, 9999, 5);
-        CHECK_THAT(check_dropout(output, input, 0.3).reason, Contains("5 at element 9999 is neither 0 nor"));
-    }
-    const Tensor zeros = rounded_to(Dtype::float32, {10'000}, std::vector<double>(10'000, 0.0));
-    CHECK(check_dropout(zeros, rounded_to(Dtype::float32, {10'000}, in), 1).passed);
-}

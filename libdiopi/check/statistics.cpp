@@ -239,11 +239,6 @@ bool PlateauWatch::stalled(size_t samples, double half_width) {
     return stalls_ >= kStalls;
 }
 
-Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed) {
-    const auto located = locate(base, now);
-    return located ? bootstrapped(*located, base, now, seed) : Interval{1, 1, 1};
-}
-
 double pass_noise(const Passes& passes) {
     const std::vector<double> logs = log_quartiles(passes);
     return logs.empty() ? 0 : location_of(logs).noise;

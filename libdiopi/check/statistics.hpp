@@ -50,10 +50,6 @@ struct Interval {
 /// passes are independent.
 using Passes = std::vector<std::vector<double>>;
 
-/// Ratio of the trimmed means of the passes' lower quartiles, now / base, with the bootstrap interval (percentiles):
-/// passes are resampled, then the samples in them. The same seed gives the same interval. 1 if a side has no samples.
-[[nodiscard]] Interval speed_ratio(const Passes& base, const Passes& now, uint64_t seed);
-
 /// Standard error of the trimmed mean of the logarithms of the passes' lower quartiles: the uncertainty of the call's
 /// time. 0 below two passes.
 [[nodiscard]] double pass_noise(const Passes& passes);

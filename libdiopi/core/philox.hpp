@@ -18,8 +18,6 @@ namespace diopi {
     return {out[0], out[1], out[2], out[3]};
 }
 
-/// A float in (0, 1], from the upper 24 bits of a word.
-[[nodiscard]] inline float unit_float(uint32_t word) { return static_cast<float>((word >> 8) + 1) * 0x1p-24f; }
 /// A double in (0, 1], from 53 bits of two words.
 [[nodiscard]] inline double unit_double(uint32_t high, uint32_t low) {
     const uint64_t bits = ((uint64_t{high} << 32) | low) >> 11;

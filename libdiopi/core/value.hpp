@@ -20,7 +20,6 @@ struct Scalar {
     [[nodiscard]] static Scalar of(int64_t x) { return {Dtype::int64, static_cast<double>(x), x}; }
     [[nodiscard]] static Scalar of(bool x) { return {Dtype::boolean, x ? 1.0 : 0.0, x ? 1 : 0}; }
     [[nodiscard]] double as_double() const { return is_floating(dtype) ? real : static_cast<double>(integer); }
-    [[nodiscard]] int64_t as_int() const { return is_floating(dtype) ? static_cast<int64_t>(real) : integer; }
     bool operator==(const Scalar&) const = default;
 };
 

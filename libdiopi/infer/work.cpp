@@ -170,8 +170,6 @@ double bytes_of(const Call& call) {
 
 }  // namespace
 
-bool has_work_formula(const Row& row) { return row.work.formula != WorkFormula::unknown; }
-
 CallWork work_of(const Call& call) {
     const WorkOfRow& work = call.row->work;
     if (work.formula == WorkFormula::unknown) return {};

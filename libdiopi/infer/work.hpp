@@ -14,9 +14,6 @@ struct CallWork {
     double bytes = 0;
 };
 
-/// Whether the row, or its family, states a formula.
-[[nodiscard]] bool has_work_formula(const Row& row);
-
 /// The work of a call that has all its tensors, with or without memory. Zeros without a formula.
 [[nodiscard]] CallWork work_of(const Call& call);
 

@@ -318,16 +318,17 @@ Result<Journal> read_journal(const std::string& path) {
     journal.header = std::move(*header);
     rest.remove_prefix(header_end == std::string_view::npos ? rest.size() : header_end + 1);
     std::unordered_map<std::string, size_t> position;
+    int64_t damaged = 0;
     while (!rest.empty()) {
         const size_t end = rest.find('\n');
         if (end == std::string_view::npos) {
-            journal.truncated = true;
+            journal.notes.push_back(path + ": its last line is incomplete, and is left out");
             break;
         }
         std::optional<CaseResult> result = from_json_line(rest.substr(0, end));
         rest.remove_prefix(end + 1);
         if (!result) {
-            ++journal.damaged_lines;
+            ++damaged;
             continue;
         }
         const auto [at, is_new] = position.try_emplace(result->case_id, journal.results.size());
@@ -337,6 +338,7 @@ Result<Journal> read_journal(const std::string& path) {
             journal.results[at->second] = std::move(*result);
         }
     }
+    if (damaged > 0) journal.notes.push_back(fmt::format("{}: {} damaged lines are left out", path, damaged));
     return journal;
 }
 

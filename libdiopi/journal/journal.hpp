@@ -30,8 +30,7 @@ struct RunHeader {
 struct Journal {
     RunHeader header;
     std::vector<CaseResult> results;  ///< one per case, in the order of first appearance; a later result replaces
-    bool truncated = false;           ///< the last line was cut off by a crash or a full disk, and was ignored
-    int64_t damaged_lines = 0;        ///< lines in between that could not be read, and were ignored
+    std::vector<std::string> notes;   ///< the file's lines that could not be read, and are left out
 };
 
 /// Appends to a journal; one per run folder at a time.

@@ -114,6 +114,8 @@ class Merger {
  private:
     /// If a shard has two journals, the finished one counts, else the later one on the command line.
     Status take(NamedJournal named) {
+        const auto& notes = named.journal.notes;
+        merge_.notes.insert(merge_.notes.end(), notes.begin(), notes.end());
         const int64_t number = parse_shard(named.journal.header.shard)->number;
         const auto [at, is_new] = shards_.try_emplace(number);
         NamedJournal& former = at->second;

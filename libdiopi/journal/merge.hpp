@@ -22,7 +22,7 @@ struct Merge {
     Journal journal;
     /// "shard 3/4 is missing"; empty when no shard is missing.
     std::vector<std::string> gaps;
-    /// A note for each shard that was given twice: which journal counts.
+    /// The journals' own notes, and one for each shard that was given twice: which journal counts.
     std::vector<std::string> notes;
 };
 
