@@ -5,7 +5,7 @@ using namespace diopi::testing;
 
 namespace {
 
-/// a (m, k) times b (n, k), transposed.
+/// a (m, k) times the transpose of b (n, k).
 Values product(const Values& a, const Values& b, size_t m, size_t n, size_t k) {
     Values c(m * n);
     for (size_t i = 0; i < m; ++i)

@@ -1,4 +1,4 @@
-/// Negative log likelihood and cross entropy. Sums over samples in double, rounded once.
+/// nll_loss and cross_entropy. Sums over samples are formed in double and rounded once.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace diopi::cpu {
 
 namespace {
 
-/// A loss on dense operands. Input (C) or (N, C, ...) is seen as (N, C, positions); a sample is one pair of N and
+/// A loss on dense operands. Input (C) or (N, C, ...) is read as (N, C, positions); a sample is one pair of N and
 /// position.
 struct DenseLoss : Loss {
     SoftmaxShape shape;
@@ -22,7 +22,7 @@ struct DenseLoss : Loss {
         const size_t dim = class_dim();
         shape = {dim == 0 ? 1 : input.shape[0], classes(), numel(input.shape.subspan(dim + 1))};
     }
-    /// First class of sample `i` in the dense input; the next class lies shape.inner behind.
+    /// The place of class 0 of sample `i` in the dense input; classes are shape.inner apart.
     [[nodiscard]] int64_t first_class(int64_t i) const {
         return i / shape.inner * shape.size * shape.inner + i % shape.inner;
     }
@@ -60,7 +60,7 @@ void write_losses(const DenseLoss& loss, T* out, double scale, OfSample&& of_sam
     out[0] = static_cast<T>(sum * scale);
 }
 
-/// What multiplies the loss of a sample: 1, or 1 / divisor under ReductionMean. Over no targets 0 * inf gives NaN.
+/// The factor of the losses: 1, or 1 / divisor under ReductionMean. Over no targets 0 * inf gives NaN.
 double scale_of(const DenseLoss& loss, double divisor) { return loss.reduction == ReductionMean ? 1 / divisor : 1; }
 
 template <class T>
@@ -85,7 +85,7 @@ diopiError_t nll_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiT
     return staging.finish();
 }
 
-/// `saved_total`: as saved by the forward, or null to sum it up here.
+/// `saved_total`: the total weight from the forward function; null: it is summed up here.
 template <class T>
 diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved_total) {
@@ -123,10 +123,10 @@ struct Entropy {
     const T* input = nullptr;
     const int64_t* target = nullptr;
     const T* probabilities = nullptr;
-    /// Which of the two targets it is: the pointer is null where there are no elements.
+    /// Whether the target is probabilities: without elements their pointer is null, too.
     bool has_probabilities = false;
     const double* weight = nullptr;
-    /// The mean divides by it.
+    /// The divisor of the mean.
     double divisor = 0;
 
     [[nodiscard]] double weight_of(int64_t c) const { return weight == nullptr ? 1 : weight[c]; }
@@ -147,7 +147,7 @@ diopiError_t read_entropy(Staging& staging, const DenseLoss& loss, Entropy<T>& e
     return total_weight(loss, e.target, e.weight, e.divisor);
 }
 
-/// Share of class c in the target of a sample: smoothing spreads a part over all classes.
+/// The share that the target gives to the class at `at`: smoothing spreads a part over all classes.
 template <class T>
 double share(const DenseLoss& loss, const Entropy<T>& e, int64_t at) {
     return static_cast<double>(e.probabilities[at]) * (1 - loss.smoothing) +

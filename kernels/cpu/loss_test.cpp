@@ -35,6 +35,25 @@ TEST_CASE("losses and their gradients of strided tensors are those of contiguous
     CHECK(gradients[0] == gradients[1]);
 }
 
+TEST_CASE("a label smoothing below 0 is none") {
+    const auto x = random({20, 9}, Dtype::float32, 1), g = tensor({}, Dtype::float32, {1});
+    const auto t = tensor({20}, Dtype::int64, Values(20, 4));
+    diopiContext ctx(cpu_device());
+    Values losses[2], gradients[2];
+    for (const bool is_negative : {false, true}) {
+        const auto out = unwritten({}, Dtype::float32), gx = unwritten({20, 9}, Dtype::float32);
+        const double smoothing = is_negative ? -1.3 : 0;
+        REQUIRE(cpu::diopiCrossEntropyLoss(&ctx, out.get(), x.get(), t.get(), nullptr, ReductionMean, -100,
+                                           smoothing) == diopiSuccess);
+        REQUIRE(cpu::diopiCrossEntropyLossBackward(&ctx, gx.get(), g.get(), x.get(), t.get(), nullptr, ReductionMean,
+                                                   -100, smoothing) == diopiSuccess);
+        losses[is_negative] = values(*out);
+        gradients[is_negative] = values(*gx);
+    }
+    CHECK(losses[0] == losses[1]);
+    CHECK(gradients[0] == gradients[1]);
+}
+
 TEST_CASE("the mean of no targets is NaN, their sum 0, and their gradients 0") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto [input, targets] = GENERATE(table<Shape, Shape>({{{3, 4}, {3}}, {{4, 0}, {4}}, {{0, 4}, {0}}}));

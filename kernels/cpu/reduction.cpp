@@ -242,18 +242,15 @@ class Summation {
     Sum levels_[kLevels][kColumns];
 };
 
-template <bool kMean>
-diopiError_t sum_along(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t to, diopiConstTensorHandle_t from,
-                       diopiSize_t dims) {
-    const View out = view(to), in = view(from);
+diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {
     Reduction plan;
-    const diopiError_t error = plan_sum(op, out, in, list_of(dims), kMean, plan);
+    const diopiError_t error = plan_sum(op, out, in, dims, mean, plan);
     if (error != diopiSuccess || out.numel == 0) return error;
     // Over no elements the mean is 0/0; any divisor marks it as a mean.
-    const double divisor = kMean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
+    const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
     if (is_complex(in.dtype)) {
         Summation<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor).run();
-    } else if (in.dtype == Dtype::float64 || (kMean && !is_floating(in.dtype))) {
+    } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
         Summation<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor).run();
     } else if (is_floating(in.dtype)) {
         Summation<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor).run();
@@ -261,6 +258,12 @@ diopiError_t sum_along(diopiContextHandle_t, std::string_view op, diopiTensorHan
         Summation<uint64_t, uint64_t>(plan, out, in, Dtype::int64, Dtype::int64, divisor).run();
     }
     return diopiSuccess;
+}
+
+template <bool kMean>
+diopiError_t sum_along(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t input, diopiSize_t dim) {
+    return sum(op, view(out), view(input), list_of(dim), kMean);
 }
 
 }  // namespace

@@ -41,10 +41,10 @@ class ReducedView {
 /// memory, one where samples are.
 [[nodiscard]] int class_slice_bits(const Loss& loss);
 
-/// Whether `count` neighbouring classes of `v` can be loaded at once, 16 bytes, everywhere.
+/// Whether 16 bytes, `count` neighbouring classes of `v`, can be loaded at once everywhere.
 [[nodiscard]] bool has_class_packs(const Loss& loss, const View& v, int count);
 
-/// Blocks that sum up over samples; each leaves one partial sum.
+/// The number of blocks that sum up over samples; each writes one partial sum.
 [[nodiscard]] int64_t sum_blocks(int64_t samples, int slice_bits);
 
 }  // namespace diopi::cuda

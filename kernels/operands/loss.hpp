@@ -18,7 +18,7 @@ struct Loss {
     diopiReduction_t reduction = ReductionMean;
     int64_t ignore_index = -100;
     bool takes_probabilities = false;  ///< as targets, beside class numbers: cross_entropy
-    double smoothing = 0;              ///< below 0: none, which read_loss makes 0
+    double smoothing = 0;              ///< below 0: none; read_loss sets it to 0
     // Set by read_loss.
     Shape sample_shape{};
     View weights{};  ///< without data where there are none
@@ -28,7 +28,7 @@ struct Loss {
     [[nodiscard]] int64_t samples() const { return numel(sample_shape); }
     /// Whether the target is a share for each class, in the shape of input.
     [[nodiscard]] bool has_probabilities() const;
-    /// Between the classes of a tensor in the shape of input.
+    /// The stride of the classes in a tensor in the shape of input.
     [[nodiscard]] int64_t class_stride(const View& v) const { return v.strides[class_dim()]; }
 };
 
