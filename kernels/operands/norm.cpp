@@ -65,7 +65,9 @@ diopiError_t check_saved(std::string_view op, const RowShape& rows, diopiConstTe
                          diopiConstTensorHandle_t rstd) {
     for (const auto& [tensor, argument] : {Argument{mean, "mean"}, {rstd, "rstd"}}) {
         if (tensor != nullptr) continue;
-        return refuse(op, std::string(argument) + " is null, wanted one number for each row, as the forward saves it");
+        const std::string forward(op.substr(0, op.find("Backward")));
+        return refuse(op,
+                      std::string(argument) + " is null, wanted one number for each row, as " + forward + " saves it");
     }
     return check_per_row(op, rows, {{mean, "mean"}, {rstd, "rstd"}});
 }
