@@ -123,7 +123,7 @@ TEST_CASE("softmax of infinities and NaN") {
     }
 }
 
-TEST_CASE("softmax does not overflow, wherever the large element stands") {
+TEST_CASE("softmax does not overflow, wherever the large element is") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto place = GENERATE(size_t{0}, size_t{9}, size_t{60});
     const bool column = GENERATE(false, true);
@@ -141,7 +141,7 @@ TEST_CASE("softmax does not overflow, wherever the large element stands") {
     CHECK(values(*y) == out);
 }
 
-TEST_CASE("softmax of nothing, into a wider dtype, and along a dimension that is not there") {
+TEST_CASE("softmax of empty tensors, into a wider dtype, and along a dimension that does not exist") {
     diopiContext ctx(cpu_device());
     const auto none = random({16, 0, 7}, Dtype::float32, 1);
     CHECK(cpu::diopiSoftmax(&ctx, none.get(), none.get(), -2) == diopiSuccess);

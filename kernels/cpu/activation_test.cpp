@@ -51,7 +51,7 @@ TEST_CASE("relu of strided tensors", "[cpu][activation]") {
     CHECK(same(values(dense), wanted));
 }
 
-TEST_CASE("relu refuses what has no order, and shapes that differ", "[cpu][activation]") {
+TEST_CASE("relu refuses dtypes without an order, and shapes that differ", "[cpu][activation]") {
     const auto z = blank(Dtype::complex64, {2}), b = blank(Dtype::boolean, {2}), x = blank(Dtype::float32, {3});
     CHECK(cpu::diopiReluInp(&context, z.get()) == diopiDtypeNotSupported);
     CHECK(last_error().find("complex64") != std::string::npos);

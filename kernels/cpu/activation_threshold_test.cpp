@@ -3,7 +3,7 @@
 using namespace diopi;
 using namespace diopi::testing;
 
-TEST_CASE("threshold keeps what lies above, and its gradient is 0 elsewhere") {
+TEST_CASE("threshold keeps larger elements, and its gradient is 0 for the others") {
     const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
     diopiContext ctx(cpu_device());
     const double nan = std::nan("");

@@ -10,7 +10,7 @@ TEST_CASE("cpu: convolutions of one, two and three sides agree with the referenc
     check_convolutions(IMAGE_KERNELS_OF(cpu));
 }
 
-TEST_CASE("a gradient that is null is not wanted") {
+TEST_CASE("a gradient that is null is not computed") {
     const Shape shape{2, 4, 5, 5}, weight{4, 4, 3, 3};
     const auto x = random(shape, Dtype::float32, 1), w = random(weight, Dtype::float32, 2);
     const auto g = random({2, 4, 3, 3}, Dtype::float32, 3), gw = unwritten(weight, Dtype::float32);

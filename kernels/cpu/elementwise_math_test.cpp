@@ -71,7 +71,7 @@ Values all_kinds_of_floats() {
 
 }  // namespace
 
-TEST_CASE("functions of float32 numbers are off by little more than their rounding") {
+TEST_CASE("functions of float32 numbers have errors of little more than their rounding") {
     const Values list = all_kinds_of_floats();
     const auto n = static_cast<int64_t>(list.size());
     const auto in = tensor({n}, Dtype::float32, list), out = unwritten({n}, Dtype::float32);
@@ -99,7 +99,7 @@ TEST_CASE("functions of float32 numbers are off by little more than their roundi
     }
 }
 
-TEST_CASE("functions of numbers take every dtype, strides, tails and their own input as output") {
+TEST_CASE("functions of numbers accept every dtype, strides, tails and their own input as output") {
     const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
     diopiContext ctx(cpu_device());
     for (const int64_t n : {1, 3, 4, 5, 1031}) {

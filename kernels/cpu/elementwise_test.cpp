@@ -56,7 +56,7 @@ TEST_CASE("add and mul agree with a plain loop for every dtype at tile edges", "
     }
 }
 
-TEST_CASE("operands of two dtypes meet in the promoted one", "[cpu][elementwise]") {
+TEST_CASE("operands of two dtypes are computed in the promoted one", "[cpu][elementwise]") {
     for (const Dtype da : kReals) {
         for (const Dtype db : kReals) {
             const Dtype result = promote(da, db);
@@ -262,7 +262,8 @@ TEST_CASE("integers wrap around", "[cpu][elementwise]") {
     CHECK(values(u) == Values{1});
 }
 
-TEST_CASE("integers wrap in the dtype of the operands, before a wider out takes them", "[cpu][elementwise]") {
+TEST_CASE("integers wrap in the dtype of the operands, before they are converted to a wider out",
+          "[cpu][elementwise]") {
     const auto a = tensor(Dtype::uint8, {3}, {255, 200, 1}), b = tensor(Dtype::uint8, {3}, {255, 100, 2});
     const auto low = tensor(Dtype::int8, {1}, {-128}), minus = tensor(Dtype::int8, {1}, {-1});
     const diopiScalar_t two = scalar(int64_t{2}), many = scalar(int64_t{300});
@@ -423,7 +424,7 @@ TEST_CASE("complex numbers", "[cpu][elementwise]") {
     CHECK(cpu::diopiMul(&context, real.get(), real.get(), z.get()) == diopiDtypeNotSupported);
 }
 
-TEST_CASE("large outputs, which bypass the caches, are whole from any address on", "[cpu][elementwise]") {
+TEST_CASE("large outputs, which bypass the caches, are complete from any address", "[cpu][elementwise]") {
     const int64_t n = (5 << 20) + 13;
     const auto a = generate(Dtype::float32, {n}, small);
     const auto storage = blank(Dtype::float32, {n + 5});

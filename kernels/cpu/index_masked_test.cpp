@@ -14,7 +14,7 @@ TEST_CASE("masked_fill keeps infinities and NaN, and lets input broadcast") {
     check_close(*y, {NAN, -INFINITY, NAN, 2, -INFINITY, 2});
 }
 
-TEST_CASE("masked_fill refuses a mask of numbers, a value of several and shapes that do not fit") {
+TEST_CASE("masked_fill refuses a mask of numbers, a value of several elements and shapes that do not fit") {
     diopiContext ctx(cpu_device());
     const auto x = random({2, 3}, Dtype::float32, 1), mask = tensor({3}, Dtype::boolean, {0, 1, 0});
     const auto several = tensor({1}, Dtype::float32, {1}), one = tensor({}, Dtype::float32, {1});

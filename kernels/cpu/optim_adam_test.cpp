@@ -3,7 +3,7 @@
 using namespace diopi;
 using namespace diopi::testing;
 
-TEST_CASE("amsgrad wants its tensor, and all tensors one shape") {
+TEST_CASE("amsgrad needs its tensor, and all tensors need one shape") {
     diopiContext ctx(cpu_device());
     const auto p = unwritten({2}, Dtype::float32), other = unwritten({3}, Dtype::float32);
     CHECK(cpu::diopiAdam(&ctx, p.get(), p.get(), p.get(), p.get(), nullptr, 1, 0, 0, 1, 0, 1, true) ==

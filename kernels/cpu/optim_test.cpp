@@ -6,7 +6,7 @@
 using namespace diopi;
 using namespace diopi::cpu::testing;
 
-TEST_CASE("sgd without decay keeps an infinite parameter out of the others", "[cpu][optim]") {
+TEST_CASE("sgd without decay does not spread an infinite parameter", "[cpu][optim]") {
     const auto param = tensor(Dtype::float32, {2}, {INFINITY, 1});
     const auto grad = tensor(Dtype::float32, {2}, {1, 2});
     REQUIRE(cpu::diopiSgd(&context, param.get(), grad.get(), nullptr, 0.5, 0, 0, 0, false) == diopiSuccess);

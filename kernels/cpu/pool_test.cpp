@@ -14,7 +14,7 @@ TEST_CASE("cpu: adaptive means of one, two and three sides agree with the refere
     check_all_adaptive_means(IMAGE_KERNELS_OF(cpu));
 }
 
-TEST_CASE("a NaN is the largest element wherever it stands, and -inf has a place") {
+TEST_CASE("a NaN is the largest element at any place, and a maximum of -inf has an index") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const Shape out{1, 1, 1, 4};
     const IntList two{2}, zero{0}, one{1};
@@ -49,7 +49,7 @@ TEST_CASE("max pooling with an index outside of the plane or an output of anothe
     CHECK(last_error().find("indices is int16, wanted int64 or int32") != std::string::npos);
 }
 
-TEST_CASE("adaptive means into no window at all") {
+TEST_CASE("adaptive means into an empty output") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto x = random({2, 3, 4, 5}, dtype, 1), y = unwritten({2, 3, 0, 0}, dtype),
                gx = unwritten({2, 3, 4, 5}, dtype);

@@ -68,7 +68,7 @@ TEST_CASE("bernoulli compares the generator's numbers with p, in every dtype and
     CHECK(generator.offset == 8 + static_cast<uint64_t>((n + 3) / 4 * 4));
 }
 
-TEST_CASE("bernoulli takes a probability for each element, in place too", "[cpu][random]") {
+TEST_CASE("bernoulli accepts a probability for each element, in place too", "[cpu][random]") {
     const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
     const int64_t n = 5000, stride = GENERATE(1, 2);
     std::vector<float> numbers(static_cast<size_t>(n));
@@ -85,7 +85,7 @@ TEST_CASE("bernoulli takes a probability for each element, in place too", "[cpu]
     CHECK(same(values(p), below));
 }
 
-TEST_CASE("bernoulli refuses what is no probability", "[cpu][random]") {
+TEST_CASE("bernoulli refuses numbers that are not probabilities", "[cpu][random]") {
     diopiGenerator generator{1, 4};
     const auto t = tensor(Dtype::float32, {2}, {0.5, 1.25});
     CHECK(cpu::diopiBernoulliInp(&context, t.get(), &generator) == diopiErrorOccurred);

@@ -3,7 +3,7 @@
 using namespace diopi;
 using namespace diopi::testing;
 
-TEST_CASE("a copy broadcasts, converts and takes any layout, its own memory included") {
+TEST_CASE("a copy broadcasts, converts and accepts any layout, its own memory included") {
     diopiContext ctx(cpu_device());
     const auto row = tensor({3}, Dtype::float32, {1.75, -2.5, 0}), whole = unwritten({2, 3}, Dtype::int32, {1, 2});
     REQUIRE(cpu::diopiCopyInp(&ctx, row.get(), whole.get()) == diopiSuccess);

@@ -29,7 +29,7 @@ TEST_CASE("arange writes start + i * step in every dtype and stride") {
     }
 }
 
-TEST_CASE("arange takes steps of fractions, which integers drop") {
+TEST_CASE("arange accepts fractions as steps, which integers truncate") {
     const auto y = unwritten({3}, Dtype::float32), z = unwritten({3}, Dtype::int64);
     REQUIRE(arange(y, real(1), real(-0.5), real(-0.625)) == diopiSuccess);
     CHECK(values(*y) == Values{1, 0.375, -0.25});
@@ -37,7 +37,7 @@ TEST_CASE("arange takes steps of fractions, which integers drop") {
     CHECK(values(*z) == Values{1, 3, 5});
 }
 
-TEST_CASE("arange on cpu refuses a step that leads nowhere, and an out of another length") {
+TEST_CASE("arange on cpu refuses a step that does not lead to end, and an out of another length") {
     const auto y = unwritten({3}, Dtype::float32);
     CHECK(arange(y, whole(0), whole(3), whole(0)) == diopiErrorOccurred);
     CHECK(last_error() == "diopiArange: step is 0.000000, wanted one that leads from start to end");

@@ -131,7 +131,7 @@ TEST_CASE("cat along each dimension, for every dtype", "[cpu][shape]") {
     }
 }
 
-TEST_CASE("cat converts, skips tensors of shape (0,), and honours strides", "[cpu][shape]") {
+TEST_CASE("cat converts, skips tensors of shape (0,), and supports strides", "[cpu][shape]") {
     const auto a = tensor(Dtype::int16, {2, 2}, {1, 2, 3, 4}, {1, 2});
     const auto none = blank(Dtype::float32, {0});
     const auto b = tensor(Dtype::float16, {2, 1}, {0.5, -1.5});

@@ -27,7 +27,7 @@ TEST_CASE("triu and tril keep their triangle, for every width of element, stride
     CHECK(wrong == 0);
 }
 
-TEST_CASE("triu takes matrices without elements and refuses what is no matrix") {
+TEST_CASE("triu accepts matrices without elements and refuses other ranks") {
     diopiContext ctx(cpu_device());
     const auto none = unwritten({3, 0}, Dtype::float32), row = unwritten({3}, Dtype::float32);
     CHECK(cpu::diopiTriuInp(&ctx, none.get(), 0) == diopiSuccess);

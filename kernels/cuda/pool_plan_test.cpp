@@ -98,14 +98,14 @@ void expect_walk(const Layout& layout, bool is_last, int pack) {
 
 }  // namespace
 
-TEST_CASE("cuda: a window holds its taps inside of the image, and an element knows the windows that hold it") {
+TEST_CASE("cuda: a window holds its taps inside of the image, and the windows that hold an element are found") {
     for (const auto& [side, windows] : kSides) {
         expect_windows<int32_t>(side, windows);
         expect_windows<int64_t>(side, windows);
     }
 }
 
-TEST_CASE("cuda: adaptive parts cover a side, and an element knows the parts that hold it") {
+TEST_CASE("cuda: adaptive parts cover a side, and the parts that hold an element are found") {
     for (const auto& [size, parts] : {std::pair{7, 1}, {7, 7}, {7, 3}, {7, 10}, {39, 40}, {33, 2}, {1, 5}, {64, 7}}) {
         const auto side = PartSide<int32_t>::of(size, parts);
         const auto wide = PartSide<int64_t>::of(size, parts);
@@ -135,7 +135,7 @@ TEST_CASE("cuda: pooling's threads take neighbours in memory, each element once"
     expect_walk<int64_t>(channels_last({2, 8, 4, 3, 5}), true, 4);
 }
 
-TEST_CASE("cuda: images with the channels last are known, also by a single row or column") {
+TEST_CASE("cuda: images with the channels last are recognised, also by a single row or column") {
     CHECK(has_channels_last(images(channels_last({2, 3, 4, 5}))));
     CHECK(has_channels_last(images(channels_last({2, 3, 4, 1}))));
     CHECK_FALSE(has_channels_last(images(contiguous({2, 3, 4, 5}))));
@@ -161,7 +161,7 @@ TEST_CASE("cuda: packs of channels need neighbours, whole packs and aligned memo
     CHECK(has_channel_packs(images(partial), 4));
 }
 
-TEST_CASE("cuda: what does not fit 32 bits in pooling is known") {
+TEST_CASE("cuda: pools that do not fit 32 bits are recognised") {
     const int64_t most = INT32_MAX;
     CHECK(fits_32_bits(images(contiguous({1, 1, 1, most}))));
     CHECK_FALSE(fits_32_bits(images(contiguous({1, 1, 2, most}))));

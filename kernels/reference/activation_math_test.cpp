@@ -5,7 +5,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("gelu keeps its digits far below 0, and takes two forms", "[reference][activation]") {
+TEST_CASE("gelu is accurate far below 0, and has two forms", "[reference][activation]") {
     const TensorPtr x = tensor({3}, {0, 1, -10});
     const TensorPtr y = make({3});
     REQUIRE(reference::diopiGelu(context(), y.get(), x.get(), "none") == diopiSuccess);

@@ -7,7 +7,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("softmax stands large numbers and spreads NaN", "[reference][softmax]") {
+TEST_CASE("softmax of large numbers does not overflow, and NaN spreads", "[reference][softmax]") {
     const TensorPtr x = tensor({4, 2}, {1e4, 1e4, kNaN, 0, kInf, 0, -kInf, 0});
     const TensorPtr y = make({4, 2});
     REQUIRE(reference::diopiSoftmax(context(), y.get(), x.get(), 1) == diopiSuccess);

@@ -5,7 +5,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("relu cuts below zero and keeps NaN", "[reference][relu]") {
+TEST_CASE("relu is 0 below zero and keeps NaN", "[reference][relu]") {
     const TensorPtr x = tensor({5}, {-1, 0, 2, kNaN, -kInf});
     const TensorPtr y = make({5});
     REQUIRE(reference::diopiRelu(context(), y.get(), x.get()) == diopiSuccess);
@@ -14,7 +14,7 @@ TEST_CASE("relu cuts below zero and keeps NaN", "[reference][relu]") {
     check_close(x, {0, 0, 2, kNaN, 0});
 }
 
-TEST_CASE("relu takes integers, strides, 0-dim and empty tensors, but not bool", "[reference][relu]") {
+TEST_CASE("relu accepts integers, strides, 0-dim and empty tensors, but not bool", "[reference][relu]") {
     const TensorPtr x = tensor({2, 2}, {-1, 2, 3, -4}, Dtype::int8, {1, 2});
     REQUIRE(reference::diopiReluInp(context(), x.get()) == diopiSuccess);
     CHECK(values_of(x) == Values{0, 2, 3, 0});

@@ -124,7 +124,7 @@ TEST_CASE("convolution of no images, of NaN, of strided half tensors", "[referen
     check_close(y, {2, kNaN, 6});
 }
 
-TEST_CASE("convolution refuses what contradicts, in words for its sides", "[reference][conv2d]") {
+TEST_CASE("convolution refuses contradictions, with messages for its number of sides", "[reference][conv2d]") {
     const auto call = [](const Shape& out, const Shape& x, const Shape& w, const Shape& stride, int64_t groups) {
         return reference::convolution(context(), "op", w.size() - 2, make(out).get(), make(x).get(), make(w).get(),
                                       nullptr, sizes(stride), sizes({0}), sizes({1}), groups);

@@ -5,7 +5,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("maximum and minimum let NaN through", "[reference][maximum]") {
+TEST_CASE("maximum and minimum are NaN where an operand is NaN", "[reference][maximum]") {
     const TensorPtr a = tensor({3}, {1, kNaN, 3});
     const TensorPtr b = tensor({3}, {2, 0, kNaN});
     const TensorPtr y = make({3});

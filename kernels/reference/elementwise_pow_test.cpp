@@ -5,7 +5,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("powers of integers wrap, and negative exponents cut off", "[reference][pow]") {
+TEST_CASE("powers of integers wrap, and negative exponents truncate", "[reference][pow]") {
     const TensorPtr x = tensor({5}, {2, -1, 1, 3, 10}, Dtype::int64);
     const TensorPtr e = tensor({5}, {-1, -3, -2, 40, 0}, Dtype::int64);
     const TensorPtr y = make({5}, Dtype::int64);

@@ -11,7 +11,7 @@ const diopiScalar_t kOne = number(1);
 
 }  // namespace
 
-TEST_CASE("add takes empty and 0-dim tensors, any strides and mixed dtypes", "[reference][add]") {
+TEST_CASE("add accepts empty and 0-dim tensors, any strides and mixed dtypes", "[reference][add]") {
     const TensorPtr empty = make({0, 3});
     const TensorPtr row = tensor({3}, {1, 2, 3});
     const TensorPtr out = make({0, 3});
@@ -43,7 +43,7 @@ TEST_CASE("integer addition wraps and bool addition is or", "[reference][add]") 
     CHECK(reference::diopiSub(context(), y.get(), p.get(), q.get(), &kOne) == diopiDtypeNotSupported);
 }
 
-TEST_CASE("reference: integers wrap in the dtype of the operands, before a wider out takes them",
+TEST_CASE("reference: integers wrap in the dtype of the operands, before they are converted to a wider out",
           "[reference][elementwise]") {
     const TensorPtr a = tensor({2}, {255, 1}, Dtype::uint8);
     const TensorPtr b = tensor({2}, {255, 2}, Dtype::uint8);
@@ -91,7 +91,7 @@ TEST_CASE("complex arithmetic", "[reference][elementwise]") {
     CHECK(y->data_as<float>()[1] == Approx(2.5f));
 }
 
-TEST_CASE("element-wise kernels refuse shapes that contradict", "[reference][elementwise]") {
+TEST_CASE("element-wise kernels refuse shapes that contradict each other", "[reference][elementwise]") {
     const TensorPtr a = make({2});
     const TensorPtr b = make({3});
     const TensorPtr y = make({3});

@@ -13,7 +13,7 @@ diopiError_t look_up(const TensorPtr& out, const TensorPtr& weight, const Tensor
 
 }  // namespace
 
-TEST_CASE("embedding refuses an index beyond the table, and one that is no index", "[reference][embedding]") {
+TEST_CASE("embedding refuses an index beyond the table, and indices of another dtype", "[reference][embedding]") {
     const TensorPtr table = make({3, 2}), y = make({1, 2});
     for (const double index : {-1.0, 3.0}) {
         CHECK(look_up(y, table, tensor({1}, {index}, Dtype::int64)) == diopiErrorOccurred);

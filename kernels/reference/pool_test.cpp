@@ -94,7 +94,7 @@ TEST_CASE("max_pool2d of a 3 by 4 plane by hand", "[reference][max_pool2d]") {
     check_close(floored, {8, 5});
 }
 
-TEST_CASE("max_pool2d pads with -infinity, dilates, and lets NaN win", "[reference][max_pool2d]") {
+TEST_CASE("max_pool2d pads with -infinity, dilates, and NaN is a maximum", "[reference][max_pool2d]") {
     const TensorPtr x = tensor({1, 1, 3, 3}, {-1, -2, -3, -4, kNaN, -6, -7, -8, -9});
     const TensorPtr y = make({1, 1, 2, 2});
     const TensorPtr places = make({1, 1, 2, 2}, Dtype::int64);
@@ -194,7 +194,7 @@ TEST_CASE("max pooling backward refuses a place outside of the plane", "[referen
     CHECK(last_error() == "indices holds 30, wanted a place in a plane of 30 elements");
 }
 
-TEST_CASE("max pooling has words for its sides", "[reference][max_pool2d]") {
+TEST_CASE("max pooling has messages for its number of sides", "[reference][max_pool2d]") {
     CHECK(pool(make({2}), nullptr, make({4}), {{2, 2}, {2}, {0}, {1}, false}) == diopiErrorOccurred);
     CHECK(last_error() == "input has shape (4,), wanted (N, C, H, W) or (C, H, W)");
     CHECK(pool(make({2}), nullptr, make({4}), {{2}, {2}, {0}, {1}, false}) == diopiErrorOccurred);

@@ -6,7 +6,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("normal_ scales the numbers of seed and offset and moves the offset on", "[reference][normal_]") {
+TEST_CASE("normal_ scales the numbers of seed and offset and advances the offset", "[reference][normal_]") {
     Generator generator{42, 8};
     const TensorPtr x = make({3, 1667}, Dtype::float32, {1, 3});
     REQUIRE(reference::diopiNormalInp(context(), x.get(), 2.0, 0.5, &generator) == diopiSuccess);
@@ -24,7 +24,7 @@ TEST_CASE("normal_ scales the numbers of seed and offset and moves the offset on
     CHECK(values_of(x) != first);
 }
 
-TEST_CASE("normal_ of float64, of std 0 and of nothing", "[reference][normal_]") {
+TEST_CASE("normal_ of float64, of std 0 and of no elements", "[reference][normal_]") {
     Generator generator{7, 0};
     const TensorPtr x = make({5});
     REQUIRE(reference::diopiNormalInp(context(), x.get(), 0.0, 1.0, &generator) == diopiSuccess);
@@ -67,7 +67,7 @@ TEST_CASE("bernoulli gives 1 where the generator's uniform number is below the p
     CHECK(values_of(p) == wanted);
 }
 
-TEST_CASE("bernoulli is certain of 0 and 1, and refuses what is no probability", "[reference][bernoulli]") {
+TEST_CASE("bernoulli of 0 and 1 is certain, and other numbers are refused", "[reference][bernoulli]") {
     Generator generator{1, 0};
     const TensorPtr p = tensor({4}, {0, 1, 0, 1});
     REQUIRE(reference::diopiBernoulliInp(context(), p.get(), &generator) == diopiSuccess);

@@ -15,7 +15,7 @@ diopiError_t arange(const TensorPtr& out, Start start, End end, Step step) {
 
 }  // namespace
 
-TEST_CASE("arange counts from start towards end, which it does not reach", "[reference][arange]") {
+TEST_CASE("arange counts from start towards end, which is excluded", "[reference][arange]") {
     const TensorPtr whole = make({3}, Dtype::int64);
     REQUIRE(arange(whole, 2, 8, 2) == diopiSuccess);
     CHECK(values_of(whole) == Values{2, 4, 6});
@@ -28,7 +28,7 @@ TEST_CASE("arange counts from start towards end, which it does not reach", "[ref
     CHECK(values_of(cut) == Values{1, 3, 5});
 }
 
-TEST_CASE("arange refuses a step that leads nowhere, and an out of another length", "[reference][arange]") {
+TEST_CASE("arange refuses a step that does not lead to end, and an out of another length", "[reference][arange]") {
     CHECK(arange(make({3}), 0, 3, 0) == diopiErrorOccurred);
     CHECK(last_error() == "step is 0, wanted a number that leads from start to end");
     CHECK(arange(make({3}), 0, 3, -1) == diopiErrorOccurred);

@@ -27,7 +27,7 @@ TEST_CASE("cat skips empty 1-dim tensors and promotes dtypes", "[reference][cat]
     CHECK(values_of(flags) == Values{1, 0, 1});
 }
 
-TEST_CASE("cat refuses sizes that contradict", "[reference][cat]") {
+TEST_CASE("cat refuses sizes that contradict each other", "[reference][cat]") {
     CHECK(cat(make({4, 2}), {make({2, 2}), make({2, 3})}, 0) == diopiErrorOccurred);
     CHECK(last_error() == "tensors[1] has shape (2, 3), wanted (2, 2)");
     CHECK(cat(make({3, 2}), {make({2, 2}), make({2, 2})}, 0) == diopiErrorOccurred);

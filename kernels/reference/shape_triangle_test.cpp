@@ -5,7 +5,7 @@ using namespace diopi;
 using namespace diopi::reference::testing;
 namespace reference = diopi::reference;
 
-TEST_CASE("triu keeps what is on and above the diagonal, tril what is on and below", "[reference][triu]") {
+TEST_CASE("triu keeps elements on and above the diagonal, tril those on and below it", "[reference][triu]") {
     const TensorPtr x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, Dtype::int8, {1, 2}), y = make({2, 3}, Dtype::int8);
     const auto upper = [&](int64_t diagonal) {
         REQUIRE(reference::diopiTriu(context(), y.get(), x.get(), diagonal) == diopiSuccess);
