@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Follows docs/adding-an-operator.md exactly: applies its steps to a copy of the sources, builds the program there and
-runs the page's commands, which must pass. Prints the lines that each section adds.
+runs the page's commands, which must pass. The number of lines that a section states must be the number that it adds.
 
 A comment in front of a block says what to do with it:
 
@@ -70,7 +70,10 @@ def main():
                     continue
                 apply(folder, place, block)
                 lines += sum(1 for line in block.splitlines() if line.strip())
+            stated = re.search(r"The steps take (\d+) lines", section)
             print(f"{section.splitlines()[0]}: {lines} lines")
+            if not stated or int(stated[1]) != lines:
+                sys.exit(f"try_adding.py: the section states {stated[1] if stated else 'no number of'} lines")
         options = ["-DCMAKE_BUILD_TYPE=Release", f"-DDIOPI_CUDA={cuda}", "-DDIOPI_TESTS=OFF", "-DDIOPI_BENCHMARKS=OFF"]
         subprocess.run(["cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", *options], check=True,
                        stdout=subprocess.DEVNULL)
