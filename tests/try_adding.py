@@ -51,6 +51,12 @@ def apply(folder, place, block):
     path.write_text((content[:at] if how == "replace" else content[:end]) + block + content[end:])
 
 
+def run_quietly(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout[-8000:]}\ntry_adding.py: '{' '.join(map(str, command))}' failed")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cuda", action="store_true", help="compile the cuda kernels, too")
@@ -75,10 +81,8 @@ def main():
             if not stated or int(stated[1]) != lines:
                 sys.exit(f"try_adding.py: the section states {stated[1] if stated else 'no number of'} lines")
         options = ["-DCMAKE_BUILD_TYPE=Release", f"-DDIOPI_CUDA={cuda}", "-DDIOPI_TESTS=OFF", "-DDIOPI_BENCHMARKS=OFF"]
-        subprocess.run(["cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", *options], check=True,
-                       stdout=subprocess.DEVNULL)
-        subprocess.run(["cmake", "--build", folder / "build", "--target", "diopi"], check=True,
-                       stdout=subprocess.DEVNULL)
+        run_quietly("cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", *options)
+        run_quietly("cmake", "--build", folder / "build", "--target", "diopi")
         environment = dict(os.environ, PATH=f"{folder / 'build' / 'bin'}:{os.environ['PATH']}")
         for command in commands:
             done = subprocess.run(command + " --quiet", shell=True, cwd=folder, env=environment, capture_output=True,
