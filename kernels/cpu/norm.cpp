@@ -138,7 +138,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
         invstd[c] = 1 / std::sqrt(variance[c] + a.eps);
         mean[c] = static_cast<T>(mean64[c]);
         scale[c] = static_cast<T>(weight == nullptr ? invstd[c] : invstd[c] * weight[c]);
-        // What rounding the mean took away is added behind.
+        // The shift adds the part of the mean that its rounding removed.
         const double rest = (static_cast<double>(mean[c]) - mean64[c]) * static_cast<double>(scale[c]);
         shift[c] = static_cast<T>((bias == nullptr ? 0 : bias[c]) + (std::isfinite(rest) ? rest : 0));
     }

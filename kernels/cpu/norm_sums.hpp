@@ -68,8 +68,8 @@ struct ProductTerm {
     T scalar(int64_t at, int64_t c) const { return g[at] * (x[at] - mean[c]); }
 };
 
-/// The mean and the biased variance of a row, as (x - mean) * scale + shift needs them: `shift` is what rounding the
-/// mean took away.
+/// The mean and the biased variance of a row for (x - mean) * scale + shift; `shift` adds the part of the mean that its
+/// rounding removed.
 template <class T>
 struct RowStatistics {
     T mean, scale, shift;

@@ -40,32 +40,27 @@ void run(const AdamFactors<T>& s, int64_t begin, int64_t end, Lane<T> param, con
 }
 
 template <class T>
-diopiError_t step_in(diopiContextHandle_t ctx, const AdamTensors& t, const AdamNumbers& numbers) {
+diopiError_t step_in(diopiContextHandle_t ctx, const AdamArguments& a, bool is_decoupled) {
     Staging staging(ctx);
     const auto lane = [&](diopiTensorHandle_t tensor) {
         const T* from = staging.in<T>(static_cast<diopiConstTensorHandle_t>(tensor));
         return Lane<T>{from, staging.out<T>(tensor)};
     };
-    const T* grad = staging.in<T>(t.grad);
-    const Lane<T> param = lane(t.param), m = lane(t.exp_avg), v = lane(t.exp_avg_sq), most = lane(t.max_exp_avg_sq);
+    const T* grad = staging.in<T>(a.grad);
+    const Lane<T> param = lane(a.param), m = lane(a.exp_avg), v = lane(a.exp_avg_sq), most = lane(a.max_exp_avg_sq);
     if (staging.error() != diopiSuccess) return staging.error();
-    const auto s = AdamFactors<T>::of(numbers);
-    const auto body = t.max_exp_avg_sq != nullptr ? run<T, true> : run<T, false>;
-    parallel_for(view(t.param).numel, 1,
+    const auto s = AdamFactors<T>::of(a, is_decoupled);
+    const auto body = a.max_exp_avg_sq != nullptr ? run<T, true> : run<T, false>;
+    parallel_for(view(a.param).numel, 1,
                  [&](int64_t begin, int64_t end) { body(s, begin, end, param, grad, m, v, most); });
     return staging.finish();
 }
 
-template <bool kDecoupled>
-diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param,
-                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
-                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps, float weight_decay,
-                  int64_t step, bool amsgrad) {
-    AdamTensors t{param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq};
-    if (const diopiError_t error = read_adam(op, amsgrad, t); error != diopiSuccess) return error;
-    const bool is_wide = view(param).dtype == Dtype::float64;
-    return (is_wide ? step_in<double> : step_in<float>)(ctx, t,
-                                                        {lr, beta1, beta2, eps, weight_decay, step, kDecoupled});
+template <bool kDecoupled, class... Arguments>
+diopiError_t adam(diopiContextHandle_t ctx, Arguments... arguments) {
+    AdamArguments a{arguments...};
+    if (const diopiError_t error = read_adam(a); error != diopiSuccess) return error;
+    return (view(a.param).dtype == Dtype::float64 ? step_in<double> : step_in<float>)(ctx, a, kDecoupled);
 }
 
 }  // namespace

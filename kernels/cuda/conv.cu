@@ -110,7 +110,7 @@ class Pass {
         return assign(ctx_, op_, result.view(), written.view());
     }
 
-    /// As many images at a time as the library can count.
+    /// Runs the library on as many images at a time as it can count.
     [[nodiscard]] diopiError_t run_chunks(double beta) {
         const ConvShape& s = c_.shape;
         const int64_t of_input = s.channels * s.area(), of_out = s.out_channels * s.out_area();

@@ -16,7 +16,7 @@ namespace diopi::cuda {
 
 namespace {
 
-/// What the last pass needs of a channel: forward (x - mean) * scale + shift.
+/// The numbers of a channel that the last pass needs: forward (x - mean) * scale + shift.
 template <class C>
 struct Coefficients {
     C mean, scale, shift, slope;

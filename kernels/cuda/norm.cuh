@@ -31,7 +31,7 @@ struct Statistics : JoinMoments<C> {
     }
 };
 
-/// What the sums of gradients have in common: operators take g and x, whose elements are of the compute type C.
+/// The common part of the operators that sum up gradients. Their inputs are g and x; C is the compute type.
 template <class C>
 struct GradientReduction : JoinGradients<double> {
     using Compute = C;

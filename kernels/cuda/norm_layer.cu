@@ -182,7 +182,8 @@ Affine<T> affine(Staging& staging, diopiConstTensorHandle_t tensor, Dtype dtype)
     return {staging.in(tensor, is_wide ? kComputeDtype<T> : dtype, Staging::Strides::contiguous).data, is_wide};
 }
 
-/// Of contiguous operands, in packs of T where all of them are aligned; a thread holds elements of `held` of them.
+/// The teams for contiguous operands, with packs of T if all of them are aligned; a thread holds elements of `held`
+/// operands.
 template <class T>
 RowTeams teams_of(const RowShape& rows, int held, std::initializer_list<const void*> operands) {
     bool packs = rows.size % kPackOf<T> == 0;

@@ -31,18 +31,15 @@ struct Adam {
     }
 };
 
-template <bool kDecoupled>
-diopiError_t adam(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t param,
-                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
-                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps, float weight_decay,
-                  int64_t step, bool amsgrad) {
-    AdamTensors t{param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq};
-    if (const diopiError_t error = read_adam(op, amsgrad, t); error != diopiSuccess) return error;
-    const View p = view(param), g = view(grad), m = view(exp_avg), v = view(exp_avg_sq);
+template <bool kDecoupled, class... Arguments>
+diopiError_t adam(diopiContextHandle_t ctx, Arguments... arguments) {
+    AdamArguments a{arguments...};
+    if (const diopiError_t error = read_adam(a); error != diopiSuccess) return error;
+    const View p = view(a.param), g = view(a.grad), m = view(a.exp_avg), v = view(a.exp_avg_sq);
     const auto run = [&]<class C>() {
-        const auto factors = AdamFactors<C>::of({lr, beta1, beta2, eps, weight_decay, step, kDecoupled});
-        if (!amsgrad) return take_step<C>(ctx, op, Adam<C, false>{factors}, {p, g, m, v});
-        return take_step<C>(ctx, op, Adam<C, true>{factors}, {p, g, m, v, view(max_exp_avg_sq)});
+        const auto factors = AdamFactors<C>::of(a, kDecoupled);
+        if (!a.amsgrad) return take_step<C>(ctx, a.op, Adam<C, false>{factors}, {p, g, m, v});
+        return take_step<C>(ctx, a.op, Adam<C, true>{factors}, {p, g, m, v, view(a.max_exp_avg_sq)});
     };
     return p.dtype == Dtype::float64 ? run.template operator()<double>() : run.template operator()<float>();
 }

@@ -1,4 +1,4 @@
-/// What the pooling kernels share.
+/// The common parts of the pooling kernels.
 #pragma once
 
 #include "kernels/cuda/element/elements.cuh"

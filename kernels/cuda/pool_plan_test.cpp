@@ -13,7 +13,7 @@ namespace {
 using operands::testing::contiguous;
 using operands::testing::Layout;
 
-/// Of two sides, or of three.
+/// The layout of images of two or three sides whose channels are innermost.
 Layout channels_last(const Shape& s) {
     if (s.size() == 5) return {s, {s[1] * s[2] * s[3] * s[4], 1, s[4] * s[3] * s[1], s[4] * s[1], s[1]}};
     return {s, {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}};

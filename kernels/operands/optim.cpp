@@ -35,17 +35,17 @@ diopiError_t read_sgd(std::string_view op, diopiTensorHandle_t param, diopiTenso
     return check_step(op, std::span(arguments).first(is_given ? 3 : 2));
 }
 
-diopiError_t read_adam(std::string_view op, bool amsgrad, AdamTensors& t) {
-    if (!amsgrad) t.max_exp_avg_sq = nullptr;
-    if (amsgrad && t.max_exp_avg_sq == nullptr) {
-        return refuse(op, "max_exp_avg_sq is null, wanted a tensor for amsgrad");
+diopiError_t read_adam(AdamArguments& a) {
+    if (!a.amsgrad) a.max_exp_avg_sq = nullptr;
+    if (a.amsgrad && a.max_exp_avg_sq == nullptr) {
+        return refuse(a.op, "max_exp_avg_sq is null, wanted a tensor for amsgrad");
     }
-    const Argument arguments[] = {{view(t.param), "param"},
-                                  {view(t.grad), "grad"},
-                                  {view(t.exp_avg), "exp_avg"},
-                                  {view(t.exp_avg_sq), "exp_avg_sq"},
-                                  {amsgrad ? view(t.max_exp_avg_sq) : View{}, "max_exp_avg_sq"}};
-    return check_step(op, std::span(arguments).first(amsgrad ? 5 : 4));
+    const Argument arguments[] = {{view(a.param), "param"},
+                                  {view(a.grad), "grad"},
+                                  {view(a.exp_avg), "exp_avg"},
+                                  {view(a.exp_avg_sq), "exp_avg_sq"},
+                                  {a.amsgrad ? view(a.max_exp_avg_sq) : View{}, "max_exp_avg_sq"}};
+    return check_step(a.op, std::span(arguments).first(a.amsgrad ? 5 : 4));
 }
 
 }  // namespace diopi::operands

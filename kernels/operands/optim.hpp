@@ -10,11 +10,15 @@
 
 namespace diopi::operands {
 
-/// The arguments of diopiAdam and diopiAdamW.
-struct AdamNumbers {
+/// The arguments of diopiAdam and diopiAdamW in their order.
+struct AdamArguments {
+    std::string_view op;
+    diopiTensorHandle_t param;
+    diopiConstTensorHandle_t grad;
+    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;
     double lr, beta1, beta2, eps, weight_decay;
-    int64_t step;       ///< from 1
-    bool is_decoupled;  ///< weight_decay shrinks the parameter instead of adding to its gradient (AdamW)
+    int64_t step;  ///< from 1
+    bool amsgrad;
 };
 
 /// param = shrink * param - rate * m / (sqrt(v) * root + eps), where m and v are means with weights of beta and rest.
@@ -23,15 +27,16 @@ template <class C>
 struct AdamFactors {
     C beta1, rest1, beta2, rest2, decay, shrink, rate, root, eps;
 
-    [[nodiscard]] static AdamFactors of(const AdamNumbers& n) {
+    /// is_decoupled: weight_decay shrinks the parameter instead of adding to its gradient (AdamW).
+    [[nodiscard]] static AdamFactors of(const AdamArguments& n, bool is_decoupled) {
         const auto steps = static_cast<double>(n.step);
         const double seen1 = 1 - std::pow(n.beta1, steps), seen2 = 1 - std::pow(n.beta2, steps);
         return {static_cast<C>(n.beta1),
                 static_cast<C>(1 - n.beta1),
                 static_cast<C>(n.beta2),
                 static_cast<C>(1 - n.beta2),
-                static_cast<C>(n.is_decoupled ? 0 : n.weight_decay),
-                static_cast<C>(n.is_decoupled ? 1 - n.lr * n.weight_decay : 1),
+                static_cast<C>(is_decoupled ? 0 : n.weight_decay),
+                static_cast<C>(is_decoupled ? 1 - n.lr * n.weight_decay : 1),
                 static_cast<C>(n.lr / seen1),
                 static_cast<C>(1 / std::sqrt(seen2)),
                 static_cast<C>(n.eps)};
@@ -46,15 +51,8 @@ struct SgdTensors {
 [[nodiscard]] diopiError_t read_sgd(std::string_view op, diopiTensorHandle_t param, diopiTensorHandle_t grad,
                                     diopiTensorHandle_t buf, double momentum, SgdTensors& tensors);
 
-/// The tensors of a step of Adam.
-struct AdamTensors {
-    diopiTensorHandle_t param;
-    diopiConstTensorHandle_t grad;
-    diopiTensorHandle_t exp_avg, exp_avg_sq, max_exp_avg_sq;
-};
-
 /// Refuses tensors that are not floating, or of another shape than param. Without amsgrad max_exp_avg_sq becomes null;
 /// with it, null is refused.
-[[nodiscard]] diopiError_t read_adam(std::string_view op, bool amsgrad, AdamTensors& tensors);
+[[nodiscard]] diopiError_t read_adam(AdamArguments& a);
 
 }  // namespace diopi::operands

@@ -130,6 +130,18 @@ TEST_CASE("Benjamini and Hochberg's own example: four of fifteen hypotheses are 
     CHECK_FALSE(falls[4]);
 }
 
+TEST_CASE("the bootstrap's interval of the ratio contains the planted ratio and is reproducible") {
+    BusyMachine machine(1);
+    const std::vector<SpeedPair> pairs = {{machine.measure(1e-3), machine.measure(1.1e-3)}};
+    const Interval ratio = compare_speed(pairs, {})[0].ratio;
+    CHECK(ratio.low < 1.1);
+    CHECK(ratio.high > 1.1);
+    CHECK(ratio.high - ratio.low < 0.05);
+    CHECK(compare_speed(pairs, {})[0].ratio.low == ratio.low);
+    const std::vector<SpeedPair> without_base = {{{}, pairs[0].now}};
+    CHECK(compare_speed(without_base, {})[0].ratio.value == 1);
+}
+
 TEST_CASE("an A/A comparison of 200 calls gives at most two verdicts of a change") {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         CHECK(changes(BusyMachine(seed).runs(200)) <= 2);

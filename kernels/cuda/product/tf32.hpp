@@ -5,8 +5,8 @@
 
 namespace diopi::cuda {
 
-/// From now on float32 products and convolutions of this thread use factors in TF32, or not. By default a thread does
-/// so if the environment has DIOPI_TF32=1.
+/// Sets whether the following float32 products and convolutions of this thread round their factors to TF32. The default
+/// is to round them if the environment has DIOPI_TF32=1.
 void use_tf32(bool use);
 
 /// Whether products of that dtype use TF32.
