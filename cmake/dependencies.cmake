@@ -23,3 +23,4 @@ target_link_libraries(diopi_elf INTERFACE PkgConfig::LIBELF)
 
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 find_package(benchmark QUIET)
+find_package(Catch2 2 QUIET)

@@ -20,7 +20,7 @@ function(diopi_impl_library target)
         COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(${target}_symbols DEPENDS ${folder}/options.txt)
     add_library(${target} SHARED ${IMPL_SOURCES} ${PROJECT_SOURCE_DIR}/kernels/export/library.cpp ${objects}
-                                 $<FILTER:$<TARGET_OBJECTS:diopi_library>,INCLUDE,/libdiopi/core/>)
+                                 $<FILTER:$<TARGET_OBJECTS:diopi_loops>,INCLUDE,/libdiopi/core/>)
     add_dependencies(${target} ${target}_symbols)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/libdiopi/include ${PROJECT_SOURCE_DIR}/libdiopi)
     # DiopiCpuDevice, DiopiCudaDevice

@@ -6,15 +6,18 @@ if(DIOPI_TIDY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
-set(precompiled_kernels <algorithm> <cmath> <cstring> <functional> <limits> <memory> <optional> <span> <string>
-                        <string_view> <variant> <vector>)
-set(precompiled_library ${precompiled_kernels} <fmt/format.h> <array> <set> <unordered_map> <utility>)
-set(precompiled_program ${precompiled_library} <CLI/CLI.hpp> <filesystem> <nlohmann/json.hpp>)
+set(precompiled_library <algorithm> <array> <cmath> <cstring> <fmt/format.h> <functional> <limits> <memory> <optional>
+                        <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 set(precompiled_tests ${precompiled_library} <catch2/catch.hpp> <filesystem> <map>)
 
-# Includes the headers of a `kind` before each source of a target.
+# Includes the headers of a `kind` before each source of a target, or, after FROM, those of a target with the same
+# options, which are not compiled again.
 function(diopi_precompile target kind)
-    target_precompile_headers(${target} PRIVATE ${precompiled_${kind}})
+    if(kind STREQUAL FROM)
+        target_precompile_headers(${target} REUSE_FROM ${ARGV2})
+    else()
+        target_precompile_headers(${target} PRIVATE ${precompiled_${kind}})
+    endif()
     # There GCC 12 does not treat std::string as a system header's type, and takes its concatenation for an overflow
     # (PR 105651). Without precompiled headers, as in the preset dev, both warnings are on.
     if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)

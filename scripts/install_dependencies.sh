@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing packages of those that diopi needs (Debian 12, root or sudo). Prints nothing when none is
 # missing.
-# --fuzz adds the packages for scripts/fuzz.sh.
+# --tests adds the packages for the tests and benchmarks, --fuzz those for scripts/fuzz.sh.
 set -euo pipefail
 
 packages=(
@@ -10,11 +10,16 @@ packages=(
     libelf-dev                                # to read a vendor's library without loading it
     ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl
     libopenblas0-pthread                      # the reference's float64 matrix products; found at run time
-    catch2 libbenchmark-dev                   # tests and benchmarks
-    opencl-headers pocl-opencl-icd            # tests of examples/opencl: OpenCL on the processor
-    python3 python3-h5py                      # tests, and scripts that read baselines
 )
-[ "${1:-}" = --fuzz ] && packages+=(clang libclang-rt-dev)
+case ${1:-} in
+    --tests)
+        packages+=(
+            catch2 libbenchmark-dev
+            opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
+            python3 python3-h5py              # also for scripts that read baselines
+        ) ;;
+    --fuzz) packages+=(clang libclang-rt-dev) ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

@@ -5,5 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/install_dependencies.sh --tests >&2
 scripts/build.sh release diopi_mutation >&2
 exec build/release/bin/diopi_mutation "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh, then every test. --full adds the long tests (sanitizers, each header alone, fuzzing
-# for seconds, an operator added as the docs say, the mutation score, bisection's score, all operator cases, as root a
-# Slurm job array).
+# The same set-up as quickstart.sh with the packages that tests need, then every test. --full adds the long tests
+# (sanitizers, each header alone, fuzzing for seconds, an operator added as the docs say, the mutation score, bisection's
+# score, all operator cases, as root a Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +13,9 @@ for argument in "$@"; do
     esac
 done
 
+scripts/install_dependencies.sh --tests
 scripts/build.sh release
-ctest --test-dir build/release --output-on-failure -j "$(nproc)"
+ctest --test-dir build/release --no-tests=error --output-on-failure -j "$(nproc)"
 
 if [ $full -eq 1 ]; then
     scripts/build.sh asan unit_tests diopi

@@ -30,9 +30,9 @@ MAY_INCLUDE = {
     "file": "core runtime",
     "cases": "core runtime schema call infer check json",
     "capture": "core runtime call infer check json file",
-    "journal": "core check file",
-    "baseline": "core runtime file",
-    "profile_data": "core runtime check file",
+    "journal": "core check json file",
+    "baseline": "core runtime json file",
+    "profile_data": "core runtime check json file",
     "intercept": "core runtime schema backend call check json capture journal",
     "worker": "core runtime backend file",
     "target": "runtime backend journal intercept worker",
@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "profile": "core backend call infer cases profile_data intercept worker timing step replay",
     "shrink": "core runtime cases file journal worker conformance",
     "runtime_suite": "diopi core runtime backend call journal worker conformance",
-    "report": "core schema backend check cases file journal baseline profile_data",
+    "report": "core schema backend check json cases file journal baseline profile_data",
     "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
             "conformance replay profile shrink runtime_suite report",
     "tests": "diopi core runtime schema kernels backend call infer check cases file step conformance replay profile "

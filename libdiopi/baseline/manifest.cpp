@@ -9,12 +9,11 @@
 
 #include "file/atomic_file.hpp"
 #include "file/checksum.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kManifestFormat = 1;
 
@@ -47,7 +46,7 @@ Result<Manifest> Manifest::load(const std::string& folder) {
     const Result<std::string> text = read_text_file(manifest.path());
     if (!text.ok()) return text.error();
     try {
-        const Json json = Json::parse(*text);
+        const Json json = parse_own(*text);
         const int64_t format = json.at("diopi_format").get<int64_t>();
         if (format > kManifestFormat) {
             return bad_input(fmt::format("{} has format {}, this program reads up to {}; use a newer diopi",
@@ -109,7 +108,7 @@ Status Manifest::save() const {
     Json files = Json::array();
     for (const ManifestEntry& entry : entries_) files.push_back(entry_to_json(entry));
     const Json json = {{"diopi_format", kManifestFormat}, {"files", files}};
-    return write_file_atomically(path(), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return write_file_atomically(path(), indented(json) + "\n");
 }
 
 }  // namespace diopi

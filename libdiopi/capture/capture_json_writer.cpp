@@ -8,17 +8,16 @@
 #include "call/arg_kind.hpp"
 #include "capture/capture_json.hpp"
 #include "capture/recipe_json.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Prints one line with a space behind each comma and colon.
 void print(const Json& json, std::string& line) {
     if (!json.is_structured()) {
-        line += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        line += one_line(json);
         return;
     }
     const bool is_object = json.is_object();
@@ -160,10 +159,10 @@ class Writer {
         return json;
     }
     Json encode(const Scalar& number, const std::string&) {
-        const Json value = is_floating(number.dtype) ? number_to_json(number.real) : Json(number.integer);
+        const Json value = is_floating(number.dtype) ? json_number(number.real) : Json(number.integer);
         return {{"dtype", name(number.dtype)}, {"value", value}};
     }
-    Json encode(double x, const std::string&) { return number_to_json(x); }
+    Json encode(double x, const std::string&) { return json_number(x); }
     Json encode(const diopiGeneratorHandle_t& handle, const std::string&) {
         if (handle == nullptr) return nullptr;
         return {{"seed", handle->seed}, {"offset", handle->offset}};

@@ -14,13 +14,12 @@
 #include "call/tensors.hpp"
 #include "capture/capture_json.hpp"
 #include "json/json_reader.hpp"
+#include "json/json_text.hpp"
 #include "runtime/device.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMagic = 0x6c6f'6f70'6f69'6427;
 /// The offset for writes of others that mistake the descriptor for their own: a hole behind all records.
@@ -180,7 +179,7 @@ Status CaptureSpool::add(size_t item, const Capture& part) {
             {value.is_result, value.position, value.place, name(value.spec.dtype), value.spec.shape, value.at});
     }
     values_.clear();
-    return append(true, item, values.dump() + "\n" + *text).status();
+    return append(true, item, one_line(values) + "\n" + *text).status();
 }
 
 Status CaptureSpool::read(int64_t at, void* bytes, size_t size) const {
@@ -223,7 +222,7 @@ Result<Capture> CaptureSpool::part(const Part& part, std::vector<Value>& values)
     if (Status s = read(part.at, text.data(), text.size()); !s.ok()) return s.error();
     const size_t end = text.find('\n');
     try {
-        const Json listed = Json::parse(std::string_view(text).substr(0, end));
+        const Json listed = parse_own(std::string_view(text).substr(0, end));
         for (const Json& value : listed) {
             values.push_back({value[0],
                               value[1],

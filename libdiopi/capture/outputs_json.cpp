@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "json/json_reader.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
@@ -29,7 +30,7 @@ bool read_output(JsonReader& reader, const JsonNode& node, const Row& row, Outpu
 }  // namespace
 
 std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outputs) {
-    auto json = nlohmann::ordered_json::array();
+    auto json = Json::array();
     for (const OutputSpec& output : outputs) {
         json.push_back({{"name", row.args()[output.arg].name},
                         {"dtype", name(output.spec.dtype)},
@@ -37,7 +38,7 @@ std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outpu
                         {"strides", output.spec.strides},
                         {"has_meaning", output.has_meaning}});
     }
-    return json.dump();
+    return one_line(json);
 }
 
 Result<std::vector<OutputSpec>> outputs_from_json(std::string_view text, const std::string& where, const Row& row) {

@@ -1,4 +1,5 @@
 #include "capture/recipe_json.hpp"
+#include "json/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -66,21 +67,14 @@ std::string why_invalid(const Recipe& recipe) {
 
 }  // namespace
 
-nlohmann::ordered_json number_to_json(double x) {
-    if (std::isnan(x)) return "nan";
-    if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-    return x;
-}
-
-nlohmann::ordered_json recipe_to_json(const Recipe& recipe) {
+Json recipe_to_json(const Recipe& recipe) {
     const Form& form = form_of(recipe.kind);
-    const auto number = [&](double x) -> nlohmann::ordered_json {
+    const auto number = [&](double x) -> Json {
         // Whole numbers of up to 53 bits are printed as integers.
         const bool plain = is_discrete(recipe.dtype) && is_whole(x) && std::fabs(x) <= 0x1p53;
-        return plain ? nlohmann::ordered_json(static_cast<int64_t>(x)) : number_to_json(x);
+        return plain ? Json(static_cast<int64_t>(x)) : json_number(x);
     };
-    nlohmann::ordered_json json = {
-        {"kind", form.word}, {"dtype", name(recipe.dtype)}, {form.first, number(recipe.first)}};
+    Json json = {{"kind", form.word}, {"dtype", name(recipe.dtype)}, {form.first, number(recipe.first)}};
     if (form.second != nullptr) json[form.second] = number(recipe.second);
     return json;
 }

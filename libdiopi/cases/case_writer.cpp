@@ -6,12 +6,11 @@
 
 #include "cases/case_file.hpp"
 #include "cases/catalogue.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// JSON has no NaN and no infinities: texts stand for them.
 Json number(double x) {
@@ -167,19 +166,17 @@ Result<Json> group_value(const Case& c) {
     return out;
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// One line per key, and one per tensor.
 std::string lines_of(const Json& group) {
     std::string out = "    {\n";
     for (const auto& [key, value] : group.items()) {
         if (out.back() != '\n') out += ",\n";
-        out += "      " + dump(key) + ": ";
+        out += "      " + one_line(key) + ": ";
         if (key != "tensors") {
-            out += dump(value);
+            out += one_line(value);
             continue;
         }
-        for (size_t i = 0; i < value.size(); ++i) out += (i == 0 ? "[\n        " : ",\n        ") + dump(value[i]);
+        for (size_t i = 0; i < value.size(); ++i) out += (i == 0 ? "[\n        " : ",\n        ") + one_line(value[i]);
         out += "\n      ]";
     }
     return out + "\n    }\n";
@@ -190,7 +187,7 @@ std::string lines_of(const Json& group) {
 Result<std::string> case_file_text(const Case& c) {
     auto group = group_value(c);
     if (!group.ok()) return group.error();
-    const std::string model = c.suite == "ops" ? "" : "  \"model\": " + dump(c.suite) + ",\n";
+    const std::string model = c.suite == "ops" ? "" : "  \"model\": " + one_line(c.suite) + ",\n";
     return "{\n" + model + "  \"groups\": [\n" + lines_of(*group) + "  ]\n}\n";
 }
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "cases/bind.hpp"
+#include "cases/param_json.hpp"
 #include "cases/plan.hpp"
 #include "core/extent.hpp"
 #include "core/suggest.hpp"
@@ -34,22 +34,6 @@ Result<Shape> parse_shape(const std::string& text) {
     return bad_input("--shape: '" + text + "' is no shape; write 32x64x128, or scalar for no dims");
 }
 
-Result<Param> param_from(const nlohmann::json& json) {
-    if (json.is_null()) return Param{};
-    if (json.is_boolean()) return Param{json.get<bool>()};
-    if (json.is_number_integer()) return Param{json.get<int64_t>()};
-    if (json.is_number()) return Param{json.get<double>()};
-    if (json.is_string()) return Param{json.get<std::string>()};
-    if (!json.is_array()) return bad_input("an object is no parameter");
-    std::vector<Param> list;
-    for (const nlohmann::json& item : json) {
-        auto param = param_from(item);
-        if (!param.ok()) return param;
-        list.push_back(std::move(*param));
-    }
-    return Param{list};
-}
-
 /// Parses NAME=VALUE with a JSON value; a word without quotes is a text.
 Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
     const size_t equals = text.find('=');
@@ -57,11 +41,14 @@ Result<std::pair<std::string, Param>> parse_param(const std::string& text) {
         return bad_input("--param: '" + text + "' is no NAME=VALUE; write dim=1 or kernel_size=[3,3]");
     }
     const std::string value = text.substr(equals + 1);
-    nlohmann::json json = nlohmann::json::parse(value, nullptr, false);
-    if (json.is_discarded()) json = value;
-    auto param = param_from(json);
-    if (!param.ok()) return bad_input("--param: '" + text + "': " + param.error().message);
-    return std::pair{text.substr(0, equals), std::move(*param)};
+    Param param;
+    if (const auto json = parse_json(value, "--param " + text); json.ok()) {
+        JsonReader reader("--param " + text, *json);
+        if (!read_param(reader, *json, param)) return reader.error();
+    } else {
+        param.value = value;
+    }
+    return std::pair{text.substr(0, equals), std::move(param)};
 }
 
 bool is_given(const Arg& arg) { return arg.is_tensor() && !arg.is_output; }

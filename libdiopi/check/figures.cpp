@@ -1,5 +1,6 @@
 #include "check/figures.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -41,6 +42,12 @@ TensorFigures figures_of(const Tensor& host) {
     }
     figures.std = std::sqrt(spread / count);
     return figures;
+}
+
+double share_of_zeros(const Tensor& host) {
+    const Tensor wide = to_oracle(host, Dtype::float64);
+    const std::span elements(wide.data_as<const double>(), static_cast<size_t>(host.numel()));
+    return static_cast<double>(std::ranges::count(elements, 0.0)) / static_cast<double>(elements.size());
 }
 
 }  // namespace diopi

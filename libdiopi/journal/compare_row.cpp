@@ -1,14 +1,11 @@
 #include "journal/compare_row.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include "journal/json_number.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::optional<UlpHistogram> histogram_from(const Json& json) {
     if (json.is_null()) return std::nullopt;
@@ -36,11 +33,11 @@ std::string to_json_line(const CompareRow& row) {
         json["only_in"] = row.only_in;
         json["allclose"] = false;
         json["error_info"] = row.error;
-        return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        return one_line(json);
     }
     if (!row.skipped.empty()) {
         json["skipped"] = row.skipped;
-        return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        return one_line(json);
     }
     json["place"] = row.place;
     json["tensor"] = row.tensor;
@@ -59,12 +56,12 @@ std::string to_json_line(const CompareRow& row) {
     }
     if (row.ulp) json["ulp"] = row.ulp->counts;
     if (row.other_ulp) json["other_ulp"] = row.other_ulp->counts;
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return one_line(json);
 }
 
 std::optional<CompareRow> compare_row_from_json(std::string_view line) {
     try {
-        const Json json = Json::parse(line);
+        const Json json = parse_own(line);
         CompareRow row;
         row.where = json.at("where");
         row.name = json.at("name");

@@ -1,14 +1,11 @@
 #include "journal/fallback_record.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include "journal/json_number.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr FallbackReason kReasons[] = {FallbackReason::kForced, FallbackReason::kNotImplemented,
                                        FallbackReason::kDeclined};
@@ -59,22 +56,21 @@ std::string to_json(const FallbackRecord& record) {
                            {"max_rel", json_number(change.max_rel)},
                            {"within", change.within}});
     }
-    return Json{{"calls", record.calls},
-                {"fallback", rows},
-                {"missing", record.missing},
-                {"step_s", record.step_seconds},
-                {"step_with_fallback_s", record.step_seconds_with},
-                {"waited_s", record.waited_seconds},
-                {"waited_with_fallback_s", record.waited_seconds_with},
-                {"results", record.results},
-                {"changed", changed},
-                {"unmatched", record.unmatched},
-                {"lines", record.lines}}
-        .dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(Json{{"calls", record.calls},
+                         {"fallback", rows},
+                         {"missing", record.missing},
+                         {"step_s", record.step_seconds},
+                         {"step_with_fallback_s", record.step_seconds_with},
+                         {"waited_s", record.waited_seconds},
+                         {"waited_with_fallback_s", record.waited_seconds_with},
+                         {"results", record.results},
+                         {"changed", changed},
+                         {"unmatched", record.unmatched},
+                         {"lines", record.lines}});
 }
 
 FallbackRecord fallback_from_json(const std::string& text) {
-    const Json json = Json::parse(text);
+    const Json json = parse_own(text);
     FallbackRecord record;
     record.calls = json.at("calls");
     record.missing = json.at("missing").get<std::map<std::string, int64_t>>();

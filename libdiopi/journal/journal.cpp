@@ -16,13 +16,11 @@
 #include <utility>
 
 #include "file/atomic_file.hpp"
-#include "journal/json_number.hpp"
+#include "json/json_text.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kJournalFormat = 1;
 constexpr std::array kVerdicts = {Verdict::kPassed,  Verdict::kFailed,  Verdict::kCrashed,
@@ -84,8 +82,6 @@ Json encode(const RunHeader& header) {
             {"selection", header.selection},
             {"device_config", header.device_config}};
 }
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // The decoders throw nlohmann's exception on a missing or mistyped member; from_json_line and read_header catch it.
 
@@ -164,7 +160,7 @@ CaseResult decode_result(const Json& json) {
 
 Result<RunHeader> read_header(std::string_view line, const std::string& path) {
     try {
-        const Json json = Json::parse(line);
+        const Json json = parse_own(line);
         const auto format = json.at("diopi_journal").get<int64_t>();
         if (format > kJournalFormat) {
             return bad_input(fmt::format("{} has format {}, this program reads up to {}; use a newer diopi", path,
@@ -216,7 +212,7 @@ std::string journal_path(const std::string& folder) { return folder + "/journal.
 
 std::optional<CaseResult> from_json_line(std::string_view line) {
     try {
-        return decode_result(Json::parse(line));
+        return decode_result(parse_own(line));
     } catch (const Json::exception&) {
         return std::nullopt;
     }
@@ -239,7 +235,7 @@ std::string to_json_line(const CaseResult& result) {
     if (!result.notes.empty()) line["notes"] = result.notes;
     if (!result.bundle.empty()) line["bundle"] = result.bundle;
     if (result.kind != FailureKind::kNone) line["kind"] = name(result.kind);
-    return dump(line);
+    return one_line(line);
 }
 
 Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader header,
@@ -253,7 +249,7 @@ Result<JournalWriter> JournalWriter::create(const std::string& folder, RunHeader
         former = *locked;
     }
     if (header.started.empty()) header.started = present_time();
-    std::string text = dump(encode(header)) + "\n";
+    std::string text = one_line(encode(header)) + "\n";
     for (const CaseResult& result : results) text += to_json_line(result) + "\n";
     const Status written = write_file_atomically(path, text);
     if (former >= 0) ::close(former);

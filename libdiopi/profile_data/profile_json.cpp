@@ -1,4 +1,5 @@
 #include "profile_data/profile_json.hpp"
+#include "json/json_text.hpp"
 
 #include <cstring>
 #include <exception>
@@ -9,8 +10,6 @@
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The first bytes of packed profiles.
 constexpr std::string_view kMark = "profile ";
@@ -113,11 +112,11 @@ std::string profile_text(const Profile& profile) {
                        {"activities", activities},
                        {"unrecorded", profile.unrecorded},
                        {"calls", calls}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return one_line(json);
 }
 
 Profile profile_from_text(std::string_view text, SamplePlaces& places) {
-    const Json json = Json::parse(text);
+    const Json json = parse_own(text);
     Profile profile;
     json.at("backend").get_to(profile.backend);
     json.at("mode").get_to(profile.mode);

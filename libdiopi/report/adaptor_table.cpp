@@ -1,4 +1,5 @@
 #include "report/adaptor_table.hpp"
+#include "json/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +11,6 @@
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string bytes_text(int64_t nbytes) {
     if (nbytes < 10000) return fmt::format("{} B", nbytes);
@@ -88,7 +87,7 @@ std::string adaptor_json(const AdaptedFunctions& functions) {
                         {"seconds", calls.seconds},
                         {"casts", calls.casts}});
     }
-    return list.dump();
+    return one_line(list);
 }
 
 }  // namespace diopi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/suggest.hpp"
+#include "json/json_text.hpp"
 #include "report/table.hpp"
 #include "schema/schema.hpp"
 
@@ -15,7 +16,6 @@ namespace diopi {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 /// " (did you mean 'diopiAdd'?)" for a function that the standard does not have.
@@ -131,7 +131,7 @@ std::string audit_json(const LibraryAudit& audit) {
                        {"needed", audit.needed},
                        {"not_found", audit.not_found},
                        {"linker", audit.messages}};
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(json);
 }
 
 }  // namespace diopi

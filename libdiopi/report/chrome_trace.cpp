@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -22,9 +21,7 @@ constexpr size_t kPiece = size_t{1} << 16;
 constexpr int kHostProcess = 1, kDeviceProcess = 2, kLaunchProcess = 3, kStreamProcess = 4;
 constexpr int64_t kTrack = 1;
 
-std::string quoted(const std::string& text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return one_line(Json(text)); }
 
 std::string microseconds(int64_t nanoseconds) {
     return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);

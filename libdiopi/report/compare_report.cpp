@@ -8,14 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "json/json_text.hpp"
 #include "report/csv.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Rows of differing tensors that the text shows.
 constexpr size_t kMostShown = 12;
@@ -329,15 +328,18 @@ std::string compare_json(const std::vector<CompareRow>& rows, const CompareSides
     Json list = Json::array();
     int64_t different = 0, skipped = 0, alone = 0;
     for (const CompareRow& row : rows) {
-        list.push_back(Json::parse(to_json_line(row)));
+        list.push_back(parse_own(to_json_line(row)));
         skipped += row.skipped.empty() ? 0 : 1;
         alone += row.only_in.empty() ? 0 : 1;
         different += row.compared() && row.differs() ? 1 : 0;
     }
-    return Json{{"backend", sides.backend}, {"against", sides.against}, {"ulp_bins", UlpHistogram::kTitles},
-                {"different", different},   {"alone", alone},           {"not_compared", skipped},
-                {"tensors", list}}
-        .dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(Json{{"backend", sides.backend},
+                         {"against", sides.against},
+                         {"ulp_bins", UlpHistogram::kTitles},
+                         {"different", different},
+                         {"alone", alone},
+                         {"not_compared", skipped},
+                         {"tensors", list}});
 }
 
 }  // namespace diopi

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string step_time_text(double seconds) { return fmt::format("{:.3f}ms", seconds * 1e3); }
 
@@ -161,16 +160,15 @@ std::string bisect_json(const BisectRecord& record) {
         functions.push_back(
             {{"function", function.function}, {"overloads", function.overloads}, {"calls", function.calls}});
     }
-    return Json{{"end", name(record.end)},
-                {"reason", record.reason},
-                {"flaky", record.flaky},
-                {"functions", functions},
-                {"calls_end", record.calls_end ? Json(name(*record.calls_end)) : Json()},
-                {"calls", calls},
-                {"replays", record.replays},
-                {"function_units", record.function_units},
-                {"call_units", record.call_units}}
-        .dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(Json{{"end", name(record.end)},
+                         {"reason", record.reason},
+                         {"flaky", record.flaky},
+                         {"functions", functions},
+                         {"calls_end", record.calls_end ? Json(name(*record.calls_end)) : Json()},
+                         {"calls", calls},
+                         {"replays", record.replays},
+                         {"function_units", record.function_units},
+                         {"call_units", record.call_units}});
 }
 
 }  // namespace diopi

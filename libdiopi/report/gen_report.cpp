@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string size_text(int64_t bytes) {
     if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
@@ -88,10 +87,10 @@ std::string generated_json(const std::vector<GeneratedFile>& files) {
                         {"error", file.error}});
     }
     const GeneratedFile sum = sum_of_files(files);
-    return Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}}.dump(2);
+    return indented(Json{{"files", list}, {"cases", sum.cases}, {"left_out", sum.left_out}});
 }
 
-std::string names_json(const std::vector<std::string>& names) { return Json(names).dump(2); }
+std::string names_json(const std::vector<std::string>& names) { return indented(Json(names)); }
 
 std::string totals_report(const CaseTotals& totals, int64_t bytes, const Screen& screen) {
     std::string text = totals_table(totals).render(screen);
@@ -121,7 +120,7 @@ std::string totals_json(const CaseTotals& totals, int64_t bytes) {
                        {"models", model_sum},
                        {"not_implemented", totals.not_implemented},
                        {"bytes", bytes}};
-    return json.dump(2);
+    return indented(json);
 }
 
 }  // namespace diopi

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
@@ -49,7 +50,6 @@ std::string order_report(const OrderRecord& record, const Screen& screen) {
 }
 
 std::string order_json(const OrderRecord& record) {
-    using Json = nlohmann::ordered_json;
     Json list = Json::array();
     for (const OrderFinding& found : record.found) {
         list.push_back({{"case", found.case_id},
@@ -65,7 +65,7 @@ std::string order_json(const OrderRecord& record) {
                       {"fail_alone", record.failures},
                       {"seconds", record.seconds},
                       {"order_dependent", std::move(list)}};
-    return out.dump(2);
+    return indented(out);
 }
 
 }  // namespace diopi

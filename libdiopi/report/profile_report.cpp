@@ -7,14 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "profile_data/profile_figures.hpp"
 #include "report/profile_table.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const SpeedComparison& comparison) {
     const Interval& ratio = comparison.ratio;
@@ -178,7 +177,7 @@ std::string roofs_json(const MeasuredRoofs& measured) {
     all.update(json_of(measured.roofs));
     Json& matmul = all["matmul_flops_per_s"] = Json::object();
     for (const auto& [dtype, flops] : products_of(measured)) matmul[dtype] = flops;
-    return all.dump(2);
+    return indented(all);
 }
 
 std::string profile_report_json(const Profile& profile, const std::optional<ProfileComparison>& comparison,
@@ -194,14 +193,14 @@ std::string profile_report_json(const Profile& profile, const std::optional<Prof
         json["passes"] = profile.pace.size();
         json["passes_wanted"] = view.passes;
     }
-    if (!view.adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(view.adapted));
+    if (!view.adapted.empty()) json["adaptor"] = parse_own(adaptor_json(view.adapted));
     if (view.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {
         json["baseline"] = {{"compared", comparison->compared},   {"slower", comparison->slower},
                             {"faster", comparison->faster},       {"same", comparison->same},
                             {"ambiguous", comparison->ambiguous}, {"drift", comparison->drift}};
     }
-    return json.dump(2);
+    return indented(json);
 }
 
 std::string profile_seed_lines(const Profile& profile) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "report/error_report.hpp"
 
 namespace diopi {
@@ -42,14 +43,13 @@ std::vector<LogMessage> messages_of(const ReplayRecord& record, const std::vecto
 
 std::string replay_json(const ReplayRecord& record, const RunFigures& figures, const std::vector<std::string>& notes,
                         const std::string& repeat) {
-    using Json = nlohmann::ordered_json;
-    Json json = Json::parse(summary_json({record.result}, figures));
+    Json json = parse_own(summary_json({record.result}, figures));
     for (Json& fault : json["not_passed"]) fault["repeat"] = repeat;
     json["recorded"] = {{"verdict", name(record.recorded)}, {"reason", record.reason},
                         {"backend", record.backend},        {"library", record.file},
                         {"library_hash", record.file_hash}, {"version", record.version}};
     json["notes"] = notes;
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(json);
 }
 
 }  // namespace diopi

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
 #include "report/error_report.hpp"
 
 namespace diopi {
@@ -18,8 +19,7 @@ LogMessage message_of_check(const CaseResult& result, const std::string& options
 }
 
 std::string suite_json(const std::vector<CaseResult>& results, const RunFigures& figures) {
-    using Json = nlohmann::ordered_json;
-    Json json = Json::parse(summary_json(results, figures));
+    Json json = parse_own(summary_json(results, figures));
     Json checks = Json::array();
     for (const CaseResult& result : results) {
         checks.push_back({{"case", result.case_id},
@@ -28,7 +28,7 @@ std::string suite_json(const std::vector<CaseResult>& results, const RunFigures&
                           {"seconds", result.seconds}});
     }
     json["checks"] = std::move(checks);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    return indented(json);
 }
 
 }  // namespace diopi

@@ -7,14 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "json/json_text.hpp"
 #include "report/adaptor_table.hpp"
 #include "report/error_report.hpp"
 
 namespace diopi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CountColumn {
     const char* key;
@@ -146,8 +145,8 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                  {"seconds", figures.seconds}};
     if (!figures.device_config.rules.empty()) json["device_config"] = encode(figures.device_config);
     const AdaptedFunctions adapted = adapted_functions(results);
-    if (!adapted.empty()) json["adaptor"] = Json::parse(adaptor_json(adapted));
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (!adapted.empty()) json["adaptor"] = parse_own(adaptor_json(adapted));
+    return indented(json) + "\n";
 }
 
 }  // namespace diopi

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/convert.hpp"
+#include "check/figures.hpp"
 
 namespace diopi {
 
@@ -11,22 +11,6 @@ namespace {
 /// With a larger share of zeros a correct output proves little, if it has at least this many elements.
 constexpr double kZeroShare = 0.3;
 constexpr int64_t kZeroNumel = 20;
-
-/// The share for a floating, non-empty tensor.
-double share_of_zeros(const Tensor& tensor) {
-    const Tensor* wide = &tensor;
-    TensorPtr widened;
-    if (tensor.dtype != Dtype::float64 || !tensor.is_contiguous()) {
-        auto made = make_tensor(cpu_device(), {tensor.shape, Dtype::float64, {}});
-        if (!made.ok()) return 0;
-        widened = *made;
-        widen(tensor, *widened);
-        wide = widened.get();
-    }
-    const auto* values = wide->data_as<double>();
-    const auto zeros = std::count(values, values + wide->numel(), 0.0);
-    return static_cast<double>(zeros) / static_cast<double>(wide->numel());
-}
 
 /// The share for the step's floating input with the most zeros.
 double share_of_zero_inputs(const Step& step) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -79,19 +80,19 @@ class Probe {
         return row != nullptr && backend_.implements(*row);
     }
 
-    /// Numbers between -1 and 1 with a long period, in a dtype that a wide one converts to.
+    /// Numbers between -1 and 1, which repeat after kPeriod elements, in a dtype that a wide one converts to.
     Result<TensorPtr> tensor(const Shape& shape, Dtype dtype) {
-        auto wide = make_tensor(cpu_device(), {shape, Dtype::float64, {}});
-        if (!wide.ok()) return wide;
-        uint32_t state = 1;
-        for (int64_t i = 0; i < (*wide)->numel(); ++i) {
-            state = state * 1664525 + 1013904223;
-            (*wide)->data_as<double>()[i] = static_cast<double>(static_cast<int32_t>(state)) * 0x1p-31;
-        }
+        auto period = period_of(dtype);
+        if (!period.ok()) return period;
         auto host = make_tensor(cpu_device(), {shape, dtype, {}});
         if (!host.ok()) return host;
-        narrow(**wide, **host);
-        return to_device(*context_.device, context_.stream, **host);
+        const auto* from = static_cast<const std::byte*>((*period)->data());
+        auto* to = static_cast<std::byte*>((*host)->data());
+        for (size_t left = (*host)->nbytes(), size = 0; left > 0; left -= size, to += size) {
+            size = std::min(left, (*period)->nbytes());
+            std::memcpy(to, from, size);
+        }
+        return context_.device == &cpu_device() ? host : to_device(*context_.device, context_.stream, **host);
     }
 
     /// The least seconds of a copy inside the device's memory; infinite if it has no such copy.
@@ -125,6 +126,21 @@ class Probe {
 
  private:
     Probe(const Backend& backend, diopiStreamHandle_t stream) : backend_(backend), context_(backend.device(), stream) {}
+
+    static Result<TensorPtr> period_of(Dtype dtype) {
+        auto wide = make_tensor(cpu_device(), {{kPeriod}, Dtype::float64, {}});
+        if (!wide.ok()) return wide;
+        uint32_t state = 1;
+        for (double& x : std::span((*wide)->data_as<double>(), kPeriod)) {
+            state = state * 1664525 + 1013904223;
+            x = static_cast<double>(static_cast<int32_t>(state)) * 0x1p-31;
+        }
+        auto narrowed = make_tensor(cpu_device(), {{kPeriod}, dtype, {}});
+        if (narrowed.ok()) narrow(**wide, **narrowed);
+        return narrowed;
+    }
+
+    static constexpr size_t kPeriod = size_t{1} << 16;
 
     const Backend& backend_;
     Context context_;

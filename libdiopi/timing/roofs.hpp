@@ -11,7 +11,7 @@ namespace diopi {
 
 /// Copies of several sizes by the device itself or by the fastest of the backend's functions that do little else,
 /// matrix products in each of `dtypes` that it can multiply, a call on one element. Functions that the backend lacks
-/// are not measured. About a second.
+/// are not measured. A few seconds.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
 /// Size in bytes of the last-level cache of the device, or of the host if the device does not report it; 32 MiB

@@ -297,6 +297,7 @@ class ProfileTest(ProgramTest):
             (["add", "--shape", "4", "4", "--dtype", "float3"], "did you mean 'float32'"),
             (["softmax", "--shape", "4x4"], "'dim'"),
             (["softmax", "--shape", "4x4", "--param", "dim"], "NAME=VALUE"),
+            (["softmax", "--shape", "4x4", "--param", 'dim={"a": 1}'], "expected a number, a text"),
             (["nll_loss", "--shape", "4x4", "4"], "write a case file"),
             (["--dtype", "float16"], "--shape"),
         ]:
