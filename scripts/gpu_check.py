@@ -147,21 +147,21 @@ def last_line(text):
 
 def run_step(machine, name, step):
     """Message of a step that passed; raises Failed otherwise."""
-    log, deadline, trouble, text = f"{name}.txt", time.monotonic() + machine.limit, "", ""
+    log, deadline, problem, text = f"{name}.txt", time.monotonic() + machine.limit, "", ""
     pathlib.Path(log).unlink(missing_ok=True)
     for command in step.commands:
         code = run(command, log, deadline - time.monotonic(), step.environment)
         text = pathlib.Path(log).read_text(errors="replace")
         if code is None:
             raise TimeoutError(f"after {machine.limit:g} s (--limit): {last_line(text)}")
-        if code not in step.exit_codes and not trouble:
-            trouble = f"exit code {code}"
+        if code not in step.exit_codes and not problem:
+            problem = f"exit code {code}"
     try:
         message = step.judge(text) if step.judge else last_line(text)
     except (Failed, OSError, ValueError, KeyError) as why:
-        raise Failed(f"{trouble}: {why}" if trouble else str(why)) from why
-    if trouble:
-        raise Failed(f"{trouble}: {last_line(text)}")
+        raise Failed(f"{problem}: {why}" if problem else str(why)) from why
+    if problem:
+        raise Failed(f"{problem}: {last_line(text)}")
     return message
 
 

@@ -98,7 +98,7 @@ diopiError_t take_step(diopiContextHandle_t ctx, std::string_view op, const Step
     for (size_t t = 0; t < views.size(); ++t) {
         if (t == kGradient) continue;
         if (const diopiError_t error = check_views(op, views[t], {}); error != diopiSuccess) return error;
-        if (!is_in_the_way(views[t], grad)) continue;
+        if (!aliases_differently(views[t], grad)) continue;
         if (const diopiError_t error = copy_of(ctx, op, grad, grad); error != diopiSuccess) return error;
     }
     const Nest nest = make_nest(views);

@@ -108,7 +108,7 @@ diopiError_t bernoulli(diopiContextHandle_t ctx, std::string_view op, diopiTenso
     return fill_random(ctx, op, y, generator, [&](const View& to, const Sequence& from) {
         View shares;
         const diopiError_t error =
-            is_in_the_way(to, p) ? copy_of(ctx, op, p, shares) : contiguous_as(ctx, op, p, p.dtype, shares);
+            aliases_differently(to, p) ? copy_of(ctx, op, p, shares) : contiguous_as(ctx, op, p, p.dtype, shares);
         if (error != diopiSuccess) return error;
         const auto kernel = p.dtype == Dtype::float64 ? bernoulli_kernel<double> : bernoulli_kernel<float>;
         return launch(ctx, op, launch_for(to.numel, 4), kernel, target_in(to, 4), Shares{shares.data, shares.dtype, 0},

@@ -123,7 +123,7 @@ diopiError_t move_bits(diopiContextHandle_t ctx, std::string_view op, const View
 diopiError_t copy_into(diopiContextHandle_t ctx, std::string_view op, const View& from, const View& to) {
     if (const diopiError_t error = check_source(op, from, to); error != diopiSuccess) return error;
     if (const diopiError_t error = check_views(op, to, {&from, 1}); error != diopiSuccess) return error;
-    if (to.numel == 0 || (from.data == to.data && from.dtype == to.dtype && !is_in_the_way(to, from))) {
+    if (to.numel == 0 || (from.data == to.data && from.dtype == to.dtype && !aliases_differently(to, from))) {
         return diopiSuccess;
     }
     if (from.dtype == to.dtype) return move_bits(ctx, op, from, to);

@@ -78,7 +78,7 @@ diopiError_t triangle(diopiContextHandle_t ctx, std::string_view op, diopiTensor
     if (const diopiError_t error = check_views(op, y, {&x, 1}); error != diopiSuccess) return error;
     if (x.numel == 0) return diopiSuccess;
     DenseOut dense;
-    diopiError_t error = is_in_the_way(y, x) ? copy_of(ctx, op, x, x) : contiguous_as(ctx, op, x, x.dtype, x);
+    diopiError_t error = aliases_differently(y, x) ? copy_of(ctx, op, x, x) : contiguous_as(ctx, op, x, x.dtype, x);
     if (error == diopiSuccess) error = dense.begin(ctx, y);
     if (error != diopiSuccess) return error;
     error = with_bits(y.item_size(), [&]<class T>() {

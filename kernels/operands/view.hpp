@@ -57,7 +57,7 @@ struct View {
 [[nodiscard]] bool same_view(const View& a, const View& b);
 /// Whether loops that write `out` could change elements of `in` that they have not read yet: both share memory, but not
 /// element by element.
-[[nodiscard]] inline bool is_in_the_way(const View& out, const View& in) {
+[[nodiscard]] inline bool aliases_differently(const View& out, const View& in) {
     return overlap(out, in) && !same_view(out, in);
 }
 

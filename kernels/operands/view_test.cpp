@@ -19,13 +19,13 @@ TEST_CASE("operands: an input that shares memory with the output must be copied 
     Layout behind = out;
     behind.data += 16;
     const Layout backwards{{4}, {-1}, Dtype::float32, out.data + 12};
-    CHECK_FALSE(is_in_the_way(out.view(), out.view()));
-    CHECK(is_in_the_way(out.view(), shifted.view()));
-    CHECK(is_in_the_way(out.view(), backwards.view()));
-    CHECK_FALSE(is_in_the_way(out.view(), behind.view()));
-    CHECK_FALSE(is_in_the_way(out.view(), number_view(Dtype::float32)));
+    CHECK_FALSE(aliases_differently(out.view(), out.view()));
+    CHECK(aliases_differently(out.view(), shifted.view()));
+    CHECK(aliases_differently(out.view(), backwards.view()));
+    CHECK_FALSE(aliases_differently(out.view(), behind.view()));
+    CHECK_FALSE(aliases_differently(out.view(), number_view(Dtype::float32)));
     const Layout first{{1}, {1}, Dtype::float32, out.data};
-    CHECK(is_in_the_way(out.view(), first.view()));
+    CHECK(aliases_differently(out.view(), first.view()));
 }
 
 }  // namespace diopi::operands

@@ -15,7 +15,7 @@ struct OrderFinding {
     std::string case_id;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
     /// The verdict also varies when the case runs alone, so that no order explains it.
-    bool unsteady = false;
+    bool flaky = false;
     /// The smallest known set of cases after which it gets `verdict`, in their order; empty: none found.
     std::vector<std::string> after;
     Verdict verdict = Verdict::kPassed;

@@ -101,7 +101,7 @@ std::string fallback_text(const FallbackRecord& record, std::string_view backend
     text += fmt::format("{} of {} calls fall back to {}.\n", calls, record.calls, other);
     text += step_text(record, backend, other) + changes_text(record, screen);
     for (const auto& [overload, count] : record.missing) {
-        text += fmt::format("not implemented anywhere: {} ({}); its outputs were made up\n", overload,
+        text += fmt::format("not implemented anywhere: {} ({}); its outputs hold drawn values\n", overload,
                             counted(count, "call"));
     }
     return text;

@@ -50,7 +50,7 @@ TEST_CASE("fallback-sim's text counts fallbacks and has the time of a step", "[r
     text = fallback_text(record, "sim", "cpu", {});
     CHECK_THAT(text, Contains("The elapsed time is 4.000ms and 12.000ms: 50.0% and 25.0% of it were predicted.\n"));
     CHECK_THAT(text, Contains("2 of 4 results change, 1 of them beyond the tolerance (--tolerance).\n"));
-    CHECK_THAT(text, Contains("not implemented anywhere: cdist (1 call); its outputs were made up\n"));
+    CHECK_THAT(text, Contains("not implemented anywhere: cdist (1 call); its outputs hold drawn values\n"));
 }
 
 TEST_CASE("without forced operators there is one kind of step", "[report][fallback]") {

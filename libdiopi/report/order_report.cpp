@@ -14,7 +14,7 @@ namespace {
 
 /// "fails after ops/x.y.3", or the reason why the cause is not known.
 std::string cause_of(const OrderFinding& found) {
-    if (found.unsteady) return "nothing: its verdict changes alone, too";
+    if (found.flaky) return "nothing: its verdict changes alone, too";
     if (found.after.empty()) return found.fewest ? "no order that was found" : "not found in time";
     const char* verb = found.verdict == Verdict::kPassed    ? "passes"
                        : found.verdict == Verdict::kCrashed ? "crashes"
@@ -56,7 +56,7 @@ std::string order_json(const OrderRecord& record) {
                         {"in_run", name(found.in_run)},
                         {"shuffled", name(found.shuffled)},
                         {"alone", name(found.alone)},
-                        {"unsteady", found.unsteady},
+                        {"flaky", found.flaky},
                         {"after", found.after},
                         {"fewest", found.fewest},
                         {"repeat", repeat_in_order(found, record.options)}});

@@ -48,7 +48,7 @@ TEST_CASE("a failure that no order explains has no command", "[report][order]") 
     CHECK_THAT(order_report(record, {}), Contains("not found in time") && !Contains("--in-order"));
     found.fewest = true;
     CHECK_THAT(order_report(record, {}), Contains("no order that was found"));
-    found.unsteady = true;
+    found.flaky = true;
     CHECK_THAT(order_report(record, {}), Contains("nothing: its verdict changes alone, too"));
     CHECK(nlohmann::json::parse(order_json(record)).at("order_dependent").at(0).at("repeat") == "");
     record.found.clear();

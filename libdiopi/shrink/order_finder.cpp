@@ -115,8 +115,8 @@ class OrderFinder {
     void explain(OrderDependence& found, const Pass& in_run, const Pass& mixed) {
         search_.restart();
         const auto again = verdict_behind({}, found.item);
-        found.unsteady = again && *again != found.alone;
-        if (found.unsteady) return;
+        found.flaky = again && *again != found.alone;
+        if (found.flaky) return;
         for (const Pass* pass : {&in_run, &mixed}) {
             const Verdict verdict = pass->verdicts[found.item];
             if (verdict == found.alone || !found.before.empty()) continue;
@@ -190,7 +190,7 @@ OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases,
         finding.in_run = found.in_run;
         finding.shuffled = found.shuffled;
         finding.alone = found.alone;
-        finding.unsteady = found.unsteady;
+        finding.flaky = found.flaky;
         for (const size_t item : found.before) finding.after.push_back(cases[item].id());
         finding.verdict = found.verdict;
         finding.fewest = found.fewest;

@@ -30,7 +30,7 @@ struct OrderDependence {
     size_t item = 0;
     Verdict in_run = Verdict::kPassed, shuffled = Verdict::kPassed, alone = Verdict::kPassed;
     /// The verdict also varies when the case runs alone, so that no order explains it.
-    bool unsteady = false;
+    bool flaky = false;
     /// The smallest known set of cases after which it gets `verdict`, which is not `alone`; empty: none found.
     std::vector<size_t> before;
     Verdict verdict = Verdict::kPassed;

@@ -132,7 +132,7 @@ TEST_CASE("a counter that all cases share needs as many of them as it counts") {
     }
 }
 
-TEST_CASE("a case that changes alone is reported as unsteady") {
+TEST_CASE("a case that changes alone is reported as flaky") {
     void* shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
     g_calls_of_all_processes = static_cast<int*>(shared);
@@ -140,7 +140,7 @@ TEST_CASE("a case that changes alone is reported as unsteady") {
     const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_changes_its_mind)}}, one);
     munmap(shared, sizeof(int));
     REQUIRE(report.found.size() == 1);
-    CHECK(report.found[0].unsteady);
+    CHECK(report.found[0].flaky);
     CHECK(report.found[0].before.empty());
 }
 

@@ -181,7 +181,7 @@ class OrderTest(ProgramTest):
                           faults=self.FAULTS)
         found, = run.json["order_dependent"]
         self.assertEqual((found["case"], found["in_run"], found["alone"]), (IDS[3], "failed", "passed"))
-        self.assertEqual((found["after"], found["fewest"], found["unsteady"]), ([IDS[4]], True, False))
+        self.assertEqual((found["after"], found["fewest"], found["flaky"]), ([IDS[4]], True, False))
 
     def test_cases_that_depend_on_the_order_are_not_shrunk(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))

@@ -134,7 +134,7 @@ struct Plan {
     Dtype dtype = Dtype::unsupported;  ///< the dtype of all operands except numbers, if they have one
 };
 
-/// Copies inputs that is_in_the_way reports.
+/// Copies inputs that aliases_differently reports.
 template <class C, size_t kIns>
 diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out, std::array<View, kIns>& ins,
                   const std::array<C, kIns>& numbers, Plan<C, static_cast<int>(kIns)>& p) {
@@ -142,7 +142,7 @@ diopiError_t plan(diopiContextHandle_t ctx, std::string_view op, const View& out
     operands[0] = p.out = out;
     p.dtype = out.dtype;
     for (size_t k = 0; k < kIns; ++k) {
-        if (is_in_the_way(out, ins[k])) {
+        if (aliases_differently(out, ins[k])) {
             if (const diopiError_t error = copy_of(ctx, op, ins[k], ins[k]); error != diopiSuccess) return error;
         }
         operands[k + 1] = ins[k];

@@ -180,7 +180,7 @@ diopiError_t contract(diopiContextHandle_t ctx, std::string_view op, ShapeView b
     Types types = types_of(a.view, b.view, c.view, addend);
     diopiError_t error = diopiSuccess;
     for (MatrixBatch* x : {&a, &b}) {
-        const bool is_read_late = x->view.data == c.view.data || is_in_the_way(c.view, x->view);
+        const bool is_read_late = x->view.data == c.view.data || aliases_differently(c.view, x->view);
         if (x->view.dtype == types.factors && !is_read_late) continue;
         error = copy_as(ctx, op, x->view, types.factors, x->view);
         if (error != diopiSuccess) return error;
