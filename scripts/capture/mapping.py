@@ -1,4 +1,4 @@
-"""Turns a call of ATen into calls of the standard, by the rows of table.py. Needs no PyTorch."""
+"""Turns a call of ATen into calls of the standard, by the rows of libdiopi/aten. Needs no PyTorch."""
 import ast
 import functools
 import keyword
