@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 SOURCE, CMAKE = Path(sys.argv[1]), sys.argv[2]
-OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH")
+OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH", "DIOPI_TORCH", "DIOPI_TORCH_PATH")
 
 
 class BuildScriptsTest(unittest.TestCase):

@@ -22,6 +22,8 @@ MAY_INCLUDE = {
     "runtime": "diopi core",
     "schema": "diopi",
     "kernels": "diopi core runtime",
+    "aten": "schema",
+    "torch": "diopi runtime schema aten",  # kernels/torch, a library of its own
     "backend": "core runtime schema kernels",  # kernels: FOR_TABLES
     "call": "diopi core runtime schema backend",
     "infer": "core schema call",
@@ -81,7 +83,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 def place(path, root):
     """(room, its folder) of one of our files: the name in MAY_INCLUDE, and the folder that a kernel must stay in."""
     parts = path.relative_to(root).parts
-    room = parts[1] if parts[0] == "libdiopi" else parts[0]
+    room = parts[1] if parts[0] == "libdiopi" or parts[:2] == ("kernels", "torch") else parts[0]
     return room, "/".join(parts[:2])
 
 
@@ -205,7 +207,8 @@ def main():
     c = [*args.cc.split(), "-x", "c", "-std=c11", "-pedantic", *paths]
     alone = ("libdiopi", "kernels")
     headers = [path.relative_to(root) for path in files
-               if path.suffix in (".h", ".hpp") and path.relative_to(root).parts[0] in alone]
+               if path.suffix in (".h", ".hpp") and path.relative_to(root).parts[0] in alone
+               and place(path, root)[0] != "torch"]  # they need PyTorch's headers
     jobs = [(header, cxx, root) for header in headers] if args.alone else []
     jobs += [(header, c, root) for header, *_ in jobs if "include" in header.parts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -253,7 +253,12 @@ Result<CaseRows> rows_for(const Case& c) {
         if (row->variant == Variant::forward && rows.forward == nullptr) rows.forward = row;
         if (row->variant == Variant::inplace && rows.inplace == nullptr) rows.inplace = row;
     }
-    if (rows.forward == nullptr && rows.inplace == nullptr) return bad_input(why_none_fits(c, candidates));
+    if (rows.forward == nullptr && rows.inplace == nullptr) {
+        const auto is_described = [](const Row* row) { return row->rule != ShapeRule::unknown; };
+        // The rows of an operator may not know the words of its cases before its shapes are described.
+        if (std::ranges::none_of(candidates, is_described)) return undescribed(*candidates.front());
+        return bad_input(why_none_fits(c, candidates));
+    }
     if (rows.backward != nullptr) {
         rows.saving = rows.forward;
         for (const Row* row : candidates) {

@@ -35,6 +35,15 @@ TEST_CASE("a null parameter leaves out the function that needs it") {
     CHECK_THAT(rows.error().message, Catch::Contains("operator bernoulli has no argument 'q'"));
 }
 
+TEST_CASE("a case of an operator without a shape rule is not refused for its words") {
+    const Case c = make_case("interpolate", {case_tensor("input", {1, 2, 8})}, {{"scale_factor", Param{2.0}}});
+    const auto rows = rows_for(c);
+    REQUIRE_FALSE(rows.ok());
+    CHECK(rows.error().code == Errc::kNotImplemented);
+    CHECK_THAT(rows.error().message, Catch::Contains("is not described yet"));
+    CHECK(plan(c).ok());
+}
+
 TEST_CASE("a negative padding_idx of an embedding counts from the end, and null is none") {
     for (const auto& [given, wanted] : {std::pair{Param{int64_t{4}}, 4}, {Param{int64_t{-10}}, 0}, {Param{}, -1}}) {
         const Case c = embedding_case(given);

@@ -20,10 +20,14 @@ constexpr RuleFunction kRules[] = {
 infer_rules::Specs apply_rule(Call& call, const ResultHints& hints) {
     const RuleFunction rule = kRules[static_cast<size_t>(call.row->rule)];
     if (rule != nullptr) return rule(call, hints);
-    return not_implemented("the shape rule of " + std::string(call.row->function) + " is not described yet");
+    return undescribed(*call.row);
 }
 
 }  // namespace
+
+Error undescribed(const Row& row) {
+    return not_implemented("the shape rule of " + std::string(row.function) + " is not described yet");
+}
 
 Dtype in_four_bytes(Dtype dtype) {
     if (dtype == Dtype::int64) return Dtype::int32;

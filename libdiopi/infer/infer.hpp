@@ -5,6 +5,9 @@
 
 namespace diopi {
 
+/// Not implemented: the function has no shape rule.
+[[nodiscard]] Error undescribed(const Row& row);
+
 /// Brings arguments into the form that the C function takes (one number for all spatial dims becomes a list, an empty
 /// pooling stride becomes the kernel size) and describes every output. Contradicting shapes are bad input; a rule
 /// that does not exist yet is not implemented.

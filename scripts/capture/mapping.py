@@ -65,11 +65,16 @@ def plain(name):
     return name[:-1] if name.endswith("_") and keyword.iskeyword(name[:-1]) else name
 
 
+def sources_of(text):
+    """The sources of the C parameters, without the values that only the way back needs."""
+    return text.partition(" | ")[0]
+
+
 @functools.cache
 def sources(text):
     """[(C parameter, compiled source)] of a row's text."""
     pairs = []
-    for part in standard.split(text):
+    for part in standard.split(sources_of(text)):
         name, _, source = part.partition("=")
         pairs.append((plain(name), compile(source or name, text, "eval")))
     return pairs
@@ -205,5 +210,5 @@ def document():
                 overloads += f"<br>when `{row.when}`"
             functions = "<br>".join(f"`{function}`" for function, _ in row.calls)
             functions += ", one per element" if row.each else ""
-            lines.append(f"| {overloads} | {functions} | " + "<br>".join(f"`{text}`" for _, text in row.calls) + " |")
+            lines.append(f"| {overloads} | {functions} | " + "<br>".join(f"`{sources_of(text)}`" for _, text in row.calls) + " |")
     return "\n".join(lines[1:]) + "\n"

@@ -1,0 +1,330 @@
+#include <ATen/Functions.h>
+#include <ATen/ScalarOps.h>
+#include <ATen/core/Generator.h>
+#include <ATen/core/stack.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "kernels/torch/argument.hpp"
+#include "kernels/torch/plan.hpp"
+#include "kernels/torch/tensors.hpp"
+#include "runtime/context.hpp"
+
+namespace diopi::torch_impl {
+
+namespace {
+
+using Kind = Plan::Source::Kind;
+using c10::IValue;
+using c10::TypeKind;
+
+/// The type without its Optional.
+c10::TypePtr plain_type(const c10::Argument& argument) {
+    c10::TypePtr type = argument.real_type();
+    if (type->kind() == TypeKind::OptionalType) type = type->expectRef<c10::OptionalType>().getElementType();
+    return type;
+}
+
+at::Scalar scalar_of(const diopiScalar_t& scalar) {
+    switch (scalar.stype) {
+        case diopi_dtype_float16:
+        case diopi_dtype_bfloat16:
+        case diopi_dtype_float32:
+        case diopi_dtype_float64:
+        case diopi_dtype_tfloat32:
+            return scalar.fval;
+        case diopi_dtype_bool:
+            return scalar.ival != 0;
+        default:
+            return scalar.ival;
+    }
+}
+
+/// One call: its arguments as PyTorch's values, and its results.
+class Calling {
+ public:
+    Calling(const Row& row, diopiContextHandle_t ctx, const Argument* arguments)
+        : row_(row), ctx_(ctx), arguments_(arguments) {}
+
+    [[nodiscard]] bool suits(const Plan& plan) const {
+        for (const AtenConstant& required : plan.required) {
+            if (!is_equal(required)) return false;
+        }
+        return std::ranges::all_of(plan.ranks, [&](const auto& each) { return rank_of(each.first) == each.second; });
+    }
+
+    void run(const Plan& plan) {
+        const c10::FunctionSchema& schema = plan.op.schema();
+        torch::jit::Stack stack;
+        stack.reserve(plan.sources.size());
+        for (size_t i = 0; i < plan.sources.size(); ++i) {
+            stack.push_back(value_of(plan, plan.sources[i], schema.arguments()[i]));
+        }
+        plan.op.callBoxed(stack);
+        if (generator_ != nullptr) advance();
+        if (!plan.writes_results) store(plan, stack);
+    }
+
+ private:
+    [[nodiscard]] const Argument& at(int parameter) const { return arguments_[parameter]; }
+    [[nodiscard]] const Arg& arg(int parameter) const { return row_.args()[static_cast<size_t>(parameter)]; }
+    [[nodiscard]] diopiConstTensorHandle_t handle(int parameter) const {
+        return parameter < 0 ? nullptr : static_cast<diopiConstTensorHandle_t>(at(parameter).pointer);
+    }
+
+    [[nodiscard]] bool is_equal(const AtenConstant& required) const {
+        const Argument& argument = at(required.parameter);
+        const std::string_view value = required.value;
+        if (argument.is_absent || value == "None") return argument.is_absent && value == "None";
+        switch (arg(required.parameter).kind) {
+            case ArgKind::boolean:
+                return (argument.integer != 0) == (value == "True");
+            case ArgKind::int_list:
+            case ArgKind::int_list_ptr:
+                return value == "[]" && argument.size.len == 0;
+            case ArgKind::text:
+                return "'" + std::string(static_cast<const char*>(argument.pointer)) + "'" == value;
+            case ArgKind::scalar: {
+                const at::Scalar scalar = scalar_of(*static_cast<const diopiScalar_t*>(argument.pointer));
+                return scalar.toDouble() == std::stod(std::string(value));
+            }
+            case ArgKind::float32:
+            case ArgKind::float64:
+                return argument.real == std::stod(std::string(value));
+            case ArgKind::int64:
+            case ArgKind::int32:
+            case ArgKind::reduction:
+            case ArgKind::round_mode:
+                return argument.integer == std::stoll(std::string(value));
+            default:
+                return false;
+        }
+    }
+
+    IValue value_of(const Plan& plan, const Plan::Source& source, const c10::Argument& argument) {
+        switch (source.kind) {
+            case Kind::kParameter:
+                return parameter(source, argument);
+            case Kind::kValue:
+                return source.value;
+            case Kind::kResult: {
+                const at::Tensor result = borrow(handle(source.parameter));
+                if (result.defined()) return result;
+                return at::empty({0}, borrow(handle(plan.results[0])).options());
+            }
+            case Kind::kKeepdim:
+                return rank_of(plan.results[0]) == rank_of(plan.first_input);
+            case Kind::kInputDtype:
+                return static_cast<int64_t>(borrow(handle(plan.results[0])).scalar_type());
+            case Kind::kWanted: {
+                c10::List<bool> wanted;
+                for (const int result : plan.results) wanted.push_back(handle(result) != nullptr);
+                // An overload may have more results than the standard asks for.
+                while (wanted.size() < 3 && plan.op.schema().returns().size() > wanted.size()) wanted.push_back(false);
+                return wanted;
+            }
+        }
+        return {};
+    }
+
+    int64_t rank_of(int parameter) const {
+        diopiSize_t shape{};
+        return diopiGetTensorShape(handle(parameter), &shape) == diopiSuccess ? shape.len : 0;
+    }
+
+    IValue parameter(const Plan::Source& source, const c10::Argument& wanted) {
+        const Argument& argument = at(source.parameter);
+        const c10::TypePtr type = plain_type(wanted);
+        if (source.form == AtenArgument::Form::kGenerator) return generator(argument);
+        if (source.form == AtenArgument::Form::kRounding) {
+            if (argument.integer == RoundModeNone) return {};
+            return std::string(argument.integer == RoundModeTrunc ? "trunc" : "floor");
+        }
+        const ArgKind kind = arg(source.parameter).kind;
+        if (argument.is_absent) {
+            // An absent list is an empty one where ATen insists on a list.
+            if (kind != ArgKind::int_list_ptr || wanted.type()->kind() == TypeKind::OptionalType) return {};
+            return c10::List<int64_t>();
+        }
+        switch (kind) {
+            case ArgKind::tensor:
+            case ArgKind::const_tensor:
+                return borrow(static_cast<diopiConstTensorHandle_t>(argument.pointer));
+            case ArgKind::tensors:
+            case ArgKind::const_tensors:
+                return tensors(source.parameter, type);
+            case ArgKind::scalar:
+                return number(scalar_of(*static_cast<const diopiScalar_t*>(argument.pointer)), type);
+            case ArgKind::int_list:
+            case ArgKind::int_list_ptr:
+                return integers(argument.size, type);
+            case ArgKind::float32:
+            case ArgKind::float64:
+                return number(argument.real, type);
+            case ArgKind::boolean:
+                return number(argument.integer != 0, type);
+            case ArgKind::text:
+                return std::string(static_cast<const char*>(argument.pointer));
+            case ArgKind::int64_ptr:
+                return number(*static_cast<const int64_t*>(argument.pointer), type);
+            case ArgKind::float64_ptr:
+                return number(*static_cast<const double*>(argument.pointer), type);
+            case ArgKind::boolean_ptr:
+                return number(*static_cast<const bool*>(argument.pointer), type);
+            default:
+                return number(argument.integer, type);
+        }
+    }
+
+    static IValue number(const at::Scalar& scalar, const c10::TypePtr& type) {
+        switch (type->kind()) {
+            case TypeKind::TensorType: {
+                at::Tensor tensor = c10::scalar_to_tensor(scalar);
+                tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+                return tensor;
+            }
+            case TypeKind::FloatType:
+                return scalar.toDouble();
+            case TypeKind::IntType:
+            case TypeKind::SymIntType:
+                return scalar.toLong();
+            case TypeKind::BoolType:
+                return scalar.toBool();
+            case TypeKind::ListType: {
+                const c10::TypePtr element = type->expectRef<c10::ListType>().getElementType();
+                if (element->kind() == TypeKind::FloatType) return c10::List<double>({scalar.toDouble()});
+                return c10::List<int64_t>({scalar.toLong()});
+            }
+            default:
+                return scalar;
+        }
+    }
+
+    static IValue integers(diopiSize_t size, const c10::TypePtr& type) {
+        if (type->kind() != TypeKind::ListType) {
+            TORCH_CHECK(size.len == 1, "expected one integer, got ", size.len);
+            return size.data[0];
+        }
+        c10::List<int64_t> list;
+        list.reserve(static_cast<size_t>(size.len));
+        for (int64_t i = 0; i < size.len; ++i) list.push_back(size.data[i]);
+        return list;
+    }
+
+    IValue tensors(int parameter, const c10::TypePtr& type) const {
+        int64_t count = 0;
+        for (size_t i = 0; i < row_.args().size(); ++i) {
+            if (row_.args()[i].list == arg(parameter).name) count = arguments_[i].integer;
+        }
+        const auto* handles = static_cast<const diopiConstTensorHandle_t*>(at(parameter).pointer);
+        const bool may_lack = type->expectRef<c10::ListType>().getElementType()->kind() == TypeKind::OptionalType;
+        if (may_lack) {
+            c10::List<c10::optional<at::Tensor>> list;
+            for (int64_t i = 0; i < count; ++i) {
+                const at::Tensor tensor = borrow(handles[i]);
+                list.push_back(tensor.defined() ? c10::optional<at::Tensor>(tensor) : c10::nullopt);
+            }
+            return list;
+        }
+        c10::List<at::Tensor> list;
+        for (int64_t i = 0; i < count; ++i) list.push_back(borrow(handles[i]));
+        return list;
+    }
+
+    /// A generator in the state of the host's: equal states draw equal numbers.
+    IValue generator(const Argument& argument) {
+        generator_ = static_cast<diopiGeneratorHandle_t>(const_cast<void*>(argument.pointer));
+        uint64_t seed = 0;
+        if (diopiGeneratorGetSeedAndOffset(generator_, &seed, &offset_) != diopiSuccess) return {};
+        seed_ = seed;
+        at::Generator made = at::detail::createCPUGenerator(seed ^ (offset_ * 0x9E3779B97F4A7C15u));
+        return made;
+    }
+
+    void advance() const {
+        constexpr uint64_t kNumbersOfACall = uint64_t{1} << 20;
+        static_cast<void>(diopiGeneratorSetSeedAndOffset(generator_, seed_, offset_ + kNumbersOfACall));
+    }
+
+    void store(const Plan& plan, torch::jit::Stack& stack) const {
+        for (size_t i = 0; i < plan.results.size(); ++i) {
+            if (plan.results[i] < 0 || at(plan.results[i]).is_absent) continue;
+            if (stack[i].isTensorList()) {
+                store_list(plan.results[i], stack[i].toTensorVector());
+            } else {
+                store_one(plan.results[i], stack[i].toTensor());
+            }
+        }
+    }
+
+    void store_one(int parameter, const at::Tensor& result) const {
+        if (!result.defined()) return;
+        if (arg(parameter).kind == ArgKind::tensors) {
+            auto* made = static_cast<diopiTensorHandle_t*>(const_cast<void*>(at(parameter).pointer));
+            *made = give(ctx_, result);
+            return;
+        }
+        at::Tensor out = borrow(handle(parameter));
+        out.copy_(out.sizes() == result.sizes() ? result : result.reshape(out.sizes()));
+    }
+
+    void store_list(int parameter, const std::vector<at::Tensor>& results) const {
+        const auto* handles = static_cast<const diopiConstTensorHandle_t*>(at(parameter).pointer);
+        for (size_t i = 0; i < results.size(); ++i) borrow(handles[i]).copy_(results[i]);
+    }
+
+    const Row& row_;
+    diopiContextHandle_t ctx_;
+    const Argument* arguments_;
+    diopiGeneratorHandle_t generator_ = nullptr;
+    uint64_t seed_ = 0, offset_ = 0;
+};
+
+const Plans& plans_of(const Row& row) {
+    static std::array<std::once_flag, 1024> once;
+    static std::array<std::unique_ptr<Plans>, 1024> plans;
+    const size_t index = row.index();
+    std::call_once(once.at(index), [&] { plans.at(index) = std::make_unique<Plans>(make_plans(row)); });
+    return *plans.at(index);
+}
+
+diopiError_t refuse(diopiError_t error, std::string message) {
+    set_last_error(std::move(message));
+    return error;
+}
+
+/// What an exception of PyTorch means for the host.
+diopiError_t error_of(const std::string& message) {
+    const bool is_dtype = message.find("not implemented for '") != std::string::npos ||
+                          message.find("not implemented for the standard's dtype") != std::string::npos;
+    return is_dtype ? diopiDtypeNotSupported : diopiErrorOccurred;
+}
+
+}  // namespace
+
+diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* arguments) noexcept try {
+    const c10::InferenceMode no_autograd;
+    const Row& row = rows()[index];
+    const Plans& plans = plans_of(row);
+    Calling calling(row, ctx, arguments);
+    for (const Plan& plan : plans.plans) {
+        if (!calling.suits(plan)) continue;
+        calling.run(plan);
+        return diopiSuccess;
+    }
+    return refuse(diopiNoImplement, std::string(row.function) + ": no call of ATen suits these arguments" +
+                                        (plans.drift.empty() ? "" : "; " + plans.drift));
+} catch (const c10::NotImplementedError& e) {
+    return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
+} catch (const c10::Error& e) {
+    return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
+} catch (const std::exception& e) {
+    return refuse(diopiErrorOccurred, e.what());
+}
+
+}  // namespace diopi::torch_impl

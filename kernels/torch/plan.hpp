@@ -1,0 +1,49 @@
+/// How PyTorch does the work of a function of the standard: the overload, and where its arguments come from.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aten/aten_call.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi::torch_impl {
+
+struct Plan {
+    /// The source of one argument of ATen.
+    struct Source {
+        enum class Kind : uint8_t {
+            kParameter,   ///< a parameter of the C function
+            kValue,       ///< always this value
+            kResult,      ///< the tensor of a result, which ATen writes
+            kKeepdim,     ///< whether the first result has as many dims as the first input
+            kWanted,      ///< for each result whether it is wanted
+            kInputDtype,  ///< the dtype of the first result
+        };
+        Kind kind = Kind::kValue;
+        int parameter = -1;
+        AtenArgument::Form form = AtenArgument::Form::kPlain;
+        c10::IValue value;
+    };
+
+    c10::OperatorHandle op;
+    std::vector<Source> sources;  ///< one per argument of ATen
+    std::vector<AtenConstant> required;
+    std::vector<std::pair<int, int64_t>> ranks;  ///< tensor parameters that must have so many dims
+    std::vector<int> results;                    ///< the parameter of each result; -1: not wanted
+    bool writes_results = false;                 ///< ATen writes the results; else they are copied
+    int first_input = -1;
+};
+
+/// The plans for a function in the order in which they are tried, and why other rows of the table give none.
+struct Plans {
+    std::vector<Plan> plans;
+    std::string drift;
+};
+
+[[nodiscard]] Plans make_plans(const Row& row);
+
+}  // namespace diopi::torch_impl

@@ -1,0 +1,54 @@
+/// Calls of ATen that do the work of a function of the standard: the rows of aten/all.inc, read backwards.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+/// A parameter of the C function that becomes an argument of ATen.
+struct AtenArgument {
+    enum class Form : uint8_t {
+        kPlain,
+        kDims,      ///< a list of dims, or the only one of it
+        kRounding,  ///< a rounding mode, which ATen has as a text
+        kGenerator
+    };
+    std::string_view name;  ///< ATen's
+    int parameter = -1;     ///< position in the row
+    Form form = Form::kPlain;
+};
+
+/// A value in the text of the table: None, True, 2, 0.5, [], 'add'.
+struct AtenConstant {
+    std::string_view name;  ///< ATen's argument; empty where `parameter` counts
+    int parameter = -1;
+    std::string_view value;
+};
+
+/// The number of dims that an argument of ATen has.
+struct AtenRank {
+    std::string_view name;
+    int64_t rank = 0;
+};
+
+/// One way to do a function's work: any of the overloads with these arguments.
+struct AtenCall {
+    std::vector<std::string_view> overloads;
+    std::vector<AtenArgument> arguments;
+    std::vector<AtenConstant> given;     ///< arguments of ATen that no parameter gives
+    std::vector<AtenConstant> required;  ///< values that parameters must have for this way
+    std::vector<AtenRank> ranks;         ///< arguments that must have so many dims for this way
+    std::vector<int> results;            ///< the parameter of each result, -1: it is not wanted
+};
+
+/// All ways, in the order of the table; empty where no row can be read backwards.
+[[nodiscard]] std::vector<AtenCall> aten_calls_of(const Row& row);
+
+/// Parts of a list between commas that stand in no bracket and in no text, without spaces around them.
+[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
+
+}  // namespace diopi
