@@ -22,6 +22,8 @@ if(DIOPI_HAS_TORCH)
     message(STATUS "diopi: libdiopi_torch.so with ${DIOPI_TORCH_LIBRARY}")
     set(table libdiopi/aten/aten_call.cpp libdiopi/schema/rows.cpp)
     add_executable(print_entries kernels/torch/print_entries.cpp ${table})
+    # It runs once, for milliseconds.
+    target_compile_options(print_entries PRIVATE -O0)
     add_library(diopi_torch SHARED ${table} kernels/export/host_device.cpp kernels/export/library.cpp
                                    kernels/torch/call.cpp kernels/torch/plan.cpp kernels/torch/tensors.cpp
                                    ${CMAKE_BINARY_DIR}/torch_entries.cpp)
