@@ -123,9 +123,10 @@ class Calling {
                 return static_cast<int64_t>(borrow(handle(plan.results[0])).scalar_type());
             case Kind::kWanted: {
                 c10::List<bool> wanted;
-                for (const int result : plan.results) wanted.push_back(handle(result) != nullptr);
-                // An overload may have more results than the standard asks for.
-                while (wanted.size() < 3 && plan.op.schema().returns().size() > wanted.size()) wanted.push_back(false);
+                // ATen may have more results than the standard asks for.
+                for (size_t i = 0; i < plan.op.schema().returns().size(); ++i) {
+                    wanted.push_back(i < plan.results.size() && handle(plan.results[i]) != nullptr);
+                }
                 return wanted;
             }
         }
@@ -298,7 +299,7 @@ diopiError_t refuse(diopiError_t error, std::string message) {
     return error;
 }
 
-/// What an exception of PyTorch means for the host.
+/// The error code of the standard for the message of an exception of PyTorch.
 diopiError_t error_of(const std::string& message) {
     const bool is_dtype = message.find("not implemented for '") != std::string::npos ||
                           message.find("not implemented for the standard's dtype") != std::string::npos;
@@ -319,8 +320,6 @@ diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* argume
     }
     return refuse(diopiNoImplement, std::string(row.function) + ": no call of ATen suits these arguments" +
                                         (plans.drift.empty() ? "" : "; " + plans.drift));
-} catch (const c10::NotImplementedError& e) {
-    return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
 } catch (const c10::Error& e) {
     return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
 } catch (const std::exception& e) {

@@ -80,15 +80,13 @@ std::optional<Plan> plan_of(const Row& row, const AtenCall& call, const c10::Ope
         if (source != call.arguments.end()) plan.ranks.emplace_back(source->parameter, rank.rank);
     }
     for (size_t i = 0; i < used.size(); ++i) {
-        // PyTorch draws with its own generator where an overload takes none.
         if (used[i]) continue;
         why = "no argument " + std::string(call.arguments[i].name);
         return std::nullopt;
     }
     if (plan.writes_results) return plan;
-    // A result of the standard that ATen does not return is one in place.
     if (plan.results.size() > schema.returns().size()) {
-        why = "fewer results";
+        why = "it returns fewer results than the function has";
         return std::nullopt;
     }
     return plan;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <unordered_map>
 
 namespace diopi {
 
@@ -87,7 +86,7 @@ bool take(AtenCall& call, const Row& row, std::string_view name, std::string_vie
     } else if (is_name(source)) {
         call.arguments.push_back({plain(source), parameter, Form::kPlain});
     } else if (const auto dims = inside(source, "dims_of")) {
-        call.arguments.push_back({*dims, parameter, Form::kDims});
+        call.arguments.push_back({*dims, parameter, Form::kPlain});
     } else if (const auto mode = inside(source, "rounding_of")) {
         call.arguments.push_back({*mode, parameter, Form::kRounding});
     } else {

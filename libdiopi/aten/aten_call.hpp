@@ -13,7 +13,6 @@ namespace diopi {
 struct AtenArgument {
     enum class Form : uint8_t {
         kPlain,
-        kDims,      ///< a list of dims, or the only one of it
         kRounding,  ///< a rounding mode, which ATen has as a text
         kGenerator
     };

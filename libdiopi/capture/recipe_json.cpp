@@ -1,5 +1,4 @@
 #include "capture/recipe_json.hpp"
-#include "json/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
+
+#include "json/json_text.hpp"
 
 namespace diopi {
 

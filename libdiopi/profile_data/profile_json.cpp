@@ -1,11 +1,12 @@
 #include "profile_data/profile_json.hpp"
-#include "json/json_text.hpp"
 
 #include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <type_traits>
+
+#include "json/json_text.hpp"
 
 namespace diopi {
 

@@ -1,5 +1,4 @@
 #include "report/adaptor_table.hpp"
-#include "json/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "json/json_text.hpp"
 
 namespace diopi {
 

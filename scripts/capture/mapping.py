@@ -210,5 +210,6 @@ def document():
                 overloads += f"<br>when `{row.when}`"
             functions = "<br>".join(f"`{function}`" for function, _ in row.calls)
             functions += ", one per element" if row.each else ""
-            lines.append(f"| {overloads} | {functions} | " + "<br>".join(f"`{sources_of(text)}`" for _, text in row.calls) + " |")
+            texts = "<br>".join(f"`{sources_of(text)}`" for _, text in row.calls)
+            lines.append(f"| {overloads} | {functions} | {texts} |")
     return "\n".join(lines[1:]) + "\n"
