@@ -20,24 +20,26 @@ endif()
 
 if(DIOPI_HAS_TORCH)
     message(STATUS "diopi: libdiopi_torch.so with ${DIOPI_TORCH_LIBRARY}")
-    set(table libdiopi/aten/aten_call.cpp libdiopi/schema/rows.cpp)
-    add_executable(print_entries kernels/torch/print_entries.cpp ${table})
-    # It runs once, for milliseconds.
-    target_compile_options(print_entries PRIVATE -O0)
-    add_library(diopi_torch SHARED ${table} kernels/export/host_device.cpp kernels/export/library.cpp
-                                   kernels/torch/call.cpp kernels/torch/plan.cpp kernels/torch/tensors.cpp
-                                   ${CMAKE_BINARY_DIR}/torch_entries.cpp)
+    # The table, and how PyTorch does a function's work by it.
+    add_library(torch_plans OBJECT libdiopi/aten/aten_call.cpp libdiopi/schema/rows.cpp kernels/torch/plan.cpp)
+    add_executable(diopi_torch_table kernels/torch/table_main.cpp)
+    # Half a minute of the optimiser for a program that runs for milliseconds.
+    target_compile_options(diopi_torch_table PRIVATE -O0)
+    add_library(diopi_torch SHARED kernels/export/library.cpp kernels/torch/call.cpp kernels/torch/device.cpp
+                                   kernels/torch/tensors.cpp ${CMAKE_BINARY_DIR}/torch_entries.cpp)
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/torch_entries.cpp
-                       COMMAND print_entries > ${CMAKE_BINARY_DIR}/torch_entries.cpp VERBATIM)
-    foreach(target print_entries diopi_torch)
+                       COMMAND diopi_torch_table --entries > ${CMAKE_BINARY_DIR}/torch_entries.cpp VERBATIM)
+    foreach(target torch_plans diopi_torch_table diopi_torch)
         target_include_directories(${target} PRIVATE libdiopi/include libdiopi ${PROJECT_SOURCE_DIR})
-        target_link_libraries(${target} PRIVATE diopi_flags)
+        target_include_directories(${target} SYSTEM PRIVATE ${DIOPI_TORCH_INCLUDE}
+                                                            ${DIOPI_TORCH_INCLUDE}/torch/csrc/api/include)
+        target_link_libraries(${target} PRIVATE diopi_flags ${DIOPI_TORCH_LIBRARY} ${DIOPI_C10_LIBRARY})
     endforeach()
-    target_include_directories(diopi_torch SYSTEM PRIVATE ${DIOPI_TORCH_INCLUDE}
-                                                          ${DIOPI_TORCH_INCLUDE}/torch/csrc/api/include)
+    set_target_properties(torch_plans PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(diopi_torch_table PRIVATE torch_plans)
+    target_link_libraries(diopi_torch PRIVATE torch_plans ${CMAKE_DL_LIBS})
     target_compile_definitions(diopi_torch PRIVATE DIOPI_IMPL_VENDOR="DiopiTorchDevice"
                                                    DIOPI_IMPL_VERSION="${PROJECT_VERSION}")
     # It has a library's own set_last_error and rows, which a host may not see.
     target_link_options(diopi_torch PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/torch.map)
-    target_link_libraries(diopi_torch PRIVATE ${DIOPI_TORCH_LIBRARY} ${DIOPI_C10_LIBRARY})
 endif()

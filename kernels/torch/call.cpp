@@ -1,16 +1,17 @@
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/stack.h>
 #include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <mutex>
 #include <string>
 
 #include "kernels/torch/argument.hpp"
+#include "kernels/torch/device.hpp"
 #include "kernels/torch/plan.hpp"
 #include "kernels/torch/tensors.hpp"
 #include "runtime/context.hpp"
@@ -59,12 +60,16 @@ class Calling {
     }
 
     void run(const Plan& plan) {
+        const bool is_recorded = !plan.gradients.empty();
+        const c10::InferenceMode mode(!is_recorded);
         const c10::FunctionSchema& schema = plan.op.schema();
         torch::jit::Stack stack;
         stack.reserve(plan.sources.size());
         for (size_t i = 0; i < plan.sources.size(); ++i) {
             stack.push_back(value_of(plan, plan.sources[i], schema.arguments()[i]));
         }
+        if (is_recorded) return differentiate(plan, stack);
+        if (plan.seed >= 0) seed_default(plan.seed);
         plan.op.callBoxed(stack);
         if (generator_ != nullptr) advance();
         if (!plan.writes_results) store(plan, stack);
@@ -106,6 +111,31 @@ class Calling {
         }
     }
 
+    /// Makes the call with its steps recorded, and stores the gradients that are wanted.
+    void differentiate(const Plan& plan, torch::jit::Stack& stack) const {
+        std::vector<at::Tensor> inputs, outputs, incoming;
+        std::vector<int> wanted;
+        for (const Plan::Gradient& gradient : plan.gradients) {
+            if (handle(gradient.parameter) == nullptr) continue;
+            wanted.push_back(gradient.parameter);
+            inputs.push_back(stack[gradient.argument].toTensor().requires_grad_());
+        }
+        plan.op.callBoxed(stack);
+        for (size_t i = 0; i < plan.incoming.size(); ++i) {
+            if (handle(plan.incoming[i]) == nullptr || !stack[i].toTensor().requires_grad()) continue;
+            outputs.push_back(stack[i].toTensor());
+            incoming.push_back(borrow(handle(plan.incoming[i])));
+        }
+        const auto gradients = torch::autograd::grad(outputs, inputs, incoming, c10::nullopt, false, true);
+        for (size_t i = 0; i < wanted.size(); ++i) {
+            if (gradients[i].defined()) {
+                store_one(wanted[i], gradients[i]);
+            } else {
+                borrow(handle(wanted[i])).zero_();
+            }
+        }
+    }
+
     IValue value_of(const Plan& plan, const Plan::Source& source, const c10::Argument& argument) {
         switch (source.kind) {
             case Kind::kParameter:
@@ -115,12 +145,14 @@ class Calling {
             case Kind::kResult: {
                 const at::Tensor result = borrow(handle(source.parameter));
                 if (result.defined()) return result;
-                return at::empty({0}, borrow(handle(plan.results[0])).options());
+                return at::empty({0}, borrow(handle(plan.first_result())).options());
             }
             case Kind::kKeepdim:
-                return rank_of(plan.results[0]) == rank_of(plan.first_input);
+                return rank_of(plan.first_result()) == rank_of(plan.first_input);
             case Kind::kInputDtype:
-                return static_cast<int64_t>(borrow(handle(plan.results[0])).scalar_type());
+                return static_cast<int64_t>(borrow(handle(plan.first_result())).scalar_type());
+            case Kind::kShape:
+                return shape(source, argument);
             case Kind::kWanted: {
                 c10::List<bool> wanted;
                 // ATen may have more results than the standard asks for.
@@ -133,6 +165,23 @@ class Calling {
         return {};
     }
 
+    IValue shape(const Plan::Source& source, const c10::Argument& wanted) const {
+        const at::Tensor tensor = borrow(handle(source.parameter));
+        if (!tensor.defined()) return {};
+        if (source.shape == AtenShape::Form::kZeros) return listed(at::zeros_like(tensor), wanted);
+        const std::vector<int64_t> sizes = tensor.sizes().vec();
+        const int64_t dim = std::max<int64_t>(source.dim + (source.dim < 0 ? std::ssize(sizes) : 0), 0);
+        const at::IntArrayRef rest = at::IntArrayRef(sizes).slice(static_cast<size_t>(dim));
+        switch (source.shape) {
+            case AtenShape::Form::kOne:
+                return rest.front();
+            case AtenShape::Form::kProduct:
+                return c10::multiply_integers(rest);
+            default:
+                return c10::List<int64_t>(rest);
+        }
+    }
+
     int64_t rank_of(int parameter) const {
         diopiSize_t shape{};
         return diopiGetTensorShape(handle(parameter), &shape) == diopiSuccess ? shape.len : 0;
@@ -141,21 +190,17 @@ class Calling {
     IValue parameter(const Plan::Source& source, const c10::Argument& wanted) {
         const Argument& argument = at(source.parameter);
         const c10::TypePtr type = plain_type(wanted);
-        if (source.form == AtenArgument::Form::kGenerator) return generator(argument);
+        if (source.form == AtenArgument::Form::kGenerator) return generator(source.parameter);
         if (source.form == AtenArgument::Form::kRounding) {
             if (argument.integer == RoundModeNone) return {};
             return std::string(argument.integer == RoundModeTrunc ? "trunc" : "floor");
         }
         const ArgKind kind = arg(source.parameter).kind;
-        if (argument.is_absent) {
-            // An absent list is an empty one where ATen insists on a list.
-            if (kind != ArgKind::int_list_ptr || wanted.type()->kind() == TypeKind::OptionalType) return {};
-            return c10::List<int64_t>();
-        }
+        if (argument.is_absent) return absent(wanted);
         switch (kind) {
             case ArgKind::tensor:
             case ArgKind::const_tensor:
-                return borrow(static_cast<diopiConstTensorHandle_t>(argument.pointer));
+                return listed(borrow(handle(source.parameter)), wanted);
             case ArgKind::tensors:
             case ArgKind::const_tensors:
                 return tensors(source.parameter, type);
@@ -182,6 +227,23 @@ class Calling {
         }
     }
 
+    /// The tensor, or a list of it where ATen wants one.
+    static IValue listed(const at::Tensor& tensor, const c10::Argument& wanted) {
+        if (plain_type(wanted)->kind() != TypeKind::ListType) return tensor;
+        return c10::List<at::Tensor>({tensor});
+    }
+
+    /// An absent list is an empty one where ATen insists on a list; other arguments get their default.
+    static IValue absent(const c10::Argument& wanted) {
+        if (wanted.type()->kind() == TypeKind::OptionalType) return {};
+        if (wanted.default_value()) return *wanted.default_value();
+        TORCH_CHECK(wanted.type()->kind() == TypeKind::ListType, "the argument ", wanted.name(), " is missing");
+        if (wanted.type()->expectRef<c10::ListType>().getElementType()->kind() == TypeKind::TensorType) {
+            return c10::List<at::Tensor>();
+        }
+        return c10::List<int64_t>();
+    }
+
     static IValue number(const at::Scalar& scalar, const c10::TypePtr& type) {
         switch (type->kind()) {
             case TypeKind::TensorType: {
@@ -199,6 +261,9 @@ class Calling {
             case TypeKind::ListType: {
                 const c10::TypePtr element = type->expectRef<c10::ListType>().getElementType();
                 if (element->kind() == TypeKind::FloatType) return c10::List<double>({scalar.toDouble()});
+                if (element->kind() == TypeKind::TensorType) {
+                    return c10::List<at::Tensor>({at::scalar_tensor(scalar, at::kFloat)});
+                }
                 return c10::List<int64_t>({scalar.toLong()});
             }
             default:
@@ -237,14 +302,27 @@ class Calling {
         return list;
     }
 
-    /// A generator in the state of the host's: equal states draw equal numbers.
-    IValue generator(const Argument& argument) {
-        generator_ = static_cast<diopiGeneratorHandle_t>(const_cast<void*>(argument.pointer));
-        uint64_t seed = 0;
-        if (diopiGeneratorGetSeedAndOffset(generator_, &seed, &offset_) != diopiSuccess) return {};
-        seed_ = seed;
-        at::Generator made = at::detail::createCPUGenerator(seed ^ (offset_ * 0x9E3779B97F4A7C15u));
+    /// The state of the host's generator as a seed of PyTorch's: equal states draw equal numbers.
+    uint64_t take_seed(int parameter) {
+        generator_ = static_cast<diopiGeneratorHandle_t>(const_cast<void*>(at(parameter).pointer));
+        TORCH_CHECK(diopiGeneratorGetSeedAndOffset(generator_, &seed_, &offset_) == diopiSuccess,
+                    "the generator has no seed");
+        return seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
+    }
+
+    IValue generator(int parameter) {
+        if (at(parameter).is_absent) return {};
+        at::Generator made = at::globalContext().defaultGenerator(device()).clone();
+        made.set_current_seed(take_seed(parameter));
         return made;
+    }
+
+    /// For overloads that draw from PyTorch's own generator.
+    void seed_default(int parameter) {
+        if (at(parameter).is_absent) return;
+        at::Generator own = at::globalContext().defaultGenerator(device());
+        const std::lock_guard lock(own.mutex());
+        own.set_current_seed(take_seed(parameter));
     }
 
     void advance() const {
@@ -257,6 +335,8 @@ class Calling {
             if (plan.results[i] < 0 || at(plan.results[i]).is_absent) continue;
             if (stack[i].isTensorList()) {
                 store_list(plan.results[i], stack[i].toTensorVector());
+            } else if (stack[i].isBool()) {
+                *static_cast<bool*>(const_cast<void*>(at(plan.results[i]).pointer)) = stack[i].toBool();
             } else {
                 store_one(plan.results[i], stack[i].toTensor());
             }
@@ -286,14 +366,6 @@ class Calling {
     uint64_t seed_ = 0, offset_ = 0;
 };
 
-const Plans& plans_of(const Row& row) {
-    static std::array<std::once_flag, 1024> once;
-    static std::array<std::unique_ptr<Plans>, 1024> plans;
-    const size_t index = row.index();
-    std::call_once(once.at(index), [&] { plans.at(index) = std::make_unique<Plans>(make_plans(row)); });
-    return *plans.at(index);
-}
-
 diopiError_t refuse(diopiError_t error, std::string message) {
     set_last_error(std::move(message));
     return error;
@@ -309,9 +381,9 @@ diopiError_t error_of(const std::string& message) {
 }  // namespace
 
 diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* arguments) noexcept try {
-    const c10::InferenceMode no_autograd;
     const Row& row = rows()[index];
     const Plans& plans = plans_of(row);
+    const OnStream on(ctx);
     Calling calling(row, ctx, arguments);
     for (const Plan& plan : plans.plans) {
         if (!calling.suits(plan)) continue;
@@ -320,6 +392,9 @@ diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* argume
     }
     return refuse(diopiNoImplement, std::string(row.function) + ": no call of ATen suits these arguments" +
                                         (plans.drift.empty() ? "" : "; " + plans.drift));
+} catch (const c10::NotImplementedError& e) {
+    const diopiError_t error = error_of(e.what_without_backtrace());
+    return refuse(error == diopiErrorOccurred ? diopiNoImplement : error, e.what_without_backtrace());
 } catch (const c10::Error& e) {
     return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
 } catch (const std::exception& e) {

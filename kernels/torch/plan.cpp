@@ -1,7 +1,10 @@
 #include "kernels/torch/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 namespace diopi::torch_impl {
@@ -10,7 +13,13 @@ namespace {
 
 using Kind = Plan::Source::Kind;
 
-c10::IValue value_of(std::string_view text) {
+bool is_list_of_tensors(const c10::Argument& argument) {
+    return argument.type()->kind() == c10::TypeKind::ListType &&
+           argument.type()->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType;
+}
+
+c10::IValue value_of(std::string_view text, const c10::Argument& argument) {
+    if (is_list_of_tensors(argument)) return c10::List<at::Tensor>();
     if (text == "None") return {};
     if (text == "True" || text == "False") return text == "True";
     if (text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
@@ -31,66 +40,98 @@ bool writes(const c10::Argument& argument) {
     return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
+Plan::Source value_source(c10::IValue value) { return {.kind = Kind::kValue, .value = std::move(value)}; }
+
 /// Values that a call of the standard implies: it has no argument for them.
 std::optional<Plan::Source> implied(const c10::Argument& argument) {
     const std::string& name = argument.name();
-    if (name == "keepdim") return Plan::Source{Kind::kKeepdim, -1, {}, {}};
-    if (name == "output_mask") return Plan::Source{Kind::kWanted, -1, {}, {}};
-    if (name == "input_dtype") return Plan::Source{Kind::kInputDtype, -1, {}, {}};
-    if (name == "half_to_float") return Plan::Source{Kind::kValue, -1, {}, false};
-    if (argument.default_value()) return Plan::Source{Kind::kValue, -1, {}, *argument.default_value()};
+    if (name == "keepdim") return Plan::Source{.kind = Kind::kKeepdim};
+    if (name == "output_mask") return Plan::Source{.kind = Kind::kWanted};
+    if (name == "input_dtype") return Plan::Source{.kind = Kind::kInputDtype};
+    if (name == "half_to_float") return value_source(false);
+    if (argument.default_value()) return value_source(*argument.default_value());
     if (argument.type()->kind() == c10::TypeKind::OptionalType) return Plan::Source{};
     return std::nullopt;
 }
 
-/// The plan for one overload; empty and `why` set if an argument has no source.
-std::optional<Plan> plan_of(const Row& row, const AtenCall& call, const c10::OperatorHandle& op, std::string& why) {
-    Plan plan{op, {}, call.required, {}, call.results, false, -1};
-    const c10::FunctionSchema& schema = op.schema();
-    size_t written = 0;
-    std::vector<bool> used(call.arguments.size(), false);
-    for (const c10::Argument& argument : schema.arguments()) {
-        const std::string& name = argument.name();
-        const auto is_named = [&](const auto& each) { return each.name == name; };
-        const auto given = std::ranges::find_if(call.given, is_named);
-        const auto source = std::ranges::find_if(call.arguments, is_named);
-        if (given != call.given.end()) {
-            plan.sources.push_back({Kind::kValue, -1, {}, value_of(given->value)});
-        } else if (source != call.arguments.end()) {
-            used[static_cast<size_t>(source - call.arguments.begin())] = true;
-            plan.sources.push_back({Kind::kParameter, source->parameter, source->form, {}});
-            const Arg& arg = row.args()[static_cast<size_t>(source->parameter)];
-            if (plan.first_input < 0 && arg.is_tensor()) plan.first_input = source->parameter;
-        } else if (writes(argument) && argument.kwarg_only()) {
-            if (written >= call.results.size()) {
-                why = "no result for " + name;
+/// The plan for one overload of a call; what it lacks stands in `why`.
+class Planning {
+ public:
+    Planning(const Row& row, const AtenCall& call, const c10::OperatorHandle& op)
+        : row_(row), call_(call), plan_(op), used_(call.arguments.size(), false) {
+        plan_.required = call.required;
+        plan_.results = call.results;
+        plan_.incoming = call.incoming;
+    }
+
+    std::optional<Plan> run(std::string& why) {
+        const c10::FunctionSchema& schema = plan_.op.schema();
+        for (const c10::Argument& argument : schema.arguments()) {
+            auto source = source_of(argument);
+            if (!source) {
+                why = "no source for " + argument.name();
                 return std::nullopt;
             }
-            plan.sources.push_back({Kind::kResult, call.results[written++], {}, {}});
-            plan.writes_results = true;
-        } else if (auto rest = implied(argument)) {
-            plan.sources.push_back(std::move(*rest));
-        } else {
-            why = "no source for " + name;
+            plan_.sources.push_back(std::move(*source));
+        }
+        for (const AtenRank& rank : call_.ranks) {
+            const auto source = std::ranges::find(call_.arguments, rank.name, &AtenArgument::name);
+            if (source != call_.arguments.end()) plan_.ranks.emplace_back(source->parameter, rank.rank);
+        }
+        for (size_t i = 0; i < used_.size(); ++i) {
+            if (used_[i]) continue;
+            if (call_.arguments[i].form != AtenArgument::Form::kGenerator) {
+                why = "no argument " + std::string(call_.arguments[i].name);
+                return std::nullopt;
+            }
+            plan_.seed = call_.arguments[i].parameter;
+        }
+        if (plan_.gradients.size() != call_.gradients.size()) {
+            why = "it has not all arguments that need a gradient";
             return std::nullopt;
         }
+        if (!plan_.writes_results && std::max(plan_.results.size(), plan_.incoming.size()) > schema.returns().size()) {
+            why = "it returns fewer results than the function has";
+            return std::nullopt;
+        }
+        return std::move(plan_);
     }
-    for (const AtenRank& rank : call.ranks) {
-        const auto source = std::ranges::find(call.arguments, rank.name, &AtenArgument::name);
-        if (source != call.arguments.end()) plan.ranks.emplace_back(source->parameter, rank.rank);
+
+ private:
+    std::optional<Plan::Source> source_of(const c10::Argument& argument) {
+        const auto is_named = [&](const auto& each) { return each.name == argument.name(); };
+        const auto gradient = std::ranges::find_if(call_.gradients, is_named);
+        const bool has_gradient = gradient != call_.gradients.end();
+        if (has_gradient) plan_.gradients.push_back({plan_.sources.size(), gradient->parameter});
+        if (const auto given = std::ranges::find_if(call_.given, is_named); given != call_.given.end()) {
+            return value_source(value_of(given->value, argument));
+        }
+        if (const auto shape = std::ranges::find_if(call_.shapes, is_named); shape != call_.shapes.end()) {
+            return Plan::Source{
+                .kind = Kind::kShape, .parameter = shape->parameter, .shape = shape->form, .dim = shape->dim};
+        }
+        if (const auto source = std::ranges::find_if(call_.arguments, is_named); source != call_.arguments.end()) {
+            used_[static_cast<size_t>(source - call_.arguments.begin())] = true;
+            const bool is_tensor = row_.args()[static_cast<size_t>(source->parameter)].is_tensor();
+            if (plan_.first_input < 0 && is_tensor) plan_.first_input = source->parameter;
+            return Plan::Source{.kind = Kind::kParameter, .parameter = source->parameter, .form = source->form};
+        }
+        if (has_gradient) {
+            return Plan::Source{
+                .kind = Kind::kShape, .parameter = gradient->parameter, .shape = AtenShape::Form::kZeros};
+        }
+        if (!writes(argument) || !argument.kwarg_only()) return implied(argument);
+        if (written_ >= call_.results.size()) return std::nullopt;
+        plan_.writes_results = true;
+        return Plan::Source{.kind = Kind::kResult, .parameter = call_.results[written_++]};
     }
-    for (size_t i = 0; i < used.size(); ++i) {
-        if (used[i]) continue;
-        why = "no argument " + std::string(call.arguments[i].name);
-        return std::nullopt;
-    }
-    if (plan.writes_results) return plan;
-    if (plan.results.size() > schema.returns().size()) {
-        why = "it returns fewer results than the function has";
-        return std::nullopt;
-    }
-    return plan;
-}
+
+    const Row& row_;
+    const AtenCall& call_;
+    Plan plan_;
+    std::vector<bool> used_;  ///< the arguments of the call
+    size_t written_ = 0;      ///< results that ATen writes
+};
 
 /// Better ones first: ATen writes the results itself.
 int rank_of(const Plan& plan) { return plan.writes_results ? 0 : 1; }
@@ -107,7 +148,7 @@ Plans make_plans(const Row& row) {
             const std::string rest(dot == std::string_view::npos ? "" : overload.substr(dot + 1));
             const auto op = c10::Dispatcher::singleton().findSchema({name, rest});
             std::string why = "this PyTorch has no such overload";
-            auto plan = op ? plan_of(row, call, *op, why) : std::nullopt;
+            auto plan = op ? Planning(row, call, *op).run(why) : std::nullopt;
             if (plan) {
                 of_call.push_back(std::move(*plan));
             } else {
@@ -118,6 +159,14 @@ Plans make_plans(const Row& row) {
         std::ranges::move(of_call, std::back_inserter(made.plans));
     }
     return made;
+}
+
+const Plans& plans_of(const Row& row) {
+    static std::array<std::once_flag, 1024> once;
+    static std::array<std::unique_ptr<Plans>, 1024> plans;
+    const size_t index = row.index();
+    std::call_once(once.at(index), [&] { plans.at(index) = std::make_unique<Plans>(make_plans(row)); });
+    return *plans.at(index);
 }
 
 }  // namespace diopi::torch_impl

@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,20 +23,35 @@ struct Plan {
             kKeepdim,     ///< whether the first result has as many dims as the first input
             kWanted,      ///< for each result whether it is wanted
             kInputDtype,  ///< the dtype of the first result
+            kShape,       ///< what AtenShape says, of a parameter; nothing if that is absent
         };
         Kind kind = Kind::kValue;
         int parameter = -1;
         AtenArgument::Form form = AtenArgument::Form::kPlain;
-        c10::IValue value;
+        c10::IValue value{};
+        AtenShape::Form shape = AtenShape::Form::kFrom;
+        int64_t dim = 0;
     };
+    /// A parameter that receives the gradient of an argument of ATen.
+    struct Gradient {
+        size_t argument = 0;
+        int parameter = -1;
+    };
+
+    explicit Plan(const c10::OperatorHandle& op_) : op(op_) {}
 
     c10::OperatorHandle op;
     std::vector<Source> sources;  ///< one per argument of ATen
     std::vector<AtenConstant> required;
     std::vector<std::pair<int, int64_t>> ranks;  ///< tensor parameters that must have so many dims
     std::vector<int> results;                    ///< the parameter of each result; -1: not wanted
+    std::vector<Gradient> gradients;             ///< not empty: the function is the gradient of this call
+    std::vector<int> incoming;                   ///< then the parameter that has the gradient of each result; -1: none
     bool writes_results = false;                 ///< ATen writes the results; else they are copied
     int first_input = -1;
+    int seed = -1;  ///< a generator that ATen does not take: its state goes into PyTorch's own
+    /// The parameter that has the shape and dtype of the first result.
+    [[nodiscard]] int first_result() const { return results.empty() ? incoming[0] : results[0]; }
 };
 
 /// The plans for a function in the order in which they are tried, and why other rows of the table give none.
@@ -45,5 +61,10 @@ struct Plans {
 };
 
 [[nodiscard]] Plans make_plans(const Row& row);
+/// The same, made once.
+[[nodiscard]] const Plans& plans_of(const Row& row);
+
+/// The rows that the library has a function for.
+[[nodiscard]] std::span<const size_t> entries();
 
 }  // namespace diopi::torch_impl

@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "kernels/torch/device.hpp"
+
 namespace diopi::torch_impl {
 
 namespace {
@@ -51,6 +53,7 @@ at::Tensor borrow(diopiConstTensorHandle_t handle) {
     const void* data = nullptr;
     diopiSize_t shape{}, strides{};
     diopiDtype_t dtype = diopi_dtype_unsupported;
+    diopiDevice_t place = diopi_device;
     bool is_sparse = false;
     check(diopiIsTensorSparse(handle, &is_sparse), "diopiIsTensorSparse");
     TORCH_CHECK_NOT_IMPLEMENTED(!is_sparse, "sparse tensors are not implemented");
@@ -58,18 +61,25 @@ at::Tensor borrow(diopiConstTensorHandle_t handle) {
     check(diopiGetTensorShape(handle, &shape), "diopiGetTensorShape");
     check(diopiGetTensorStride(handle, &strides), "diopiGetTensorStride");
     check(diopiGetTensorDtype(handle, &dtype), "diopiGetTensorDtype");
+    check(diopiGetTensorDevice(handle, &place), "diopiGetTensorDevice");
     const auto type = to_torch(dtype);
     TORCH_CHECK_NOT_IMPLEMENTED(type.has_value(), "\"borrow\" not implemented for the standard's dtype ",
                                 static_cast<int>(dtype));
     const auto dims = static_cast<size_t>(shape.len);
-    return at::from_blob(const_cast<void*>(data), at::IntArrayRef(shape.data, dims),
-                         at::IntArrayRef(strides.data, dims), at::TensorOptions(*type));
+    const c10::Device where = place == diopi_host ? c10::Device(c10::DeviceType::CPU) : device();
+    return at::for_blob(const_cast<void*>(data), at::IntArrayRef(shape.data, dims))
+        .strides(at::IntArrayRef(strides.data, dims))
+        .options(at::TensorOptions(*type).device(where))
+        .target_device(where)
+        .make_tensor();
 }
 
 diopiTensorHandle_t give(diopiContextHandle_t ctx, const at::Tensor& tensor) {
     diopiTensorHandle_t handle = nullptr;
-    const diopiSize_t shape{tensor.sizes().data(), tensor.dim()};
-    check(diopiRequireTensor(ctx, &handle, &shape, nullptr, to_standard(tensor.scalar_type()), diopi_device),
+    const diopiSize_t shape{tensor.sizes().data(), tensor.dim()}, strides{tensor.strides().data(), tensor.dim()};
+    const bool is_dense = tensor.is_non_overlapping_and_dense();
+    check(diopiRequireTensor(ctx, &handle, &shape, is_dense ? &strides : nullptr, to_standard(tensor.scalar_type()),
+                             diopi_device),
           "diopiRequireTensor");
     borrow(handle).copy_(tensor);
     return handle;

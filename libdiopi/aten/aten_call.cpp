@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <optional>
 
 namespace diopi {
@@ -13,16 +14,50 @@ struct TableRow {
     bool is_whole;  ///< one call of the standard for one of ATen
 };
 
+/// A parameter with its source.
+struct Taken {
+    std::string_view source;
+    int parameter = -1;
+};
+
 // A row of ATEN_THEN belongs to the row before it, so neither can be read backwards.
 constexpr TableRow kTable[] = {
 #define ATEN_ROW(overloads, function, sources, ...) {overloads, #function, sources, "" __VA_ARGS__, true},
 #define ATEN_EACH(overloads, function, sources, ...) {overloads, #function, sources, "", false},
 #define ATEN_THEN(function, sources) {"", #function, sources, "", false},
+#define ATEN_BACK(overloads, function, sources, ...) {overloads, #function, sources, "" __VA_ARGS__, true},
+#define ATEN_GRADIENT ATEN_BACK
+#define ATEN_NONE(...)
 #include "aten/all.inc"
 #undef ATEN_ROW
 #undef ATEN_EACH
 #undef ATEN_THEN
+#undef ATEN_BACK
+#undef ATEN_GRADIENT
+#undef ATEN_NONE
 };
+
+struct Reason {
+    std::string_view function, text;
+};
+
+constexpr Reason kReasons[] = {
+#define ATEN_ROW(...)
+#define ATEN_EACH(...)
+#define ATEN_THEN(...)
+#define ATEN_BACK(...)
+#define ATEN_GRADIENT(...)
+#define ATEN_NONE(function, reason) {#function, reason},
+#include "aten/all.inc"
+#undef ATEN_ROW
+#undef ATEN_EACH
+#undef ATEN_THEN
+#undef ATEN_BACK
+#undef ATEN_GRADIENT
+#undef ATEN_NONE
+};
+
+constexpr std::string_view kUnread = "_";  ///< the source of a parameter that ATen does not need
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -68,18 +103,22 @@ std::pair<std::string_view, std::string_view> halves(std::string_view part) {
     return {trimmed(part.substr(0, equals)), trimmed(part.substr(equals + 1))};
 }
 
+/// Notes the parameter of a result.
+void set_result(std::vector<int>& results, int result, int parameter) {
+    const auto needed = static_cast<size_t>(result) + 1;
+    if (results.size() < needed) results.resize(needed, -1);
+    results[needed - 1] = parameter;
+}
+
 /// Takes in the source of one parameter; false if it cannot be read backwards.
-bool take(AtenCall& call, const Row& row, std::string_view name, std::string_view source) {
-    const int parameter = row.find(plain(name));
-    if (parameter < 0) return false;
+bool take(AtenCall& call, int parameter, std::string_view source) {
     using Form = AtenArgument::Form;
-    if (const int result = result_of(source); result >= 0) {
-        const auto needed = static_cast<size_t>(result) + 1;
-        if (call.results.size() < needed) call.results.resize(needed, -1);
-        call.results[needed - 1] = parameter;
+    const bool is_made = source.starts_with("[r") && source.ends_with("]");
+    if (const int result = result_of(is_made ? source.substr(1, source.size() - 2) : source); result >= 0) {
+        set_result(call.results, result, parameter);
+    } else if (source == kUnread) {
         return true;
-    }
-    if (is_constant(source)) {
+    } else if (is_constant(source)) {
         call.required.push_back({"", parameter, source});
     } else if (source == "GENERATOR") {
         call.arguments.push_back({"generator", parameter, Form::kGenerator});
@@ -87,12 +126,51 @@ bool take(AtenCall& call, const Row& row, std::string_view name, std::string_vie
         call.arguments.push_back({plain(source), parameter, Form::kPlain});
     } else if (const auto dims = inside(source, "dims_of")) {
         call.arguments.push_back({*dims, parameter, Form::kPlain});
+    } else if (const auto numbers = inside(source, "number_of")) {
+        call.arguments.push_back({*numbers, parameter, Form::kPlain});
     } else if (const auto mode = inside(source, "rounding_of")) {
         call.arguments.push_back({*mode, parameter, Form::kRounding});
+    } else if (const auto name = inside(source, "gradient_of")) {
+        const int result = result_of(*name);
+        if (result >= 0) set_result(call.incoming, result, parameter);
+        if (result < 0) call.gradients.push_back({*name, parameter});
     } else {
         return false;
     }
     return true;
+}
+
+/// Reads "shape_of(r0)", "shape_of(r0)[-1:]", "shape_of(r0)[0]" or "product(shape_of(r0)[2:])"; the parameter is the
+/// one with the source between the first brackets.
+std::optional<AtenShape> read_shape(std::string_view name, std::string_view value, const std::vector<Taken>& taken) {
+    constexpr std::string_view kProduct = "product(", kBegin = "shape_of(", kZeros = "zeros_like(";
+    AtenShape shape{name};
+    if (value.starts_with(kProduct) && value.ends_with(")")) {
+        shape.form = AtenShape::Form::kProduct;
+        value = value.substr(kProduct.size(), value.size() - kProduct.size() - 1);
+    }
+    if (value.starts_with(kZeros)) shape.form = AtenShape::Form::kZeros;
+    if (!value.starts_with(kBegin) && !value.starts_with(kZeros)) return std::nullopt;
+    const size_t open = value.find('(') + 1, close = value.rfind(')'), digits = value.find('[', close);
+    const auto found = std::ranges::find(taken, value.substr(open, close - open), &Taken::source);
+    if (found == taken.end()) return std::nullopt;
+    shape.parameter = found->parameter;
+    if (digits == std::string_view::npos) return shape;
+    const auto [end, error] = std::from_chars(value.data() + digits + 1, value.data() + value.size(), shape.dim);
+    if (error != std::errc()) return std::nullopt;
+    if (*end != ':') shape.form = AtenShape::Form::kOne;
+    return shape;
+}
+
+/// Takes in the value of an argument of ATen that no parameter gives: a constant, or from a shape.
+bool give(AtenCall& call, std::string_view name, std::string_view value, const std::vector<Taken>& taken) {
+    if (is_constant(value)) {
+        call.given.push_back({name, -1, value});
+        return true;
+    }
+    const auto shape = read_shape(name, value, taken);
+    if (shape) call.shapes.push_back(*shape);
+    return shape.has_value();
 }
 
 /// The parts "rank_of(input) == 4" of a condition. The others hold for every call of the standard, or speak of
@@ -118,14 +196,16 @@ std::optional<AtenCall> read(const TableRow& table, const Row& row) {
     }
     call.ranks = ranks_in(table.when);
     const size_t bar = table.sources.find(" | ");
+    std::vector<Taken> taken;
     for (const std::string_view part : split_list(table.sources.substr(0, bar))) {
         const auto [name, source] = halves(part);
-        if (!take(call, row, name, source)) return std::nullopt;
+        taken.push_back({source, row.find(plain(name))});
+        if (taken.back().parameter < 0 || !take(call, taken.back().parameter, source)) return std::nullopt;
     }
     if (bar == std::string_view::npos) return call;
     for (const std::string_view part : split_list(table.sources.substr(bar + 3))) {
         const auto [name, value] = halves(part);
-        call.given.push_back({name, -1, value});
+        if (!give(call, name, value, taken)) return std::nullopt;
     }
     return call;
 }
@@ -148,6 +228,11 @@ std::vector<std::string_view> split_list(std::string_view text) {
         begin = i + 1;
     }
     return parts;
+}
+
+std::string_view no_aten_call(const Row& row) {
+    const auto* reason = std::ranges::find(kReasons, row.function, &Reason::function);
+    return reason == std::end(kReasons) ? std::string_view() : reason->text;
 }
 
 std::vector<AtenCall> aten_calls_of(const Row& row) {

@@ -34,18 +34,45 @@ struct AtenRank {
     int64_t rank = 0;
 };
 
+/// An argument of ATen that comes from the shape of a parameter.
+struct AtenShape {
+    enum class Form : uint8_t {
+        kFrom,     ///< the sizes from `dim` on
+        kOne,      ///< the size of `dim`
+        kProduct,  ///< the product of the sizes from `dim` on
+        kZeros     ///< zeros with its shape and dtype
+    };
+    std::string_view name;
+    int parameter = -1;
+    Form form = Form::kFrom;
+    int64_t dim = 0;  ///< a negative one counts from the back
+};
+
+/// A parameter that receives the gradient of an argument of ATen.
+struct AtenGradient {
+    std::string_view name;
+    int parameter = -1;
+};
+
 /// One way to do a function's work: any of the overloads with these arguments.
 struct AtenCall {
     std::vector<std::string_view> overloads;
     std::vector<AtenArgument> arguments;
     std::vector<AtenConstant> given;     ///< arguments of ATen that no parameter gives
+    std::vector<AtenShape> shapes;       ///< the same, as shapes of parameters
     std::vector<AtenConstant> required;  ///< values that parameters must have for this way
     std::vector<AtenRank> ranks;         ///< arguments that must have so many dims for this way
     std::vector<int> results;            ///< the parameter of each result, -1: it is not wanted
+    /// Not empty: the function does not make this call, but differentiates it.
+    std::vector<AtenGradient> gradients;
+    std::vector<int> incoming;  ///< then the parameter that has the gradient of each result, -1: none
 };
 
 /// All ways, in the order of the table; empty where no row can be read backwards.
 [[nodiscard]] std::vector<AtenCall> aten_calls_of(const Row& row);
+
+/// The reason why ATen has no call for the function; empty where the table has none.
+[[nodiscard]] std::string_view no_aten_call(const Row& row);
 
 /// Parts of a list between commas that stand in no bracket and in no text, without spaces around them.
 [[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);

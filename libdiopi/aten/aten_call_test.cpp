@@ -70,6 +70,59 @@ TEST_CASE("rows of several calls, or with sources that have no inverse, are not 
     CHECK(calls_of("diopiFlashAttention").empty());
 }
 
+TEST_CASE("a row of the way back leaves parameters out, and takes values from shapes", "[aten]") {
+    const auto calls = calls_of("diopiPool2d");
+    REQUIRE(calls.size() == 5);
+    CHECK(arguments_of("diopiPool2d", calls[3]) == Texts{"self=input", "output_size=output_size"});
+    REQUIRE(calls[3].required.size() == 2);
+    CHECK(calls[3].required[0].value == "'max'");
+
+    const auto expand = calls_of("diopiExpand");
+    REQUIRE(expand.size() == 1);
+    REQUIRE(expand[0].shapes.size() == 1);
+    CHECK(expand[0].shapes[0].name == "size");
+    CHECK(expand[0].shapes[0].parameter == 0);
+    CHECK(expand[0].shapes[0].form == AtenShape::Form::kFrom);
+
+    const auto norm = calls_of("diopiGroupNorm");
+    REQUIRE(norm.size() == 1);
+    REQUIRE(norm[0].shapes.size() == 3);
+    CHECK(norm[0].shapes[1].form == AtenShape::Form::kOne);
+    CHECK(norm[0].shapes[1].dim == 1);
+    CHECK(norm[0].shapes[2].form == AtenShape::Form::kProduct);
+    CHECK(norm[0].shapes[2].dim == 2);
+}
+
+TEST_CASE("a row of a gradient names what comes in and what goes out", "[aten]") {
+    const auto calls = calls_of("diopiAdaptiveAvgPool1dBackward");
+    REQUIRE(calls.size() == 1);
+    CHECK(arguments_of("diopiAdaptiveAvgPool1dBackward", calls[0]) == Texts{"self=input"});
+    REQUIRE(calls[0].gradients.size() == 1);
+    CHECK(calls[0].gradients[0].name == "self");
+    CHECK(calls[0].gradients[0].parameter == 0);
+    CHECK(calls[0].incoming == std::vector<int>{1});
+    CHECK(calls[0].results.empty());
+    REQUIRE(calls[0].shapes.size() == 1);
+    CHECK(calls[0].shapes[0].parameter == 1);
+    CHECK(calls[0].shapes[0].dim == -1);
+}
+
+TEST_CASE("a parameter may be an argument and a result", "[aten]") {
+    const auto calls = calls_of("diopiBernoulliInp");
+    REQUIRE(calls.size() == 1);
+    CHECK(arguments_of("diopiBernoulliInp", calls[0]) == Texts{"self=inout", "generator=generator"});
+    CHECK(calls[0].results == std::vector<int>{0});
+}
+
+TEST_CASE("a function that ATen has no call for has a reason", "[aten]") {
+    CHECK(calls_of("diopiNms").empty());
+    CHECK(no_aten_call(*find_row("diopiNms")) == "it is a function of torchvision, not of ATen");
+    CHECK(no_aten_call(*find_row("diopiAdd")).empty());
+    for (const Row& row : rows()) {
+        if (!no_aten_call(row).empty()) CHECK(aten_calls_of(row).empty());
+    }
+}
+
 TEST_CASE("split_list keeps brackets and texts together", "[aten]") {
     CHECK(split_list(" a, b=[1, 2],c='x, y' ,d=f(a, b)") ==
           std::vector<std::string_view>{"a", "b=[1, 2]", "c='x, y'", "d=f(a, b)"});

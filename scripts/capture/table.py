@@ -1,4 +1,4 @@
-"""The table between ATen's overloads and functions of the standard (libdiopi/aten/all.inc). Needs no PyTorch."""
+"""The rows of libdiopi/aten/all.inc that lead from ATen's overloads to the standard. Needs no PyTorch."""
 import ast
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from .standard import LIBRARY
 INCLUDE = re.compile(r'#include "(aten/\w+\.inc)"')
 TITLE = re.compile(r"// (.*): ATen's overloads")
 LITERALS = r'((?:\s*"(?:[^"\\]|\\.)*")+)'
-ROW = re.compile(rf"^ATEN_(ROW|EACH|THEN)\((?:{LITERALS},)?\s*(\w+),{LITERALS}(?:,{LITERALS})?\)$", re.MULTILINE)
+ROW = re.compile(rf"^ATEN_(ROW|EACH|THEN|BACK|GRADIENT)\((?:{LITERALS},)?\s*(\w+),{LITERALS}(?:,{LITERALS})?\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ def rows_in(text):
     rows = []
     for kind, overloads, function, sources, when in ROW.findall(text):
         call = (function, text_of(sources))
+        if kind in ("BACK", "GRADIENT"):
+            continue
         if kind == "THEN":
             before = rows.pop()
             rows.append(Row(before.overloads, (*before.calls, call), before.when, before.each))
@@ -35,12 +37,11 @@ def rows_in(text):
     return rows
 
 
-def families():
-    texts = [(LIBRARY / name).read_text() for name in INCLUDE.findall((LIBRARY / "aten/all.inc").read_text())]
-    return {TITLE.match(text)[1]: rows_in(text) for text in texts}
+def texts():
+    return [(LIBRARY / name).read_text() for name in INCLUDE.findall((LIBRARY / "aten/all.inc").read_text())]
 
 
-FAMILIES = families()
+FAMILIES = {TITLE.match(text)[1]: rows_in(text) for text in texts()}
 
 # They allocate memory, or only change the view of it.
 NOT_CALLS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_", "set_",

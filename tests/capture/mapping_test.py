@@ -1,4 +1,5 @@
 """Checks the table from ATen to the standard against the headers, and on single calls. Needs no PyTorch."""
+import re
 import unittest
 
 import numpy as np
@@ -30,6 +31,23 @@ class TableTest(unittest.TestCase):
                 signature = [name for _, name in form.signatures()[function]]
                 lengths = {p.name for p in standard.functions()[function] if p.length_of} - set(given)
                 self.assertEqual(given, [name for name in signature if name not in lengths], row.overloads)
+
+    def test_every_row_of_the_way_back_gives_the_arguments_of_its_function_in_order(self):
+        rows = [row for text in table.texts() for row in table.ROW.findall(text) if row[0] in ("BACK", "GRADIENT")]
+        self.assertGreater(len(rows), 80)
+        for _, overloads, function, text, _ in rows:
+            given = list(dict.fromkeys(name for name, _ in mapping.sources(table.text_of(text))))
+            signature = [name for _, name in form.signatures()[function]]
+            lengths = {p.name for p in standard.functions()[function] if p.length_of} - set(given)
+            self.assertEqual(given, [name for name in signature if name not in lengths], overloads)
+
+    def test_every_function_of_the_standard_has_a_row_or_a_reason(self):
+        told = {function for text in table.texts() for function in re.findall(r"\bATEN_\w+\([^\n]*?(diopi\w+)", text)}
+        told |= {function for text in table.texts() for function in re.findall(r'^\s+(diopi\w+),$', text, re.MULTILINE)}
+        header = (standard.LIBRARY / "include/diopi/functions.inc").read_text()
+        core = set(re.findall(r"\bdiopi\w+(?=\()", header)) & set(standard.functions())
+        self.assertGreater(len(core), 390)
+        self.assertEqual(core - told, set())
 
     def test_the_headers_agree_with_the_list_of_signatures(self):
         for function, parameters in standard.functions().items():

@@ -1,14 +1,18 @@
-/// Prints the C functions of libdiopi_torch.so, one for each function of the standard that the table has a call for.
+/// Prints how PyTorch does the work of each function of the standard; with --entries the C functions of
+/// libdiopi_torch.so.
 #include <diopi/functions.h>
 #include <diopi/functions_ext.h>
 #include <diopi/functions_lmdeploy.h>
 #include <diopi/functions_mmcv.h>
 #include <diopi/functions_sparse.h>
 
+#include <torch/version.h>
+
 #include <cstdio>
 #include <string>
 
 #include "aten/aten_call.hpp"
+#include "kernels/torch/plan.hpp"
 
 namespace {
 
@@ -72,19 +76,51 @@ std::string text_of(size_t index) {
     return "";
 }
 
-}  // namespace
-
-int main() {
+int print_entries() {
     for (const char* set : {"functions", "functions_ext", "functions_lmdeploy", "functions_mmcv", "functions_sparse"}) {
         std::printf("#include <diopi/%s.h>\n", set);
     }
     std::printf(
-        "\n#include \"kernels/torch/argument.hpp\"\n\nusing diopi::torch_impl::Argument;\nusing "
-        "diopi::torch_impl::call;\n"
-        "\nextern \"C\" {\n");
+        "\n#include \"kernels/torch/argument.hpp\"\n#include \"kernels/torch/plan.hpp\"\n\n"
+        "using diopi::torch_impl::Argument;\nusing diopi::torch_impl::call;\n\nextern \"C\" {\n");
+    std::string indices;
     for (const diopi::Row& row : diopi::rows()) {
-        if (!diopi::aten_calls_of(row).empty()) std::printf("\n%s", text_of(row.index()).c_str());
+        if (diopi::torch_impl::make_plans(row).plans.empty()) continue;
+        std::printf("\n%s", text_of(row.index()).c_str());
+        indices += (indices.empty() ? "" : ", ") + std::to_string(row.index());
     }
-    std::printf("\n}  // extern \"C\"\n");
+    std::printf(
+        "\n}  // extern \"C\"\n\nstd::span<const size_t> diopi::torch_impl::entries() {\n"
+        "    static constexpr size_t kEntries[] = {%s};\n    return kEntries;\n}\n",
+        indices.c_str());
     return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+/// One line per function: the overloads that serve it, or why none does.
+int print_table() {
+    size_t served = 0;
+    for (const diopi::Row& row : diopi::rows()) {
+        const diopi::torch_impl::Plans plans = diopi::torch_impl::make_plans(row);
+        std::string text;
+        for (const diopi::torch_impl::Plan& plan : plans.plans) {
+            text += text.empty() ? "" : ", ";
+            text += (plan.gradients.empty() ? "" : "gradient of ") + c10::toString(plan.op.operator_name());
+        }
+        if (!plans.plans.empty()) {
+            ++served;
+        } else if (const std::string_view reason = diopi::no_aten_call(row); !reason.empty()) {
+            text = "none: " + std::string(reason);
+        } else {
+            text = "none: " + (plans.drift.empty() ? "there is no row for it" : plans.drift);
+        }
+        std::printf("%s: %s\n", row.function.data(), text.c_str());
+    }
+    std::printf("PyTorch %s: %zu of %zu functions\n", TORCH_VERSION, served, diopi::rows().size());
+    return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return argc > 1 && std::string(argv[1]) == "--entries" ? print_entries() : print_table();
 }
