@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the missing packages of those that diopi needs (Debian 12, root or sudo). Prints nothing when none is
 # missing.
-# --tests adds the packages for the tests and benchmarks, --fuzz those for scripts/fuzz.sh.
+# --tests adds the packages for the tests and benchmarks, --torch PyTorch with its headers, --fuzz those for
+# scripts/fuzz.sh.
 set -euo pipefail
 
 packages=(
@@ -11,15 +12,18 @@ packages=(
     ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl
     libopenblas0-pthread                      # the reference's float64 matrix products; found at run time
 )
-case ${1:-} in
-    --tests)
-        packages+=(
-            catch2 libbenchmark-dev
-            opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
-            python3 python3-h5py              # also for scripts that read baselines
-        ) ;;
-    --fuzz) packages+=(clang libclang-rt-dev) ;;
-esac
+for argument in "$@"; do
+    case $argument in
+        --tests)
+            packages+=(
+                catch2 libbenchmark-dev
+                opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
+                python3 python3-h5py              # also for scripts that read baselines
+            ) ;;
+        --torch) packages+=(libtorch-dev) ;;
+        --fuzz) packages+=(clang libclang-rt-dev) ;;
+    esac
+done
 
 missing=()
 for package in "${packages[@]}"; do

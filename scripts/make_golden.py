@@ -877,7 +877,8 @@ def gelu(book):
 
 def threshold(book):
     for dtype in FLOATS + INTS:
-        for number, value in [(0, 20), (1, 3)] + ([(-0.5, -1.25)] if dtype in FLOATS else [(2.5, 0.75)]):
+        numbers = [(0, 20), (1, 3)] + ([(-0.5, -1.25)] if dtype in FLOATS else [(2.5, 0.75)])
+        for number, value in numbers + ([(-1, 7), (-250, 9), (3, -2)] if dtype == U8 else []):
             name, x = f"{tag(dtype)}_{number}_{value}", natural([17], dtype)
             args = {"threshold": scalar(number), "value": scalar(value)}
             book.add("diopiThreshold", name, lambda t: F.threshold(t["input"], number, value), {"input": x}, args,

@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh with the packages that tests need, then every test. --full adds the long tests
+# The same set-up as quickstart.sh with the packages that tests need, then every test. --torch installs PyTorch, builds
+# libdiopi_torch.so and tests it. --full adds the long tests
 # (sanitizers, each header alone, fuzzing for seconds, an operator added as the docs say, the mutation score, bisection's
 # score, all operator cases, as root a Slurm job array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 full=0
+packages=(--tests)
 for argument in "$@"; do
     case $argument in
         --full) full=1 ;;
-        *) echo "usage: scripts/test.sh [--full]" >&2; exit 2 ;;
+        --torch)
+            packages+=(--torch)
+            export DIOPI_TORCH=ON ;;
+        *) echo "usage: scripts/test.sh [--torch] [--full]" >&2; exit 2 ;;
     esac
 done
 
-scripts/install_dependencies.sh --tests
+scripts/install_dependencies.sh "${packages[@]}"
 scripts/build.sh release
 ctest --test-dir build/release --no-tests=error --output-on-failure -j "$(nproc)"
 

@@ -3,11 +3,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <numeric>
 
 #include "capture_source.hpp"
 #include "cases/shaped_case.hpp"
 #include "commands.hpp"
+#include "file/atomic_file.hpp"
 #include "options.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_baseline.hpp"
@@ -46,8 +49,8 @@ struct ProfileCommand {
     bool memory = false;
     bool no_roofs = false;
     bool only_roofs = false;
-    std::string trace;
-    std::string baseline;
+    std::string trace, csv;
+    std::string baseline, against;
     TargetOptions target;
     std::string capture;
     int run_times = 3;
@@ -75,7 +78,8 @@ constexpr const char* kExamples =
     "  diopi profile --model resnet50 --group-by-input-shape --row-limit 20\n"
     "  diopi profile add --shape 1024x1024 1024x1024 --dtype float32 --mode cold\n"
     "  diopi profile --capture step.json --run-times 5 --trace step.trace.json\n"
-    "  diopi profile linear --run old && diopi profile linear --baseline old\n";
+    "  diopi profile linear --run old && diopi profile linear --baseline old\n"
+    "  diopi profile linear --against ./libdiopi_torch.so --sort-by ratio\n";
 
 TimingOptions timing_options(const ProfileCommand& options, size_t calls) {
     TimingOptions timing;
@@ -123,20 +127,25 @@ Result<std::optional<Profile>> read_baseline_of(const ProfileCommand& options) {
     return std::optional<Profile>(std::move(*baseline));
 }
 
-Status write_files(const ProfileCommand& options, const Profile& profile) {
+Status write_files(const ProfileCommand& options, const Profile& profile,
+                   const std::optional<ProfileComparison>& comparison) {
     if (Status s = write_profile(profile_path(options.common.run_folder), profile); !s.ok()) return s;
+    if (!options.csv.empty()) {
+        if (Status s = write_file_atomically(options.csv, profile_csv(profile, comparison)); !s.ok()) return s;
+    }
     return options.trace.empty() ? Status() : write_chrome_trace(options.trace, profile);
 }
 
 /// The state that follows from the options, before anything runs.
 struct ProfileSetup {
     Recording* recording = nullptr;
-    std::vector<Dtype> filtered;  ///< dtypes of cases that are left out
+    const Backend* against = nullptr;  ///< the other implementation; null: none
+    std::vector<Dtype> filtered;       ///< dtypes of cases that are left out
     std::optional<Schedule> schedule;
 };
 
-Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
-                                 ProfileView& view) {
+Result<ProfilePair> profile_cases_of(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
+                                     ProfileView& view) {
     ProfileOptions profiling;
     profiling.schedule = setup.schedule;
     profiling.unmeasured = setup.recording->tool();
@@ -164,8 +173,10 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
     // A simulated device cannot record activities.
     profiling.activities = !options.trace.empty();
     profiling.roofs = !options.no_roofs && !cases->empty() && target.sim() == nullptr;
+    profiling.empty_call = setup.against != nullptr;
     profiling.steps = options.steps;
-    profiling.timing = timing_options(options, cases->size() * options.steps.size());
+    const size_t sides = setup.against == nullptr ? 1 : 2;
+    profiling.timing = timing_options(options, cases->size() * options.steps.size() * sides);
     auto console = std::make_unique<Console>(Console::Options{stderr, LogLevel::kInfo, !options.common.json});
     bool is_started = false;
     profiling.progress = [&](int64_t done, int64_t total) {
@@ -173,7 +184,10 @@ Result<Profile> profile_cases_of(const ProfileCommand& options, Target& target, 
         is_started = true;
         console->advance(done, 0);
     };
-    return profile_cases(*cases, profiling);
+    if (setup.against != nullptr) return profile_side_by_side(*cases, profiling, *setup.against);
+    auto profile = profile_cases(*cases, profiling);
+    if (!profile.ok()) return profile.error();
+    return ProfilePair{std::move(*profile), std::nullopt};
 }
 
 /// Checks that each call gives the same results as the reference; prints those that do not.
@@ -198,78 +212,116 @@ Status check_accuracy(LoadedCapture& loaded, const Target& target, int& differen
     return s;
 }
 
+/// The rounds of a replay with --against: in each one a process of each implementation.
+constexpr size_t kRounds = 4;
+
+/// One process of a replay.
+struct ReplayRound {
+    bool is_first = true;  ///< of its implementation
+    bool is_against = false;
+    std::chrono::steady_clock::time_point begin;
+};
+
 /// Runs in the worker; answers with the number of tensors that --acc-check found different, and the profile.
 WorkAnswer replay_in_worker(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
-                            LoadedCapture& loaded) {
+                            LoadedCapture& loaded, const ReplayRound& round) {
+    const bool has_tools = round.is_first && !round.is_against;
     int different = 0;
-    if (options.acc_check) {
+    if (options.acc_check && has_tools) {
         if (Status s = check_accuracy(loaded, target, different); !s.ok()) return {.status = s};
     }
     CaptureProfileOptions profiling;
-    profiling.backend = &target.backend();
+    profiling.backend = round.is_against ? setup.against : &target.backend();
     profiling.sim = target.sim();
-    profiling.adaptor = target.adaptor();
+    profiling.adaptor = round.is_against ? nullptr : target.adaptor();
     profiling.run_times = options.run_times;
-    profiling.memory = options.memory;
-    profiling.roofs = !options.no_roofs;
-    profiling.activities = !options.trace.empty();
+    profiling.memory = options.memory && round.is_first;
+    profiling.roofs = !options.no_roofs && has_tools;
+    profiling.empty_call = setup.against != nullptr && round.is_first;
+    profiling.activities = !options.trace.empty() && has_tools;
     profiling.schedule = setup.schedule;
-    profiling.first_iteration = setup.recording->tool();
+    profiling.first_iteration = has_tools ? setup.recording->tool() : nullptr;
+    profiling.begin = round.begin;
     auto profile = profile_capture(*loaded.replay, loaded.capture, profiling);
     if (!profile.ok()) return {.status = profile.status()};
     profile->seed = options.common.seed;
+    if (!has_tools) return {pack_message(different, pack_profile(*profile))};
     fmt::print(stderr, "{}", target.leaks("in the run"));
     const std::string unrecorded = setup.recording->end_item(0);
     if (!unrecorded.empty()) return {.status = failed(unrecorded)};
     return {pack_message(different, pack_profile(*profile))};
 }
 
-/// Runs in one worker, so that an operator that crashes or hangs gives a message. The profile has no calls after an
-/// interruption, or if `failures` is not 0.
-Result<Profile> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
-                               int& failures) {
+/// Runs in a worker, so that an operator that crashes or hangs gives a message; with --against in several, by turns. A
+/// profile has no calls after an interruption, or if `failures` is not 0.
+Result<ProfilePair> profile_replay(const ProfileCommand& options, Target& target, const ProfileSetup& setup,
+                                   int& failures) {
     auto loaded = load_capture(options.capture, options.common, options.only_forward);
     if (!loaded.ok()) return loaded.error();
     PoolOptions pool;
     pool.timeout_s = options.timeout_s;
     pool.memory_limit = 0;
     pool.echo_errors = true;
-    Result<Profile> profile = Profile();
-    const auto work = [&](size_t) { return replay_in_worker(options, target, setup, **loaded); };
-    const auto done = [&](size_t, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool is_pair = setup.against != nullptr;
+    ProfilePair pair;
+    if (is_pair) pair.against.emplace();
+    const auto work = [&](size_t item) {
+        const bool is_against = is_pair && item % 2 == 1;
+        WorkAnswer answer = replay_in_worker(options, target, setup, **loaded, {item < 2, is_against, begin});
+        answer.last = true;
+        return answer;
+    };
+    const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
         if (!outcome.status.ok()) {
             fmt::print(stderr, "diopi: {}: {}\n", (*loaded)->path, outcome.status.message());
             ++failures;
             return {};
         }
         std::string packed;
-        if (!unpack_message(outcome.payload, failures, packed)) return internal_error("a worker gave no answer");
-        profile = unpack_profile(packed);
-        return profile.status();
+        int different = 0;
+        if (!unpack_message(outcome.payload, different, packed)) return internal_error("a worker gave no answer");
+        failures += different;
+        auto profile = unpack_profile(packed);
+        if (!profile.ok()) return profile.status();
+        Profile& side = is_pair && item % 2 == 1 ? *pair.against : pair.own;
+        if (!side.calls.empty()) return add_replay(side, std::move(*profile));
+        side = std::move(*profile);
+        return {};
     };
-    if (Status s = run_in_workers({0}, pool, work, done); !s.ok()) return s.error();
-    return profile;
+    std::vector<size_t> items(is_pair ? 2 * kRounds : 1);
+    std::iota(items.begin(), items.end(), size_t{0});
+    if (Status s = run_in_workers(items, pool, work, done); !s.ok()) return s.error();
+    return pair;
 }
 
-int show(const ProfileCommand& options, const Profile& profile, const std::optional<Profile>& baseline,
+/// The comparison with the other implementation, or with the baseline.
+Result<std::optional<ProfileComparison>> compare(const ProfileCommand& options, const ProfilePair& pair,
+                                                 const std::optional<Profile>& baseline) {
+    if (pair.against) return std::optional(compare_side_by_side(pair.own, *pair.against));
+    if (!baseline) return std::optional<ProfileComparison>();
+    auto compared = compare_profiles(*baseline, pair.own);
+    if (!compared.ok()) return compared.error();
+    const bool has_passes = !replays(options) && options.schedule.empty();
+    if (has_passes && static_cast<int>(baseline->pace.size()) < std::min(options.passes, ProfileOptions().passes)) {
+        fmt::print(stderr,
+                   "diopi: warning: the baseline has {} passes, and few passes show only large changes; measure it "
+                   "in full: diopi profile ... --run {}\n",
+                   baseline->pace.size(), options.baseline);
+    }
+    return std::optional(std::move(*compared));
+}
+
+int show(const ProfileCommand& options, const ProfilePair& pair, const std::optional<Profile>& baseline,
          const ProfileView& view, bool is_different) {
+    const Profile& profile = pair.own;
     // In a replay a call that no library implements is an ordinary row.
     const std::vector<std::string> errors = replays(options) ? std::vector<std::string>() : error_lines(profile);
     for (const std::string& line : errors) fmt::print(stderr, "diopi: {}\n", line);
-    std::optional<ProfileComparison> comparison;
-    if (baseline) {
-        auto compared = compare_profiles(*baseline, profile);
-        if (!compared.ok()) return report_error(compared.error());
-        comparison = std::move(*compared);
-        const bool has_passes = !replays(options) && options.schedule.empty();
-        if (has_passes && static_cast<int>(baseline->pace.size()) < std::min(options.passes, ProfileOptions().passes)) {
-            fmt::print(stderr,
-                       "diopi: warning: the baseline has {} passes, and few passes show only large changes; measure it "
-                       "in full: diopi profile ... --run {}\n",
-                       baseline->pace.size(), options.baseline);
-        }
-    }
-    if (Status s = write_files(options, profile); !s.ok()) return report_error(s.error());
+    const auto compared = compare(options, pair, baseline);
+    if (!compared.ok()) return report_error(compared.error());
+    const std::optional<ProfileComparison>& comparison = *compared;
+    if (Status s = write_files(options, profile, comparison); !s.ok()) return report_error(s.error());
     for (const std::string& line : device_warnings(profile)) fmt::print(stderr, "diopi: warning: {}\n", line);
     if (options.common.json) {
         fmt::print("{}\n", profile_report_json(profile, comparison, view));
@@ -281,7 +333,7 @@ int show(const ProfileCommand& options, const Profile& profile, const std::optio
         fmt::print("{}{}", *text, replays(options) ? missing_text(profile) : "");
     }
     if (interrupted()) return static_cast<int>(Exit::kInterrupted);
-    const bool is_slower = comparison && comparison->slower > 0;
+    const bool is_slower = baseline && comparison->slower > 0;
     return static_cast<int>(!errors.empty() || is_slower || is_different ? Exit::kFailures : Exit::kPassed);
 }
 
@@ -322,7 +374,19 @@ int run_profile(const ProfileCommand& options) {
     if (options.group_by == "layer" && !replays(options)) {
         return report_error(bad_input("--group-by layer: cases have no layers; give --capture FILE"));
     }
-    if (Status s = check_output_file(options.trace); !s.ok()) return report_error(s.error());
+    for (const std::string& file : {options.trace, options.csv}) {
+        if (Status s = check_output_file(file); !s.ok()) return report_error(s.error());
+    }
+    std::optional<Implementation> against;
+    if (!options.against.empty()) {
+        if (target->sim() != nullptr) {
+            return report_error(bad_input("--against measures; the times of a simulated device are predicted"));
+        }
+        auto found = Implementation::find(options.against, options.common.loading);
+        if (!found.ok()) return report_error(found.error());
+        against = std::move(*found);
+        setup.against = &**against;
+    }
     std::vector<ProfileRow> none;
     if (Status s = sort_profile_rows(none, options.sort_by); !s.ok()) return report_error(s.error());
     if (!options.schedule.empty()) {
@@ -341,8 +405,8 @@ int run_profile(const ProfileCommand& options) {
     auto profile = replays(options) ? profile_replay(options, *target, setup, failures)
                                     : profile_cases_of(options, *target, setup, view);
     if (!profile.ok()) return report_error(profile.error());
-    if (failures > 0 && profile->calls.empty()) return static_cast<int>(Exit::kFailures);
-    if (interrupted() && profile->calls.empty()) {
+    if (failures > 0 && profile->own.calls.empty()) return static_cast<int>(Exit::kFailures);
+    if (interrupted() && profile->own.calls.empty()) {
         fmt::print(stderr, "diopi: interrupted before anything was measured\n");
         return static_cast<int>(Exit::kInterrupted);
     }
@@ -447,8 +511,17 @@ void add_showing_options(CLI::App& command, ProfileCommand& options) {
     command.add_option("--trace", options.trace, "write Chrome trace JSON, for ui.perfetto.dev")
         ->type_name("FILE")
         ->group(group);
-    command.add_option("--baseline", options.baseline, "compare with the run in this folder; exit code 1 on SLOWER")
-        ->type_name("RUN")
+    command.add_option("--csv", options.csv, "write a row per call, with its statistics and comparison")
+        ->type_name("FILE")
+        ->group(group);
+    auto* baseline =
+        command
+            .add_option("--baseline", options.baseline, "compare with the run in this folder; exit code 1 on SLOWER")
+            ->type_name("RUN")
+            ->group(group);
+    command.add_option("--against", options.against, "measure this implementation, too, by turns, and compare")
+        ->type_name("IMPL")
+        ->excludes(baseline, command.get_option("--schedule"), command.get_option("--roofs"))
         ->group(group);
 }
 

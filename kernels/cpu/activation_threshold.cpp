@@ -35,8 +35,9 @@ diopiError_t replace_below(diopiContextHandle_t ctx, std::string_view op, diopiT
     const View y = view(out), x = view(input);
     if (!is_ordered_number(x.dtype)) return unsupported(op, "input", x.dtype, "a real dtype");
     if (const diopiError_t error = check_shape(op, "out", y, x.shape); error != diopiSuccess) return error;
+    const diopiScalar_t limit = threshold_in(x.dtype, *threshold);
     return with_wide_type(x.dtype, [&]<class T>(Dtype compute) {
-        ThresholdOf<T> f{number<T>(*threshold), number<T>(*value)};
+        ThresholdOf<T> f{number<T>(limit), number<T>(*value)};
         return for_each_tile(ctx, op, {&y, 1}, {&x, 1}, unary<T>(compute, f));
     });
 }

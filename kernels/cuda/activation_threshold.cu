@@ -32,8 +32,9 @@ diopiError_t replace_below(diopiContextHandle_t ctx, std::string_view op, diopiT
                            diopiConstTensorHandle_t input, const diopiScalar_t* threshold, const diopiScalar_t* value) {
     const View y = view(out), x = view(input);
     if (const diopiError_t error = check_unary(op, y, x, true); error != diopiSuccess) return error;
+    const diopiScalar_t limit = threshold_in(x.dtype, *threshold);
     return with_signed_type(x.dtype, [&]<class C>() {
-        return map<C, 1>(ctx, op, y, {x}, ThresholdOf<C>{number<C>(*threshold), number<C>(*value)});
+        return map<C, 1>(ctx, op, y, {x}, ThresholdOf<C>{number<C>(limit), number<C>(*value)});
     });
 }
 

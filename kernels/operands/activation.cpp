@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kernels/operands/promotion.hpp"
 #include "kernels/operands/refusal.hpp"
 
 namespace diopi::operands {
@@ -35,6 +36,19 @@ diopiError_t read_softmax_gradient(std::string_view op, const View& grad_output,
     }
     if (is_computable(grad_output.dtype)) return diopiSuccess;
     return unsupported(op, "grad_output", grad_output.dtype, "a floating dtype");
+}
+
+diopiScalar_t threshold_in(Dtype dtype, const diopiScalar_t& threshold) {
+    switch (dtype) {
+        case Dtype::uint8:
+            return whole_number(static_cast<uint8_t>(number<int64_t>(threshold)));
+        case Dtype::uint16:
+            return whole_number(static_cast<uint16_t>(number<int64_t>(threshold)));
+        case Dtype::uint32:
+            return whole_number(static_cast<uint32_t>(number<int64_t>(threshold)));
+        default:
+            return threshold;
+    }
 }
 
 }  // namespace diopi::operands

@@ -28,4 +28,7 @@ template <auto kExact, auto kTanh, class... Tensors>
 /// An integer or floating dtype, whose numbers are ordered.
 [[nodiscard]] inline bool is_ordered_number(Dtype dtype) { return !is_complex(dtype) && dtype != Dtype::boolean; }
 
+/// The limit of threshold in the dtype of its input, as PyTorch converts it: below 0 it wraps in an unsigned dtype.
+[[nodiscard]] diopiScalar_t threshold_in(Dtype dtype, const diopiScalar_t& threshold);
+
 }  // namespace diopi::operands

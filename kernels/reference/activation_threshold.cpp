@@ -7,6 +7,15 @@ namespace diopi::reference {
 
 namespace {
 
+/// The number in the dtype of the elements: PyTorch wraps one below 0 in an unsigned dtype.
+int64_t in_dtype(int64_t number, Dtype dtype) {
+    if (dtype == Dtype::uint8) return static_cast<uint8_t>(number);
+    if (dtype == Dtype::uint16) return static_cast<uint16_t>(number);
+    if (dtype == Dtype::uint32) return static_cast<uint32_t>(number);
+    return number;
+}
+double in_dtype(double number, Dtype) { return number; }
+
 /// out = x <= threshold ? value : x; NaN stays. Integers compare with the whole part of a fraction.
 template <class T>
 void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const diopiScalar_t& threshold,
@@ -14,7 +23,7 @@ void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const
     const Operand<T> x(input, "input");
     Output<T> y(out, "out");
     require_shape("out", y.shape(), x.shape());
-    const T limit = scalar_as<T>(threshold);
+    const T limit = in_dtype(scalar_as<T>(threshold), view_of(input).dtype);
     const T other = scalar_as<T>(value);
     for (int64_t i = 0; i < x.numel(); ++i) y[i] = x[i] <= limit ? other : x[i];
     y.store();

@@ -299,7 +299,7 @@ std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, con
         const auto& [base, now] = *located[i];
         made.noise = std::hypot(std::max(base.noise, old_floor), std::max(now.noise, new_floor));
     }
-    const CommonNoise common = common_noise(comparisons);
+    const CommonNoise common = options.alternate ? CommonNoise() : common_noise(comparisons);
     const bool pools = pairs.size() >= kManyCalls && pairs.size() < kManyRatios;
     std::vector<double> p_values;
     for (size_t i = 0; i < pairs.size(); ++i) {

@@ -74,19 +74,22 @@ struct SpeedOptions {
     double false_discovery = 0.05;  ///< share of wrong ones among FASTER and SLOWER
     double drift = 1;               ///< slowdown of the machine itself since the base; divides the ratio
     double drift_noise = 0;         ///< standard deviation of the drift's logarithm
+    /// The passes of base and now alternated: what many calls have in common is no change of the machine.
+    bool alternate = false;
 };
 
 struct SpeedComparison {
     Interval ratio;    ///< now / base without the drift: above 1 is slower
     double noise = 0;  ///< standard deviation of the ratio's logarithm, all sources together
     double p = 1;      ///< p-value of "no change"
+    double base = 0;   ///< median of the base's samples, if the comparison of profiles has set it
     SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
 };
 
 /// Judges all calls of two runs together. A call is judged by its own noise from pass to pass, but at least by the
 /// lower quartile of the noise of its run's calls, because few passes may agree by chance. Among many calls, most have
 /// not changed: when their ratios vary more than their noise explains, or have a common part, this is a change of the
-/// machine, and counts as noise of every call.
+/// machine, and counts as noise of every call, unless the passes alternated.
 [[nodiscard]] std::vector<SpeedComparison> compare_speed(std::span<const SpeedPair> pairs, const SpeedOptions& options);
 
 }  // namespace diopi

@@ -87,25 +87,47 @@ std::vector<Dtype> dtypes_of(const std::vector<Case>& cases) {
     return dtypes;
 }
 
+/// The options for the passes of the other implementation: no tools, no recording, no roofs.
+ProfileOptions options_against(ProfileOptions options, const Backend& against) {
+    options.backend = &against;
+    options.roofs = options.activities = false;
+    options.empty_call = true;
+    options.interceptors.clear();
+    options.unmeasured = nullptr;
+    options.after_case = nullptr;
+    return options;
+}
+
+/// An implementation with its calls, as far as they are measured.
+struct ProfiledSide {
+    ProfileOptions options;
+    std::vector<std::vector<ProfiledCall>> calls;  ///< by case
+    Profile profile;
+};
+
 /// A profile of cases. Each pass over them runs in its own process: the addresses of a process's memory and code change
-/// the time of some calls by several percent, for the life of the process. A crash costs only the case.
+/// the time of some calls by several percent, for the life of the process. A crash costs only the case. With another
+/// implementation each pass is followed by one of its own.
 class CaseProfiling {
  public:
-    CaseProfiling(const std::vector<Case>& cases, const ProfileOptions& options)
-        : cases_(cases), options_(options), drawn_(cases.size()), calls_(cases.size()) {}
+    CaseProfiling(const std::vector<Case>& cases, const ProfileOptions& options, const Backend* against)
+        : cases_(cases), options_(options), drawn_(cases.size()) {
+        add_side(options);
+        if (against != nullptr) add_side(options_against(options, *against));
+        planned_ = passes() * static_cast<int64_t>(pass_size());
+    }
 
-    Result<Profile> run() {
-        profile_.backend = options_.backend->name();
-        profile_.mode = options_.cold ? "cold" : "hot";
-        profile_.seed = options_.seed;
+    /// The profiles in the order of the sides.
+    Result<std::vector<Profile>> run() {
         draw();
         pass_begin_ = seconds();
-        std::vector<size_t> items(static_cast<size_t>(has_budget() ? 1 : passes()) * cases_.size());
+        std::vector<size_t> items(static_cast<size_t>(has_budget() ? 1 : passes()) * pass_size());
         for (size_t i = 0; i < items.size(); ++i) items[i] = i;
-        if (options_.roofs) {
-            items.insert(items.begin(), kRoofs);
-            items.push_back(kRoofs);
+        for (size_t side = sides_.size(); side-- > 0;) {
+            const ProfileOptions& own = sides_[side].options;
+            if (own.roofs || own.empty_call) items.insert(items.begin(), kRoofs + side);
         }
+        if (options_.roofs) items.push_back(kRoofs);
         PoolOptions pool;
         pool.timeout_s = options_.timeout_s;
         pool.echo_errors = true;
@@ -117,18 +139,34 @@ class CaseProfiling {
                 return taken;
             });
         if (!s.ok()) return s.error();
-        for (std::vector<ProfiledCall>& calls : calls_) {
-            for (ProfiledCall& call : calls) {
-                // Its passes have met no limit of their own, but more passes were planned.
-                if (profile_.left_out > 0 && call.stop == name(Stop::kPlateau)) call.stop = name(Stop::kTimeLimit);
-                for (TimedRun& run : call.runs) run.crowding /= profile_.quietest > 0 ? profile_.quietest : 1;
-            }
-            std::ranges::move(calls, std::back_inserter(profile_.calls));
-        }
-        return std::move(profile_);
+        std::vector<Profile> profiles;
+        for (ProfiledSide& side : sides_) profiles.push_back(finish(side));
+        return profiles;
     }
 
  private:
+    void add_side(const ProfileOptions& options) {
+        ProfiledSide& side = sides_.emplace_back();
+        side.options = options;
+        side.calls.resize(cases_.size());
+        side.profile.backend = options.backend->name();
+        side.profile.mode = options.cold ? "cold" : "hot";
+        side.profile.seed = options.seed;
+    }
+
+    static Profile finish(ProfiledSide& side) {
+        Profile& profile = side.profile;
+        for (std::vector<ProfiledCall>& calls : side.calls) {
+            for (ProfiledCall& call : calls) {
+                // Its passes have met no limit of their own, but more passes were planned.
+                if (profile.left_out > 0 && call.stop == name(Stop::kPlateau)) call.stop = name(Stop::kTimeLimit);
+                for (TimedRun& run : call.runs) run.crowding /= profile.quietest > 0 ? profile.quietest : 1;
+            }
+            std::ranges::move(calls, std::back_inserter(profile.calls));
+        }
+        return std::move(profile);
+    }
+
     [[nodiscard]] int64_t passes() const {
         return options_.schedule ? options_.schedule->iterations() : options_.passes;
     }
@@ -137,8 +175,14 @@ class CaseProfiling {
     [[nodiscard]] double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
-    static bool is_roofs(size_t item) { return item == kRoofs; }
-    [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % cases_.size() == 0; }
+    static bool is_roofs(size_t item) { return item >= kRoofs; }
+    /// The cases of a pass, those of the other implementation's included.
+    [[nodiscard]] size_t pass_size() const { return sides_.size() * cases_.size(); }
+    [[nodiscard]] bool ends_pass(size_t item) const { return !is_roofs(item) && (item + 1) % pass_size() == 0; }
+    [[nodiscard]] bool ends_process(size_t item) const { return !options_.schedule && (item + 1) % cases_.size() == 0; }
+    [[nodiscard]] ProfiledSide& side_of(size_t item) {
+        return sides_[is_roofs(item) ? item - kRoofs : item / cases_.size() % sides_.size()];
+    }
 
     /// Draws inputs once for all passes if memory allows; workers are forked from this process, which must have no
     /// threads.
@@ -157,30 +201,33 @@ class CaseProfiling {
 
     WorkAnswer work(size_t item) {
         Profile part;
-        const Status s = is_roofs(item) ? measure_roofs(part) : measure_case(item, part);
+        const Status s = is_roofs(item) ? measure_roofs(side_of(item).options, part) : measure_case(item, part);
         // The iterations of a schedule warm up one process.
-        const bool is_last = is_roofs(item) || (!options_.schedule && ends_pass(item)) || is_unusable_;
+        const bool is_last = is_roofs(item) || ends_process(item) || is_unusable_;
         return {pack_profile(part), is_last, s};
     }
 
     /// Measures with only one stream: a device that must track whose memory is free takes longer with two.
-    Status measure_roofs(Profile& part) {
+    Status measure_roofs(const ProfileOptions& options, Profile& part) {
         sampler_.reset();
         side_.reset();
-        auto roofs = diopi::measure_roofs(*options_.backend, dtypes_of(cases_));
+        auto roofs = options.roofs ? diopi::measure_roofs(*options.backend, dtypes_of(cases_))
+                                   : measure_empty_call(*options.backend);
         if (roofs.ok()) part.roofs = std::move(*roofs);
         return roofs.status();
     }
 
     Status measure_case(size_t item, Profile& part) {
-        const auto pass = static_cast<int64_t>(item / cases_.size());
+        const auto pass = static_cast<int64_t>(item / pass_size());
         const size_t index = item % cases_.size();
+        ProfiledSide& side = side_of(item);
+        const ProfileOptions& options = side.options;
         if (!sampler_) {
-            if (Status s = set_up(pass); !s.ok()) return s;
+            if (Status s = set_up(side, pass); !s.ok()) return s;
         }
         std::vector<double> pace;
         if (index == 0) pace = {machine_pace()};
-        std::vector<ProfiledCall>& calls = calls_[index];
+        std::vector<ProfiledCall>& calls = side.calls[index];
         const bool is_over = !calls.empty() && std::ranges::none_of(calls, &std::string::empty, &ProfiledCall::error);
         if (!is_over) {
             DrawnCase own;
@@ -189,8 +236,8 @@ class CaseProfiling {
             if (calls.empty()) calls = drawn.calls();
             // Another pass measures the calls that an unusable device skips.
             for (size_t i = 0; i < calls.size() && !is_unusable_; ++i) {
-                if (pass < passes() || wants_passes(calls[i], profile_, options_))
-                    sample(drawn.step(i), calls[i], pass);
+                if (pass < passes() || wants_passes(calls[i], side.profile, options))
+                    sample(options, drawn.step(i), calls[i], pass);
             }
         }
         part = sampler_->take_events();
@@ -198,56 +245,63 @@ class CaseProfiling {
         part.has_device_time = sampler_->has_device_time();
         part.quietest = sampler_->quietest();
         part.calls = calls;
-        return pass == 0 && options_.after_case ? options_.after_case(index) : Status();
+        return pass == 0 && options.after_case ? options.after_case(index) : Status();
     }
 
-    void sample(const Step* step, ProfiledCall& call, int64_t pass) {
+    void sample(const ProfileOptions& options, const Step* step, ProfiledCall& call, int64_t pass) {
         if (step == nullptr || !call.error.empty()) return;
+        if (!options.backend->implements(*step->call.row)) {
+            call.error = "not implemented";
+            return;
+        }
         const Status s = sampler_->pass(*step, call, pass);
         if (s.ok()) return;
         call.error = s.message();
         call.runs.clear();
-        is_unusable_ = is_unusable(options_.backend->device());
+        is_unusable_ = is_unusable(options.backend->device());
         if (is_unusable_) call.error += kStayedInError;
     }
 
-    Status set_up(int64_t pass) {
+    Status set_up(const ProfiledSide& profiled, int64_t pass) {
         keep_freed_memory();
         // The displacement must differ from that of the sister processes.
         std::mt19937_64 random(static_cast<uint64_t>(pass));
         displacement_.resize(random() % kMostDisplacement);
-        auto side = Side::create(*options_.backend);
+        auto side = Side::create(*profiled.options.backend);
         if (!side.ok()) return side.status();
         side_ = std::move(*side);
-        sampler_.emplace(options_, side_->context(), profile_.quietest);
+        sampler_.emplace(profiled.options, side_->context(), profiled.profile.quietest);
         return sampler_->start(begin_);
     }
 
     // Functions that run in this process.
 
     Status take(size_t item, const WorkOutcome& outcome) {
+        ProfiledSide& side = side_of(item);
+        Profile& profile = side.profile;
         if (is_roofs(item)) {
             auto roofs = roofs_in(outcome);
-            if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
-            roofs_seconds_ = seconds() - pass_begin_;
+            if (roofs.ok()) profile.roofs = better(profile.roofs, *roofs);
+            if (side.options.roofs) roofs_seconds_ = seconds() - pass_begin_;
             pass_begin_ = seconds();
-            return roofs.status();
+            // Without the time of an empty call the comparison only says less.
+            return side.options.roofs ? roofs.status() : Status();
         }
         const size_t index = item % cases_.size();
         if (outcome.finished() && !outcome.status.ok()) return failed(outcome.status.message());
         if (outcome.finished()) {
             auto part = unpack_profile(outcome.payload);
             if (!part.ok()) return part.status();
-            profile_.has_device_time |= part->has_device_time;
+            profile.has_device_time |= part->has_device_time;
             // The worker knew the former value of this process.
-            if (part->quietest > 0) profile_.quietest = part->quietest;
-            profile_.pace.insert(profile_.pace.end(), part->pace.begin(), part->pace.end());
-            std::ranges::move(part->slowdowns, std::back_inserter(profile_.slowdowns));
-            std::ranges::move(part->activities, std::back_inserter(profile_.activities));
-            if (!part->unrecorded.empty()) profile_.unrecorded = std::move(part->unrecorded);
-            calls_[index] = std::move(part->calls);
+            if (part->quietest > 0) profile.quietest = part->quietest;
+            profile.pace.insert(profile.pace.end(), part->pace.begin(), part->pace.end());
+            std::ranges::move(part->slowdowns, std::back_inserter(profile.slowdowns));
+            std::ranges::move(part->activities, std::back_inserter(profile.activities));
+            if (!part->unrecorded.empty()) profile.unrecorded = std::move(part->unrecorded);
+            side.calls[index] = std::move(part->calls);
         } else {
-            fail_case(index, outcome.reason);
+            fail_case(side, index, outcome.reason);
         }
         ++done_;
         if (options_.progress) options_.progress(done_, planned_);
@@ -256,24 +310,27 @@ class CaseProfiling {
 
     /// Plans another pass after the last one, if it is not planned yet, or if crowded passes have left too little.
     void add_pass(size_t last, std::vector<size_t>& more) {
-        const auto next = static_cast<int64_t>((last + 1) / cases_.size());
+        const auto next = static_cast<int64_t>((last + 1) / pass_size());
         const bool fits = !has_budget() || next_pass_fits();
         pass_begin_ = seconds();
         if (next < passes()) {
             if (!has_budget()) return;
-            if (!fits) profile_.left_out = passes() - next;
+            for (ProfiledSide& side : sides_) side.profile.left_out = fits ? 0 : passes() - next;
         } else if (!wants_another(next)) {
             return;
         } else if (fits) {
-            planned_ += static_cast<int64_t>(cases_.size());
+            planned_ += static_cast<int64_t>(pass_size());
         }
-        for (size_t i = 0; fits && i < cases_.size(); ++i) more.push_back(last + 1 + i);
+        for (size_t i = 0; fits && i < pass_size(); ++i) more.push_back(last + 1 + i);
     }
 
     [[nodiscard]] bool wants_another(int64_t next) const {
         if (options_.schedule || next >= kMostPasses * passes()) return false;
-        const auto wants = [this](const ProfiledCall& call) { return wants_passes(call, profile_, options_); };
-        return std::ranges::any_of(calls_, [&](const auto& calls) { return std::ranges::any_of(calls, wants); });
+        return std::ranges::any_of(sides_, [](const ProfiledSide& side) {
+            const auto wants = [&](const ProfiledCall& call) { return wants_passes(call, side.profile, side.options); };
+            return std::ranges::any_of(side.calls,
+                                       [&](const auto& calls) { return std::ranges::any_of(calls, wants); });
+        });
     }
 
     /// Whether there is time for a pass as long as the last one, and for roofs as long as the first ones.
@@ -283,8 +340,8 @@ class CaseProfiling {
     }
 
     /// The case has killed a worker: with an error for every call it gets no other worker.
-    void fail_case(size_t index, const std::string& reason) {
-        std::vector<ProfiledCall>& calls = calls_[index];
+    void fail_case(ProfiledSide& side, size_t index, const std::string& reason) {
+        std::vector<ProfiledCall>& calls = side.calls[index];
         if (calls.empty()) calls = drawn_[index].calls();
         if (calls.empty()) {
             ProfiledCall& call = calls.emplace_back();
@@ -299,19 +356,18 @@ class CaseProfiling {
     }
 
     static constexpr size_t kMostDisplacement = 1 << 16;
-    static constexpr size_t kRoofs = std::numeric_limits<size_t>::max();
+    /// The item that measures the roofs of the first side; the others follow.
+    static constexpr size_t kRoofs = std::numeric_limits<size_t>::max() / 2;
     static constexpr int64_t kMostPasses = 2;  ///< the limit, as a multiple of the requested passes
 
     const std::vector<Case>& cases_;
     const ProfileOptions& options_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::vector<DrawnCase> drawn_;
-    std::vector<std::vector<ProfiledCall>> calls_;  ///< by case, as far as they are measured
-    Profile profile_;
+    std::vector<ProfiledSide> sides_;
     double pass_begin_ = 0;     ///< begin of the current pass, in seconds since the beginning
     double roofs_seconds_ = 0;  ///< time of measuring them
-    int64_t done_ = 0;
-    int64_t planned_ = passes() * static_cast<int64_t>(cases_.size());
+    int64_t done_ = 0, planned_ = 0;
     std::vector<char> displacement_;  ///< part of a worker's heap
     std::unique_ptr<Side> side_;      ///< a worker's side
     std::optional<ProfileSampler> sampler_;
@@ -342,7 +398,16 @@ Result<Roofs> profile_roofs(const Backend& backend, double timeout_s) {
 }
 
 Result<Profile> profile_cases(const std::vector<Case>& cases, const ProfileOptions& options) {
-    return CaseProfiling(cases, options).run();
+    auto profiles = CaseProfiling(cases, options, nullptr).run();
+    if (!profiles.ok()) return profiles.error();
+    return std::move((*profiles)[0]);
+}
+
+Result<ProfilePair> profile_side_by_side(const std::vector<Case>& cases, const ProfileOptions& options,
+                                         const Backend& against) {
+    auto profiles = CaseProfiling(cases, options, &against).run();
+    if (!profiles.ok()) return profiles.error();
+    return ProfilePair{std::move((*profiles)[0]), std::move((*profiles)[1])};
 }
 
 }  // namespace diopi

@@ -56,8 +56,8 @@ void take_drift(const Profile& base, const Profile& now, SpeedOptions& options) 
     options.drift_noise = std::hypot(std::hypot(noise(base.pace), noise(now.pace)), uncertainty, hidden);
 }
 
-SpeedPair pair_of(const ProfiledCall& base, const ProfiledCall& now, bool has_device_time) {
-    JudgedPasses before = passes_of(base, has_device_time), after = passes_of(now, has_device_time);
+SpeedPair pair_of(const Profile& base, const ProfiledCall& base_call, const Profile& now, const ProfiledCall& call) {
+    JudgedPasses before = passes_of(base_call, base.has_device_time), after = passes_of(call, now.has_device_time);
     double uncertainty =
         std::hypot(before.is_crowded ? kCrowdedUncertainty : 0, after.is_crowded ? kCrowdedUncertainty : 0);
     if (std::min(before.passes.size(), after.passes.size()) < kFewestPasses) {
@@ -83,6 +83,38 @@ void count_verdict(ProfileComparison& comparison, SpeedVerdict verdict) {
     }
 }
 
+ProfileComparison compare_calls(const Profile& base, const Profile& now, const SpeedOptions& options) {
+    const auto old_calls = by_identity(base), new_calls = by_identity(now);
+    std::vector<SpeedPair> pairs;
+    std::vector<const ProfiledCall*> compared;
+    std::vector<double> base_times;
+    ProfileComparison comparison;
+    for (const auto& [id, call] : new_calls) {
+        const auto found = old_calls.find(id);
+        if (found == old_calls.end()) {
+            ++comparison.unknown;
+            continue;
+        }
+        pairs.push_back(pair_of(base, *found->second, now, *call));
+        compared.push_back(call);
+        base_times.push_back(summary_of(*found->second, base.has_device_time).median);
+    }
+    for (const auto& [id, call] : old_calls) comparison.gone += new_calls.contains(id) ? 0 : 1;
+    comparison.drift = options.drift;
+    comparison.compared = static_cast<int64_t>(pairs.size());
+    comparison.calls.resize(now.calls.size());
+    std::vector<SpeedComparison> verdicts = compare_speed(pairs, options);
+    double logs = 0;
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+        verdicts[i].base = base_times[i];
+        logs += std::log(verdicts[i].ratio.value);
+        count_verdict(comparison, verdicts[i].verdict);
+        comparison.calls[static_cast<size_t>(compared[i] - now.calls.data())] = verdicts[i];
+    }
+    if (!verdicts.empty()) comparison.geometric_mean = std::exp(logs / static_cast<double>(verdicts.size()));
+    return comparison;
+}
+
 }  // namespace
 
 Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& now) {
@@ -94,30 +126,19 @@ Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& n
         return bad_input(
             "the baseline's times are of another clock, the host's or a device's; compare runs on one kind of device");
     }
-    const auto old_calls = by_identity(base), new_calls = by_identity(now);
-    std::vector<SpeedPair> pairs;
-    std::vector<const ProfiledCall*> compared;
-    ProfileComparison comparison;
-    for (const auto& [id, call] : new_calls) {
-        const auto found = old_calls.find(id);
-        if (found == old_calls.end()) {
-            ++comparison.unknown;
-            continue;
-        }
-        pairs.push_back(pair_of(*found->second, *call, now.has_device_time));
-        compared.push_back(call);
-    }
-    for (const auto& [id, call] : old_calls) comparison.gone += new_calls.contains(id) ? 0 : 1;
     SpeedOptions options;
     take_drift(base, now, options);
-    comparison.drift = options.drift;
-    comparison.compared = static_cast<int64_t>(pairs.size());
-    comparison.calls.resize(now.calls.size());
-    const std::vector<SpeedComparison> verdicts = compare_speed(pairs, options);
-    for (size_t i = 0; i < verdicts.size(); ++i) {
-        comparison.calls[static_cast<size_t>(compared[i] - now.calls.data())] = verdicts[i];
-        count_verdict(comparison, verdicts[i].verdict);
-    }
+    return compare_calls(base, now, options);
+}
+
+ProfileComparison compare_side_by_side(const Profile& own, const Profile& against) {
+    SpeedOptions options;
+    options.alternate = true;
+    ProfileComparison comparison = compare_calls(against, own, options);
+    comparison.against = against.backend;
+    comparison.empty_call = against.roofs.empty_call;
+    const auto failed = std::ranges::find_if_not(against.calls, &std::string::empty, &ProfiledCall::error);
+    if (failed != against.calls.end()) comparison.error = failed->error;
     return comparison;
 }
 

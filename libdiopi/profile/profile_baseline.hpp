@@ -1,4 +1,5 @@
-/// Compares a profile with an older one: the calls that became slower (docs/profile.md, "--baseline").
+/// Compares a profile with an older one, or with that of another implementation (docs/profile.md, "--baseline" and
+/// "--against").
 #pragma once
 
 #include "core/status.hpp"
@@ -9,5 +10,8 @@ namespace diopi {
 /// Calls match by function, case, number, phase, layer, shapes and dtype. Refuses profiles that are not comparable: a
 /// hot and a cold one, or ones with different clocks.
 [[nodiscard]] Result<ProfileComparison> compare_profiles(const Profile& base, const Profile& now);
+
+/// Compares the calls of two implementations whose passes alternated. Each one's time is that of its own device.
+[[nodiscard]] ProfileComparison compare_side_by_side(const Profile& own, const Profile& against);
 
 }  // namespace diopi

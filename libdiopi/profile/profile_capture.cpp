@@ -1,6 +1,7 @@
 #include "profile/profile_capture.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/stopwatch.hpp"
 #include "intercept/call_copy.hpp"
@@ -38,7 +39,7 @@ class Profiling {
         auto side = Side::create(*options_.backend);
         if (!side.ok()) return side.status();
         Context& context = (*side)->context();
-        auto clock = ProfileClock::start(context);
+        auto clock = ProfileClock::start(context, options_.begin);
         if (!clock.ok()) return clock.status();
         clock_ = std::move(*clock);
         profile_.has_device_time = clock_.has_device_time();
@@ -74,13 +75,20 @@ class Profiling {
     }
 
     Status measure_roofs_again() {
-        if (!options_.roofs || options_.sim != nullptr) return {};
+        if (options_.sim != nullptr) return {};
+        if (!options_.roofs) return options_.empty_call ? measure_empty_call_again() : Status();
         std::vector<Dtype> dtypes;
         for (const CapturedTensor& tensor : capture_.tensors) {
             const Dtype dtype = tensor.tensor->dtype;
             if (is_floating(dtype) && std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
         }
         auto roofs = measure_roofs(*options_.backend, dtypes);
+        if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
+        return roofs.status();
+    }
+
+    Status measure_empty_call_again() {
+        const auto roofs = measure_empty_call(*options_.backend);
         if (roofs.ok()) profile_.roofs = better(profile_.roofs, *roofs);
         return roofs.status();
     }
@@ -162,6 +170,22 @@ class Profiling {
 
 Result<Profile> profile_capture(CaptureReplay& replay, const Capture& capture, const CaptureProfileOptions& options) {
     return Profiling(replay, capture, options).run();
+}
+
+Status add_replay(Profile& profile, Profile other) {
+    if (profile.calls.size() != other.calls.size()) return internal_error("two replays of a capture differ");
+    int64_t passes = 0;
+    for (const ProfiledCall& call : profile.calls) {
+        for (const TimedRun& run : call.runs) passes = std::max(passes, run.pass + 1);
+    }
+    for (size_t i = 0; i < profile.calls.size(); ++i) {
+        for (TimedRun& run : other.calls[i].runs) {
+            run.pass += passes;
+            profile.calls[i].runs.push_back(run);
+        }
+    }
+    std::ranges::move(other.slowdowns, std::back_inserter(profile.slowdowns));
+    return {};
 }
 
 }  // namespace diopi

@@ -20,6 +20,7 @@ struct ProfileOptions {
     bool cold = false;
     bool memory = false;
     bool roofs = true;
+    bool empty_call = false;  ///< measure the time of a call on one element where roofs are not measured
     bool activities = false;  ///< record the device's activities for one call of each step
     /// The steps of each case, if it has them: "forward", "inplace", "backward".
     std::vector<std::string> steps = {"forward"};

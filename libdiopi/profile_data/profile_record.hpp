@@ -97,4 +97,10 @@ struct Profile {
     std::vector<ProfiledCall> calls;         ///< in the order of execution
 };
 
+/// A profile, and one of the same calls by another implementation, whose passes alternated with its own.
+struct ProfilePair {
+    Profile own;
+    std::optional<Profile> against;
+};
+
 }  // namespace diopi

@@ -9,7 +9,9 @@
 
 #include "json/json_text.hpp"
 #include "profile_data/profile_figures.hpp"
+#include "report/csv.hpp"
 #include "report/profile_table.hpp"
+#include "report/row_sum.hpp"
 
 namespace diopi {
 
@@ -18,6 +20,7 @@ namespace {
 Json json_of(const SpeedComparison& comparison) {
     const Interval& ratio = comparison.ratio;
     return {{"verdict", name(comparison.verdict)},
+            {"median_s", comparison.base},
             {"ratio", ratio.value},
             {"low", ratio.low},
             {"high", std::isinf(ratio.high) ? Json() : Json(ratio.high)},
@@ -25,7 +28,7 @@ Json json_of(const SpeedComparison& comparison) {
 }
 
 /// Members without a meaning for this call are left out.
-Json json_of(const Profile& profile, const ProfiledCall& call, const SpeedComparison* comparison) {
+Json json_of(const Profile& profile, const ProfiledCall& call, const SpeedComparison* comparison, const char* base) {
     Json json = {{"name", call.name}};
     const std::pair<const char*, const std::string*> texts[] = {{"case", &call.case_id},
                                                                 {"function", &call.function},
@@ -64,7 +67,7 @@ Json json_of(const Profile& profile, const ProfiledCall& call, const SpeedCompar
         json["launch_bound"] = roof < profile.roofs.empty_call;
         json["invalid"] = roof > kMostOfRoof * t.median;
     }
-    if (comparison != nullptr) json["baseline"] = json_of(*comparison);
+    if (comparison != nullptr) json[base] = json_of(*comparison);
     return json;
 }
 
@@ -104,19 +107,33 @@ std::string cut_text(const Profile& profile, const ProfileView& view) {
                               limited, limited == 1 ? "" : "s", view.passes);
 }
 
-std::string comparison_text(const ProfileComparison& comparison) {
-    std::string text =
-        fmt::format("Against the baseline: {} calls: {} SLOWER, {} FASTER, {} SAME, {} AMBIGUOUS", comparison.compared,
-                    comparison.slower, comparison.faster, comparison.same, comparison.ambiguous);
-    if (comparison.unknown > 0) text += fmt::format("; {} are new", comparison.unknown);
-    if (comparison.gone > 0) text += fmt::format("; {} of the baseline did not run", comparison.gone);
+/// The name of a backend without the folders of its library.
+std::string short_name(const std::string& backend) { return backend.substr(backend.rfind('/') + 1); }
+
+std::string comparison_text(const Profile& profile, const ProfileComparison& comparison) {
+    const bool is_baseline = comparison.against.empty();
+    const std::string own = short_name(profile.backend), against = short_name(comparison.against);
+    std::string text = fmt::format("Against {}: {} calls: {} SLOWER, {} FASTER, {} SAME, {} AMBIGUOUS",
+                                   is_baseline ? "the baseline" : against, comparison.compared, comparison.slower,
+                                   comparison.faster, comparison.same, comparison.ambiguous);
+    if (comparison.unknown > 0) {
+        text += is_baseline ? fmt::format("; {} are new", comparison.unknown)
+                            : fmt::format("; {} only here ({})", comparison.unknown, comparison.error);
+    }
+    if (is_baseline && comparison.gone > 0) text += fmt::format("; {} of the baseline did not run", comparison.gone);
     text += "\n";
     if (std::abs(comparison.drift - 1) > 0.02) {
         text += fmt::format(
             "The machine itself is {:.1f}% {} than in that run; ratios are corrected for it, and less certain\n",
             100 * std::abs(comparison.drift - 1), comparison.drift > 1 ? "slower" : "faster");
     }
-    return text;
+    if (is_baseline || comparison.compared == 0) return text;
+    if (comparison.empty_call > 0 && profile.roofs.empty_call > 0) {
+        text += fmt::format("Launch (a call on one element): {} {}, {} {}\n", own, time_text(profile.roofs.empty_call),
+                            against, time_text(comparison.empty_call));
+    }
+    return text + fmt::format("Geometric mean of the ratios: {:.3f}, so {} is {:.2f} times as fast as {}\n",
+                              comparison.geometric_mean, own, 1 / comparison.geometric_mean, against);
 }
 
 /// Products by the names of their dtypes, "tf32" for those of float32 factors in TF32.
@@ -145,6 +162,7 @@ Result<std::string> profile_report(const Profile& profile, const std::optional<P
     table.shapes = view.grouping == ProfileGrouping::kShape || view.grouping == ProfileGrouping::kCall;
     table.cases = view.grouping == ProfileGrouping::kCall;
     table.stops = view.budget_seconds > 0;
+    if (comparison && !comparison->against.empty()) table.base = "Against";
     std::string text;
     if (!view.quiet) text += profile_table(profile, rows, table, screen.width, screen.colour) + "\n";
     text += profile_footer(profile, rows);
@@ -157,7 +175,7 @@ Result<std::string> profile_report(const Profile& profile, const std::optional<P
     if (view.not_implemented > 0) {
         text += fmt::format("{} cases not implemented by {}\n", view.not_implemented, profile.backend);
     }
-    if (comparison) text += comparison_text(*comparison);
+    if (comparison) text += comparison_text(profile, *comparison);
     return text + adapted_text(view.adapted, screen);
 }
 
@@ -183,9 +201,10 @@ std::string roofs_json(const MeasuredRoofs& measured) {
 std::string profile_report_json(const Profile& profile, const std::optional<ProfileComparison>& comparison,
                                 const ProfileView& view) {
     Json calls = Json::array();
+    const char* const base = comparison && !comparison->against.empty() ? "against" : "baseline";
     for (size_t i = 0; i < profile.calls.size(); ++i) {
         const bool has = comparison && comparison->calls[i].has_value();
-        calls.push_back(json_of(profile, profile.calls[i], has ? &*comparison->calls[i] : nullptr));
+        calls.push_back(json_of(profile, profile.calls[i], has ? &*comparison->calls[i] : nullptr, base));
     }
     Json json = {{"backend", profile.backend},      {"mode", profile.mode}, {"seed", profile.seed},
                  {"roofs", json_of(profile.roofs)}, {"calls", calls},       {"not_implemented", view.not_implemented}};
@@ -196,11 +215,48 @@ std::string profile_report_json(const Profile& profile, const std::optional<Prof
     if (!view.adapted.empty()) json["adaptor"] = parse_own(adaptor_json(view.adapted));
     if (view.grouping == ProfileGrouping::kLayer) json["layers"] = layers_json(profile);
     if (comparison) {
-        json["baseline"] = {{"compared", comparison->compared},   {"slower", comparison->slower},
-                            {"faster", comparison->faster},       {"same", comparison->same},
-                            {"ambiguous", comparison->ambiguous}, {"drift", comparison->drift}};
+        Json& all = json[base] = {{"compared", comparison->compared},   {"slower", comparison->slower},
+                                  {"faster", comparison->faster},       {"same", comparison->same},
+                                  {"ambiguous", comparison->ambiguous}, {"drift", comparison->drift}};
+        if (comparison->geometric_mean > 0) all["geometric_mean"] = comparison->geometric_mean;
+        if (!comparison->against.empty()) {
+            all["backend"] = comparison->against;
+            all["empty_call_s"] = comparison->empty_call;
+            all["only_here"] = comparison->unknown;
+        }
     }
     return indented(json);
+}
+
+std::string profile_csv(const Profile& profile, const std::optional<ProfileComparison>& comparison) {
+    const auto number = [](double x) { return fmt::format("{}", x); };
+    std::string text = csv_row({"name",          "case",  "function",  "phase",      "layer",   "dtype", "shapes",
+                                "median_s",      "low_s", "high_s",    "samples",    "flops",   "bytes", "roof_s",
+                                "base_median_s", "ratio", "ratio_low", "ratio_high", "verdict", "error"});
+    for (size_t i = 0; i < profile.calls.size(); ++i) {
+        const ProfiledCall& call = profile.calls[i];
+        std::vector<std::string> fields = {call.name,        call.case_id, call.function,
+                                           call.phase,       call.layer,   std::string(name(call.dtype)),
+                                           shapes_text(call)};
+        const Summary t = summary_of(call, profile.has_device_time);
+        const double roof = roof_seconds(profile.roofs, call);
+        for (const double x : {t.median, t.low, t.high, 1.0 * static_cast<double>(t.samples), call.flops, call.bytes}) {
+            fields.push_back(call.runs.empty() ? "" : number(x));
+        }
+        fields.push_back(call.runs.empty() || roof == 0 ? "" : number(roof));
+        const SpeedComparison* made = comparison ? comparison_of(comparison->calls, i) : nullptr;
+        if (made == nullptr) {
+            fields.insert(fields.end(), 5, "");
+        } else {
+            for (const double x : {made->base, made->ratio.value, made->ratio.low, made->ratio.high}) {
+                fields.push_back(number(x));
+            }
+            fields.emplace_back(name(made->verdict));
+        }
+        fields.push_back(call.error);
+        text += csv_row(fields);
+    }
+    return text;
 }
 
 std::string profile_seed_lines(const Profile& profile) {

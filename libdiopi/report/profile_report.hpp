@@ -35,6 +35,9 @@ struct ProfileView {
                                               const std::optional<ProfileComparison>& comparison,
                                               const ProfileView& view);
 
+/// One row per call, by RFC 4180, with its statistics and its comparison (docs/profile.md).
+[[nodiscard]] std::string profile_csv(const Profile& profile, const std::optional<ProfileComparison>& comparison);
+
 /// A line for each call that ran, in the standard's own format.
 [[nodiscard]] std::string profile_seed_lines(const Profile& profile);
 

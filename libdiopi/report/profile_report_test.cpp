@@ -85,6 +85,45 @@ TEST_CASE("a profile's JSON has every call, with the error of one that could not
     CHECK_FALSE(json.contains("layers"));
 }
 
+TEST_CASE("a profile against another implementation shows its time, its launch, and the mean ratio", "[report][profile]") {
+    Profile profile = two_measured();
+    profile.roofs = some_roofs();
+    ProfileComparison comparison = one_slower();
+    comparison.calls[0]->ratio = {2, 1.9, 2.1};
+    comparison.calls[0]->base = 1e-3;
+    comparison.drift = 1;
+    comparison.geometric_mean = 2;
+    comparison.against = "build/lib/libother.so";
+    comparison.empty_call = 3e-6;
+    comparison.error = "diopiNoImplement";
+    const auto text = profile_report(profile, comparison, {}, {});
+    REQUIRE(text.ok());
+    CHECK_THAT(*text, Contains("Against  ") && Contains("  1.000ms  2.000  1.900..2.100   SLOWER"));
+    CHECK_THAT(*text, Contains("Against libother.so: 1 calls: 1 SLOWER, 0 FASTER, 0 SAME, 0 AMBIGUOUS; 1 only here "
+                               "(diopiNoImplement)\n"));
+    CHECK_THAT(*text, Contains("Launch (a call on one element): cpu 1.000us, libother.so 3.000us\n"));
+    CHECK_THAT(*text, Contains("Geometric mean of the ratios: 2.000, so cpu is 0.50 times as fast as libother.so\n"));
+
+    const auto json = nlohmann::json::parse(profile_report_json(profile, comparison, {}));
+    CHECK(json.at("calls").at(0).at("against").at("median_s") == 1e-3);
+    CHECK(json.at("against").at("geometric_mean") == 2);
+    CHECK(json.at("against").at("empty_call_s") == 3e-6);
+    CHECK(json.at("against").at("backend") == "build/lib/libother.so");
+    CHECK_FALSE(json.contains("baseline"));
+}
+
+TEST_CASE("a profile's CSV has one row per call", "[report][profile]") {
+    ProfileComparison comparison = one_slower();
+    comparison.calls[0]->ratio = {2, 1.9, 2.1};
+    comparison.calls[0]->base = 1e-3;
+    const std::string csv = profile_csv(two_measured(), comparison);
+    CHECK_THAT(csv, Catch::StartsWith("name,case,function,phase,layer,dtype,shapes,median_s,"));
+    CHECK_THAT(csv, Contains("\r\nAdd,,diopiAdd,forward,,float32,\"[[2, 3]]\",0.002,0.002,0.002,20,0,0,,0.001,2,1.9,"
+                             "2.1,SLOWER,\r\n"));
+    CHECK_THAT(csv, Contains("\r\nMul,,diopiMul,forward,,float32,\"[[2, 3]]\",0.002,0.002,0.002,20,0,0,,,,,,,\r\n"));
+    CHECK_THAT(csv, Contains("Cdist,ops/x.cdist.0,,,,float32,[],,,,,,,,,,,,,not implemented\r\n"));
+}
+
 TEST_CASE("the seed's lines of a profile are of calls that ran", "[report][profile]") {
     Profile profile = two_measured();
     profile.calls[1].phase = "backward";

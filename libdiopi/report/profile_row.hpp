@@ -27,8 +27,10 @@ struct ProfileRow {
     double uncertainty = 0;  ///< half the 95% interval, relative
     bool launch_bound = false, invalid = false;
     std::string stop;  ///< why the samples ended, for all calls or for the one that ended first
-    /// The comparison with a baseline, of the row's only call or of its worst one; null without one.
+    /// The comparison with a baseline or another implementation, of the row's only call or of its worst one; null
+    /// without one.
     const SpeedComparison* comparison = nullptr;
+    double base_time = 0;  ///< the other side's time for the calls that both have
 
     /// 1 means as fast as the roof allows.
     [[nodiscard]] double share_of_roof() const { return time > 0 ? roof / time : 0; }

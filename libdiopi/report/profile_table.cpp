@@ -74,7 +74,9 @@ void add_memory_columns(std::vector<TableColumn>& columns) {
     columns.push_back({"Freed", 7, [](const ProfileRow& r) { return memory_text(r.freed); }});
 }
 
-void add_comparison_columns(std::vector<TableColumn>& columns) {
+void add_comparison_columns(std::vector<TableColumn>& columns, const std::string& base) {
+    columns.push_back(
+        {base, 3, [](const ProfileRow& r) { return r.comparison == nullptr ? "-" : time_text(r.base_time); }});
     columns.push_back({"Ratio", 1, [](const ProfileRow& r) {
                            return r.comparison == nullptr ? "-" : fmt::format("{:.3f}", r.comparison->ratio.value);
                        }});
@@ -125,7 +127,9 @@ std::vector<TableColumn> columns_for(const Profile& profile, const std::vector<P
                            }});
     }
     if (any([](const ProfileRow& r) { return !flags_of(r).empty(); })) columns.push_back({"Flags", 4, flags_of});
-    if (any([](const ProfileRow& r) { return r.comparison != nullptr; })) add_comparison_columns(columns);
+    if (any([](const ProfileRow& r) { return r.comparison != nullptr; })) {
+        add_comparison_columns(columns, options.base);
+    }
     if (options.shapes) {
         columns.push_back({"Dtype", 12, [](const ProfileRow& r) { return r.dtype; }, kColumnWidth});
         columns.push_back({"Input Shapes", 5, [](const ProfileRow& r) { return r.shapes; }, kShapesWidth});

@@ -9,11 +9,12 @@
 namespace diopi {
 
 struct ProfileTableOptions {
-    bool memory = false;    ///< columns of memory
-    bool shapes = false;    ///< column of input shapes
-    bool cases = false;     ///< column of case names
-    bool stops = false;     ///< column with the reason why the samples ended
-    int64_t row_limit = 0;  ///< rows at most; 0: all
+    bool memory = false;            ///< columns of memory
+    bool shapes = false;            ///< column of input shapes
+    bool cases = false;             ///< column of case names
+    bool stops = false;             ///< column with the reason why the samples ended
+    std::string base = "Baseline";  ///< title of the column with the time of the baseline, or of the other side
+    int64_t row_limit = 0;          ///< rows at most; 0: all
 };
 
 /// Columns are at least 12 wide if the table then fits into `width`; else the less important ones are left out and a

@@ -147,6 +147,8 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.influence = Influence::none;
     } else if (word == "value") {
         arg.influence = Influence::none;
+    } else if (word == "element") {
+        arg.is_element = true;
     } else if (word == "choice") {
         arg.influence = Influence::shape;
     } else if (word == "row_of") {

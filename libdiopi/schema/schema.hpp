@@ -32,6 +32,7 @@
 /// :factor         a factor: it does not affect the result's shape and dtype, and its product is one more rounding
 /// :minus          a factor whose product is subtracted
 /// :value          replaces elements: it does not affect the result's shape and dtype
+/// :element        a number that becomes an element: below 0 it wraps in an unsigned dtype of the first tensor
 /// :choice         chooses elements: it affects the result's shape, but not its dtype
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
@@ -183,6 +184,7 @@ struct Arg {
     bool unwritten = false;      ///< an inout that the function leaves as it is
     bool is_factor = false;      ///< a product with it is one more rounding
     bool is_subtracted = false;  ///< a factor whose product is subtracted
+    bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
     bool names_dims = false;
     Influence influence = Influence::both;
     Reading reading = Reading::all;

@@ -55,6 +55,11 @@ Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t see
     auto rows = rows_for(c);
     if (!rows.ok()) return rows.error();
     steps->rows_ = *rows;
+    // Neither the inputs nor the words of such a case are known yet.
+    const auto is_unknown = [](const Row* row) { return row == nullptr || row->rule == ShapeRule::unknown; };
+    if (is_unknown(rows->forward) && is_unknown(rows->inplace)) {
+        return undescribed(rows->forward != nullptr ? *rows->forward : *rows->inplace);
+    }
     if (Status s = steps->take_inputs(seed); !s.ok()) return s.error();
     return steps;
 }

@@ -278,6 +278,14 @@ double machine_pace() {
     return best;
 }
 
+Result<Roofs> measure_empty_call(const Backend& backend) {
+    auto probe = Probe::create(backend);
+    if (!probe.ok()) return probe.error();
+    Roofs roofs;
+    roofs.empty_call = empty_call(**probe);
+    return roofs;
+}
+
 Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes) {
     auto probe = Probe::create(backend);
     if (!probe.ok()) return probe.error();

@@ -14,6 +14,9 @@ namespace diopi {
 /// are not measured. A few seconds.
 [[nodiscard]] Result<Roofs> measure_roofs(const Backend& backend, std::span<const Dtype> dtypes);
 
+/// The time of a call on one element alone.
+[[nodiscard]] Result<Roofs> measure_empty_call(const Backend& backend);
+
 /// Size in bytes of the last-level cache of the device, or of the host if the device does not report it; 32 MiB
 /// if neither does.
 [[nodiscard]] int64_t last_level_cache(Device& device);

@@ -1,4 +1,5 @@
 """diopi profile: tables, files, verdicts, and refused input."""
+import csv
 import json
 import re
 import signal
@@ -197,6 +198,38 @@ class ProfileTest(ProgramTest):
         self.profile("--baseline", "hot", "--mode", "cold", "--fname", "add", code=2, err="--mode hot")
         (self.folder / "hot/profile.h5").write_bytes(b"no")
         self.profile("--baseline", "hot", code=2, err="is not an HDF5 file")
+
+    def test_another_implementation_is_measured_by_turns(self):
+        run = self.profile("--against", "reference", "--json", "--max-time", "0.05", "--csv", "all.csv")
+        self.assertEqual((run.json["backend"], run.json["against"]["backend"]), ("cpu", "reference"))
+        self.assertEqual(run.json["against"]["compared"], 6)
+        self.assertGreater(run.json["against"]["empty_call_s"], 0)
+        for call in run.json["calls"]:
+            self.assertGreater(call["against"]["median_s"], 0)
+            self.assertIn(call["against"]["verdict"], ("FASTER", "SAME", "SLOWER", "AMBIGUOUS"))
+        with open(self.folder / "all.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["case"] for row in rows], [call["case"] for call in run.json["calls"]])
+        self.assertEqual([float(row["ratio"]) for row in rows],
+                         [call["against"]["ratio"] for call in run.json["calls"]])
+        table = self.profile("add", "--against", "reference", "--sort-by", "ratio")
+        self.assertRegex(table.out, r"Against reference: 3 calls: \d+ SLOWER, \d+ FASTER, \d+ SAME, \d+ AMBIGUOUS\n")
+        self.assertRegex(table.out, r"Launch \(a call on one element\): cpu [\d.]+us, reference [\d.]+us\n")
+        self.assertRegex(table.out, r"Geometric mean of the ratios: [\d.]+, so cpu is [\d.]+ times as fast as reference\n")
+
+    def test_a_replay_against_another_implementation(self):
+        run = self.expect(0, "profile", "--capture", "resnet18", "--only-forward", "--run-times", "1", "--no-roofs",
+                          "--against", "cpu", "--json", timeout=600)
+        self.assertGreater(run.json["against"]["compared"], 50)
+        self.assertEqual(run.json["against"]["only_here"], 0)
+        ratio = run.json["against"]["geometric_mean"]
+        self.assertTrue(0.5 < ratio < 2, ratio)
+
+    def test_what_against_cannot_do(self):
+        self.profile("--against", "nobody", code=2, err="nobody")
+        self.profile("--against", "reference", "--baseline", "old", code=2, err="--baseline")
+        self.profile("--against", "reference", "--schedule", "active=1", code=2, err="--schedule")
+        self.profile("--against", "reference", "--impl", "sim", code=2, err="simulated")
 
     def test_a_schedule_records_its_iterations(self):
         calls = self.calls("--schedule", "skip_first=1,wait=1,warmup=1,active=3,repeat=2", "--fname", "add")
