@@ -82,8 +82,8 @@ struct SpeedComparison {
     Interval ratio;    ///< now / base without the drift: above 1 is slower
     double noise = 0;  ///< standard deviation of the ratio's logarithm, all sources together
     double p = 1;      ///< p-value of "no change"
-    double base = 0;   ///< median of the base's samples, if the comparison of profiles has set it
     SpeedVerdict verdict = SpeedVerdict::kAmbiguous;
+    double base = 0;  ///< median of the base's samples, if the comparison of profiles has set it
 };
 
 /// Judges all calls of two runs together. A call is judged by its own noise from pass to pass, but at least by the

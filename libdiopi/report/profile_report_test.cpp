@@ -85,7 +85,8 @@ TEST_CASE("a profile's JSON has every call, with the error of one that could not
     CHECK_FALSE(json.contains("layers"));
 }
 
-TEST_CASE("a profile against another implementation shows its time, its launch, and the mean ratio", "[report][profile]") {
+TEST_CASE("a profile against another implementation shows its time, its launch, and the mean ratio",
+          "[report][profile]") {
     Profile profile = two_measured();
     profile.roofs = some_roofs();
     ProfileComparison comparison = one_slower();

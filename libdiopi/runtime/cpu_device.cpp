@@ -1,4 +1,7 @@
 #include <malloc.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/allocator_interface.h>
+#endif
 #include <sys/mman.h>
 
 #include <atomic>
@@ -76,8 +79,12 @@ class CpuDevice final : public Device {
 
     /// The bytes that the C allocator has given out, to us and to the library alike.
     std::optional<int64_t> allocated_bytes() const override {
+#ifdef __SANITIZE_ADDRESS__
+        return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() + pool_.used_bytes());
+#else
         const struct mallinfo2 info = mallinfo2();
         return static_cast<int64_t>(info.uordblks + info.hblkhd + pool_.used_bytes());
+#endif
     }
     Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
         if (nbytes > 0) std::memcpy(dst, src, nbytes);

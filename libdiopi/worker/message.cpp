@@ -64,6 +64,7 @@ void MessageReader::get(std::vector<std::string>& texts) {
 
 void MessageReader::get(std::vector<uint64_t>& numbers) {
     numbers.resize(take_count(kNumbers, sizeof(uint64_t)));
+    if (numbers.empty()) return;
     std::memcpy(numbers.data(), rest_.data(), numbers.size() * sizeof(uint64_t));
     rest_.remove_prefix(numbers.size() * sizeof(uint64_t));
 }
