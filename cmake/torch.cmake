@@ -28,7 +28,8 @@ if(DIOPI_HAS_TORCH)
     add_library(diopi_torch SHARED kernels/export/library.cpp kernels/torch/call.cpp kernels/torch/device.cpp
                                    kernels/torch/tensors.cpp ${CMAKE_BINARY_DIR}/torch_entries.cpp)
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/torch_entries.cpp
-                       COMMAND diopi_torch_table --entries > ${CMAKE_BINARY_DIR}/torch_entries.cpp VERBATIM)
+                       COMMAND diopi_torch_table --entries > ${CMAKE_BINARY_DIR}/torch_entries.cpp
+                       DEPENDS diopi_torch_table VERBATIM)
     foreach(target torch_plans diopi_torch_table diopi_torch)
         target_include_directories(${target} PRIVATE libdiopi/include libdiopi ${PROJECT_SOURCE_DIR})
         target_include_directories(${target} SYSTEM PRIVATE ${DIOPI_TORCH_INCLUDE}

@@ -312,8 +312,10 @@ class Calling {
 
     IValue generator(int parameter) {
         if (at(parameter).is_absent) return {};
+        const uint64_t seed = take_seed(parameter);
+        if (device().is_cpu()) return at::detail::createCPUGenerator(seed);
         at::Generator made = at::globalContext().defaultGenerator(device()).clone();
-        made.set_current_seed(take_seed(parameter));
+        made.set_current_seed(seed);
         return made;
     }
 
@@ -393,8 +395,10 @@ diopiError_t call(size_t index, diopiContextHandle_t ctx, const Argument* argume
     return refuse(diopiNoImplement, std::string(row.function) + ": no call of ATen suits these arguments" +
                                         (plans.drift.empty() ? "" : "; " + plans.drift));
 } catch (const c10::NotImplementedError& e) {
-    const diopiError_t error = error_of(e.what_without_backtrace());
-    return refuse(error == diopiErrorOccurred ? diopiNoImplement : error, e.what_without_backtrace());
+    const std::string words = e.what_without_backtrace();
+    if (const diopiError_t error = error_of(words); error != diopiErrorOccurred) return refuse(error, words);
+    // Its first sentence; advice for builders of PyTorch follows.
+    return refuse(diopiNoImplement, words.substr(0, words.find(". ")));
 } catch (const c10::Error& e) {
     return refuse(error_of(e.what_without_backtrace()), e.what_without_backtrace());
 } catch (const std::exception& e) {

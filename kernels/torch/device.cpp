@@ -144,7 +144,7 @@ c10::Stream new_stream() {
     try {
         return guard.getStreamFromGlobalPool(chosen());
     } catch (const c10::Error&) {
-        return guard.getDefaultStream(chosen());
+        return guard.getStream(chosen());
     }
 }
 

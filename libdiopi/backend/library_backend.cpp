@@ -138,6 +138,7 @@ void LibraryBackend::find_device_functions(void* handle, DeviceFunctions& functi
     find(handle, "device_make_stream", functions.make_stream);
     find(handle, "device_destroy_stream", functions.destroy_stream);
     find(handle, "device_synchronize_stream", functions.synchronize);
+    find(handle, "diopiGetLastErrorString", functions.last_error);
 }
 
 Status LibraryBackend::start(void* handle, const std::string& path, diopiError_t (*function)()) const {

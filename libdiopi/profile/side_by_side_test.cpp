@@ -66,7 +66,7 @@ TEST_CASE("two implementations are measured by turns and compared", "[profile]")
     CHECK(comparison.calls[0]->ratio.value < 2.5);
     CHECK(comparison.calls[0]->base > 2e-3);
     CHECK(comparison.geometric_mean == Approx(comparison.calls[0]->ratio.value));
-    CHECK(comparison.empty_call > 2e-3);
+    CHECK(comparison.empty_call > 0);
     CHECK(pair.own.roofs.empty_call == 0);
 }
 

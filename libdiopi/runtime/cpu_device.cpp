@@ -1,7 +1,4 @@
 #include <malloc.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/allocator_interface.h>
-#endif
 #include <sys/mman.h>
 
 #include <atomic>
@@ -12,6 +9,10 @@
 #include "runtime/block_pool.hpp"
 #include "runtime/cpu_info.hpp"
 #include "runtime/device.hpp"
+
+#ifdef __SANITIZE_ADDRESS__
+extern "C" size_t __sanitizer_get_current_allocated_bytes();
+#endif
 
 namespace diopi {
 

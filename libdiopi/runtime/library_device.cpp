@@ -37,7 +37,13 @@ Status LibraryDevice::make_ready() {
 
 Status LibraryDevice::outcome(const char* function, diopiError_t error) const {
     if (error == diopiSuccess) return {};
-    return failed(name_ + ": " + function + " answers " + std::to_string(static_cast<int>(error)));
+    return failed(name_ + ": " + function + " answers " + std::to_string(static_cast<int>(error)) + words());
+}
+
+/// The last error of the library in brackets, if it has one.
+std::string LibraryDevice::words() const {
+    const char* words = functions_.last_error == nullptr ? nullptr : functions_.last_error();
+    return words == nullptr || *words == '\0' ? "" : " (its last error: " + std::string(words) + ")";
 }
 
 Result<diopiStreamHandle_t> LibraryDevice::own_stream() {
@@ -60,7 +66,7 @@ Result<std::shared_ptr<void>> LibraryDevice::allocate(size_t nbytes) {
     void* memory = functions_.allocate(nbytes);
     if (memory == nullptr) {
         return failed("out of memory: device_malloc of " + name_ + " gives no " + std::to_string(nbytes) +
-                      " bytes; run fewer cases at a time (--jobs 1)");
+                      " bytes" + words() + "; run fewer cases at a time (--jobs 1)");
     }
     return std::shared_ptr<void>(memory, functions_.free);
 }

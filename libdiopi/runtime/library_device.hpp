@@ -25,6 +25,7 @@ struct DeviceFunctions {
     diopiError_t (*synchronize)(diopiStreamHandle_t) = nullptr;
     diopiError_t (*start)() = nullptr;   ///< initLibrary
     diopiError_t (*finish)() = nullptr;  ///< finalizeLibrary
+    const char* (*last_error)() = nullptr;  ///< diopiGetLastErrorString
 };
 
 /// Memory comes from device_malloc, and is never accessed from the host. A copy to the device waits for its stream,
@@ -54,6 +55,7 @@ class LibraryDevice final : public Device, public StreamCopies {
  private:
     [[nodiscard]] Status make_ready();
     [[nodiscard]] Status outcome(const char* function, diopiError_t error) const;
+    [[nodiscard]] std::string words() const;
     [[nodiscard]] Result<diopiStreamHandle_t> own_stream();
 
     std::string name_;

@@ -97,6 +97,18 @@ TEST_CASE("an error of a library's device names the function") {
     CHECK(device.info().error().code == Errc::kNotImplemented);
 }
 
+TEST_CASE("an error of a library's device has the library's own words") {
+    LibraryDevice device("fake", [](DeviceFunctions& functions) {
+        functions = fake();
+        functions.last_error = [] { return "the driver sleeps"; };
+        return Status();
+    });
+    CHECK(device.destroy_stream(&g_stream).message() ==
+          "fake: device_destroy_stream answers 1 (its last error: the driver sleeps)");
+    CHECK_THAT(device.allocate(1001).error().message,
+               Catch::Matchers::Contains("no 1001 bytes (its last error: the driver sleeps); run fewer"));
+}
+
 TEST_CASE("an event of a library's device waits for its stream") {
     LibraryDevice device = make_device();
     const auto start = device.create_event(), end = device.create_event();
