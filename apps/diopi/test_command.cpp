@@ -128,8 +128,10 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     const DeviceConfigUse use = apply_device_config(*config, cases);
     const auto warn = [](const std::string& line) { fmt::print(stderr, "diopi: warning: {}\n", line); };
     std::ranges::for_each(use.unknown, warn);
-    // Almost no rule matches when one case is repeated.
-    if (options.common.case_id.empty()) std::ranges::for_each(use.unmatched, warn);
+    // Few rules match some of the cases.
+    const CommonOptions& common = options.common;
+    const bool is_whole = common.case_id.empty() && common.fname.empty() && common.model.empty();
+    if (is_whole) std::ranges::for_each(use.unmatched, warn);
     figures = {config->file, config->device, {}, use.held};
     for (size_t i = 0; i < use.matched.size(); ++i) {
         const DeviceRule& rule = config->rules[i];

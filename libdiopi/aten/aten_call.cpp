@@ -9,9 +9,15 @@ namespace diopi {
 
 namespace {
 
+enum class Use : uint8_t {
+    kWhole,  ///< one call of the standard for one of ATen
+    kPart,   ///< of several calls
+    kNone    ///< no call: `sources` has the reason
+};
+
 struct TableRow {
     std::string_view overloads, function, sources, when;
-    bool is_whole;  ///< one call of the standard for one of ATen
+    Use use;
 };
 
 /// A parameter with its source.
@@ -20,34 +26,13 @@ struct Taken {
     int parameter = -1;
 };
 
-// A row of ATEN_THEN belongs to the row before it, so neither can be read backwards.
 constexpr TableRow kTable[] = {
-#define ATEN_ROW(overloads, function, sources, ...) {overloads, #function, sources, "" __VA_ARGS__, true},
-#define ATEN_EACH(overloads, function, sources, ...) {overloads, #function, sources, "", false},
-#define ATEN_THEN(function, sources) {"", #function, sources, "", false},
-#define ATEN_BACK(overloads, function, sources, ...) {overloads, #function, sources, "" __VA_ARGS__, true},
-#define ATEN_GRADIENT ATEN_BACK
-#define ATEN_NONE(...)
-#include "aten/all.inc"
-#undef ATEN_ROW
-#undef ATEN_EACH
-#undef ATEN_THEN
-#undef ATEN_BACK
-#undef ATEN_GRADIENT
-#undef ATEN_NONE
-};
-
-struct Reason {
-    std::string_view function, text;
-};
-
-constexpr Reason kReasons[] = {
-#define ATEN_ROW(...)
-#define ATEN_EACH(...)
-#define ATEN_THEN(...)
-#define ATEN_BACK(...)
-#define ATEN_GRADIENT(...)
-#define ATEN_NONE(function, reason) {#function, reason},
+#define ATEN_ROW(overloads, function, sources, ...) {overloads, #function, sources, "" __VA_ARGS__, Use::kWhole},
+#define ATEN_EACH(overloads, function, sources, ...) {overloads, #function, sources, "", Use::kPart},
+#define ATEN_THEN(function, sources) {"", #function, sources, "", Use::kPart},
+#define ATEN_BACK ATEN_ROW
+#define ATEN_GRADIENT ATEN_ROW
+#define ATEN_NONE(function, reason) {"", #function, reason, "", Use::kNone},
 #include "aten/all.inc"
 #undef ATEN_ROW
 #undef ATEN_EACH
@@ -231,16 +216,20 @@ std::vector<std::string_view> split_list(std::string_view text) {
 }
 
 std::string_view no_aten_call(const Row& row) {
-    const auto* reason = std::ranges::find(kReasons, row.function, &Reason::function);
-    return reason == std::end(kReasons) ? std::string_view() : reason->text;
+    for (const TableRow& table : kTable) {
+        if (table.function == row.function && table.use == Use::kNone) return table.sources;
+    }
+    return {};
 }
 
 std::vector<AtenCall> aten_calls_of(const Row& row) {
     std::vector<AtenCall> calls;
     for (size_t i = 0; i < std::size(kTable); ++i) {
         const TableRow& table = kTable[i];
-        const bool has_more = i + 1 < std::size(kTable) && kTable[i + 1].overloads.empty();
-        if (table.function != row.function || !table.is_whole || has_more) continue;
+        // A row before one of ATEN_THEN makes only a part of the work.
+        const bool has_more =
+            i + 1 < std::size(kTable) && kTable[i + 1].overloads.empty() && kTable[i + 1].use == Use::kPart;
+        if (table.function != row.function || table.use != Use::kWhole || has_more) continue;
         if (auto call = read(table, row)) calls.push_back(std::move(*call));
     }
     return calls;

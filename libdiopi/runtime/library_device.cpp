@@ -65,8 +65,8 @@ Result<std::shared_ptr<void>> LibraryDevice::allocate(size_t nbytes) {
     if (nbytes == 0) return std::shared_ptr<void>();
     void* memory = functions_.allocate(nbytes);
     if (memory == nullptr) {
-        return failed("out of memory: device_malloc of " + name_ + " gives no " + std::to_string(nbytes) +
-                      " bytes" + words() + "; run fewer cases at a time (--jobs 1)");
+        return failed("out of memory: device_malloc of " + name_ + " gives no " + std::to_string(nbytes) + " bytes" +
+                      words() + "; run fewer cases at a time (--jobs 1)");
     }
     return std::shared_ptr<void>(memory, functions_.free);
 }

@@ -23,8 +23,8 @@ struct DeviceFunctions {
     diopiError_t (*make_stream)(diopiStreamHandle_t*) = nullptr;  ///< device_make_stream
     diopiError_t (*destroy_stream)(diopiStreamHandle_t) = nullptr;
     diopiError_t (*synchronize)(diopiStreamHandle_t) = nullptr;
-    diopiError_t (*start)() = nullptr;   ///< initLibrary
-    diopiError_t (*finish)() = nullptr;  ///< finalizeLibrary
+    diopiError_t (*start)() = nullptr;      ///< initLibrary
+    diopiError_t (*finish)() = nullptr;     ///< finalizeLibrary
     const char* (*last_error)() = nullptr;  ///< diopiGetLastErrorString
 };
 

@@ -100,6 +100,8 @@ class DeviceConfigTest(ProgramTest):
         self.assertEqual(run.err.splitlines(), [
             "diopi: warning: chip.json:1: /rules/0/ops/0: the standard has no operator 'sotfmax' (did you mean 'softmax'?)",
             "diopi: warning: chip.json:1: /rules/0: matches no case"])
+        self.write("other.json", {"rules": [{"ops": ["relu"], "skip": True, "reason": "r"}]})
+        self.assertEqual(self.expect(0, "test", "--fname", "zeros", "--device-config", "other.json").err, "")
 
     def test_malformed_files(self):
         for content, message in (("{", "chip.json:1:1: malformed JSON"), ("[]", "chip.json:1: /: expected an object"),

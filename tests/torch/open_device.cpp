@@ -1,5 +1,6 @@
-/// A device of PyTorch's PrivateUse1 kind, as vendors bring them in a library of their own. Its memory is the host's, and
-/// each kernel is the processor's, on the same memory. DIOPI_OPEN_DEVICE_RECORD names a file for the operators that ran.
+/// A device of PyTorch's PrivateUse1 kind, as vendors bring them in a library of their own. Its memory is the host's,
+/// and each kernel is the processor's, on the same memory. DIOPI_OPEN_DEVICE_RECORD names a file for the operators that
+/// ran.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>

@@ -1,5 +1,5 @@
-/// Loaded with libdiopi_torch.so (DIOPI_TORCH_LIBRARIES), it writes the names of ATen's operators as they run, each once
-/// per process, to the file DIOPI_TORCH_RECORD.
+/// Loaded with libdiopi_torch.so (DIOPI_TORCH_LIBRARIES), it writes the names of ATen's operators as they run, each
+/// once per process, to the file DIOPI_TORCH_RECORD.
 #include <ATen/record_function.h>
 
 #include <cstdio>
