@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The same set-up as quickstart.sh with the packages that tests need, then every test. --torch installs PyTorch, builds
-# libdiopi_torch.so and tests it. --full adds the long tests
-# (sanitizers, each header alone, fuzzing for seconds, an operator added as the docs say, the mutation score, bisection's
-# score, all operator cases, as root a Slurm job array).
+# The same set-up as quickstart.sh with the packages that tests need, then every test. --torch installs Debian's PyTorch,
+# builds libdiopi_torch.so and tests it. --full adds the long tests (sanitizers, each header alone, fuzzing for seconds,
+# an operator added as the docs say, the mutation score, bisection's score, all operator cases, as root a Slurm job
+# array).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
