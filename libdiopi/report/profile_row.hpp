@@ -30,10 +30,16 @@ struct ProfileRow {
     /// The comparison with a baseline or another implementation, of the row's only call or of its worst one; null
     /// without one.
     const SpeedComparison* comparison = nullptr;
-    double base_time = 0;  ///< the other side's time for the calls that both have
+    double compared_time = 0, base_time = 0;  ///< the time of the calls that both sides have, and the other side's
 
     /// 1 means as fast as the roof allows.
     [[nodiscard]] double share_of_roof() const { return time > 0 ? roof / time : 0; }
+    /// The comparison's ratio, or that of the times where the row has several calls. 0: nothing was compared.
+    [[nodiscard]] double ratio() const {
+        if (comparison == nullptr) return 0;
+        return sums_ratio() ? compared_time / base_time : comparison->ratio.value;
+    }
+    [[nodiscard]] bool sums_ratio() const { return calls > 1 && base_time > 0; }
 };
 
 /// "[[2, 3], []]"

@@ -56,7 +56,7 @@ const std::vector<std::pair<std::string, Figure>>& sort_figures() {
         {"bandwidth", [](const ProfileRow& row) { return row.time > 0 ? row.bytes / row.time : 0; }},
         // The possible gain is the time above the roof.
         {"above_roof", [](const ProfileRow& row) { return row.roof > 0 ? row.time - row.roof : 0; }},
-        {"ratio", [](const ProfileRow& row) { return row.comparison == nullptr ? 0 : row.comparison->ratio.value; }},
+        {"ratio", [](const ProfileRow& row) { return row.ratio(); }},
     };
     return all;
 }

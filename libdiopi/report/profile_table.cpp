@@ -78,10 +78,10 @@ void add_comparison_columns(std::vector<TableColumn>& columns, const std::string
     columns.push_back(
         {base, 3, [](const ProfileRow& r) { return r.comparison == nullptr ? "-" : time_text(r.base_time); }});
     columns.push_back({"Ratio", 1, [](const ProfileRow& r) {
-                           return r.comparison == nullptr ? "-" : fmt::format("{:.3f}", r.comparison->ratio.value);
+                           return r.comparison == nullptr ? "-" : fmt::format("{:.3f}", r.ratio());
                        }});
     columns.push_back({"95% of ratio", 5, [](const ProfileRow& r) {
-                           if (r.comparison == nullptr) return std::string("-");
+                           if (r.comparison == nullptr || r.sums_ratio()) return std::string("-");
                            const Interval& ratio = r.comparison->ratio;
                            return std::isinf(ratio.high) ? "unknown"
                                                          : fmt::format("{:.3f}..{:.3f}", ratio.low, ratio.high);

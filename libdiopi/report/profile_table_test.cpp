@@ -200,6 +200,21 @@ TEST_CASE("a row has the worst verdict of its calls") {
     CHECK(text.find("new") != std::string::npos);
 }
 
+TEST_CASE("a row of several calls has the ratio of their times") {
+    const Profile profile = nested();
+    std::vector<std::optional<SpeedComparison>> comparisons(4);
+    comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
+    comparisons[3] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    const auto plain = profile_rows(profile, ProfileGrouping::kName, comparisons);
+    const double time = row_of(plain, "add").time;
+    comparisons[2]->base = comparisons[3]->base = time;
+    const auto rows = profile_rows(profile, ProfileGrouping::kName, comparisons);
+    CHECK(row_of(rows, "add").ratio() == Approx(0.5));
+    const std::string text = profile_table(profile, rows, {}, 200, false);
+    CHECK(text.find("0.500") != std::string::npos);
+    CHECK(text.find("1.200..1.400") == std::string::npos);
+}
+
 TEST_CASE("a row has the earliest stop of its calls") {
     Profile profile = nested();
     profile.calls[1].stop = "converged";

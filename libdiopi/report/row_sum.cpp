@@ -84,6 +84,7 @@ void RowSum::add_call(const ProfiledCall& call, const CallFigures& own, const Ro
     row.stop = stopped_first(row.stop, call.stop);
     medians_.push_back(own.counted.median);
     if (comparison == nullptr) return;
+    row.compared_time += own.counted.median;
     row.base_time += comparison->base;
     if (row.comparison == nullptr || is_worse(*comparison, *row.comparison)) row.comparison = comparison;
 }
