@@ -105,6 +105,7 @@ class Calling {
             case ArgKind::int32:
             case ArgKind::reduction:
             case ArgKind::round_mode:
+            case ArgKind::memory_format:
                 return argument.integer == std::stoll(std::string(value));
             default:
                 return false;
@@ -120,6 +121,7 @@ class Calling {
             wanted.push_back(gradient.parameter);
             inputs.push_back(stack[gradient.argument].toTensor().requires_grad_());
         }
+        if (wanted.empty()) return;
         plan.op.callBoxed(stack);
         for (size_t i = 0; i < plan.incoming.size(); ++i) {
             if (handle(plan.incoming[i]) == nullptr || !stack[i].toTensor().requires_grad()) continue;

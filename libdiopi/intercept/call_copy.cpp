@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/stopwatch.hpp"
@@ -83,6 +84,7 @@ void CallCopy::find_inputs() {
 
 Status CallCopy::copy_arguments(Context& from) {
     find_inputs();
+    convert_element_numbers(call_);
     for (size_t i = 0; i < call_.args.size(); ++i) {
         const Arg& arg = call_.row->args()[i];
         Value& value = call_.args[i];

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "call/chain.hpp"
+#include "call/element_numbers.hpp"
 #include "core/convert.hpp"
 #include "runtime/generator.hpp"
 
@@ -110,26 +111,6 @@ void drop_sign(const Arg& arg, Scalar& scalar) {
     scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
 }
 
-/// Converts a number to an unsigned dtype as PyTorch does: one below 0 wraps.
-void wrap(Scalar& scalar, Dtype dtype) {
-    constexpr double kWhole = 0x1p63;
-    if (is_floating(scalar.dtype) && std::fabs(scalar.real) < kWhole) {
-        scalar = Scalar::of(static_cast<int64_t>(scalar.real));
-    }
-    if (dtype == Dtype::uint8) scalar.integer = static_cast<uint8_t>(scalar.integer);
-    if (dtype == Dtype::uint16) scalar.integer = static_cast<uint16_t>(scalar.integer);
-    if (dtype == Dtype::uint32) scalar.integer = static_cast<uint32_t>(scalar.integer);
-}
-
-/// The dtype of the first tensor that is read.
-Dtype element_dtype(const Call& call) {
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-        if (!call.row->args()[i].is_output && tensor != nullptr && *tensor != nullptr) return (*tensor)->dtype;
-    }
-    return Dtype::unsupported;
-}
-
 }  // namespace
 
 Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
@@ -157,7 +138,9 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     return out;
 }
 
-Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vector<OutputSpec>& outputs, Sign sign) {
+Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign) {
+    Call call = given;
+    convert_element_numbers(call);
     Call wide(*call.row);
     std::vector<ArgTensor> expected;
     Generator generator;
@@ -181,7 +164,6 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& call, const std::vec
                 target[k] = *made;
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
-            if (arg.is_element && is_integer(element_dtype(call))) wrap(*scalar, element_dtype(call));
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
             if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "intercept/device_timer.hpp"
 
@@ -118,6 +119,7 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
     Outcome outcome = convert_in(changes, call, context, converter);
     if (!outcome.ok()) return outcome;
     Call adapted = call;
+    convert_element_numbers(adapted);
     std::vector<TensorPtr> ours;
     for (const Change& change : changes) ours.push_back(change.adapted);
     for_each_tensor(adapted, [&](const Place& place, TensorPtr& tensor) {

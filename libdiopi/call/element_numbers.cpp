@@ -1,0 +1,39 @@
+#include "call/element_numbers.hpp"
+
+#include <cmath>
+
+#include "call/tensors.hpp"
+
+namespace diopi {
+
+namespace {
+
+Dtype element_dtype(const Call& call) {
+    Dtype dtype = Dtype::unsupported;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (dtype == Dtype::unsupported && place.is_read()) dtype = tensor->dtype;
+    });
+    return dtype;
+}
+
+void convert(Scalar& scalar, Dtype dtype) {
+    constexpr double kWhole = 0x1p63;
+    if (is_floating(scalar.dtype) && std::fabs(scalar.real) < kWhole) {
+        scalar = Scalar::of(static_cast<int64_t>(scalar.real));
+    }
+    if (dtype == Dtype::uint8) scalar.integer = static_cast<uint8_t>(scalar.integer);
+    if (dtype == Dtype::uint16) scalar.integer = static_cast<uint16_t>(scalar.integer);
+    if (dtype == Dtype::uint32) scalar.integer = static_cast<uint32_t>(scalar.integer);
+}
+
+}  // namespace
+
+void convert_element_numbers(Call& call) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        auto* scalar = std::get_if<Scalar>(&call.args[i]);
+        if (scalar == nullptr || !call.row->args()[i].is_element) continue;
+        if (const Dtype dtype = element_dtype(call); is_integer(dtype)) convert(*scalar, dtype);
+    }
+}
+
+}  // namespace diopi
