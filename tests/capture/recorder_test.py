@@ -249,7 +249,7 @@ class FilesTest(RecorderTest):
             except AttributeError:
                 continue  # this PyTorch is too old for it
             found += 1
-            known = {a.name for a in schema.arguments} | set(mapping.HELPERS) | {"number_of", "from_"}
+            known = {a.name for a in schema.arguments} | set(mapping.HELPERS) | {"number_of", "from_", "product"}
             known |= {f"r{i}" for i in range(len(schema.returns))}
             for row in rows:
                 for text in [row.when] + [s for _, sources in row.calls for s in standard.split(sources)]:
