@@ -252,7 +252,8 @@ class FilesTest(RecorderTest):
             known = {a.name for a in schema.arguments} | set(mapping.HELPERS) | {"number_of", "from_", "product"}
             known |= {f"r{i}" for i in range(len(schema.returns))}
             for row in rows:
-                for text in [row.when] + [s for _, sources in row.calls for s in standard.split(sources)]:
+                texts = [part for _, sources in row.calls for half in sources.split(" | ") for part in standard.split(half)]
+                for text in [row.when, *texts]:
                     used = mapping.names_of(text.partition("=")[2] or text if text != row.when else text)
                     self.assertEqual(used - known, set(), f"{overload}: {schema}")
         self.assertGreater(found, 500)
