@@ -266,9 +266,9 @@ Result<ProfilePair> profile_replay(const ProfileCommand& options, Target& target
     const bool is_pair = setup.against != nullptr;
     ProfilePair pair;
     if (is_pair) pair.against.emplace();
+    const auto is_against = [&](size_t item) { return is_pair && item % 2 == 1; };
     const auto work = [&](size_t item) {
-        const bool is_against = is_pair && item % 2 == 1;
-        WorkAnswer answer = replay_in_worker(options, target, setup, **loaded, {item < 2, is_against, begin});
+        WorkAnswer answer = replay_in_worker(options, target, setup, **loaded, {item < 2, is_against(item), begin});
         answer.last = true;
         return answer;
     };
@@ -284,7 +284,7 @@ Result<ProfilePair> profile_replay(const ProfileCommand& options, Target& target
         failures += different;
         auto profile = unpack_profile(packed);
         if (!profile.ok()) return profile.status();
-        Profile& side = is_pair && item % 2 == 1 ? *pair.against : pair.own;
+        Profile& side = is_against(item) ? *pair.against : pair.own;
         if (!side.calls.empty()) return add_replay(side, std::move(*profile));
         side = std::move(*profile);
         return {};

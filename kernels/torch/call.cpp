@@ -53,9 +53,7 @@ class Calling {
         : row_(row), ctx_(ctx), arguments_(arguments) {}
 
     [[nodiscard]] bool suits(const Plan& plan) const {
-        for (const AtenConstant& required : plan.required) {
-            if (!is_equal(required)) return false;
-        }
+        if (!std::ranges::all_of(plan.required, [&](const auto& each) { return is_met(each); })) return false;
         return std::ranges::all_of(plan.ranks, [&](const auto& each) { return rank_of(each.first) == each.second; });
     }
 
@@ -82,31 +80,28 @@ class Calling {
         return parameter < 0 ? nullptr : static_cast<diopiConstTensorHandle_t>(at(parameter).pointer);
     }
 
-    [[nodiscard]] bool is_equal(const AtenConstant& required) const {
-        const Argument& argument = at(required.parameter);
-        const std::string_view value = required.value;
-        if (argument.is_absent || value == "None") return argument.is_absent && value == "None";
-        switch (arg(required.parameter).kind) {
+    [[nodiscard]] bool is_met(const Plan::Condition& condition) const {
+        const Argument& argument = at(condition.parameter);
+        if (argument.is_absent || condition.text == "None") return argument.is_absent && condition.text == "None";
+        switch (arg(condition.parameter).kind) {
             case ArgKind::boolean:
-                return (argument.integer != 0) == (value == "True");
+                return (argument.integer != 0) == (condition.text == "True");
             case ArgKind::int_list:
             case ArgKind::int_list_ptr:
-                return value == "[]" && argument.size.len == 0;
+                return condition.text == "[]" && argument.size.len == 0;
             case ArgKind::text:
-                return "'" + std::string(static_cast<const char*>(argument.pointer)) + "'" == value;
-            case ArgKind::scalar: {
-                const at::Scalar scalar = scalar_of(*static_cast<const diopiScalar_t*>(argument.pointer));
-                return scalar.toDouble() == std::stod(std::string(value));
-            }
+                return static_cast<const char*>(argument.pointer) == condition.text;
+            case ArgKind::scalar:
+                return scalar_of(*static_cast<const diopiScalar_t*>(argument.pointer)).toDouble() == condition.number;
             case ArgKind::float32:
             case ArgKind::float64:
-                return argument.real == std::stod(std::string(value));
+                return argument.real == condition.number;
             case ArgKind::int64:
             case ArgKind::int32:
             case ArgKind::reduction:
             case ArgKind::round_mode:
             case ArgKind::memory_format:
-                return argument.integer == std::stoll(std::string(value));
+                return static_cast<double>(argument.integer) == condition.number;
             default:
                 return false;
         }
@@ -240,10 +235,7 @@ class Calling {
         if (wanted.type()->kind() == TypeKind::OptionalType) return {};
         if (wanted.default_value()) return *wanted.default_value();
         TORCH_CHECK(wanted.type()->kind() == TypeKind::ListType, "the argument ", wanted.name(), " is missing");
-        if (wanted.type()->expectRef<c10::ListType>().getElementType()->kind() == TypeKind::TensorType) {
-            return c10::List<at::Tensor>();
-        }
-        return c10::List<int64_t>();
+        return is_list_of_tensors(wanted) ? IValue(c10::List<at::Tensor>()) : IValue(c10::List<int64_t>());
     }
 
     static IValue number(const at::Scalar& scalar, const c10::TypePtr& type) {

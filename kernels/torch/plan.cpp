@@ -13,11 +13,6 @@ namespace {
 
 using Kind = Plan::Source::Kind;
 
-bool is_list_of_tensors(const c10::Argument& argument) {
-    return argument.type()->kind() == c10::TypeKind::ListType &&
-           argument.type()->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType;
-}
-
 c10::IValue value_of(std::string_view text, const c10::Argument& argument) {
     if (is_list_of_tensors(argument)) return c10::List<at::Tensor>();
     if (text == "None") return {};
@@ -40,6 +35,14 @@ bool writes(const c10::Argument& argument) {
     return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
+Plan::Condition condition_of(const AtenConstant& required) {
+    std::string_view text = required.value;
+    if (text.front() == '\'') text = text.substr(1, text.size() - 2);
+    Plan::Condition condition{required.parameter, text};
+    std::from_chars(text.data(), text.data() + text.size(), condition.number);
+    return condition;
+}
+
 Plan::Source value_source(c10::IValue value) { return {.kind = Kind::kValue, .value = std::move(value)}; }
 
 /// Values that a call of the standard implies: it has no argument for them.
@@ -59,7 +62,7 @@ class Planning {
  public:
     Planning(const Row& row, const AtenCall& call, const c10::OperatorHandle& op)
         : row_(row), call_(call), plan_(op), used_(call.arguments.size(), false) {
-        plan_.required = call.required;
+        for (const AtenConstant& required : call.required) plan_.required.push_back(condition_of(required));
         plan_.results = call.results;
         plan_.incoming = call.incoming;
     }
@@ -137,6 +140,11 @@ class Planning {
 int rank_of(const Plan& plan) { return plan.writes_results ? 0 : 1; }
 
 }  // namespace
+
+bool is_list_of_tensors(const c10::Argument& argument) {
+    return argument.type()->kind() == c10::TypeKind::ListType &&
+           argument.type()->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType;
+}
 
 Plans make_plans(const Row& row) {
     Plans made;

@@ -32,6 +32,12 @@ struct Plan {
         AtenShape::Form shape = AtenShape::Form::kFrom;
         int64_t dim = 0;
     };
+    /// A value that a parameter must have.
+    struct Condition {
+        int parameter = -1;
+        std::string_view text;  ///< as the table has it, a text without its quotes
+        double number = 0;      ///< of a number
+    };
     /// A parameter that receives the gradient of an argument of ATen.
     struct Gradient {
         size_t argument = 0;
@@ -42,7 +48,7 @@ struct Plan {
 
     c10::OperatorHandle op;
     std::vector<Source> sources;  ///< one per argument of ATen
-    std::vector<AtenConstant> required;
+    std::vector<Condition> required;
     std::vector<std::pair<int, int64_t>> ranks;  ///< tensor parameters that must have so many dims
     std::vector<int> results;                    ///< the parameter of each result; -1: not wanted
     std::vector<Gradient> gradients;             ///< not empty: the function is the gradient of this call
@@ -53,6 +59,8 @@ struct Plan {
     /// The parameter that has the shape and dtype of the first result.
     [[nodiscard]] int first_result() const { return results.empty() ? incoming[0] : results[0]; }
 };
+
+[[nodiscard]] bool is_list_of_tensors(const c10::Argument& argument);
 
 /// The plans for a function in the order in which they are tried, and why other rows of the table give none.
 struct Plans {

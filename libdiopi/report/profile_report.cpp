@@ -240,7 +240,7 @@ std::string profile_csv(const Profile& profile, const std::optional<ProfileCompa
                                            shapes_text(call)};
         const Summary t = summary_of(call, profile.has_device_time);
         const double roof = roof_seconds(profile.roofs, call);
-        for (const double x : {t.median, t.low, t.high, 1.0 * static_cast<double>(t.samples), call.flops, call.bytes}) {
+        for (const double x : {t.median, t.low, t.high, static_cast<double>(t.samples), call.flops, call.bytes}) {
             fields.push_back(call.runs.empty() ? "" : number(x));
         }
         fields.push_back(call.runs.empty() || roof == 0 ? "" : number(roof));

@@ -69,6 +69,14 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+/// Comparisons of nested()'s two adds.
+std::vector<std::optional<SpeedComparison>> slower_and_faster() {
+    std::vector<std::optional<SpeedComparison>> comparisons(4);
+    comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
+    comparisons[3] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    return comparisons;
+}
+
 }  // namespace
 
 TEST_CASE("a row's own time is without the calls inside, and the sum of all is the whole time") {
@@ -188,9 +196,7 @@ TEST_CASE("rows beyond the limit are counted, device columns have the device's n
 
 TEST_CASE("a row has the worst verdict of its calls") {
     const Profile profile = nested();
-    std::vector<std::optional<SpeedComparison>> comparisons(4);
-    comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
-    comparisons[3] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    const auto comparisons = slower_and_faster();
     const auto rows = profile_rows(profile, ProfileGrouping::kName, comparisons);
     REQUIRE(row_of(rows, "add").comparison != nullptr);
     CHECK(row_of(rows, "add").comparison->verdict == SpeedVerdict::kSlower);
@@ -202,9 +208,7 @@ TEST_CASE("a row has the worst verdict of its calls") {
 
 TEST_CASE("a row of several calls has the ratio of their times") {
     const Profile profile = nested();
-    std::vector<std::optional<SpeedComparison>> comparisons(4);
-    comparisons[2] = SpeedComparison{{1.3, 1.2, 1.4}, 0.01, 0, SpeedVerdict::kSlower};
-    comparisons[3] = SpeedComparison{{0.5, 0.4, 0.6}, 0.01, 0, SpeedVerdict::kFaster};
+    auto comparisons = slower_and_faster();
     const auto plain = profile_rows(profile, ProfileGrouping::kName, comparisons);
     const double time = row_of(plain, "add").time;
     comparisons[2]->base = comparisons[3]->base = time;

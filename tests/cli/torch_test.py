@@ -12,15 +12,15 @@ QUERIES = {"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString
 
 
 def table():
-    """{function: the overloads that serve it}, {function: why none does}, and PyTorch's version."""
-    served, missing = {}, {}
+    """The functions that an overload serves, {function: why none does}, and PyTorch's version."""
+    served, missing = set(), {}
     *lines, last = subprocess.run([TABLE], capture_output=True, text=True, check=True).stdout.splitlines()
     for line in lines:
         function, text = line.split(": ", 1)
         if text.startswith("none: "):
             missing[function] = text.removeprefix("none: ")
         else:
-            served[function] = set(re.findall(r"aten::(\w+)", text))
+            served.add(function)
     return served, missing, re.match(r"PyTorch (\d+\.\d+)", last)[1]
 
 
@@ -33,7 +33,7 @@ class TorchTest(ProgramTest):
 
     def test_the_library_has_the_functions_of_the_table(self):
         implemented = set(self.expect(0, "report", "--audit", LIBRARY, "--json").json["implemented"])
-        self.assertEqual(implemented - QUERIES, set(self.served))
+        self.assertEqual(implemented - QUERIES, self.served)
         self.assertGreaterEqual(len(self.served), 370)
 
     def test_what_pytorch_does_not_have_has_a_reason(self):
@@ -43,7 +43,7 @@ class TorchTest(ProgramTest):
         self.assertEqual([name for name in sorted(core) if self.missing[name] == "there is no row for it"], [])
 
     def test_a_sample_of_the_operator_suite(self):
-        """Each deviation has a rule with its evidence, and each function that passes has run in PyTorch."""
+        """Each deviation has a rule with its evidence, and the recorder has seen many operators of PyTorch run."""
         names = self.folder / "names.txt"
         run = self.diopi("test", "--impl", LIBRARY, "--in-order", *self.sample_of_suite(24, 50_000), "--json",
                          "--device-config", str(self.deviations), timeout=500,
@@ -82,8 +82,10 @@ class TorchTest(ProgramTest):
 
     def test_what_pytorch_refuses_is_declined_in_its_own_words(self):
         """They show that the call reached PyTorch's kernel, too. Newer versions take float16."""
-        run = self.expect(0, "test", "--impl", LIBRARY, "--fname", "mm", "--json", timeout=300)
+        run = self.expect(0, "test", "--impl", LIBRARY, "--fname", "bmm", "--json", timeout=300)
         declined = [each["reason"] for each in run.json["not_passed"]]
+        if self.version == "1.13":
+            self.assertGreater(len(declined), 0)
         for reason in declined:
             self.assertRegex(reason, r"declined: diopiDtypeNotSupported: \"\w+\" not implemented for 'Half'")
 
