@@ -12,6 +12,7 @@
 #include "cases/device_config.hpp"
 #include "commands.hpp"
 #include "conformance/conformance.hpp"
+#include "conformance/rounds.hpp"
 #include "core/suggest.hpp"
 #include "environment.hpp"
 #include "file/checksum.hpp"
@@ -41,6 +42,10 @@ struct TestOptions {
     VariantFlags variants;
     std::string accuracy = "classes";
     std::vector<std::string> checks = {"all"};
+    int level = 2;
+    std::string time, budget;  ///< as written; empty: none
+    std::vector<std::string> steps;
+    bool require_all = false;
     std::string csv = "error_report.csv";
     std::string junit;
     std::string device_config;
@@ -89,6 +94,7 @@ std::string repeat_text(const TestOptions& options) {
     if (const std::string variants = repeat_variants(options.variants); !variants.empty()) append(variants);
     if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
     if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
+    if (!options.steps.empty()) append(fmt::format("--steps {}", fmt::join(options.steps, " ")));
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
     if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
     return text;
@@ -106,7 +112,7 @@ std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const 
 
 RunOrder run_order(const TestOptions& options) {
     if (!options.in_order.empty()) return {RunOrder::By::kGiven};
-    if (!options.shuffle) return {};
+    if (!options.shuffle) return {options.budget.empty() ? RunOrder::By::kCost : RunOrder::By::kValue};
     return {RunOrder::By::kShuffle, options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle)};
 }
 
@@ -147,6 +153,12 @@ std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& 
     return device.skip_reason(c);
 }
 
+/// The level that goes on until its time is over.
+constexpr int kEndless = 4;
+
+/// Whether its atol and rtol replace the accuracy class.
+bool has_own_tolerance(const Case& c) { return c.tolerance.instead != Tolerance::Instead::kNothing; }
+
 /// The number of cases whose workers died.
 size_t count_lost(const std::vector<CaseResult>& results) {
     return static_cast<size_t>(std::ranges::count_if(results, [](const CaseResult& result) {
@@ -155,11 +167,8 @@ size_t count_lost(const std::vector<CaseResult>& results) {
 }
 
 /// Writes the results after the cases: report, CSV, JUnit, JSON or summary.
-Status write_reports(const ConformanceRun& run, const TestOptions& options, const Backend& backend,
-                     const DeviceConfigFigures& device) {
-    const std::string repeat = repeat_text(options);
-    if (Status s = write_report_files({options.csv, options.junit}, run.results, repeat); !s.ok()) return s;
-    const RunFigures figures{std::string(backend.name()), options.common.seed, run.seconds, repeat, device};
+Status write_reports(const ConformanceRun& run, const TestOptions& options, const RunFigures& figures) {
+    if (Status s = write_report_files({options.csv, options.junit}, run.results, figures.options); !s.ok()) return s;
     if (options.common.json) {
         fmt::print("{}\n", summary_json(run.results, figures));
     } else {
@@ -230,8 +239,8 @@ class TestRun {
         auto run = run_cases();
         if (!run.ok()) return report_error(run.error());
         sort_by_case(run->results);
-        if (Status s = write_reports(*run, options_, target_.backend(), figures_); !s.ok())
-            return report_error(s.error());
+        const RunFigures figures = figures_of(*run);
+        if (Status s = write_reports(*run, options_, figures); !s.ok()) return report_error(s.error());
         if (Status s = recording_.finish(count_lost(run->results)); !s.ok()) return report_error(s.error());
         if (run->interrupted) {
             fmt::print(stderr,
@@ -243,11 +252,17 @@ class TestRun {
             if (Status s = shrink_failures(run->results); !s.ok()) return report_error(s.error());
             if (interrupted()) return static_cast<int>(Exit::kInterrupted);
         }
-        return static_cast<int>(failures_ > 0 ? Exit::kFailures : Exit::kPassed);
+        const bool lacks_any = options_.require_all && std::ranges::any_of(run->results, [](const CaseResult& result) {
+                                   return result.verdict == Verdict::kNotImplemented;
+                               });
+        return static_cast<int>(failures_ > 0 || lacks_any ? Exit::kFailures : Exit::kPassed);
     }
 
  private:
     Status prepare() {
+        if ((options_.level == kEndless) == options_.time.empty()) {
+            return bad_input("--level 4 and --time belong together: --level 4 --time 8h");
+        }
         if (Status s = read_options(); !s.ok()) return s;
         if (Status s = choose(); !s.ok()) return s;
         set_conformance();
@@ -299,14 +314,19 @@ class TestRun {
     /// Selects the cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
-        auto cases = options_.in_order.empty()
-                         ? choose_cases(choice_of(common), target_.backend())
-                         : choose_cases_in_order(choice_of(common), options_.in_order, target_.backend());
+        CaseChoice choice = choice_of(common);
+        // Hard cases have fills and layouts of their own.
+        choice.level = repeat_variants(options_.variants).empty() ? options_.level : 1;
+        choice_ = choice;
+        choice.seed = common.seed;
+        auto cases = options_.in_order.empty() ? choose_cases(choice, target_.backend())
+                                               : choose_cases_in_order(choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
         auto without_variant = vary_cases(cases_, options_.variants);
         if (!without_variant.ok()) return without_variant.status();
         without_variant_ = std::move(*without_variant);
+        own_tolerances_ = std::ranges::count_if(cases_, has_own_tolerance);
         auto device = configure(options_, cases_, figures_);
         if (!device.ok()) return device.status();
         device_ = std::move(*device);
@@ -328,8 +348,10 @@ class TestRun {
         conformance_.cases.adaptor = target_.adaptor();
         if (target_.sim() != nullptr) conformance_.cases.interceptors.push_back(target_.sim());
         conformance_.cases.seed = options_.common.seed;
+        conformance_.cases.steps = options_.steps;
         conformance_.cases.legacy = options_.accuracy == "legacy";
         conformance_.order = run_order(options_);
+        conformance_.budget_s = seconds_of_span(options_.budget);
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
@@ -343,6 +365,19 @@ class TestRun {
         conformance_.command = options_.command;
         conformance_.repeat = repeat_text(options_);
         conformance_.shard = shard_ ? to_string(*shard_) : "";
+    }
+
+    RunFigures figures_of(const ConformanceRun& run) const {
+        RunFigures figures{std::string(target_.backend().name()),
+                           options_.common.seed,
+                           run.seconds,
+                           repeat_text(options_),
+                           figures_,
+                           own_tolerances_};
+        figures.without_hard_cases = operators_without_hard_cases(cases_);
+        const bool has_end = !options_.budget.empty() && !run.interrupted;
+        if (has_end) figures.left_out = static_cast<int64_t>(cases_.size() - run.results.size());
+        return figures;
     }
 
     /// Prints the lines before the first case.
@@ -369,16 +404,46 @@ class TestRun {
                 console.log(LogLevel::kWarning, text);
             }
         };
-        auto run = run_conformance(cases_, conformance_, [&](const CaseResult& result, int64_t done, int64_t) {
+        const auto on_result = [&](const CaseResult& result, int64_t done, int64_t) {
             if (is_failure(result.verdict)) ++failures_;
             fmt::print(stderr, "{}", result.notes);
             for (const LogMessage& message : messages_of(result, conformance_.repeat)) {
                 if (!silent_) console.log(message.level, message.text);
             }
             console.advance(done, failures_);
-        });
+        };
+        auto run = options_.level < kEndless
+                       ? run_conformance(cases_, conformance_, on_result)
+                       : run_rounds(
+                             rounds(), conformance_,
+                             [&](uint64_t round, int64_t cases) { announce_round(console, round, cases); }, on_result);
         conformance_.on_warning = {};
         return run;
+    }
+
+    /// The rounds of --level 4: hard cases of the seeds after the run's own.
+    Rounds rounds() {
+        constexpr size_t kRepeated = 30;
+        Rounds rounds{cases_, {}, {}, seconds_of_span(options_.time)};
+        std::map<std::string, size_t> of_operator;
+        for (const Case& c : cases_) {
+            const bool is_repeated = c.suite == kHardSuite && of_operator[c.op]++ < kRepeated;
+            if (is_repeated) rounds.repeated.push_back(c);
+        }
+        rounds.next = [this](uint64_t round) {
+            CaseChoice choice = choice_;
+            choice.seed += round;
+            std::vector<Case> cases = hard_cases_of(choice, target_.backend());
+            static_cast<void>(apply_device_config(device_, cases));
+            return cases;
+        };
+        return rounds;
+    }
+
+    void announce_round(Console& console, uint64_t round, int64_t cases) const {
+        console.start(cases);
+        if (silent_) return;
+        console.print(fmt::format("round {}: {} cases, hard ones of seed {}", round, cases, choice_.seed + round));
     }
 
     Status shrink_failures(const std::vector<CaseResult>& results) {
@@ -405,6 +470,8 @@ class TestRun {
     std::map<std::string, std::string> without_variant_;  ///< by case id: why the case has no such variant
     DeviceConfig device_;
     DeviceConfigFigures figures_;
+    int64_t own_tolerances_ = 0;
+    CaseChoice choice_;
     ConformanceOptions conformance_;
     Recording recording_;
     int64_t failures_ = 0;
@@ -467,8 +534,20 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--checks", options->checks,
-                     "all, none, or some of guards, pages, inputs, poison, repeat, leaks, stream")
+                     "all, none, guards, pages, inputs, poison, repeat, history, leaks, stream, state")
         ->capture_default_str();
+    command
+        ->add_option("--level", options->level,
+                     "1: the standard's cases; 2: and some hard cases; 3: all; 4: endless (--time)")
+        ->check(CLI::Range(1, 4))
+        ->capture_default_str();
+    command->add_option("--time", options->time, "with --level 4: how long, such as 8h (docs/hard-cases.md)")
+        ->check(time_span());
+    command->add_option("--budget", options->budget, "a time such as 60s: the most telling cases first, then an end")
+        ->check(time_span());
+    command->add_option("--steps", options->steps, "steps of each case: forward, inplace, backward (default: all)")
+        ->check(CLI::IsMember({"forward", "inplace", "backward"}));
+    command->add_flag("--require-all", options->require_all, "a case that is not implemented also fails the run");
     command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
         ->check(seconds_above_zero())
         ->capture_default_str();

@@ -1,6 +1,8 @@
 /// Checks of option values that several subcommands share.
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class Validator;
 }  // namespace CLI
@@ -9,5 +11,11 @@ namespace diopi {
 
 /// Accepts a number of seconds above 0, nothing else.
 [[nodiscard]] CLI::Validator seconds_above_zero();
+
+/// Accepts a time such as 90, 90s, 15m or 8h.
+[[nodiscard]] CLI::Validator time_span();
+
+/// Its seconds; 0 for an empty text, or one that is no time.
+[[nodiscard]] double seconds_of_span(const std::string& text);
 
 }  // namespace diopi

@@ -74,6 +74,8 @@ void add_variant_options(CLI::App& command, VariantFlags& flags) {
     command
         .add_flag("--host-strides", flags.layout.host, "strides and outputs as other hosts of the standard give them")
         ->group(group);
+    command.add_flag("--unaligned", flags.layout.unaligned, "tensors one element behind an aligned address")
+        ->group(group);
     auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels-last tensors")->group(group);
     command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "for tensors with at least this many dims")
         ->group(group)
@@ -99,6 +101,7 @@ std::string repeat_variants(const VariantFlags& flags) {
     if (flags.layout.strided) append("--strided");
     if (flags.layout.wide) append("--wide");
     if (flags.layout.host) append("--host-strides");
+    if (flags.layout.unaligned) append("--unaligned");
     if (flags.layout.nhwc) append("--nhwc");
     if (flags.layout.nhwc_min_dim != LayoutOptions().nhwc_min_dim) {
         append(fmt::format("--nhwc-min-dim {}", flags.layout.nhwc_min_dim));

@@ -73,6 +73,7 @@ diopiError_t choose_form(std::string_view op, const Problem& p, std::initializer
     if (c.channels_last) {
         const diopiError_t error = find_convolution(op, c);
         if (error != diopiNoImplement) return error;
+        forget_failure();
         c.channels_last = false;
     }
     return diopiSuccess;
@@ -89,6 +90,7 @@ class Pass {
     [[nodiscard]] diopiError_t run(const Moving& result, const View* bias) {
         const diopiError_t error = run_in_form(result, bias);
         if (error != diopiNoImplement || !c_.channels_last) return error;
+        forget_failure();
         c_.channels_last = false;
         return run_in_form(result, bias);
     }

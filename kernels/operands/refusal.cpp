@@ -12,6 +12,8 @@ diopiError_t fail(diopiError_t code, std::string message) {
     return code;
 }
 
+void forget_failure() { set_last_error({}); }
+
 diopiError_t refuse(std::string_view op, std::string_view what) {
     return fail(diopiErrorOccurred, std::string(op).append(": ").append(what));
 }

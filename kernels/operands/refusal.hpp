@@ -12,6 +12,8 @@ namespace diopi::operands {
 
 /// Sets the message of the thread's last error and returns `code`.
 [[nodiscard]] diopiError_t fail(diopiError_t code, std::string message);
+/// Clears the message, because another way to do the same follows.
+void forget_failure();
 /// diopiErrorOccurred: "diopiSum: dim names dimension 1 twice".
 [[nodiscard]] diopiError_t refuse(std::string_view op, std::string_view what);
 /// diopiDtypeNotSupported: "diopiRelu: input is complex64, wanted a real dtype".

@@ -15,17 +15,22 @@ constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+/// The same without an exponential that overflows.
+Inexact sigmoid(const Inexact& x) {
+    const Inexact power = exp(x > 0 ? -x : x);
+    return (x > 0 ? 1.0 : power) / (1.0 + power);
+}
 
 /// 1 / (1 + e^-x).
 constexpr auto Sigmoid = [](double x) { return sigmoid(x); };
 /// g y (1 - y).
-constexpr auto SigmoidBackward = [](double g, double y) { return g * y * (1.0 - y); };
+constexpr auto SigmoidBackward = [](auto g, auto y) { return g * y * (1.0 - y); };
 
 /// x / (1 + e^-x); NaN at -inf.
 constexpr auto Silu = [](double x) { return x / (1.0 + std::exp(-x)); };
 /// g (s + x s (1 - s)), s = sigmoid(x).
-constexpr auto SiluBackward = [](double g, double x) {
-    const double s = sigmoid(x);
+constexpr auto SiluBackward = []<class T>(T g, T x) {
+    const T s = sigmoid(x);
     return g * (s + x * s * (1.0 - s));
 };
 
@@ -35,10 +40,11 @@ double gelu_exact(double x) {
     const long double wide = x;
     return static_cast<double>(0.5L * wide * std::erfc(-wide * 0.707106781186547524400844362104849039L));
 }
-double gelu_slope(double g, double x) {
-    const double density = std::exp(-0.5 * x * x) * kSqrtTwoByPi * 0.5;
-    return g * (0.5 * std::erfc(-x * kSqrtHalf) + x * density);
-}
+constexpr auto gelu_slope = []<class T>(T g, T x) {
+    using std::erfc, std::exp;
+    const T density = exp(-0.5 * x * x) * kSqrtTwoByPi * 0.5;
+    return g * (0.5 * erfc(-x * kSqrtHalf) + x * density);
+};
 
 /// x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3); (1 + tanh u) / 2 = 1 / (1 + e^-2u).
 double gelu_tanh(double x) {
@@ -46,11 +52,12 @@ double gelu_tanh(double x) {
     const long double u = 0.797884560802865355879892119868763737L * (wide + 0.044715L * wide * wide * wide);
     return static_cast<double>(wide / (1.0L + std::exp(-2.0L * u)));
 }
-double gelu_tanh_slope(double g, double x) {
-    const double t = std::tanh(kSqrtTwoByPi * (x + kCubic * x * x * x));
-    const double slope = kSqrtTwoByPi * (1.0 + 3.0 * kCubic * x * x);
+constexpr auto gelu_tanh_slope = []<class T>(T g, T x) {
+    using std::tanh;
+    const T t = tanh(kSqrtTwoByPi * (x + kCubic * x * x * x));
+    const T slope = kSqrtTwoByPi * (1.0 + 3.0 * kCubic * x * x);
     return g * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * slope);
-}
+};
 
 /// Whether the word asks for gelu's approximation. Refuses other words.
 bool approximates(const char* word) {
@@ -70,12 +77,13 @@ diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHand
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });
 }
-diopiError_t gelu_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                            const char* approximate) {
     return kernel([&] {
-        const auto slope = approximates(approximate) ? gelu_tanh_slope : gelu_slope;
-        const diopiError_t error = map_gradient(grad_input, grad_output, input, slope);
+        const diopiError_t error = approximates(approximate)
+                                       ? map_gradient(ctx, grad_input, grad_output, input, gelu_tanh_slope)
+                                       : map_gradient(ctx, grad_input, grad_output, input, gelu_slope);
         if (error != diopiSuccess) throw Refusal{error, last_error()};
     });
 }

@@ -46,11 +46,11 @@ diopiError_t replace_below(diopiContextHandle_t, std::string_view, diopiTensorHa
 }
 
 /// grad_input = x <= threshold ? 0 : g; the gradient of relu with a threshold of 0.
-diopiError_t replace_below_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t replace_below_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                     const diopiScalar_t* threshold) {
-    return map_gradient(grad_input, grad_output, input,
-                        [limit = scalar_as<double>(*threshold)](double g, double x) { return x <= limit ? 0.0 : g; });
+    return map_gradient(ctx, grad_input, grad_output, input,
+                        [limit = scalar_as<double>(*threshold)]<class T>(T g, T x) { return x <= limit ? T(0) : g; });
 }
 
 }  // namespace

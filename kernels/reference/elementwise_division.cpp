@@ -28,8 +28,18 @@ int64_t divide_integers(int64_t a, int64_t b, bool down) {
     return down && a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+/// 1 where a quotient that is rounded before it is truncated may give the whole number above; else 0.
+double truncation_error(double a, double b) {
+    const double quotient = a / b, rounding = std::fabs(quotient) * working_format.roundoff;
+    return std::trunc(quotient - rounding) == std::trunc(quotient + rounding) ? 0 : 1;
+}
+
+/// The same for the greatest whole number below: the remainder is subtracted, the difference divided, and 1 subtracted
+/// where the signs differ.
+double floor_error(double a, double b) { return std::floor(0.5 + 3 * std::fabs(a / b) * working_format.roundoff); }
+
 /// out = input / other. None: true division, integers as floating numbers. Trunc, floor: integers stay integers.
-diopiError_t div(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+diopiError_t div(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                  const Other& other, diopiRoundMode_t mode) {
     return kernel([&] {
         const Kind kind = common_kind(input, other);
@@ -47,11 +57,21 @@ diopiError_t div(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out
                     return apply<int64_t>(out, input, other,
                                           [](int64_t a, int64_t b) { return divide_integers(a, b, false); });
                 }
+                if (ctx->errors_in) {
+                    working_format = WorkingFormat(*ctx->errors_in);
+                    ctx->has_errors = true;
+                    return apply<double>(out, input, other, truncation_error);
+                }
                 return apply<double>(out, input, other, [](double a, double b) { return std::trunc(a / b); });
             case RoundModeFloor:
                 if (integral) {
                     return apply<int64_t>(out, input, other,
                                           [](int64_t a, int64_t b) { return divide_integers(a, b, true); });
+                }
+                if (ctx->errors_in) {
+                    working_format = WorkingFormat(*ctx->errors_in);
+                    ctx->has_errors = true;
+                    return apply<double>(out, input, other, floor_error);
                 }
                 return apply<double>(out, input, other, floor_divide);
             case RoundModeEND:

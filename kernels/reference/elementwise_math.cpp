@@ -33,7 +33,7 @@ constexpr auto Cos = [](double x) { return std::cos(x); };
 constexpr auto Erf = [](double x) { return std::erf(x); };
 constexpr auto Tanh = [](double x) { return std::tanh(x); };
 /// g (1 - y^2).
-constexpr auto TanhBackward = [](double g, double y) { return g * (1.0 - y * y); };
+constexpr auto TanhBackward = [](auto g, auto y) { return g * (1.0 - y * y); };
 
 }  // namespace
 

@@ -50,24 +50,26 @@ diopiError_t embedding(diopiContextHandle_t, std::string_view, diopiTensorHandle
 
 /// out[r] = sum of grad[i] over all i with indices[i] = r, divided by their number with scale_grad_byfreq; 0 for rows
 /// that indices does not name and for padding_idx.
-diopiError_t embedding_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+diopiError_t embedding_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
                                 diopiConstTensorHandle_t grad, diopiConstTensorHandle_t indices, int64_t num_weights,
                                 int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
-    return kernel([&] {
+    return inexact_kernel(ctx, [&]<class T>(T) {
         if (sparse) refuse("sparse is true, wanted false: out is a dense tensor");
         const Operand<int64_t> rows = row_numbers(indices, num_weights);
-        const Operand<double> g(grad, "grad");
-        Output<double> gw(out, "out", Output<double>::Start::kZero);
+        const Operand<T> g(grad, "grad");
+        Output<T> gw(out, "out");
         if (gw.rank() != 2) refuse("out has shape " + to_string(gw.shape()) + ", wanted (num_weights, dim)");
         const int64_t size = gw.size(1);
         require_shape("out", gw.shape(), Shape{num_weights, size});
         require_shape("grad", g.shape(), shape_of_rows(rows, size));
+        std::vector<Sum<T>> sums(static_cast<size_t>(gw.numel()));
         std::vector<int64_t> times(static_cast<size_t>(num_weights), 0);
         for (int64_t i = 0; i < rows.numel(); ++i) {
             if (rows[i] == padding_idx) continue;
             ++times[static_cast<size_t>(rows[i])];
-            for (int64_t k = 0; k < size; ++k) gw[rows[i] * size + k] += g[i * size + k];
+            for (int64_t k = 0; k < size; ++k) sums[static_cast<size_t>(rows[i] * size + k)] += g[i * size + k];
         }
+        for (int64_t e = 0; e < gw.numel(); ++e) gw[e] = sums[static_cast<size_t>(e)].value();
         for (int64_t r = 0; scale_grad_byfreq && r < num_weights; ++r) {
             const auto count = static_cast<double>(std::max<int64_t>(times[static_cast<size_t>(r)], 1));
             for (int64_t k = 0; k < size; ++k) gw[r * size + k] /= count;

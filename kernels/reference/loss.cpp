@@ -39,16 +39,17 @@ struct Classes {
 };
 
 /// Weights of the classes, 1 where there are none.
+template <class T>
 class ClassWeights {
  public:
     ClassWeights(diopiConstTensorHandle_t weight, const Classes& at) : weight_(weight, "weight?") {
         const int64_t wanted[] = {at.classes};
         if (weight_) require_shape("weight", weight_.shape(), wanted);
     }
-    double operator[](int64_t c) const { return weight_ ? weight_[c] : 1.0; }
+    T operator[](int64_t c) const { return weight_ ? weight_[c] : T(1); }
 
  private:
-    Operand<double> weight_;
+    Operand<T> weight_;
 };
 
 /// Class numbers that are checked once: each is ignore_index or a class.
@@ -71,8 +72,9 @@ class Targets {
     int64_t operator[](int64_t i) const { return target_[i]; }
 
     /// Sum of the weights of the targets in use.
-    [[nodiscard]] double total_weight(const ClassWeights& weights) const {
-        return pairwise_sum<double>(target_.numel(), [&](int64_t i) { return is_used(i) ? weights[target_[i]] : 0.0; });
+    template <class T>
+    [[nodiscard]] T total_weight(const ClassWeights<T>& weights) const {
+        return pairwise_sum<T>(target_.numel(), [&](int64_t i) { return is_used(i) ? weights[target_[i]] : T(0); });
     }
 
  private:
@@ -86,8 +88,8 @@ void require_reduction(diopiReduction_t reduction) {
 }
 
 /// out = loss(i) for each target, or their sum, or sum / divisor. A mean over nothing is 0 / 0 = NaN.
-template <class Loss>
-void reduce(Output<double>& y, const Classes& at, diopiReduction_t reduction, double divisor, const Loss& loss) {
+template <class T, class Loss>
+void reduce(Output<T>& y, const Classes& at, diopiReduction_t reduction, const T& divisor, const Loss& loss) {
     require_reduction(reduction);
     if (reduction == ReductionNone) {
         require_shape("out", y.shape(), at.target_shape);
@@ -95,46 +97,47 @@ void reduce(Output<double>& y, const Classes& at, diopiReduction_t reduction, do
         return;
     }
     require_shape("out", y.shape(), {});
-    const double sum = pairwise_sum<double>(at.targets(), loss);
+    const T sum = pairwise_sum<T>(at.targets(), loss);
     y[0] = reduction == ReductionMean ? sum / divisor : sum;
 }
 
 /// The gradient of the loss of each target.
+template <class T>
 class GradScale {
  public:
-    GradScale(diopiConstTensorHandle_t grad_output, const Classes& at, diopiReduction_t reduction, double divisor)
+    GradScale(diopiConstTensorHandle_t grad_output, const Classes& at, diopiReduction_t reduction, const T& divisor)
         : grad_(grad_output, "grad_output"), each_(reduction == ReductionNone) {
         require_reduction(reduction);
         require_shape("grad_output", grad_.shape(), each_ ? ShapeView(at.target_shape) : ShapeView());
         if (!each_) all_ = reduction == ReductionMean ? grad_[0] / divisor : grad_[0];
     }
-    double operator[](int64_t i) const { return each_ ? grad_[i] : all_; }
+    T operator[](int64_t i) const { return each_ ? grad_[i] : all_; }
 
  private:
-    Operand<double> grad_;
+    Operand<T> grad_;
     bool each_;
-    double all_ = 0.0;
+    T all_ = 0.0;
 };
 
 /// loss = -weight[t] * input[t], 0 at ignore_index; mean: divided by the total weight.
-diopiError_t nll_loss(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t total_weight,
-                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
-                      diopiReduction_t reduction, int64_t ignore_index) {
-    return kernel([&] {
-        const Operand<double> x(input, "input");
-        Output<double> y(out, "out");
-        Output<double> total(total_weight, "totalWeight?");
+diopiError_t nll_loss(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
+                      diopiTensorHandle_t total_weight, diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                      diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index) {
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> x(input, "input");
+        Output<T> y(out, "out");
+        Output<T> total(total_weight, "totalWeight?");
         const Classes at(x.shape());
-        const ClassWeights weights(weight, at);
+        const ClassWeights<T> weights(weight, at);
         const Targets targets(target, at, ignore_index);
-        const double sum_weights = targets.total_weight(weights);
+        const T sum_weights = targets.total_weight(weights);
         reduce(y, at, reduction, sum_weights, [&](int64_t i) {
-            if (!targets.is_used(i)) return 0.0;
+            if (!targets.is_used(i)) return T(0);
             return -weights[targets[i]] * x[at.column(i) + targets[i] * at.positions];
         });
         if (total) {
             require_shape("totalWeight", total.shape(), {});
-            total[0] = reduction == ReductionNone ? 0.0 : sum_weights;
+            total[0] = reduction == ReductionNone ? T(0) : sum_weights;
         }
         y.store();
         total.store();
@@ -143,21 +146,21 @@ diopiError_t nll_loss(diopiContextHandle_t, std::string_view, diopiTensorHandle_
 
 /// grad_input = -weight[t] * grad_output at the target, divided by the total weight under mean; 0 elsewhere. The total
 /// weight is the given one, or (null) computed anew.
-diopiError_t nll_loss_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                diopiConstTensorHandle_t total_weight, diopiReduction_t reduction,
                                int64_t ignore_index) {
-    return kernel([&] {
+    return inexact_kernel(ctx, [&]<class T>(T) {
         const View x = view_of(input);
-        const Operand<double> total(total_weight, "totalWeight?");
-        Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
+        const Operand<T> total(total_weight, "totalWeight?");
+        Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         require_shape("grad_input", gx.shape(), x.shape);
         if (total) require_shape("totalWeight", total.shape(), {});
         const Classes at(x.shape);
-        const ClassWeights weights(weight, at);
+        const ClassWeights<T> weights(weight, at);
         const Targets targets(target, at, ignore_index);
-        const GradScale scale(grad_output, at, reduction, total ? total[0] : targets.total_weight(weights));
+        const GradScale<T> scale(grad_output, at, reduction, total ? total[0] : targets.total_weight(weights));
         for (int64_t i = 0; i < at.targets(); ++i) {
             if (!targets.is_used(i)) continue;
             gx[at.column(i) + targets[i] * at.positions] = -weights[targets[i]] * scale[i];
@@ -170,6 +173,7 @@ diopiError_t nll_loss_backward(diopiContextHandle_t, std::string_view, diopiTens
 /// for class t: q_t = (1 - s) * w_t, plus s/C * w_c for every class, all 0 at ignore_index, with s =
 /// max(label_smoothing, 0); for probabilities p: q_c = w_c * ((1 - s) * p_c + s/C). A mean divides by the sum of w_t in
 /// use; with probabilities by the number of targets.
+template <class T>
 class Coefficients {
  public:
     Coefficients(ShapeView input, const Classes& at, diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
@@ -185,16 +189,16 @@ class Coefficients {
         }
     }
 
-    [[nodiscard]] double divisor() const { return divisor_; }
+    [[nodiscard]] const T& divisor() const { return divisor_; }
 
     /// Calls visit(class, q) for the classes of target i that count.
     template <class Visit>
     void for_each(int64_t i, const Visit& visit) const {
-        const double share = smoothing_ / static_cast<double>(at_.classes);
+        const T share = T(smoothing_) / static_cast<double>(at_.classes);
         if (probabilities_) {
-            const double* column = probabilities_->data() + at_.column(i);
+            const auto* column = probabilities_->data() + at_.column(i);
             for (int64_t c = 0; c < at_.classes; ++c) {
-                const double p = column[c * at_.positions];
+                const T p = column[c * at_.positions];
                 visit(c, weights_[c] * (smoothing_ > 0.0 ? p * (1.0 - smoothing_) + share : p));
             }
             return;
@@ -207,65 +211,67 @@ class Coefficients {
 
  private:
     const Classes& at_;
-    ClassWeights weights_;
+    ClassWeights<T> weights_;
     double smoothing_;
-    std::optional<Operand<double>> probabilities_;
+    std::optional<Operand<T>> probabilities_;
     std::optional<Targets> targets_;
-    double divisor_ = 0.0;
+    T divisor_ = 0.0;
 };
 
-std::unique_ptr<double[]> log_probabilities(const Operand<double>& x, const Classes& at) {
-    auto values = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(x.numel()));
+template <class T>
+std::unique_ptr<T[]> log_probabilities(const Operand<T>& x, const Classes& at) {
+    auto values = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(x.numel()));
     log_softmax(x.data(), values.get(), at.samples, at.classes, at.positions);
     return values;
 }
 
 /// loss = -sum of q_c * log softmax(input)_c, see Coefficients. Empty: sum 0, mean NaN.
-diopiError_t cross_entropy(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
+diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                            diopiConstTensorHandle_t weight, diopiReduction_t reduction, int64_t ignore_index,
                            double label_smoothing) {
-    return kernel([&] {
-        const Operand<double> x(input, "input");
-        Output<double> y(out, "out");
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> x(input, "input");
+        Output<T> y(out, "out");
         const Classes at(x.shape());
-        const Coefficients coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
+        const Coefficients<T> coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
         const auto log_p = log_probabilities(x, at);
         reduce(y, at, reduction, coefficients.divisor(), [&](int64_t i) {
-            const double* column = log_p.get() + at.column(i);
-            double loss = 0.0;
-            coefficients.for_each(i, [&](int64_t c, double q) { loss -= q * column[c * at.positions]; });
-            return loss;
+            const T* column = log_p.get() + at.column(i);
+            Sum<T> loss;
+            coefficients.for_each(i, [&](int64_t c, T q) { loss += -q * column[c * at.positions]; });
+            return loss.value();
         });
         y.store();
     });
 }
 
 /// grad_input_c = (softmax(input)_c * sum(q) - q_c) * g, with g grad_output scaled as the reduction was.
-diopiError_t cross_entropy_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                     diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
-    return kernel([&] {
-        const Operand<double> x(input, "input");
-        Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> x(input, "input");
+        Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         require_shape("grad_input", gx.shape(), x.shape());
         const Classes at(x.shape());
-        const Coefficients coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
-        const GradScale scale(grad_output, at, reduction, coefficients.divisor());
+        const Coefficients<T> coefficients(x.shape(), at, target, weight, ignore_index, label_smoothing);
+        const GradScale<T> scale(grad_output, at, reduction, coefficients.divisor());
         const auto log_p = log_probabilities(x, at);
         for (int64_t i = 0; i < at.targets(); ++i) {
             const int64_t first = at.column(i);
-            double sum = 0.0;
+            using std::exp;
+            Sum<T> sum;
             bool used = false;
-            coefficients.for_each(i, [&](int64_t c, double q) {
+            coefficients.for_each(i, [&](int64_t c, T q) {
                 gx[first + c * at.positions] -= q * scale[i];
                 sum += q;
                 used = true;
             });
             for (int64_t c = 0; used && c < at.classes; ++c) {
                 const int64_t e = first + c * at.positions;
-                gx[e] += std::exp(log_p[static_cast<size_t>(e)]) * sum * scale[i];
+                gx[e] += exp(log_p[static_cast<size_t>(e)]) * sum.value() * scale[i];
             }
         }
         gx.store();

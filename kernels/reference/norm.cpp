@@ -28,13 +28,13 @@ struct Channels {
     [[nodiscard]] int64_t row(int64_t n, int64_t c) const { return (n * channels + c) * positions; }
 
     /// Sum of term(offset) over the elements of channel c.
-    template <class Term>
-    [[nodiscard]] double sum(int64_t c, const Term& term) const {
-        double total = 0.0;
+    template <class T, class Term>
+    [[nodiscard]] T sum(int64_t c, const Term& term) const {
+        Sum<T> total;
         for (int64_t n = 0; n < samples; ++n) {
-            total += pairwise_sum<double>(positions, [&, first = row(n, c)](int64_t i) { return term(first + i); });
+            total += pairwise_sum<T>(positions, [&, first = row(n, c)](int64_t i) { return term(first + i); });
         }
-        return total;
+        return total.value();
     }
 
     /// Calls body(offset) for the elements of channel c.
@@ -54,28 +54,31 @@ void require_channels(const Argument& argument, std::string_view name, const Cha
 }
 
 /// 1 / sqrt(variance + eps); a channel without variance and without eps gets 0, as in PyTorch. NaN if negative.
-double batch_invstd(double variance, double eps) {
-    return variance != 0.0 || eps != 0.0 ? 1.0 / std::sqrt(variance + eps) : 0.0;
+template <class T>
+T batch_invstd(const T& variance, double eps) {
+    using std::sqrt;
+    return variance == 0.0 && eps == 0.0 ? T(0) : 1.0 / sqrt(variance + eps);
 }
 
 /// out = (x - mean) * invstd * weight + bias per channel. Training: mean and the biased variance of the batch, kept in
 /// save_*; running = (1 - momentum) * running + momentum * batch with the unbiased variance (one element: 0 / 0 = NaN).
 /// Else the running statistics. Any momentum and eps are taken; a negative variance + eps gives NaN.
-diopiError_t batch_norm(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                        diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+diopiError_t batch_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t out,
+                        diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                         diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
                         double momentum, double eps) {
-    return kernel([&] {
-        using Inout = Output<double>;
-        const Operand<double> x(input, "input");
-        const Operand<double> w(weight, "weight?");
-        const Operand<double> b(bias, "bias?");
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        using std::sqrt;
+        using Inout = Output<T>;
+        const Operand<T> x(input, "input");
+        const Operand<T> w(weight, "weight?");
+        const Operand<T> b(bias, "bias?");
         Inout moving_mean(running_mean, training ? "running_mean?" : "running_mean", Inout::Start::kOldValues);
         Inout moving_var(running_var, training ? "running_var?" : "running_var", Inout::Start::kOldValues);
-        Output<double> y(out, "out");
-        Output<double> kept_mean(training ? save_mean : nullptr, "save_mean?");
-        Output<double> kept_invstd(training ? save_invstd : nullptr, "save_invstd?");
+        Output<T> y(out, "out");
+        Output<T> kept_mean(training ? save_mean : nullptr, "save_mean?");
+        Output<T> kept_invstd(training ? save_invstd : nullptr, "save_invstd?");
         const Channels at(x.shape());
         require_shape("out", y.shape(), x.shape());
         require_channels(w, "weight", at);
@@ -85,25 +88,25 @@ diopiError_t batch_norm(diopiContextHandle_t, std::string_view, diopiTensorHandl
         require_channels(kept_mean, "save_mean", at);
         require_channels(kept_invstd, "save_invstd", at);
         const double n = at.per_channel();
-        const double* from = x.data();
-        double* to = y.data();
+        const auto* from = x.data();
+        T* to = y.data();
         for (int64_t c = 0; c < at.channels; ++c) {
-            double mean = 0.0;
-            double invstd = 0.0;
+            T mean = 0.0;
+            T invstd = 0.0;
             if (training) {
-                mean = at.sum(c, [=](int64_t i) { return from[i]; }) / n;
-                const double squares = at.sum(c, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
-                invstd = batch_invstd(squares / n, eps);
+                mean = at.sum<T>(c, [=](int64_t i) { return T(from[i]); }) / n;
+                const T squares = at.sum<T>(c, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
+                invstd = batch_invstd<T>(squares / n, eps);
                 if (kept_mean) kept_mean[c] = mean;
                 if (kept_invstd) kept_invstd[c] = invstd;
                 if (moving_mean) moving_mean[c] = (1.0 - momentum) * moving_mean[c] + momentum * mean;
                 if (moving_var) moving_var[c] = (1.0 - momentum) * moving_var[c] + momentum * (squares / (n - 1.0));
             } else {
                 mean = moving_mean[c];
-                invstd = 1.0 / std::sqrt(moving_var[c] + eps);
+                invstd = 1.0 / sqrt(moving_var[c] + eps);
             }
-            const double scale = w ? invstd * w[c] : invstd;
-            const double shift = b ? b[c] : 0.0;
+            const T scale = w ? invstd * w[c] : invstd;
+            const T shift = b ? b[c] : T(0);
             at.for_each(c, [=](int64_t i) { to[i] = (from[i] - mean) * scale + shift; });
         }
         y.store();
@@ -119,21 +122,22 @@ diopiError_t batch_norm(diopiContextHandle_t, std::string_view, diopiTensorHandl
 /// With xhat = (x - mean) * invstd: grad_bias = sum(g), grad_weight = sum(g * xhat); grad_input = weight * invstd * (g
 /// - grad_bias/n - xhat * grad_weight/n) in training with the saved statistics, else weight * invstd * g with the
 /// running ones.
-diopiError_t batch_norm_backward(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t batch_norm_backward(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                                  diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
                                  diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                  diopiConstTensorHandle_t save_invstd, bool training, double eps) {
-    return kernel([&] {
-        const Operand<double> grad(grad_output, "grad_output");
-        const Operand<double> x(input, "input");
-        const Operand<double> w(weight, "weight?");
-        const Operand<double> centre(training ? save_mean : running_mean, training ? "save_mean" : "running_mean");
-        const Operand<double> spread(training ? save_invstd : running_var, training ? "save_invstd" : "running_var");
-        Output<double> gx(grad_input, "grad_input?");
-        Output<double> gw(grad_weight, "grad_weight?");
-        Output<double> gb(grad_bias, "grad_bias?");
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        using std::sqrt;
+        const Operand<T> grad(grad_output, "grad_output");
+        const Operand<T> x(input, "input");
+        const Operand<T> w(weight, "weight?");
+        const Operand<T> centre(training ? save_mean : running_mean, training ? "save_mean" : "running_mean");
+        const Operand<T> spread(training ? save_invstd : running_var, training ? "save_invstd" : "running_var");
+        Output<T> gx(grad_input, "grad_input?");
+        Output<T> gw(grad_weight, "grad_weight?");
+        Output<T> gb(grad_bias, "grad_bias?");
         const Channels at(x.shape());
         require_shape("grad_output", grad.shape(), x.shape());
         if (gx) require_shape("grad_input", gx.shape(), x.shape());
@@ -143,20 +147,20 @@ diopiError_t batch_norm_backward(diopiContextHandle_t, std::string_view, diopiTe
         require_channels(gw, "grad_weight", at);
         require_channels(gb, "grad_bias", at);
         const double n = at.per_channel();
-        const double* g = grad.data();
-        const double* from = x.data();
-        double* to = gx.data();
+        const auto* g = grad.data();
+        const auto* from = x.data();
+        T* to = gx.data();
         for (int64_t c = 0; c < at.channels; ++c) {
-            const double mean = centre[c];
-            const double invstd = training ? spread[c] : 1.0 / std::sqrt(spread[c] + eps);
-            const double sum_g = at.sum(c, [=](int64_t i) { return g[i]; });
-            const double sum_gx = at.sum(c, [=](int64_t i) { return g[i] * (from[i] - mean); }) * invstd;
+            const T mean = centre[c];
+            const T invstd = training ? spread[c] : 1.0 / sqrt(spread[c] + eps);
+            const T sum_g = at.sum<T>(c, [=](int64_t i) { return T(g[i]); });
+            const T sum_gx = at.sum<T>(c, [=](int64_t i) { return g[i] * (from[i] - mean); }) * invstd;
             if (gb) gb[c] = sum_g;
             if (gw) gw[c] = sum_gx;
             if (!gx) continue;
-            const double scale = w ? invstd * w[c] : invstd;
-            const double mean_g = training ? sum_g / n : 0.0;
-            const double slope = training ? sum_gx / n * invstd : 0.0;
+            const T scale = w ? invstd * w[c] : invstd;
+            const T mean_g = training ? sum_g / n : T(0);
+            const T slope = training ? sum_gx / n * invstd : T(0);
             if (training) {
                 at.for_each(c, [=](int64_t i) { to[i] = (g[i] - mean_g - (from[i] - mean) * slope) * scale; });
             } else {

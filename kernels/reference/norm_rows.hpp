@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <vector>
 
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/sum.hpp"
@@ -29,14 +30,15 @@ struct RowNorm {
 /// out = (x - mean) * invstd * weight + bias, mean and biased variance of each row. Rows without elements have NaN as
 /// statistics, as has the invstd of a negative variance + eps.
 template <class MakeRows>
-diopiError_t normalise_rows(const RowNorm& a, double eps, const MakeRows& make_rows) {
-    return kernel([&] {
-        const Operand<double> x(a.input, "input");
-        const Operand<double> w(a.weight, "weight?");
-        const Operand<double> b(a.bias, "bias?");
-        Output<double> y(a.out, "out");
-        Output<double> kept_mean(a.save_mean, "save_mean?");
-        Output<double> kept_invstd(a.save_invstd, "save_invstd?");
+diopiError_t normalise_rows(diopiContextHandle_t ctx, const RowNorm& a, double eps, const MakeRows& make_rows) {
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        using std::sqrt;
+        const Operand<T> x(a.input, "input");
+        const Operand<T> w(a.weight, "weight?");
+        const Operand<T> b(a.bias, "bias?");
+        Output<T> y(a.out, "out");
+        Output<T> kept_mean(a.save_mean, "save_mean?");
+        Output<T> kept_invstd(a.save_invstd, "save_invstd?");
         const auto rows = make_rows(x.shape());
         require_shape("out", y.shape(), x.shape());
         require_parameter(w, "weight", rows);
@@ -45,15 +47,15 @@ diopiError_t normalise_rows(const RowNorm& a, double eps, const MakeRows& make_r
         require_statistic(kept_invstd, "save_invstd", rows);
         const auto n = static_cast<double>(rows.size);
         for (int64_t r = 0; r < rows.count; ++r) {
-            const double* from = x.data() + r * rows.size;
-            double* to = y.data() + r * rows.size;
-            const double mean = pairwise_sum<double>(rows.size, [=](int64_t i) { return from[i]; }) / n;
-            const double squares =
-                pairwise_sum<double>(rows.size, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
-            const double invstd = 1.0 / std::sqrt(squares / n + eps);
+            const auto* from = x.data() + r * rows.size;
+            T* to = y.data() + r * rows.size;
+            const T mean = pairwise_sum<T>(rows.size, [=](int64_t i) { return T(from[i]); }) / n;
+            const T squares =
+                pairwise_sum<T>(rows.size, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
+            const T invstd = 1.0 / sqrt(squares / n + eps);
             for (int64_t i = 0; i < rows.size; ++i) {
                 const int64_t p = rows.parameter(r, i);
-                to[i] = (from[i] - mean) * invstd * (w ? w[p] : 1.0) + (b ? b[p] : 0.0);
+                to[i] = (from[i] - mean) * invstd * (w ? w[p] : T(1)) + (b ? b[p] : T(0));
             }
             if (kept_mean) kept_mean[r] = mean;
             if (kept_invstd) kept_invstd[r] = invstd;
@@ -72,16 +74,16 @@ struct RowNormGradient {
 /// With xhat = (x - mean) * rstd and h = g * weight: grad_bias = sum(g) and grad_weight = sum(g * xhat) over the
 /// elements of each parameter, grad_input = rstd * (h - average(h) - xhat * average(h * xhat)), averages over each row.
 template <class MakeRows>
-diopiError_t normalise_rows_backward(const RowNormGradient& a, const MakeRows& make_rows) {
-    return kernel([&] {
-        const Operand<double> grad(a.grad_output, "grad_output");
-        const Operand<double> x(a.input, "input");
-        const Operand<double> w(a.weight, "weight?");
-        const Operand<double> centre(a.mean, "mean");
-        const Operand<double> spread(a.rstd, "rstd");
-        Output<double> gx(a.grad_input, "grad_input?");
-        Output<double> gw(a.grad_weight, "grad_weight?", Output<double>::Start::kZero);
-        Output<double> gb(a.grad_bias, "grad_bias?", Output<double>::Start::kZero);
+diopiError_t normalise_rows_backward(diopiContextHandle_t ctx, const RowNormGradient& a, const MakeRows& make_rows) {
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> grad(a.grad_output, "grad_output");
+        const Operand<T> x(a.input, "input");
+        const Operand<T> w(a.weight, "weight?");
+        const Operand<T> centre(a.mean, "mean");
+        const Operand<T> spread(a.rstd, "rstd");
+        Output<T> gx(a.grad_input, "grad_input?");
+        Output<T> gw(a.grad_weight, "grad_weight?");
+        Output<T> gb(a.grad_bias, "grad_bias?");
         const auto rows = make_rows(x.shape());
         require_shape("grad_output", grad.shape(), x.shape());
         if (gx) require_shape("grad_input", gx.shape(), x.shape());
@@ -91,19 +93,25 @@ diopiError_t normalise_rows_backward(const RowNormGradient& a, const MakeRows& m
         require_statistic(centre, "mean", rows);
         require_statistic(spread, "rstd", rows);
         const auto n = static_cast<double>(rows.size);
+        std::vector<Sum<T>> weight_sums(static_cast<size_t>(gw.numel())), bias_sums(static_cast<size_t>(gb.numel()));
         for (int64_t r = 0; r < rows.count; ++r) {
             const int64_t first = r * rows.size;
             const auto xhat = [&](int64_t i) { return (x[first + i] - centre[r]) * spread[r]; };
-            const auto h = [&](int64_t i) { return grad[first + i] * (w ? w[rows.parameter(r, i)] : 1.0); };
-            for (int64_t i = 0; gw && i < rows.size; ++i) gw[rows.parameter(r, i)] += grad[first + i] * xhat(i);
-            for (int64_t i = 0; gb && i < rows.size; ++i) gb[rows.parameter(r, i)] += grad[first + i];
+            const auto h = [&](int64_t i) { return grad[first + i] * (w ? w[rows.parameter(r, i)] : T(1)); };
+            for (int64_t i = 0; i < rows.size; ++i) {
+                const auto p = static_cast<size_t>(rows.parameter(r, i));
+                if (gw) weight_sums[p] += grad[first + i] * xhat(i);
+                if (gb) bias_sums[p] += grad[first + i];
+            }
             if (!gx) continue;
-            const double mean_h = pairwise_sum<double>(rows.size, h) / n;
-            const double mean_hx = pairwise_sum<double>(rows.size, [&](int64_t i) { return h(i) * xhat(i); }) / n;
+            const T mean_h = pairwise_sum<T>(rows.size, h) / n;
+            const T mean_hx = pairwise_sum<T>(rows.size, [&](int64_t i) { return h(i) * xhat(i); }) / n;
             for (int64_t i = 0; i < rows.size; ++i) {
                 gx[first + i] = spread[r] * (h(i) - mean_h - xhat(i) * mean_hx);
             }
         }
+        for (int64_t p = 0; p < gw.numel(); ++p) gw[p] = weight_sums[static_cast<size_t>(p)].value();
+        for (int64_t p = 0; p < gb.numel(); ++p) gb[p] = bias_sums[static_cast<size_t>(p)].value();
         gx.store();
         gw.store();
         gb.store();

@@ -117,7 +117,9 @@ int64_t integer_of(double x) {
 /// A stored element in the compute type.
 template <class To, class From>
 To widen(const From& x) {
-    if constexpr (std::is_same_v<From, Bool>) {
+    if constexpr (std::is_same_v<To, Inexact>) {
+        return widen<double>(x);
+    } else if constexpr (std::is_same_v<From, Bool>) {
         return static_cast<To>(x.byte != 0);
     } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Bfloat16>) {
         return widen<To>(to_float(x));
@@ -135,7 +137,9 @@ To widen(const From& x) {
 /// A computed value as a stored element. A complex one loses its imaginary part in a real dtype.
 template <class To, class From>
 To narrow(const From& x) {
-    if constexpr (is_complex_type<From> && !is_complex_type<To>) {
+    if constexpr (std::is_same_v<From, Inexact>) {
+        return narrow<To>(x.error);
+    } else if constexpr (is_complex_type<From> && !is_complex_type<To>) {
         return narrow<To>(x.real());
     } else if constexpr (std::is_same_v<To, Bool>) {
         return {static_cast<uint8_t>(x != From(0))};
@@ -270,11 +274,11 @@ Operand<T>::Operand(diopiConstTensorHandle_t handle, std::string_view argument) 
     if (view_.numel == 0) return;
     const void* memory = nullptr;
     diopiGetTensorDataConst(handle, &memory);
-    if (view_.dtype == kDtypeOf<T> && is_contiguous(view_.shape, view_.strides)) {
-        data_ = static_cast<const T*>(memory);
+    if (view_.dtype == kDtypeOf<Stored> && is_contiguous(view_.shape, view_.strides)) {
+        data_ = static_cast<const Stored*>(memory);
         return;
     }
-    copy_ = buffer<T>(view_.numel);
+    copy_ = buffer<Stored>(view_.numel);
     load(view_, memory, copy_.get());
     data_ = copy_.get();
 }
@@ -308,9 +312,11 @@ void Output<T>::store() {
 template class Operand<double>;
 template class Operand<int64_t>;
 template class Operand<Complex>;
+template class Operand<Inexact>;
 template class Output<double>;
 template class Output<int64_t>;
 template class Output<Complex>;
+template class Output<Inexact>;
 
 Shape broadcast_strides(std::string_view argument, ShapeView shape, ShapeView wide) {
     const Shape dense = contiguous_strides(shape);

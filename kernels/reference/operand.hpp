@@ -10,10 +10,12 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/dtype.hpp"
 #include "core/shape.hpp"
+#include "kernels/reference/inexact.hpp"
 #include "runtime/context.hpp"
 
 namespace diopi::reference {
@@ -44,6 +46,16 @@ diopiError_t kernel(Body&& body) {
         set_last_error("out of memory for the float64 copies of the reference");
         return diopiErrorOccurred;
     }
+}
+
+/// Runs body(T()), with T = double for the results, or T = Inexact for their error bounds where the context asks for
+/// them.
+template <class Body>
+diopiError_t inexact_kernel(diopiContextHandle_t ctx, Body&& body) {
+    if (!ctx->errors_in) return kernel([&] { body(double()); });
+    working_format = WorkingFormat(*ctx->errors_in);
+    ctx->has_errors = true;
+    return kernel([&] { body(Inexact()); });
 }
 
 /// The compute type of a kernel; a later one holds the values of the earlier ones.
@@ -82,15 +94,18 @@ void require_shape(std::string_view argument, ShapeView came, ShapeView wanted);
 
 /// The values of a tensor, contiguous and row-major: the tensor's own memory if it has that layout, else a copy. It
 /// converts to false for a null handle.
+/// Elements of Inexact are exact numbers.
 template <class T>
 class Operand {
  public:
+    using Stored = std::conditional_t<std::is_same_v<T, Inexact>, double, T>;
+
     /// Refuses a dtype that T does not hold (complex for double), with `argument` in the message.
     Operand(diopiConstTensorHandle_t handle, std::string_view argument);
 
     explicit operator bool() const { return present_; }
-    [[nodiscard]] const T* data() const { return data_; }
-    const T& operator[](int64_t i) const { return data_[i]; }
+    [[nodiscard]] const Stored* data() const { return data_; }
+    std::conditional_t<std::is_same_v<T, Stored>, const T&, T> operator[](int64_t i) const { return data_[i]; }
     [[nodiscard]] ShapeView shape() const { return view_.shape; }
     [[nodiscard]] int64_t size(int64_t dim) const { return view_.shape[static_cast<size_t>(dim)]; }
     [[nodiscard]] int64_t rank() const { return static_cast<int64_t>(view_.shape.size()); }
@@ -99,13 +114,13 @@ class Operand {
  private:
     View view_;
     bool present_ = false;
-    std::unique_ptr<T[]> copy_;
-    const T* data_ = nullptr;
+    std::unique_ptr<Stored[]> copy_;
+    const Stored* data_ = nullptr;
 };
 
 /// The buffer that a kernel fills: the tensor's own memory if it is contiguous and of T's dtype, else a copy that
 /// `store` writes back (halves rounded once, to nearest even; integers wrapped). For a null handle it converts to false
-/// and store does nothing.
+/// and store does nothing. For Inexact numbers `store` writes the error bounds.
 template <class T>
 class Output {
  public:

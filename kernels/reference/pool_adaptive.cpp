@@ -98,17 +98,17 @@ diopiError_t adaptive_avg_pool(diopiContextHandle_t, std::string_view, size_t si
     });
 }
 
-diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t, std::string_view, size_t sides,
+diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t ctx, std::string_view, size_t sides,
                                         diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
                                         diopiConstTensorHandle_t input) {
-    return kernel([&] {
-        const Operand<double> g(grad_output, "grad_output");
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> g(grad_output, "grad_output");
         const View x = view_of(input);
-        Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
+        Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         require_shape("grad_input", gx.shape(), x.shape);
         require_adaptive_shape(sides, "grad_output", g.shape(), x.shape);
         for_each_window(sides, x.shape, g.shape(), [&](int64_t from, const Window& window) {
-            const double share = g[from] / static_cast<double>(window.size());
+            const T share = g[from] / static_cast<double>(window.size());
             window.for_each([&](int64_t to) { gx[to] += share; });
         });
         gx.store();

@@ -161,24 +161,24 @@ diopiError_t max_pool_with_indices(diopiContextHandle_t, std::string_view, size_
     });
 }
 
-diopiError_t max_pool_backward(diopiContextHandle_t, std::string_view, size_t sides, diopiTensorHandle_t grad_input,
+diopiError_t max_pool_backward(diopiContextHandle_t ctx, std::string_view, size_t sides, diopiTensorHandle_t grad_input,
                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return kernel([&] {
-        const Operand<double> grad(grad_output, "grad_output");
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> grad(grad_output, "grad_output");
         const Operand<int64_t> places(indices, "indices");
         if (const Dtype dtype = view_of(indices).dtype; !is_integer(dtype)) {
             refuse_dtype("indices", dtype, "an integer dtype");
         }
         const View x = view_of(input);
-        Output<double> gx(grad_input, "grad_input", Output<double>::Start::kZero);
+        Output<T> gx(grad_input, "grad_input", Output<T>::Start::kZero);
         const Geometry g(sides, x.shape, {kernel_size, stride, padding, dilation, ceil_mode});
         require_shape("grad_output", grad.shape(), g.output_shape);
         require_shape("indices", places.shape(), g.output_shape);
         require_shape("grad_input", gx.shape(), x.shape);
         for (int64_t p = 0; p < g.planes; ++p) {
-            double* plane = gx.data() + p * g.in_area();
+            T* plane = gx.data() + p * g.in_area();
             for (int64_t o = p * g.out_area(); o < (p + 1) * g.out_area(); ++o) {
                 if (places[o] < 0 || places[o] >= g.in_area()) {
                     refuse("indices holds " + std::to_string(places[o]) + ", wanted a place in a plane of " +

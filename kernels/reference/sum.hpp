@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "kernels/reference/inexact.hpp"
 
 namespace diopi::reference {
 
 /// Sum of n values, pairwise over blocks: the error grows with log n, and eight partial sums let the loop vectorise.
 template <class T, class Term>
 [[nodiscard]] T pairwise_sum(int64_t n, const Term& term, int64_t first = 0) {
+    if constexpr (std::is_same_v<T, Inexact>) {
+        Sum<T> sum;
+        for (int64_t i = first; i < first + n; ++i) sum += term(i);
+        return sum.value();
+    }
     constexpr int64_t kBlock = 512;
     constexpr int64_t kLanes = 8;
     if (n > kBlock) {

@@ -22,12 +22,12 @@ diopiError_t map_unary(diopiContextHandle_t, std::string_view, diopiTensorHandle
 
 /// grad_input = f(grad_output, saved); `saved` is the forward function's input or output.
 template <class F>
-diopiError_t map_gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                          diopiConstTensorHandle_t saved, F f) {
-    return kernel([&] {
-        const Operand<double> g(grad_output, "grad_output");
-        const Operand<double> x(saved, "the saved tensor");
-        Output<double> gx(grad_input, "grad_input");
+diopiError_t map_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved, F f) {
+    return inexact_kernel(ctx, [&]<class T>(T) {
+        const Operand<T> g(grad_output, "grad_output");
+        const Operand<T> x(saved, "the saved tensor");
+        Output<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), x.shape());
         require_shape("grad_input", gx.shape(), x.shape());
         for (int64_t i = 0; i < x.numel(); ++i) gx[i] = f(g[i], x[i]);
@@ -35,9 +35,9 @@ diopiError_t map_gradient(diopiTensorHandle_t grad_input, diopiConstTensorHandle
     });
 }
 template <auto kFormula>
-diopiError_t map_gradient(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
+diopiError_t map_gradient(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved) {
-    return map_gradient(grad_input, grad_output, saved, kFormula);
+    return map_gradient(ctx, grad_input, grad_output, saved, kFormula);
 }
 
 }  // namespace diopi::reference

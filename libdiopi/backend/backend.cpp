@@ -14,12 +14,15 @@ bool Backend::implements(std::string_view op) const {
     return false;
 }
 
+const char* Backend::own_last_error() const {
+    if (last_error_ != nullptr) return last_error_();
+    return plugin_ == nullptr ? nullptr : plugin_->last_error();
+}
+
 std::string Backend::error_text(diopiError_t error) const {
-    std::string text(diopi::name(error));
+    std::string text = diopi::name(error);
     if (const std::string& ours = last_error(); !ours.empty()) return text + ": " + ours;
-    const bool has_last_error = last_error_ != nullptr;
-    if (!has_last_error && plugin_ == nullptr) return text;
-    const char* theirs = has_last_error ? last_error_() : plugin_->last_error();
+    const char* theirs = own_last_error();
     return theirs == nullptr || *theirs == '\0' ? text : text + ": " + theirs;
 }
 
@@ -27,7 +30,7 @@ Error lacks(const Backend& backend, std::string_view what) {
     return not_implemented(std::string(backend.name()) + " does not implement " + std::string(what));
 }
 
-std::string_view name(diopiError_t error) {
+std::string name(diopiError_t error) {
     switch (error) {
         case diopiSuccess:
             return "diopiSuccess";
@@ -62,7 +65,7 @@ std::string_view name(diopiError_t error) {
         case diopiDtypeNotSupported:
             return "diopiDtypeNotSupported";
     }
-    return "an error code that the standard does not define";
+    return "error code " + std::to_string(static_cast<int>(error)) + ", which the standard does not define";
 }
 
 Result<const Backend*> find_backend(std::string_view name) {

@@ -83,7 +83,9 @@ class Backend {
     [[nodiscard]] bool is_tf32() const { return is_tf32_; }
     /// Whether it implements a forward or inplace function of the operator.
     [[nodiscard]] bool implements(std::string_view op) const;
-    /// The library's message about its last failure, with the code's name.
+    /// The library's message about its last failure; null if there is none.
+    [[nodiscard]] const char* own_last_error() const;
+    /// The same with the code's name.
     [[nodiscard]] std::string error_text(diopiError_t error) const;
 
  private:
@@ -101,8 +103,8 @@ class Backend {
 /// The error for a missing function or operator: "cpu does not implement diopiSort".
 [[nodiscard]] Error lacks(const Backend& backend, std::string_view what);
 
-/// The name of an error code: "diopiDtypeNotSupported".
-[[nodiscard]] std::string_view name(diopiError_t error);
+/// The name of an error code: "diopiDtypeNotSupported"; the number of one that the standard does not define.
+[[nodiscard]] std::string name(diopiError_t error);
 
 /// The backends that are linked in, "cpu" first.
 [[nodiscard]] std::span<const Backend* const> backends();

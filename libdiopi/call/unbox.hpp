@@ -1,4 +1,5 @@
-/// Unbox<T>: how a boxed Value becomes a C argument of type T, and what is stored back after the call.
+/// Unbox<T>: how a boxed Value becomes a C argument of type T, and what is stored back after the call: also what the
+/// callee must not write, so that the box shows it.
 #pragma once
 
 #include <array>
@@ -96,7 +97,15 @@ class UnboxScalar {
         present_ = true;
     }
     diopiScalar_t* get() { return present_ ? &scalar_ : nullptr; }
-    void store(Context&, Value&) {}
+    void store(Context&, Value& value) {
+        if (!present_) return;
+        auto& scalar = std::get<Scalar>(value);
+        scalar.dtype = from_c(scalar_.stype);
+        if (is_floating(scalar.dtype))
+            scalar.real = scalar_.fval;
+        else
+            scalar.integer = scalar_.ival;
+    }
 
  private:
     diopiScalar_t scalar_{};
@@ -119,7 +128,12 @@ class UnboxSize {
             present_ = true;
         }
     }
-    void store(Context&, Value&) {}
+    /// The callee writes into the list itself. One that it replaces becomes empty.
+    void store(Context&, Value& value) {
+        if (!present_) return;
+        auto& list = std::get<IntList>(value);
+        if (size_.data != list.data() || size_.len != static_cast<int64_t>(list.size())) list.clear();
+    }
 
  protected:
     diopiSize_t size_{nullptr, 0};

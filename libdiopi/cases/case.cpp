@@ -24,7 +24,10 @@ uint64_t mix_bits(uint64_t x) {
 
 }  // namespace
 
-std::string Case::id() const { return suite + "/" + group + "." + op + "." + std::to_string(index); }
+std::string Case::id() const {
+    const bool is_hard = suite == kHardSuite;
+    return suite + "/" + (is_hard ? op : group) + "." + (is_hard ? group : op) + "." + std::to_string(index);
+}
 
 uint64_t Case::key(uint64_t seed) const { return mix_bits(fnv1a(id()) + mix_bits(seed + 0x9e3779b97f4a7c15u)); }
 
@@ -79,6 +82,7 @@ std::string text_of(const CaseTensor& tensor) {
     }
     for (const double value : tensor.values) out += fmt::format(" {:a}", value);
     if (tensor.captured != nullptr) out += fmt::format(" captured {}", static_cast<const void*>(tensor.captured.get()));
+    if (!tensor.same_as.empty()) out += " same as " + tensor.same_as;
     return out + "]>";
 }
 
@@ -96,6 +100,7 @@ std::string Case::fingerprint() const {
     if (four_bytes) out += " four_bytes";
     if (layout.strided || layout.wide) out += fmt::format(" strided={} wide={}", layout.strided, layout.wide);
     if (layout.host) out += " host";
+    if (layout.unaligned) out += " unaligned";
     if (layout.nhwc) out += fmt::format(" nhwc={}", layout.nhwc_min_dim);
     return out;
 }

@@ -40,6 +40,9 @@ enum class Fill {
     kSpecial,
     kSpecialSums,
     kSpecialFactors,
+    kWide,
+    kTies,
+    kCancelling,
     kCaptured
 };
 
@@ -69,6 +72,8 @@ struct CaseTensor {
     bool requires_grad = false;
     bool no_contiguous = false;  ///< lay the tensor out as a non-contiguous view
     bool sparse_csr = false;     ///< a CSR tensor of that shape
+    /// A tensor before this one, of the same specs: both arguments are that one object.
+    std::string same_as;
 };
 
 /// A step of a case that is not to run: "forward", "inplace" or "backward".
@@ -79,17 +84,21 @@ struct StepSkip {
 
 /// Changes of the layout that the case states, in a device's memory; layout.hpp.
 struct LayoutOptions {
-    bool strided = false;  ///< non-contiguous views
-    bool wide = false;     ///< over more than 2^31 elements
-    bool host = false;     ///< the layouts of other hosts of the standard
-    bool nhwc = false;     ///< with the channels innermost
-    int nhwc_min_dim = 3;  ///< ... for tensors that have this many dims
+    bool strided = false;    ///< non-contiguous views
+    bool wide = false;       ///< over more than 2^31 elements
+    bool host = false;       ///< the layouts of other hosts of the standard
+    bool unaligned = false;  ///< one element behind an aligned address
+    bool nhwc = false;       ///< with the channels innermost
+    int nhwc_min_dim = 3;    ///< ... for tensors that have this many dims
     bool operator==(const LayoutOptions&) const = default;
 };
 
+/// The suite of the cases that are generated from the schema (hard/hard_cases.hpp).
+inline constexpr std::string_view kHardSuite = "hard";
+
 /// One expanded case. The same files and the same index give the same case on every machine.
 struct Case {
-    std::string suite;      ///< "ops", or the model's name
+    std::string suite;      ///< "ops", "hard", or the model's name
     std::string group;      ///< name of its group in the case file
     std::string op;         ///< operator name as schema rows have it
     int64_t index = 0;      ///< position among the cases of (suite, group, op)
@@ -109,9 +118,12 @@ struct Case {
     std::vector<StepSkip> skipped_steps;
     bool four_bytes = false;  ///< outputs that are indices have 4 bytes instead of 8
     LayoutOptions layout;
+    /// The choices that made a hard case, by factor (hard/hard_cases.hpp), such as {"layout", "first transposed"}.
+    std::vector<std::pair<std::string, std::string>> choices;
     bool varied = false;  ///< its tensors are not those of the case file: no stored baseline fits
 
-    /// "ops/pointwise_binary.add.17": what --case accepts and every report prints.
+    /// "ops/pointwise_binary.add.17": what --case accepts and every report prints. "hard/add.0.17" for a hard case,
+    /// whose group is the seed.
     [[nodiscard]] std::string id() const;
     /// The whole case as text: two cases with the same fingerprint make the same calls.
     [[nodiscard]] std::string fingerprint() const;

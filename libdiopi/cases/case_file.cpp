@@ -20,9 +20,9 @@ using Kind = JsonNode::Kind;
 constexpr std::array kFileKeys = {"$schema", "model", "groups"};
 constexpr std::array kGroupKeys = {"group", "ops",     "semantics", "dtypes", "inplace",      "random",   "tolerance",
                                    "fill",  "tensors", "params",    "saved",  "grad_outputs", "grad_fill"};
-constexpr std::array kTensorKeys = {"name",   "list",    "shapes",        "shape_lists", "count", "values",
-                                    "dtypes", "strides", "no_contiguous", "sparse",      "fill",  "grad"};
-constexpr std::array kToleranceKeys = {"atol", "rtol", "half", "mismatch_ratio"};
+constexpr std::array kTensorKeys = {"name",    "list",          "shapes",  "shape_lists", "count", "values", "dtypes",
+                                    "strides", "no_contiguous", "same_as", "sparse",      "fill",  "grad"};
+constexpr std::array kToleranceKeys = {"atol", "rtol", "half", "mismatch_ratio", "instead_of_class"};
 constexpr std::array kHalfKeys = {"atol", "rtol"};
 constexpr std::array kFillKeys = {"fn", "low", "high", "density"};
 constexpr std::array kSemantics = {"torch",        "torch.nn.functional", "torch.Tensor",
@@ -57,6 +57,9 @@ constexpr std::array kFills = {
     FillName{"special", Fill::kSpecial},
     FillName{"special_sums", Fill::kSpecialSums},
     FillName{"special_factors", Fill::kSpecialFactors},
+    FillName{"wide", Fill::kWide},
+    FillName{"ties", Fill::kTies},
+    FillName{"cancelling", Fill::kCancelling},
 };
 
 bool is_identifier(std::string_view text) {
@@ -169,6 +172,11 @@ bool CaseFileReader::read_tolerance(const JsonNode& node, CaseGroup& group) {
     bool ratio_stated = false;
     if (!read(node, "mismatch_ratio", full.mismatch_ratio, ratio_stated)) return false;
     half.mismatch_ratio = full.mismatch_ratio;
+    if (const JsonNode* item = node.find("instead_of_class")) {
+        bool instead = false;
+        if (!this->read(*item, instead)) return false;
+        if (instead) full.instead = half.instead = Tolerance::Instead::kTolerance;
+    }
     return true;
 }
 
@@ -345,6 +353,10 @@ bool CaseFileReader::read_tensor(const JsonNode& node, const FillSpec& group_fil
     if (const JsonNode* item = node.find("dtypes"); item && !read_dtypes(*item, tensor.dtypes)) return false;
     if (const JsonNode* item = node.find("grad"); item && !read(*item, tensor.grad)) return false;
     if (const JsonNode* item = node.find("no_contiguous"); item && !read(*item, tensor.no_contiguous)) return false;
+    if (const JsonNode* item = node.find("same_as");
+        item && !read_text(*item, "the name of a tensor of the group", tensor.same_as)) {
+        return false;
+    }
     tensor.fill = group_fill;
     const JsonNode* fill = node.find("fill");
     if (fill != nullptr && !read_fill(*fill, tensor.fill)) return false;

@@ -32,6 +32,7 @@ struct GroupTensor {
     FillSpec fill;
     bool grad = false;
     bool no_contiguous = false;
+    std::string same_as;
     std::vector<bool> sparse = {false};
 };
 

@@ -20,7 +20,7 @@ std::string form_of(const CaseTensor& tensor) {
     std::string text = fmt::format("{} {}", to_string(first.shape), name(first.dtype));
     if (tensor.is_list) text = fmt::format("{} x {}", tensor.specs.size(), text);
     if (tensor.no_contiguous || !first.strides.empty()) text += " non-contiguous";
-    return text;
+    return tensor.same_as.empty() ? text : text + " same as " + tensor.same_as;
 }
 
 const CaseTensor* tensor_named(const Case& c, const std::string& wanted) {

@@ -127,6 +127,7 @@ Result<Json> tensor_value(const CaseTensor& tensor) {
     }
     if (tensor.requires_grad) (*entries)["grad"] = true;
     if (tensor.no_contiguous) (*entries)["no_contiguous"] = true;
+    if (!tensor.same_as.empty()) (*entries)["same_as"] = tensor.same_as;
     if (tensor.sparse_csr) (*entries)["sparse"] = true;
     return entries;
 }
@@ -139,6 +140,7 @@ Json tolerance_value(const Tolerance& tolerance) {
         out["rtol"] = tolerance.rtol;
         out["half"] = {{"atol", tolerance.atol}, {"rtol", tolerance.rtol}};
     }
+    if (tolerance.instead == Tolerance::Instead::kTolerance) out["instead_of_class"] = true;
     if (tolerance.mismatch_ratio != Tolerance().mismatch_ratio) out["mismatch_ratio"] = tolerance.mismatch_ratio;
     return out;
 }

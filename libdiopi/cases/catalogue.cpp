@@ -61,6 +61,7 @@ CaseTensor make_tensor(const GroupTensor& tensor, const std::string& name, const
     out.fill = tensor.fill;
     out.requires_grad = takes_gradient(tensor, entry_index, row);
     out.no_contiguous = tensor.no_contiguous;
+    out.same_as = tensor.same_as;
     if (entry.absent) return out;
     const Dtype dtype = dtype_of(tensor, row);
     out.values = entry.values;

@@ -326,12 +326,13 @@ DeviceConfigUse apply_device_config(const DeviceConfig& config, std::vector<Case
     DeviceConfigUse use;
     use.matched.resize(config.rules.size());
     for (Case& c : cases) {
+        bool loosened = false;
         for (size_t i = 0; i < config.rules.size(); ++i) {
             if (!config.rules[i].matches(c)) continue;
             ++use.matched[i];
             apply_rule(config.rules[i], i, c);
+            loosened = loosened || !config.rules[i].skip;
         }
-        const bool loosened = c.tolerance.instead != Tolerance::Instead::kNothing;
         if (loosened && !c.random && !config.skip_reason(c)) ++use.held;
     }
     for (size_t i = 0; i < config.rules.size(); ++i) {

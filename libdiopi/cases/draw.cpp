@@ -73,6 +73,15 @@ Status fill_target(const FillTarget& target, uint64_t key, const CaseTensor& arg
         case Fill::kSpecialFactors:
             fill_special(target, key, Extremes::kFinite);
             break;
+        case Fill::kWide:
+            fill_wide(target, key);
+            break;
+        case Fill::kTies:
+            fill_ties(target, key);
+            break;
+        case Fill::kCancelling:
+            fill_cancelling(target, key);
+            break;
         case Fill::kCaptured:
             if (argument.captured == nullptr || argument.captured->numel() == 0) {
                 return bad_input("there are no captured values to take");

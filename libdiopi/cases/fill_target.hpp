@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "check/judge.hpp"
+#include "core/format.hpp"
 #include "core/tensor.hpp"
 
 namespace diopi {

@@ -33,6 +33,15 @@ void fill_exact(const FillTarget& target, uint64_t key);
 /// to 1.
 enum class Extremes { kAll, kSummable, kFinite };
 void fill_special(const FillTarget& target, uint64_t key, Extremes extremes);
+
+// Fills that are hard to compute with.
+/// Magnitudes of every size whose products are finite; integers of every number of bits.
+void fill_wide(const FillTarget& target, uint64_t key);
+/// Floating numbers whose sums, products or whole parts are ties of roundings.
+void fill_ties(const FillTarget& target, uint64_t key);
+/// Floating numbers whose sum is small beside them.
+void fill_cancelling(const FillTarget& target, uint64_t key);
+
 /// The values from `first` on, then from the start again.
 void fill_captured(const FillTarget& target, const Tensor& values, int64_t first);
 

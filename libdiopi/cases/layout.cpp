@@ -134,6 +134,11 @@ Layout layout_of(const Arg& arg, const TensorSpec& tensor, uint64_t salt, const 
     layout.extent = layout.offset + storage_extent(tensor.shape, layout.strides);
     const bool is_wide = options.wide && layout.extent > kWideExtent;
     Layout& chosen = options.strided || is_reordered || is_wide ? layout : own;
+    // A view is moved by itself.
+    if (options.unaligned && !options.strided) {
+        ++chosen.offset;
+        ++chosen.extent;
+    }
     if (options.host) give_odd_strides(tensor.shape, salt, chosen.extent, chosen.strides);
     return chosen;
 }

@@ -11,6 +11,9 @@ namespace diopi {
 /// skipped.
 [[nodiscard]] Status plan(const Case& c);
 
+/// Whether the case's in-place function can store its result.
+[[nodiscard]] bool runs_in_place(const Case& c);
+
 /// Bad input: the standard has no such operator; the message suggests one.
 [[nodiscard]] Error unknown_operator(const std::string& op);
 

@@ -256,13 +256,15 @@ void Variation::lay_out() {
     if (asked.host && !applies_to_any({.host = true})) {
         return skip("no tensor is empty or has a dim of size 1, and it is no reduction");
     }
+    if (asked.unaligned && !applies_to_any({.unaligned = true})) return skip("no tensor has elements to lay out");
     if (asked.strided && !applies_to_any({.strided = true})) return skip("no tensor has elements to lay out");
 }
 
 }  // namespace
 
 bool VariantOptions::any() const {
-    return fill || empty || zero_dim || four_bytes || layout.strided || layout.wide || layout.host || layout.nhwc;
+    return fill || empty || zero_dim || four_bytes || layout.strided || layout.wide || layout.host ||
+           layout.unaligned || layout.nhwc;
 }
 
 Result<VariedCase> vary(const Case& c, const VariantOptions& options) {

@@ -34,7 +34,7 @@ std::string mismatch_of_form(const Tensor& actual, const Tensor& expected, const
         return "the reference is complex where " + std::string(name(spec.dtype)) + " is wanted";
     }
     if (magnitude != nullptr && (magnitude->shape != spec.shape || magnitude->dtype != Dtype::float64)) {
-        return "the sum of magnitudes must be float64 of shape " + to_string(spec.shape);
+        return "sums of magnitudes and error bounds must be float64 of shape " + to_string(spec.shape);
     }
     const bool has_memory = actual.data() != nullptr && expected.data() != nullptr;
     if (actual.numel() > 0 && !has_memory) return "a tensor without memory";
@@ -67,7 +67,12 @@ void compare_floats(const Tensor& actual, const Tensor& oracle, const Bound& bou
     operands.parts = is_complex(actual.dtype) ? 2 : 1;
     operands.count = actual.numel() * operands.parts;
 
-    const Rule rule = make_rule(bound, operands.component);
+    Rule rule = make_rule(bound, operands.component);
+    if (bound.accuracy == Accuracy::E && magnitude == nullptr) rule.has_sums = false;
+    if (bound.accuracy == Accuracy::B && magnitude != nullptr) {
+        rule.has_sums = true;
+        rule.sums = 1;
+    }
     const Scan result = scan(operands, rule);
     keep_figures(result, comparison.deviation);
     if (result.mismatches > 0) {

@@ -33,12 +33,33 @@ void bound_sums(Rule& rule, const Bound& bound, Dtype dtype) {
     const double k = static_cast<double>(std::max<int64_t>(bound.accumulation_length, 1));
     const double roundoff = dtype == Dtype::float64 ? 0x1p-53 : bound.accumulator_roundoff;
     rule.has_sums = true;
+    // Each product may fall below the smallest number of the working dtype.
+    rule.atol = k * (dtype == Dtype::float64 ? std::numeric_limits<double>::denorm_min() : 0x1p-149);
     rule.warn_ulps = 0.5;
     rule.warn_sums = 4 * std::sqrt(k) * roundoff + bound.extra_roundoff;
     // A worst-case bound of a tenth of S or more would accept nearly everything.
     const bool worst_case_is_loose = 2 * k * roundoff >= 0.1;
     rule.ulps = worst_case_is_loose ? rule.warn_ulps : 1;
     rule.sums = worst_case_is_loose ? rule.warn_sums : 2 * k * roundoff + bound.extra_roundoff;
+}
+
+/// An error bound is at least one rounding of the result.
+void bound_errors(Rule& rule, const Bound& bound) {
+    rule.ulps = 1;
+    rule.rtol = kErrorFactor * bound.accumulator_roundoff;
+    rule.sums = kErrorFactor;
+    rule.has_sums = true;
+    rule.may_be_unbounded = true;
+    rule.warn_ulps = kInfinity;
+}
+
+/// Whether terms of both signs may each overflow in the working dtype, so that their sum is NaN: the result overflows,
+/// and its terms are larger, or a plain computation of it overflows on the way.
+bool terms_overflow(double magnitude, double sum, const Rule& rule) {
+    if (!rule.has_sums) return false;
+    // Half types are summed in float32.
+    constexpr double kOverflow = 0x1p128;
+    return rule.may_be_unbounded ? std::isinf(sum) : std::isfinite(sum) && sum > magnitude && sum >= kOverflow;
 }
 
 /// A share of the allowed error that stays finite, so that every report can print it.
@@ -48,20 +69,6 @@ double share_of(double error, double allowed) {
 }
 
 }  // namespace
-
-Dtype component_of(Dtype dtype) {
-    if (dtype == Dtype::complex32) return Dtype::float16;
-    if (dtype == Dtype::complex64) return Dtype::float32;
-    return dtype == Dtype::complex128 ? Dtype::float64 : dtype;
-}
-
-Format format_of(Dtype dtype) {
-    if (dtype == Dtype::float16) return {11, -14, 65504.0, 65520.0};
-    if (dtype == Dtype::bfloat16) return {8, -126, 0x1.fep127, 0x1.ffp127};
-    if (dtype == Dtype::tfloat32) return {11, -126, 0x1.ffcp127, 0x1.ffep127};
-    if (dtype == Dtype::float32) return {24, -126, 0x1.fffffep127, 0x1.ffffffp127};
-    return {53, -1022, kLargest, kInfinity};
-}
 
 double ulp_of(double exact, const Format& format) {
     // The factor moves only a power of two to the binade below.
@@ -89,9 +96,13 @@ Rule make_rule(const Bound& bound, Dtype dtype) {
             bound_sums(rule, bound, dtype);
             break;
         case Accuracy::E:
-            rule.atol = bound.tolerance.atol;
-            rule.rtol = bound.tolerance.rtol;
-            rule.ulps = is_half(dtype) ? 0.5 : 0;
+            if (bound.tolerance.instead == Tolerance::Instead::kTolerance) {
+                rule.atol = bound.tolerance.atol;
+                rule.rtol = bound.tolerance.rtol;
+                rule.ulps = is_half(dtype) ? 0.5 : 0;
+            } else {
+                bound_errors(rule, bound);
+            }
             break;
         case Accuracy::F:
             break;
@@ -102,10 +113,15 @@ Rule make_rule(const Bound& bound, Dtype dtype) {
 Judgement judge(double actual, double exact, double sum, const Rule& rule) {
     Judgement result;
     const double magnitude = std::fabs(exact);
+    if (rule.may_be_unbounded && !std::isfinite(sum) && magnitude < rule.format.overflow) {
+        result.finite = false;
+        return result;
+    }
     if (std::isnan(exact) || magnitude >= rule.format.overflow || !std::isfinite(actual)) {
         result.finite = false;
         const bool overflows = magnitude >= rule.format.overflow;
-        const bool may_be_nan = std::isnan(exact) || (overflows && std::isnan(sum));
+        const bool may_be_nan =
+            std::isnan(exact) || (overflows && (std::isnan(sum) || terms_overflow(magnitude, sum, rule)));
         result.ok = std::isnan(actual) ? may_be_nan : overflows && actual == std::copysign(kInfinity, exact);
         return result;
     }

@@ -131,6 +131,24 @@ void load_sums(const Operands& operands, Block& block) {
     }
 }
 
+/// Products of complex numbers that are not finite have NaN in one part or in both, as their formula has it. Where both
+/// sides have a part that is not finite, and one side a NaN, all parts become NaN.
+void unite_nans(Block& block) {
+    const auto has_nan = [](const double* x) { return std::isnan(x[0]) || std::isnan(x[1]); };
+    const auto is_finite = [](const double* x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
+    for (int64_t i = 0; i + 1 < block.count; i += 2) {
+        double* actual = block.actual.data() + i;
+        const double* expected = block.expected + i;
+        if (is_finite(actual) || is_finite(expected) || !(has_nan(actual) || has_nan(expected))) continue;
+        if (block.expected != block.padded_expected.data()) {
+            std::copy_n(block.expected, block.count, block.padded_expected.data());
+            block.expected = block.padded_expected.data();
+        }
+        std::fill_n(actual, 2, std::numeric_limits<double>::quiet_NaN());
+        std::fill_n(block.padded_expected.data() + i, 2, std::numeric_limits<double>::quiet_NaN());
+    }
+}
+
 /// Replaces a row that ends inside a vector by a copy with zeros behind it.
 void pad(const double*& row, std::array<double, kBlock>& copy, int64_t count, int64_t whole) {
     if (row != copy.data()) std::copy_n(row, count, copy.data());
@@ -230,6 +248,7 @@ void load_block(const Operands& operands, int64_t begin, bool with_sums, Block& 
     widen(operands, begin, block.count, block.actual.data());
     block.sums = nullptr;
     if (with_sums) load_sums(operands, block);
+    if (operands.parts == 2) unite_nans(block);
     const int64_t whole = (block.count + kLanes - 1) / kLanes * kLanes;
     if (whole == block.count) return;
     pad(block.expected, block.padded_expected, block.count, whole);

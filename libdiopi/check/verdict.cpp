@@ -8,12 +8,20 @@ namespace diopi {
 namespace {
 
 /// The names in the order of FailureKind.
-constexpr std::array<std::string_view, 13> kFailureKinds = {
-    "none",           "values differ",  "elements were never written",
-    "a stray write",  "not repeatable", "an input was modified",
-    "shape or dtype", "keeps memory",   "the stream of the context",
-    "distribution",   "printed",        "out of memory",
-    "an error"};
+constexpr std::array<std::string_view, 14> kFailureKinds = {"none",
+                                                            "values differ",
+                                                            "elements were never written",
+                                                            "a stray write",
+                                                            "not repeatable",
+                                                            "an input was modified",
+                                                            "shape or dtype",
+                                                            "keeps memory",
+                                                            "the stream of the context",
+                                                            "state left behind",
+                                                            "distribution",
+                                                            "printed",
+                                                            "out of memory",
+                                                            "an error"};
 static_assert(kFailureKinds.size() == static_cast<size_t>(FailureKind::kError) + 1);
 
 }  // namespace

@@ -43,6 +43,7 @@ enum class FailureKind {
     kForm,  ///< shape or dtype
     kKeepsMemory,
     kStream,        ///< waited for the stream, or worked on another one
+    kState,         ///< changed its caller's state or its arguments, or leaves resources
     kDistribution,  ///< distribution of random numbers
     kPrinted,       ///< output where none is allowed
     kOutOfMemory,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "cases/plan.hpp"
+#include "hard/hard_cases.hpp"
 
 namespace diopi {
 
@@ -19,12 +21,15 @@ Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, c
     return {};
 }
 
+bool names_hard_case(const std::string& id) { return id.starts_with(std::string(kHardSuite) + "/"); }
+
 /// The files that contain the cases with these ids.
 CaseSelection selection_of(const std::vector<std::string>& ids, const std::vector<std::string>& files) {
     CaseSelection selection;
     selection.ops = false;
     selection.files = files;
     for (const std::string& id : ids) {
+        if (names_hard_case(id)) continue;
         const CaseSelection one = CaseSelection::for_id(id);
         const bool from_files = one.ops && !files.empty();
         selection.ops = selection.ops || (one.ops && !from_files);
@@ -64,12 +69,51 @@ Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue
     return std::vector<Case>{std::move(*found)};
 }
 
+namespace {
+
+/// The number of an operator's hard cases at level 2.
+constexpr size_t kHardCasesOfLevel2 = 400;
+
+}  // namespace
+
+std::vector<Case> hard_cases_of(const CaseChoice& choice, const Backend& backend) {
+    std::vector<Case> cases;
+    const bool is_of_operators = choice.case_id.empty() && choice.model.empty() && choice.files.empty();
+    if (choice.level < 2 || !is_of_operators) return cases;
+    std::vector<std::string_view> operators;
+    for (const Row& row : rows()) {
+        const bool is_chosen = choice.op.empty() || choice.op == "all" || choice.op == row.op;
+        const bool is_new = std::ranges::find(operators, row.op) == operators.end();
+        if (is_chosen && is_new && backend.implements(row.op)) operators.push_back(row.op);
+    }
+    for (const std::string_view op : operators) {
+        auto made = choice.level == 2 ? hard_cases(op, choice.seed, kHardCasesOfLevel2) : hard_cases(op, choice.seed);
+        std::ranges::move(made, std::back_inserter(cases));
+    }
+    return cases;
+}
+
+std::map<std::string, std::string> operators_without_hard_cases(const std::vector<Case>& cases) {
+    std::map<std::string, std::string> reasons;
+    for (const Case& c : cases) {
+        if (!reasons.contains(c.op)) reasons[c.op] = why_no_hard_cases(c.op);
+    }
+    std::erase_if(reasons, [](const auto& each) { return each.second.empty(); });
+    return reasons;
+}
+
 Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend) {
+    if (names_hard_case(choice.case_id)) {
+        auto found = find_hard_case(choice.case_id);
+        if (!found.ok()) return found.error();
+        return std::vector<Case>{std::move(*found)};
+    }
     auto catalogue = load_catalogue(choice);
     if (!catalogue.ok()) return catalogue.error();
     auto cases = select_cases(choice, *catalogue);
     if (!cases.ok()) return cases;
     if (Status s = check_plans(*cases, *catalogue, choice, backend); !s.ok()) return s.error();
+    std::ranges::move(hard_cases_of(choice, backend), std::back_inserter(*cases));
     return cases;
 }
 
@@ -82,7 +126,7 @@ Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice, const 
     if (!catalogue.ok()) return catalogue.error();
     std::vector<Case> cases;
     for (const std::string& id : ids) {
-        auto found = catalogue->find(id);
+        auto found = names_hard_case(id) ? find_hard_case(id) : catalogue->find(id);
         if (!found.ok()) return found.error();
         cases.push_back(std::move(*found));
     }

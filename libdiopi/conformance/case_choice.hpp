@@ -1,6 +1,8 @@
 /// Finds the cases of a run that a user names.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct CaseChoice {
     std::string case_id;             ///< one case; or else:
     std::string model;               ///< the cases of a model, or of "all"; if empty, those of the operators
     std::string op;                  ///< limits them to one operator; "" and "all": every one
+    int level = 1;                   ///< 1: the cases of the files; 2: and a choice of hard cases; 3: and all of them
+    uint64_t seed = 0;               ///< of the hard cases
 };
 
 /// Reads the case files that the choice needs.
@@ -27,6 +31,13 @@ struct CaseChoice {
 /// contradicts itself is bad input, named by file, line and JSON pointer, and so is a user's file with an operator that
 /// the standard does not have.
 [[nodiscard]] Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend);
+
+/// The hard cases of the chosen operators that `backend` has, for the choice's level and seed; none where it names
+/// cases or a model.
+[[nodiscard]] std::vector<Case> hard_cases_of(const CaseChoice& choice, const Backend& backend);
+
+/// The operators of these cases that no hard cases are made for, with the reason.
+[[nodiscard]] std::map<std::string, std::string> operators_without_hard_cases(const std::vector<Case>& cases);
 
 /// The cases with these ids, in their order, planned in the same way; the choice itself names no cases.
 [[nodiscard]] Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice,

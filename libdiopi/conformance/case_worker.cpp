@@ -4,6 +4,7 @@
 
 #include "conformance/outcome.hpp"
 #include "journal/journal.hpp"
+#include "state/caller_state.hpp"
 #include "worker/guard_fault.hpp"
 #include "worker/unusable_device.hpp"
 #include "worker/worker_setup.hpp"
@@ -34,6 +35,7 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
 
 void CaseWorker::prepare() {
     set_up_worker();
+    CallerState::keep_descriptors();
     if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
     baselines_.emplace(options_.data, options_.cases.seed);
     options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };
@@ -46,11 +48,14 @@ WorkAnswer CaseWorker::work(const Case& c) {
     if (!options_.save.folder.empty()) {
         cases.on_failure = [&](const Case&, const FailedStep& failed_step) { saver.save(failed_step); };
     }
+    const CallerState state = CallerState::now();
     CaseResult result = run_safely(c, cases);
+    const bool is_as_before = CallerState::now().changes_since(state).empty() || state.restore();
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);
     WorkAnswer answer = answer_of(std::move(result));
     answer.warnings = saver.warnings();
+    answer.last = answer.last || !is_as_before;
     return answer;
 }
 

@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -14,6 +15,10 @@
 namespace diopi {
 
 namespace {
+
+/// Failed cases that are repeated alone, and the time after which no other one is.
+constexpr int kMostRepeated = 32;
+constexpr double kMostRepeating_s = 60;
 
 /// The items of a run: the cases, and then the bundles still to be saved for cases whose workers died.
 class Conformance {
@@ -30,6 +35,7 @@ class Conformance {
         if (!status_.ok()) return status_.error();
         arrange(items, cases_, *options_.cases.backend, options_.order);
         if (Status s = run_items(items); !s.ok()) return s.error();
+        if (Status s = repeat_alone(); !s.ok()) return s.error();
         run_.interrupted = interrupted();
         run_.seconds = watch.seconds();
         return std::move(run_);
@@ -38,6 +44,12 @@ class Conformance {
  private:
     Status open_journal() {
         std::set<std::string> wanted;
+        if (options_.append) {
+            auto writer = JournalWriter::resume(options_.run_folder);
+            if (!writer.ok()) return writer.status();
+            journal_ = std::move(*writer);
+            return {};
+        }
         if (options_.resume) {
             auto journal = read_journal(journal_path(options_.run_folder));
             if (!journal.ok()) return journal.status();
@@ -155,6 +167,38 @@ class Conformance {
 
     [[nodiscard]] bool saves() const { return !options_.save.folder.empty(); }
 
+    /// Repeats the first failed cases, each in a worker of its own: one that passes there depends on what ran before.
+    Status repeat_alone() {
+        auto [pool, options] = workers_of(options_);
+        pool.jobs = 1;
+        pool.budget_s = 0;
+        std::map<std::string, size_t> positions;
+        for (size_t i = 0; i < cases_.size(); ++i) positions[cases_[i].id()] = i;
+        int repeated = 0;
+        const Stopwatch watch;
+        for (CaseResult& result : run_.results) {
+            const auto at = positions.find(result.case_id);
+            const bool is_suspect = result.verdict == Verdict::kFailed && at != positions.end() && cases_.size() > 1;
+            if (!is_suspect || interrupted()) continue;
+            if (repeated++ == kMostRepeated || watch.seconds() > kMostRepeating_s) break;
+            CaseWorker worker(options);
+            Verdict alone = Verdict::kFailed;
+            const auto work = [&](size_t item) { return worker.work(cases_[item]); };
+            const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) {
+                alone = worker.result_of(cases_[item], outcome).verdict;
+                return Status();
+            };
+            if (Status s = run_in_workers({at->second}, pool, work, done); !s.ok()) return s;
+            if (alone != Verdict::kPassed) continue;
+            result.passes_alone = true;
+            if (Status s = journal_->append(result); !s.ok()) return s;
+            warn(result.case_id +
+                 " passes when it is repeated alone: it depends on earlier calls or on addresses; "
+                 "--find-order looks for the case before it");
+        }
+        return {};
+    }
+
     /// Saves the bundles of a case whose own worker died, in a worker. Answers with their names.
     WorkAnswer save_unsaved(size_t place, CaseWorker& worker) const {
         const FollowUps::Note note = follow_ups_->read(place);
@@ -167,6 +211,7 @@ class Conformance {
     /// Records the result of a case, or keeps it until another worker has saved its bundles.
     void take(size_t item, CaseResult result, const std::vector<std::string>& warnings, std::vector<size_t>& more) {
         for (const std::string& warning : warnings) warn(warning);
+        check_hash(result);
         const bool failed_in_step =
             std::ranges::any_of(result.steps, [](const StepResult& step) { return step.verdict == Verdict::kFailed; });
         std::optional<size_t> place;
@@ -176,6 +221,15 @@ class Conformance {
         if (!place) return record(std::move(result));
         followed_[*place] = std::move(result);
         more.push_back(cases_.size() + *place);
+    }
+
+    void check_hash(CaseResult& result) const {
+        if (options_.hashes == nullptr || result.verdict != Verdict::kPassed) return;
+        const auto wanted = options_.hashes->find(result.case_id);
+        if (wanted == options_.hashes->end() || wanted->second == result.hash) return;
+        result.verdict = Verdict::kFailed;
+        result.kind = FailureKind::kNotRepeatable;
+        result.reason = "its results have other bits than in the first round";
     }
 
     /// Takes the outcome of save_unsaved.
@@ -222,6 +276,7 @@ class Conformance {
 RunWorkers workers_of(const ConformanceOptions& options) {
     PoolOptions pool = options.pool;
     pool.memory_limit = memory_limit_of(pool);
+    pool.budget_s = options.budget_s;
     return {pool, {options.cases, options.data, {}, pool.memory_limit}};
 }
 

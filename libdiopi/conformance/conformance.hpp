@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,12 @@ struct ConformanceOptions {
     /// Folder of the journal.
     std::string run_folder;
     RunOrder order;
+    /// No case starts after this time; 0: no end.
+    double budget_s = 0;
+    /// The journal exists and gets more results.
+    bool append = false;
+    /// The hash that the results of each case must have, by case id; null: they may have any.
+    const std::map<std::string, uint64_t>* hashes = nullptr;
     /// Called in the worker process after each case; its text becomes the result's notes.
     std::function<std::string(const Case&)> after_case;
     /// Bundles of failures.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "conformance/cost.hpp"
 #include "core/philox.hpp"
@@ -14,6 +17,25 @@ void sort_by_cost(std::vector<size_t>& items, const std::vector<Case>& cases, co
     std::vector<int64_t> costs(cases.size());
     for (const size_t i : items) costs[i] = cost_of(cases[i], backend);
     std::ranges::stable_sort(items, std::greater(), [&](size_t i) { return costs[i]; });
+}
+
+/// The hard cases of an operator in their order, two for each of the standard's, whose quick ones come first; and the
+/// operators by turns.
+void sort_by_value(std::vector<size_t>& items, const std::vector<Case>& cases, const Backend& backend) {
+    constexpr int64_t kHardOnes = 2;
+    std::vector<size_t> quick = items;
+    sort_by_cost(quick, cases, backend);
+    std::ranges::reverse(quick);
+    std::map<std::string_view, int64_t> standard, hard;
+    std::vector<std::pair<int64_t, size_t>> placed;
+    for (const size_t i : items) {
+        if (cases[i].suite == kHardSuite) placed.emplace_back(hard[cases[i].op]++, i);
+    }
+    for (const size_t i : quick) {
+        if (cases[i].suite != kHardSuite) placed.emplace_back(kHardOnes * standard[cases[i].op]++, i);
+    }
+    std::ranges::stable_sort(placed, {}, [](const auto& each) { return each.first; });
+    for (size_t i = 0; i < placed.size(); ++i) items[i] = placed[i].second;
 }
 
 /// Shuffles by Fisher and Yates, from the back: place i gets one of the items up to i.
@@ -32,6 +54,8 @@ void arrange(std::vector<size_t>& items, const std::vector<Case>& cases, const B
     switch (order.by) {
         case RunOrder::By::kCost:
             return sort_by_cost(items, cases, backend);
+        case RunOrder::By::kValue:
+            return sort_by_value(items, cases, backend);
         case RunOrder::By::kShuffle:
             return shuffle(items, order.seed);
         case RunOrder::By::kGiven:

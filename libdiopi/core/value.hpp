@@ -1,6 +1,7 @@
 /// Value: one boxed argument of an operator, whatever its C type.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -20,7 +21,11 @@ struct Scalar {
     [[nodiscard]] static Scalar of(int64_t x) { return {Dtype::int64, static_cast<double>(x), x}; }
     [[nodiscard]] static Scalar of(bool x) { return {Dtype::boolean, x ? 1.0 : 0.0, x ? 1 : 0}; }
     [[nodiscard]] double as_double() const { return is_floating(dtype) ? real : static_cast<double>(integer); }
-    bool operator==(const Scalar&) const = default;
+    /// The same number of the same dtype; NaN equals itself.
+    bool operator==(const Scalar& other) const {
+        return dtype == other.dtype && integer == other.integer &&
+               std::bit_cast<uint64_t>(real) == std::bit_cast<uint64_t>(other.real);
+    }
 };
 
 using IntList = std::vector<int64_t>;

@@ -161,6 +161,7 @@ ComparedTensor compare_tensors(const Call& call, const Tensor& actual, const Ten
     compared.rtol = tolerance.rtol;
     Bound bound;
     bound.accuracy = AccuracyClass::E;
+    bound.tolerance.instead = Tolerance::Instead::kTolerance;
     bound.tolerance.atol = held_to.atol;
     bound.tolerance.rtol = held_to.rtol;
     const Tensor oracle = to_oracle(form->expected, wide_dtype(form->actual.dtype));

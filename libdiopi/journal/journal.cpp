@@ -64,6 +64,9 @@ Json encode(const StepResult& step) {
                  {"seconds", json_number(step.seconds)},
                  {"deviations", std::move(deviations)}};
     if (!step.bundle.empty()) json["bundle"] = step.bundle;
+    if (!step.absent.empty()) json["absent"] = step.absent;
+    if (step.declined) json["declined"] = true;
+    if (step.histories > 0) json["histories"] = step.histories;
     if (step.kind != FailureKind::kNone) json["kind"] = name(step.kind);
     if (step.adapted.calls > 0) json["adapted"] = encode(step.adapted);
     return json;
@@ -133,6 +136,9 @@ StepResult decode_step(const Json& json) {
     step.seconds = number_of(json.at("seconds"));
     for (const Json& d : json.at("deviations")) step.deviations.push_back(decode_deviation(d));
     step.bundle = json.value("bundle", "");
+    step.absent = json.value("absent", "");
+    step.declined = json.value("declined", false);
+    step.histories = json.value("histories", 0);
     step.kind = failure_kind(json.value("kind", ""));
     if (json.contains("adapted")) step.adapted = decode_adapted(json.at("adapted"));
     return step;
@@ -153,6 +159,9 @@ CaseResult decode_result(const Json& json) {
             {t.at(0).get<std::string>(), t.at(1).get<std::string>(), t.at(2).get<std::vector<int64_t>>()});
     }
     for (const Json& step : json.at("steps")) result.steps.push_back(decode_step(step));
+    result.hash = json.value("hash", uint64_t{0});
+    result.passes_alone = json.value("passes_alone", false);
+    if (json.contains("choices")) json.at("choices").get_to(result.choices);
     result.bundle = json.value("bundle", "");
     result.kind = failure_kind(json.value("kind", ""));
     return result;
@@ -232,6 +241,9 @@ std::string to_json_line(const CaseResult& result) {
                  {"seconds", json_number(result.seconds)},
                  {"tensors", std::move(tensors)},
                  {"steps", std::move(steps)}};
+    if (!result.choices.empty()) line["choices"] = result.choices;
+    if (result.hash != 0) line["hash"] = result.hash;
+    if (result.passes_alone) line["passes_alone"] = true;
     if (!result.notes.empty()) line["notes"] = result.notes;
     if (!result.bundle.empty()) line["bundle"] = result.bundle;
     if (result.kind != FailureKind::kNone) line["kind"] = name(result.kind);

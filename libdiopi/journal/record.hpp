@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/verdict.hpp"
@@ -29,6 +30,10 @@ struct StepResult {
     std::string bundle = {};                ///< the file that replays a failure; empty without one
     FailureKind kind = FailureKind::kNone;  ///< set if the verdict is failed
     AdaptedCalls adapted = {};              ///< conversions by an adaptor
+    std::string absent = {};                ///< the C function that the library does not have
+    uint64_t hash = 0;                      ///< of its results' bits, if it is wanted and they must be repeatable
+    int histories = 0;                      ///< kinds of calls before it that did not change its results
+    bool declined = false;                  ///< the library has the function and declined this call
 };
 
 /// The whole case. Its verdict is the worst of its steps.
@@ -39,11 +44,15 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
+    /// What a hard case was made of, by factor; empty for others.
+    std::vector<std::pair<std::string, std::string>> choices = {};
     double seconds = 0;       ///< total time: inputs, reference, calls and checks
     std::string notes = {};   ///< lines for standard error, such as a memory checker's
     std::string bundle = {};  ///< for a case whose steps were not completed: its files, separated by spaces
     FailureKind kind =
         FailureKind::kNone;           ///< set if the verdict is failed: the kind of the step that gives the reason
+    uint64_t hash = 0;                ///< of the hashes of its steps
+    bool passes_alone = false;        ///< it failed, and passed when it was repeated in a process of its own
     std::string step_under_way = {};  ///< the step of a crash or a timeout, if it is known; not in a journal
 };
 

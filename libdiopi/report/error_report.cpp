@@ -45,6 +45,18 @@ const char* suffix_of(Verdict verdict) {
     return "";
 }
 
+/// What makes a hard case hard, as more tags: ", special values, first transposed".
+std::string tags_of(const CaseResult& result) {
+    std::string tags;
+    for (const auto& [factor, level] : result.choices) {
+        const bool is_plain = level == "contiguous" || level == "normal";
+        if (factor == "values" && !is_plain) tags += ", values " + level;
+        if (factor.ends_with("layout") && !is_plain) tags += ", " + level;
+    }
+    if (result.passes_alone) tags += ", passes alone";
+    return tags;
+}
+
 }  // namespace
 
 std::vector<Fault> faults_of(const CaseResult& result) {
@@ -84,8 +96,9 @@ std::string tensor_info(const std::vector<TensorInfo>& tensors) {
 
 std::string failure_text(const Fault& fault, std::string_view gap) {
     const std::string step = fault.step.empty() ? "" : ", " + fault.step;
-    return fmt::format("Run diopi_functions.{} failed{}.{}TestTag: [{}{}]  TensorInfo : {}", fault.function,
-                       suffix_of(fault.verdict), gap, fault.result->dtype, step, tensor_info(fault.result->tensors));
+    return fmt::format("Run diopi_functions.{} failed{}.{}TestTag: [{}{}{}]  TensorInfo : {}", fault.function,
+                       suffix_of(fault.verdict), gap, fault.result->dtype, step, tags_of(*fault.result),
+                       tensor_info(fault.result->tensors));
 }
 
 std::string shell_quoted(const std::string& text) {

@@ -177,24 +177,6 @@ std::string choose(std::vector<TableColumn>& columns, const std::vector<ProfileR
     return left_out;
 }
 
-/// Text broken after commas into lines of `width` columns.
-std::string wrapped(const std::string& text, int width) {
-    std::string lines;
-    size_t line = 0;
-    for (size_t at = 0; at < text.size();) {
-        const size_t comma = text.find(", ", at);
-        const std::string piece = text.substr(at, comma == std::string::npos ? comma : comma + 2 - at);
-        if (line > 0 && line + piece.size() > static_cast<size_t>(width)) {
-            lines += "\n";
-            line = 0;
-        }
-        lines += piece;
-        line += piece.size();
-        at += piece.size();
-    }
-    return lines + "\n";
-}
-
 Style style_of(const ProfileRow& row) {
     if (row.comparison == nullptr) return row.invalid ? Style::kYellow : Style::kPlain;
     if (row.comparison->verdict == SpeedVerdict::kSlower) return Style::kRed;

@@ -7,9 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cases/case.hpp"
+
 #include "json/json_text.hpp"
 #include "report/adaptor_table.hpp"
+#include "report/coverage.hpp"
 #include "report/error_report.hpp"
+#include "report/gaps.hpp"
 
 namespace diopi {
 
@@ -80,7 +84,10 @@ void Counts::add(Verdict verdict) {
 
 Counts count(const std::vector<CaseResult>& results) {
     Counts counts;
-    for (const CaseResult& result : results) counts.add(result.verdict);
+    for (const CaseResult& result : results) {
+        counts.add(result.verdict);
+        counts.hard += result.suite == kHardSuite ? 1 : 0;
+    }
     return counts;
 }
 
@@ -96,7 +103,8 @@ std::string summary_line(const Counts& counts, double seconds, std::string_view 
         const int64_t n = counts.*column.member;
         if (n > 0) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", n, column.title);
     }
-    return fmt::format("{} case{}{} ({:.1f} {})", counts.total(), counts.total() == 1 ? "" : "s", text, seconds, unit);
+    const std::string hard = counts.hard > 0 ? fmt::format(" ({} of them hard)", counts.hard) : "";
+    return fmt::format("{}{}{} ({:.1f} {})", counted(counts.total(), "case"), hard, text, seconds, unit);
 }
 
 Table summary_table(const std::vector<CaseResult>& results) {
@@ -124,8 +132,8 @@ Table rules_table(const DeviceConfigFigures& figures) {
 
 std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures) {
     const Counts counts = count(results);
-    Json counted = Json::object();
-    for (const CountColumn& column : kColumns) counted[column.key] = counts.*column.member;
+    Json numbers = Json::object();
+    for (const CountColumn& column : kColumns) numbers[column.key] = counts.*column.member;
     Json not_passed = Json::array();
     for (const Fault& fault : faults_of(results)) {
         const std::string& id = fault.result->case_id;
@@ -136,13 +144,18 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
                               {"reason", fault.reason},
                               {"repeat", repeat_command(id, figures.options)}});
         if (!fault.bundle.empty()) not_passed.back()["bundle"] = fault.bundle;
+        if (fault.result->passes_alone) not_passed.back()["passes_alone"] = true;
         if (fault.kind != FailureKind::kNone) not_passed.back()["kind"] = name(fault.kind);
     }
-    Json json = {{"counts", std::move(counted)},
+    Json json = {{"counts", std::move(numbers)},
                  {"not_passed", std::move(not_passed)},
                  {"backend", figures.backend},
                  {"seed", figures.seed},
                  {"seconds", figures.seconds}};
+    if (figures.own_tolerances > 0) json["own_tolerances"] = figures.own_tolerances;
+    if (figures.left_out > 0) json["left_out"] = figures.left_out;
+    json["gaps"] = gaps_json(gaps_of(results));
+    json["coverage"] = coverage_json(coverage_of(results, figures.without_hard_cases));
     if (!figures.device_config.rules.empty()) json["device_config"] = encode(figures.device_config);
     const AdaptedFunctions adapted = adapted_functions(results);
     if (!adapted.empty()) json["adaptor"] = parse_own(adaptor_json(adapted));

@@ -15,6 +15,7 @@ namespace diopi {
 /// Cases by verdict.
 struct Counts {
     int64_t passed = 0, failed = 0, crashed = 0, timeout = 0, skipped = 0, not_implemented = 0;
+    int64_t hard = 0;  ///< those that were generated from the schema, among all
 
     void add(Verdict verdict);
     [[nodiscard]] int64_t total() const { return passed + failures() + skipped + not_implemented; }
@@ -46,13 +47,19 @@ struct RunFigures {
     std::string options;
     /// It has no rules if there is no device configuration.
     DeviceConfigFigures device_config = {};
+    /// Cases whose own atol and rtol replace the accuracy class.
+    int64_t own_tolerances = 0;
+    /// Why no hard cases are made, by operator.
+    std::map<std::string, std::string> without_hard_cases = {};
+    /// Cases that did not run because the time was over.
+    int64_t left_out = 0;
 };
 
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
 [[nodiscard]] std::map<std::string, Counts> count_by_operator(const std::vector<CaseResult>& results);
 
-/// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)"; zero counts are left out.
-/// `unit` describes the time: "s" for the run, "s of work in its cases".
+/// "14143 cases: 14000 passed, 3 failed, 140 skipped (12.5 s)", "306 cases (200 of them hard): ..."; zero counts are
+/// left out. `unit` describes the time: "s" for the run, "s of work in its cases".
 [[nodiscard]] std::string summary_line(const Counts& counts, double seconds, std::string_view unit = "s");
 
 /// A row per operator, those with failures first, and one for all.
@@ -61,8 +68,8 @@ struct RunFigures {
 /// A row per rule of a device configuration: the number of matched cases, its effect and its reason.
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
 
-/// The output of `test --json`: {"counts", "not_passed", "backend", "seed", "seconds"}, "device_config" if there is
-/// one, and "adaptor" if there were conversions.
+/// The output of `test --json`: {"counts", "not_passed", "gaps", "coverage", "backend", "seed", "seconds"},
+/// "device_config" if there is one, and "adaptor" if there were conversions.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

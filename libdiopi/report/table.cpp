@@ -27,6 +27,23 @@ std::string repeated(std::string_view piece, int times) {
 
 }  // namespace
 
+std::string wrapped(const std::string& text, int width) {
+    std::string lines;
+    size_t line = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t comma = text.find(", ", at);
+        const std::string piece = text.substr(at, comma == std::string::npos ? comma : comma + 2 - at);
+        if (line > 0 && line + piece.size() > static_cast<size_t>(width)) {
+            lines += "\n";
+            line = 0;
+        }
+        lines += piece;
+        line += piece.size();
+        at += piece.size();
+    }
+    return lines + "\n";
+}
+
 std::string counted(int64_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -13,6 +13,9 @@ namespace diopi {
 /// "1 call", "2 calls".
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
 
+/// Text broken after commas into lines of `width` columns.
+[[nodiscard]] std::string wrapped(const std::string& text, int width);
+
 /// Blanks between two columns.
 constexpr int kColumnGap = 2;
 

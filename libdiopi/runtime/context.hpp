@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/format.hpp"
 #include "runtime/device.hpp"
 
 struct diopiContext {
@@ -17,6 +18,10 @@ struct diopiContext {
     std::vector<diopi::TensorPtr> required;
     /// The initial value of every byte of a required tensor; nullopt: the memory is not initialised.
     std::optional<std::byte> fresh;
+    /// Asked of the reference backend alone: its results are then bounds of the errors that a plain, careful
+    /// computation in this format makes. A function that can tell sets `has_errors`.
+    std::optional<diopi::Format> errors_in;
+    bool has_errors = false;
 
     /// Gives the caller shared ownership of a tensor that a library allocated here; null when it is not ours.
     [[nodiscard]] diopi::TensorPtr take(diopiConstTensorHandle_t handle) const;

@@ -15,13 +15,16 @@ constexpr size_t kEndAlignment = 64;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// A pattern without a short period: a stray write of a constant or of a row changes some of its bytes.
+/// A pattern without a short period: a stray write of a constant or of a row changes some of its bytes. Read as
+/// numbers of any floating dtype it is NaN everywhere, so that a stray read shows in the result: each pair of bytes is
+/// from 0xfff1 to 0xffff.
 constexpr std::array<std::byte, kZone> kPattern = [] {
     std::array<std::byte, kZone> pattern{};
     uint64_t state = 0x9e3779b97f4a7c15;
-    for (std::byte& byte : pattern) {
+    for (size_t i = 0; i + 1 < kZone; i += 2) {
         state = state * 6364136223846793005 + 1442695040888963407;
-        byte = static_cast<std::byte>(state >> 56);
+        pattern[i] = static_cast<std::byte>(0xf1 + (state >> 56) % 15);
+        pattern[i + 1] = std::byte{0xff};
     }
     return pattern;
 }();

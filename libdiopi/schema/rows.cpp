@@ -149,8 +149,13 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.influence = Influence::none;
     } else if (word == "element") {
         arg.is_element = true;
-    } else if (word == "choice") {
+    } else if (word == "divisor") {
+        arg.is_divisor = true;
+    } else if (word == "exponent") {
+        arg.is_exponent = true;
+    } else if (word == "choice" || word == "mask") {
         arg.influence = Influence::shape;
+        arg.takes_bytes = word == "choice";
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {
@@ -257,6 +262,21 @@ constexpr WorkOfRow work_of_family(Family family) {
     return {};
 }
 
+/// The dtypes that all functions of a family take whose rows do not state them.
+constexpr std::string_view takes_of_family(Family family) {
+    switch (family) {
+        case Family::elementwise:
+        case Family::reduction:
+        case Family::sort:
+            return "bif";
+        case Family::shape:
+        case Family::index:
+            return "bifc";
+        default:
+            return "f";
+    }
+}
+
 struct LawWord {
     std::string_view word;
     Law law;
@@ -321,6 +341,9 @@ constexpr void parse_fact(Row& row, std::string_view word, std::string_view valu
         row.law = parse_law(row, value);
     } else if (word == "sums") {
         parse_sums(row, value);
+    } else if (word == "takes") {
+        if (value.find_first_not_of("bifc") != std::string_view::npos) throw "takes: letters of bifc";
+        row.takes = value;
     } else if (word == "case_only") {
         row.case_only = value;
     } else {
@@ -367,6 +390,7 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
     row.repeat = repeat;
     row.num_args = Parameters<Function>::kCount;
     row.work = work_of_family(family);
+    row.takes = takes_of_family(family);
     std::string_view args = take_until(text, "|");
     if (!text.empty()) args.remove_suffix(1);
     const auto kinds = Parameters<Function>::kinds();

@@ -33,7 +33,10 @@
 /// :minus          a factor whose product is subtracted
 /// :value          replaces elements: it does not affect the result's shape and dtype
 /// :element        a number that becomes an element: below 0 it wraps in an unsigned dtype of the first tensor
-/// :choice         chooses elements: it affects the result's shape, but not its dtype
+/// :divisor        must not be 0 where it is a whole number
+/// :exponent       must not be negative where it is a whole number
+/// :choice         chooses elements: it affects the result's shape, but not its dtype; bool, or bytes, not 0 if true
+/// :mask           the same, bool only
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
 ///
@@ -58,6 +61,9 @@
 /// sums=out(x.1,y.0)/groups
 ///                 the output `out` sums over dim 1 of x together with dim 0 of y, where the number `groups` (it may be
 ///                 left out) is 1
+/// takes=bifc      the dtypes that its first tensor may have: bool, integers, floating and complex ones. Left out: as
+/// all
+///                 functions of the family
 /// case_only=a,b   parameters of a case that no C argument takes
 #pragma once
 
@@ -184,7 +190,10 @@ struct Arg {
     bool unwritten = false;      ///< an inout that the function leaves as it is
     bool is_factor = false;      ///< a product with it is one more rounding
     bool is_subtracted = false;  ///< a factor whose product is subtracted
+    bool is_divisor = false;     ///< not 0 where it is a whole number
+    bool is_exponent = false;    ///< not negative where it is a whole number
     bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
+    bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;
     Reading reading = Reading::all;
@@ -254,6 +263,7 @@ struct Row {
     uint8_t spatial_dims = 0;  ///< spatial dims of a pooling; 0: none
     WorkOfRow work;
     LawOfRow law;
+    std::string_view takes;      ///< letters of the dtypes that its first tensor may have
     std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas
     uint8_t num_summed_dims = 0;
     std::array<SummedDim, kMaxSummedDims> summed_dim_rows{};

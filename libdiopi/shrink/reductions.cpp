@@ -52,6 +52,12 @@ std::vector<Edit> layout_edits(const Case&) {
             [](Case& c) { return std::exchange(c.layout.wide, false); },
             [](Case& c) { return std::exchange(c.layout.strided, false); },
             [](Case& c) { return std::exchange(c.layout.host, false); },
+            [](Case& c) { return std::exchange(c.layout.unaligned, false); },
+            [](Case& c) {
+                bool any = false;
+                for (CaseTensor& tensor : c.tensors) any |= !std::exchange(tensor.same_as, {}).empty();
+                return any;
+            },
             [](Case& c) {
                 c.layout.nhwc_min_dim = LayoutOptions().nhwc_min_dim;
                 return std::exchange(c.layout.nhwc, false);

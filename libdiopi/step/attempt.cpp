@@ -40,7 +40,10 @@ Result<Attempt> AttemptRunner::run(const Step& step, Poison poison, const Chain&
     Attempt attempt{std::move(*placed)};
     std::optional<PoisonedWorkspace> workspace;
     if (rules_.checks.poison) workspace.emplace(context_, poison);
-    if (Status s = call(attempt, chain); !s.ok()) return s.error();
+    if (before_attempt) before_attempt(attempt);
+    const Status called = call(attempt, chain);
+    if (after_attempt) after_attempt(attempt);
+    if (!called.ok()) return called.error();
     return attempt;
 }
 

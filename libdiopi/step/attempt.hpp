@@ -27,6 +27,8 @@ class AttemptRunner {
 
     /// Called before every call, outside of its time.
     std::function<void()> before_call;
+    /// Called before and after the call of an attempt, but not its repetitions, outside of its time.
+    std::function<void(const Attempt&)> before_attempt, after_attempt;
 
     /// The first attempt of a step, with the first poison; only this one goes through the tool `first_run`.
     [[nodiscard]] Result<Attempt> first(const Step& step);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "call/tensors.hpp"
 #include "check/judge.hpp"
 
 namespace diopi {
@@ -11,14 +12,26 @@ namespace {
 /// Relative rounding of each factor of a product in TF32.
 constexpr double kTf32Roundoff = 0x1p-11;
 
-/// Class B allows for one rounding. A sum with a factor alpha has two, a complex product or quotient several: they are
-/// checked as class D, as sums of that many products.
+/// Whether an integer operand has more digits than the dtype that computes the floating result: it is rounded first.
+bool rounds_integers(const Call& call, Dtype result) {
+    const int digits = format_of(is_half(result) ? Dtype::float32 : component_of(result)).significand;
+    bool rounds = false;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        const bool is_operand = place.is_read() && place.arg.influence == Influence::both;
+        rounds |= is_operand && is_integer(tensor->dtype) && 8 * static_cast<int>(size_of(tensor->dtype)) > digits;
+    });
+    return rounds;
+}
+
+/// Class B allows for one rounding. A sum with a factor alpha has two, a sum, product or quotient of large integers up
+/// to three, a complex product or quotient several: they are checked as class D, as sums of that many products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     bool scaled = false;
     for (size_t i = 0; i < call.args.size(); ++i) {
         const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
         scaled |= factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
     }
+    scaled |= rounds_integers(call, spec.dtype);
     if (!scaled && !is_complex(spec.dtype)) return;
     bound.accuracy = AccuracyClass::D;
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;

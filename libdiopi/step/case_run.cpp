@@ -1,6 +1,7 @@
 #include "step/case_run.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/stopwatch.hpp"
 #include "step/placement.hpp"
@@ -62,6 +63,8 @@ StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std:
 
 void finish(CaseResult& result) {
     for (const StepResult& step : result.steps) {
+        // Steps without a hash count, too: their number is always the same.
+        if (step.hash != 0) result.hash = std::rotl(result.hash, 7) ^ step.hash;
         if (severity(step.verdict) <= severity(result.verdict)) continue;
         result.verdict = step.verdict;
         result.kind = step.kind;
@@ -69,16 +72,25 @@ void finish(CaseResult& result) {
     }
 }
 
-/// The result of a case that was refused before anything ran: one step.
-CaseResult refused(CaseResult result, const Error& error) {
+/// The result of a case of which nothing ran: one step, which refuse(findings) judges.
+template <class Refuse>
+CaseResult refused_step(CaseResult result, const Refuse& refuse) {
     StepResult step;
     step.step = "forward";
     step.function = result.op;
-    refuse_step(step, error);
+    Findings findings(step);
+    refuse(findings);
     result.steps.push_back(std::move(step));
     finish(result);
     return result;
 }
+
+CaseResult refused(CaseResult result, const Error& error) {
+    return refused_step(std::move(result), [&](Findings& findings) { findings.refuse(error); });
+}
+
+/// One hard case of so many also makes its calls a thousand times.
+constexpr int64_t kEachOfManyCalls = 16;
 
 /// Whether all sums of products in the case are sums of whole numbers: one tensor of others rounds them.
 bool has_exact_sums(const Case& c) {
@@ -98,6 +110,9 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     const Status placed = with_placement(rules, layout_rule(c), [&](Placement& placement) {
         StepRun runner(rules, **steps, placement);
         for (const std::string& name : (*steps)->names()) {
+            const bool is_wanted =
+                options.steps.empty() || std::ranges::find(options.steps, name) != options.steps.end();
+            if (!is_wanted) continue;
             result.steps.push_back(run_step(c, **steps, runner, name));
             placement.release_inputs();
             placement.context().release();
@@ -105,6 +120,10 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
     });
     if (!placed.ok()) return refused(std::move(result), placed.error());
     finish(result);
+    if (result.steps.empty()) {
+        result.verdict = Verdict::kSkipped;
+        result.reason = "it has none of the steps of --steps";
+    }
     return result;
 }
 
@@ -112,7 +131,7 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
 
 LayoutRule layout_rule(const Case& c) {
     const LayoutOptions& options = c.layout;
-    if (!options.strided && !options.wide && !options.host && !options.nhwc) return {};
+    if (!options.strided && !options.wide && !options.host && !options.unaligned && !options.nhwc) return {};
     const auto rows = rows_for(c);
     const Row* reduction = options.host && rows.ok() ? rows->forward : nullptr;
     if (reduction != nullptr && !takes_vector(*reduction)) reduction = nullptr;
@@ -142,6 +161,8 @@ Result<std::unique_ptr<CaseSteps>> steps_of(const Case& c, const CaseOptions& op
 StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
     rules.exact = has_exact_sums(c);
+    rules.hashes = options.hashes;
+    rules.many_calls = c.suite == kHardSuite && c.index % kEachOfManyCalls == 0;
     rules.adaptor = options.adaptor;
     rules.interceptors = options.interceptors;
     rules.first_run = options.first_run;
@@ -157,6 +178,7 @@ CaseResult describe(const Case& c) {
     result.suite = c.suite;
     result.op = c.op;
     result.dtype = name(c.dtype());
+    result.choices = c.choices;
     for (const CaseTensor& tensor : c.tensors) {
         for (size_t i = 0; i < tensor.specs.size() && !tensor.absent; ++i) {
             const TensorSpec& spec = tensor.specs[i];
@@ -174,7 +196,8 @@ CaseResult run_case(const Case& c, const CaseOptions& options) {
     if (!rows.ok()) return refused(std::move(result), rows.error());
     const Row& row = rows->forward != nullptr ? *rows->forward : *rows->inplace;
     if (!options.backend->implements(row)) {
-        return refused(std::move(result), lacks(*options.backend, row.function));
+        return refused_step(std::move(result),
+                            [&](Findings& findings) { findings.lacks_function(*options.backend, row); });
     }
     result = run_steps(c, options, std::move(result));
     result.seconds = watch.seconds();

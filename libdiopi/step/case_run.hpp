@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "backend/backend.hpp"
 #include "baseline/baseline.hpp"
@@ -19,6 +21,10 @@ struct CaseOptions {
     /// isclose with a mismatch ratio instead of the accuracy classes.
     bool legacy = false;
     Checks checks;
+    /// The steps to run, by name; empty: all.
+    std::vector<std::string> steps = {};
+    /// Hashes of the results' bits are noted.
+    bool hashes = false;
     /// Converts for the backend, outside of the tools; null: none. A case whose dtypes it narrows has the bounds of the
     /// narrower ones, and is compared with no stored baseline.
     Adaptor* adaptor = nullptr;

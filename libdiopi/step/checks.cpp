@@ -6,7 +6,7 @@ namespace diopi {
 
 namespace {
 
-constexpr Checks kNone = {Guard::kNone, false, false, false, false, false};
+constexpr Checks kNone = {Guard::kNone, false, false, false, false, false, false, false};
 
 /// A word of the command line and the check that it switches on.
 struct Word {
@@ -21,8 +21,10 @@ constexpr Word kWords[] = {
     {"inputs", [](Checks& c) { c.inputs = true; }, [](const Checks& c) { return c.inputs; }},
     {"poison", [](Checks& c) { c.poison = true; }, [](const Checks& c) { return c.poison; }},
     {"repeat", [](Checks& c) { c.repeat = true; }, [](const Checks& c) { return c.repeat; }},
+    {"history", [](Checks& c) { c.history = true; }, [](const Checks& c) { return c.history; }},
     {"leaks", [](Checks& c) { c.leaks = true; }, [](const Checks& c) { return c.leaks; }},
     {"stream", [](Checks& c) { c.stream = true; }, [](const Checks& c) { return c.stream; }},
+    {"state", [](Checks& c) { c.state = true; }, [](const Checks& c) { return c.state; }},
 };
 
 }  // namespace
@@ -53,8 +55,8 @@ std::string Checks::text() const {
     for (const Word& word : kWords) {
         if (word.holds(*this)) text += (text.empty() ? "" : " ") + std::string(word.name);
     }
-    if (text == "guards inputs poison repeat leaks stream") return "all";
-    if (text == "pages inputs poison repeat leaks stream") return "all pages";
+    if (text == "guards inputs poison repeat history leaks stream state") return "all";
+    if (text == "pages inputs poison repeat history leaks stream state") return "all pages";
     return text.empty() ? "none" : text;
 }
 

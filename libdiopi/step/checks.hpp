@@ -15,13 +15,12 @@ struct Checks {
     bool inputs = true;           ///< const inputs do not change
     bool poison = true;           ///< every element of an output is written
     bool repeat = true;           ///< a second run gives the same bits where the schema promises it
+    bool history = true;          ///< other calls before it do not change what a call gives
     bool leaks = true;            ///< a call frees the memory that it takes
     bool stream = true;           ///< a call works on the context's stream and does not wait for it
+    bool state = true;            ///< a call changes nothing of its caller's state, and leaves no resources
 
-    /// Whether the call runs a second time.
-    [[nodiscard]] bool runs_twice() const { return poison || repeat || leaks; }
-
-    /// "all", "none", or some of guards, pages, inputs, poison, repeat, leaks, stream.
+    /// "all", "none", or some of guards, pages, inputs, poison, repeat, history, leaks, stream, state.
     [[nodiscard]] static Result<Checks> parse(const std::vector<std::string>& names);
     /// The words for these checks, "all" first if all are on; for a command that repeats a run.
     [[nodiscard]] std::string text() const;

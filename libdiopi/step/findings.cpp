@@ -21,6 +21,16 @@ void Findings::refuse(const Error& error) {
     result_->reason = error.message;
 }
 
+void Findings::lacks_function(const Backend& backend, const Row& row) {
+    refuse(lacks(backend, row.function));
+    result_->absent = row.function;
+}
+
+void Findings::declined(const std::string& message) {
+    refuse(not_implemented("declined: " + message));
+    result_->declined = true;
+}
+
 void Findings::warn(std::string warning) {
     if (result_->warning.empty()) result_->warning = std::move(warning);
 }

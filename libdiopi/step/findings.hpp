@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "backend/backend.hpp"
 #include "check/verdict.hpp"
 #include "core/status.hpp"
 #include "journal/record.hpp"
@@ -22,6 +23,10 @@ class Findings {
     void fail(const Status& status);
     /// The verdict is not implemented, or failed, depending on the error.
     void refuse(const Error& error);
+    /// The verdict is not implemented: the library does not have the function.
+    void lacks_function(const Backend& backend, const Row& row);
+    /// The same: the library has the function and declined the call.
+    void declined(const std::string& message);
     /// Ignores an empty warning.
     void warn(std::string warning);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <span>
@@ -71,6 +73,13 @@ Result<TensorPtr> wrapped(const TensorPtr& wide, Dtype computed, const OutputSpe
     return made;
 }
 
+/// The modulus; of a number with an infinite part, that of the other part, whose rounding it does not change.
+double magnitude_of(std::complex<double> z) {
+    if (std::isinf(z.real()) != std::isinf(z.imag())) return std::fabs(std::isinf(z.real()) ? z.imag() : z.real());
+    return std::abs(z);
+}
+
+/// Replaces numbers by their magnitudes.
 void drop_signs(const Tensor& tensor) {
     const int64_t n = tensor.numel();
     if (tensor.dtype == Dtype::float64) {
@@ -78,7 +87,10 @@ void drop_signs(const Tensor& tensor) {
         for (int64_t i = 0; i < n; ++i) x[i] = std::fabs(x[i]);
     } else if (tensor.dtype == Dtype::complex128) {
         auto* x = tensor.data_as<std::complex<double>>();
-        for (int64_t i = 0; i < n; ++i) x[i] = {std::fabs(x[i].real()), std::fabs(x[i].imag())};
+        for (int64_t i = 0; i < n; ++i) x[i] = magnitude_of(x[i]);
+    } else if (tensor.dtype == Dtype::int64) {
+        auto* x = tensor.data_as<int64_t>();
+        for (int64_t i = 0; i < n; ++i) x[i] = std::abs(std::max(x[i], -INT64_MAX));
     }
 }
 
@@ -138,7 +150,8 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     return out;
 }
 
-Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign) {
+Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
+                                                std::optional<Format> errors_in) {
     Call call = given;
     convert_element_numbers(call);
     Call wide(*call.row);
@@ -183,9 +196,13 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         expected.push_back({output.arg, *made});
     }
     Context context(cpu_device());
+    context.errors_in = errors_in;
     const Outcome outcome = Chain(reference_backend()).run(wide, context);
     if (outcome.error == diopiNoImplement) return not_implemented("reference: " + outcome.message);
     if (!outcome.ok()) return failed("reference: " + outcome.message);
+    if (errors_in && !context.has_errors) {
+        return not_implemented("the reference has no error bounds of " + std::string(call.row->function));
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (!computed[i]) continue;
         TensorPtr& result = expected[expected.size() - outputs.size() + i].tensor;
@@ -200,16 +217,42 @@ Result<std::vector<ArgTensor>> Oracle::run(const Call& call, const std::vector<O
     return evaluate(call, outputs, Sign::kKept);
 }
 
+namespace {
+
+/// The real parts of a contiguous complex tensor.
+Result<TensorPtr> real_parts(const Tensor& tensor) {
+    auto made = make_tensor(cpu_device(), {tensor.shape, Dtype::float64, {}});
+    if (!made.ok()) return made;
+    const auto* from = tensor.data_as<std::complex<double>>();
+    std::transform(from, from + tensor.numel(), (*made)->data_as<double>(), [](auto x) { return x.real(); });
+    return made;
+}
+
+/// The tensor of that argument.
+Result<TensorPtr> taken(const std::vector<ArgTensor>& list, size_t arg) {
+    for (const ArgTensor& each : list) {
+        if (each.arg == arg) return each.tensor;
+    }
+    return internal_error("the oracle has no magnitudes of an output");
+}
+
+}  // namespace
+
+Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, size_t arg,
+                                       Dtype working) {
+    auto errors = evaluate(call, outputs, Sign::kKept, format_of(working));
+    if (!errors.ok()) return errors.error();
+    return taken(*errors, arg);
+}
+
 Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
     // An in-out tensor is a result without a spec; a new tensor in its place would lose its values.
     std::vector<OutputSpec> outputs;
     if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
     auto sums = evaluate(call, outputs, sign);
     if (!sums.ok()) return sums.error();
-    for (const ArgTensor& sum : *sums) {
-        if (sum.arg == output.arg) return sum.tensor;
-    }
-    return internal_error("the oracle has no magnitudes of an output");
+    auto sum = taken(*sums, output.arg);
+    return sum.ok() && is_complex((*sum)->dtype) ? real_parts(**sum) : sum;
 }
 
 Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {

@@ -1,11 +1,13 @@
 /// The oracle: expected values of a call, computed by the reference backend in float64 from the same rounded inputs.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "backend/backend.hpp"
 #include "call/arg_tensor.hpp"
+#include "core/format.hpp"
 #include "infer/infer.hpp"
 
 namespace diopi {
@@ -24,6 +26,11 @@ class Oracle {
     enum class Terms { kPart, kAll };
     [[nodiscard]] Result<TensorPtr> magnitude(const Call& call, const OutputSpec& output, Terms terms);
 
+    /// Bounds of one output's errors in a plain, careful computation with the working dtype; not finite where it may
+    /// overflow. Not implemented for functions that the reference computes in another way.
+    [[nodiscard]] Result<TensorPtr> error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, size_t arg,
+                                                 Dtype working);
+
     /// S of a product whose factors have fewer bits, as in TF32, which changes denormals most: `roundoff` times S is at
     /// least the sum of all terms with a denormal factor. NaN where an infinite term may have become NaN beside a
     /// factor of 0.
@@ -36,8 +43,9 @@ class Oracle {
         kDroppedAndFlushed  ///< denormals of float32 also become 0
     };
     [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);
+    /// With `errors_in`, error bounds in this format instead of results.
     [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,
-                                                          Sign sign);
+                                                          Sign sign, std::optional<Format> errors_in = {});
     [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);
 
     std::unordered_map<const Tensor*, TensorPtr> widened_;

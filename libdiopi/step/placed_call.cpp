@@ -1,7 +1,10 @@
 #include "step/placed_call.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "core/strided.hpp"
@@ -30,6 +33,29 @@ int64_t count_others(const uint8_t* bytes, size_t size, int pattern) {
     return std::count_if(bytes, bytes + size, [&](uint8_t byte) { return byte != pattern; });
 }
 
+std::vector<std::byte> bytes_of(const Tensor& tensor, const void* storage) {
+    const auto* bytes = static_cast<const std::byte*>(storage);
+    return {bytes, bytes + tensor.storage.nbytes};
+}
+
+/// Bytes between the elements that are no longer what they were.
+int64_t stray_bytes(const Tensor& tensor, const void* storage, std::vector<std::byte> before) {
+    const auto* now = static_cast<const std::byte*>(storage);
+    const size_t size = size_of(tensor.dtype);
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        const size_t at = static_cast<size_t>(tensor.offset + offset) * size;
+        std::memcpy(before.data() + at, now + at, size);
+    });
+    int64_t stray = 0;
+    for (size_t i = 0; i < before.size(); ++i) stray += before[i] != now[i] ? 1 : 0;
+    return stray;
+}
+
+Failure stray_write(int64_t bytes, std::string_view name, const Tensor& tensor) {
+    return {FailureKind::kStrayWrite, fmt::format("wrote {} bytes between the elements of {}: it has strides {}", bytes,
+                                                  name, to_string(tensor.strides))};
+}
+
 /// Bytes between the elements that differ from the pattern: all such bytes, less those of the elements, which do not
 /// overlap.
 int64_t stray_bytes(const Tensor& tensor, const void* storage, int pattern) {
@@ -53,10 +79,18 @@ Result<PlacedCall> PlacedCall::create(const Step& step, Placement& placement, Po
 
 Result<TensorPtr> PlacedCall::placed(const TensorPtr& tensor, const Place& place, Placement& placement) {
     if (tensor == nullptr) return tensor;
-    if (place.arg.is_inout && call_.row->draws_into(place.arg.name)) {
-        return placement.output({tensor->shape, tensor->dtype, tensor->strides}, place, poison_);
+    if (place.arg.is_inout) {
+        const bool is_drawn = call_.row->draws_into(place.arg.name);
+        auto made = is_drawn ? placement.output({tensor->shape, tensor->dtype, tensor->strides}, place, poison_)
+                             : placement.inout(*tensor, place);
+        if (!made.ok()) return made;
+        inouts_.emplace_back(tensor, *made);
+        Status s = note_gaps(*made, place.name(), placement.context());
+        return s.ok() ? made : s.error();
     }
-    if (place.arg.is_inout) return placement.inout(*tensor, place);
+    // One object for an argument that is written and one that is read, as in x += x.
+    const auto same = std::ranges::find(inouts_, tensor, [](const auto& each) { return each.first; });
+    if (same != inouts_.end()) return same->second;
     inputs_.push_back(tensor);
     return placement.input(tensor, place);
 }
@@ -107,6 +141,14 @@ Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
     return result;
 }
 
+Status PlacedCall::note_gaps(const TensorPtr& tensor, std::string name, Context& context) {
+    if (tensor->is_sparse() || !has_gaps(*tensor) || tensor->storage.nbytes > kLargeStorage) return {};
+    auto storage = host_storage(*tensor, context);
+    if (!storage.ok()) return storage.status();
+    gaps_.push_back({tensor, std::move(name), bytes_of(*tensor, storage->get())});
+    return {};
+}
+
 Failure PlacedCall::check_inputs(Placement& placement) {
     for (const TensorPtr& input : inputs_) {
         Failure failure = placement.check_input(input);
@@ -122,14 +164,18 @@ Failure PlacedCall::check_inputs(Placement& placement) {
 Failure PlacedCall::check_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
-        if (tensor.storage.nbytes == tensor.nbytes() || is_spread(tensor)) continue;
+        if (!has_gaps(tensor)) continue;
         auto storage = host_storage(tensor, context);
         if (!storage.ok()) return failure_of(storage.error());
         const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
         if (stray == 0) continue;
-        return {FailureKind::kStrayWrite, "wrote " + std::to_string(stray) + " bytes between the elements of " +
-                                              std::string(call_.row->args()[arg].name) + ": it has strides " +
-                                              to_string(tensor.strides)};
+        return stray_write(stray, call_.row->args()[arg].name, tensor);
+    }
+    for (const Gaps& gaps : gaps_) {
+        auto storage = host_storage(*gaps.tensor, context);
+        if (!storage.ok()) return failure_of(storage.error());
+        const int64_t stray = stray_bytes(*gaps.tensor, storage->get(), gaps.before);
+        if (stray > 0) return stray_write(stray, gaps.name, *gaps.tensor);
     }
     return {};
 }

@@ -20,6 +20,7 @@ class PlacedCall {
     [[nodiscard]] static Result<PlacedCall> create(const Step& step, Placement& placement, Poison poison);
 
     [[nodiscard]] Call& call() { return call_; }
+    [[nodiscard]] const Call& call() const { return call_; }
     /// The call's own generator; null in a call without one.
     [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
     /// The tensor at an argument in host memory, after the call; in the result's own shape, even if the memory had
@@ -29,12 +30,19 @@ class PlacedCall {
     [[nodiscard]] Status remove_gaps(Context& context);
     /// Whether no const tensor has changed since before the call.
     [[nodiscard]] Failure check_inputs(Placement& placement);
-    /// Whether nothing was written between the elements of an output with gaps.
+    /// Whether nothing was written between the elements of an output or in-out argument with gaps.
     [[nodiscard]] Failure check_gaps(Context& context);
 
  private:
     PlacedCall(const Call& call, Poison poison)
         : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
+    /// What lies between the elements of an in-out argument, before the call.
+    struct Gaps {
+        TensorPtr tensor;
+        std::string name;
+        std::vector<std::byte> before;
+    };
+    Status note_gaps(const TensorPtr& tensor, std::string name, Context& context);
     Status place_inputs(Placement& placement);
     Status place_outputs(const Step& step, Placement& placement);
     [[nodiscard]] Result<TensorPtr> placed(const TensorPtr& tensor, const Place& place, Placement& placement);
@@ -43,7 +51,9 @@ class PlacedCall {
     Poison poison_;
     std::unique_ptr<Generator> generator_;
     bool has_generator_ = false;
-    std::vector<TensorPtr> inputs_;                   ///< the host tensors for the const arguments
+    std::vector<TensorPtr> inputs_;                        ///< the host tensors for the const arguments
+    std::vector<std::pair<TensorPtr, TensorPtr>> inouts_;  ///< the host tensors of in-out arguments, and their copies
+    std::vector<Gaps> gaps_;
     std::vector<size_t> outputs_;                     ///< arguments that were given memory
     std::vector<std::pair<size_t, Shape>> reshaped_;  ///< arguments placed in another shape than their result's
 };

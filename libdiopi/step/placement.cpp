@@ -22,6 +22,10 @@ struct CsrPart {
 constexpr CsrPart kCsrParts[] = {
     {&Tensor::crow_indices, "crow_indices"}, {&Tensor::col_indices, "col_indices"}, {&Tensor::values, "values"}};
 
+/// Bytes of negative numbers, between the elements of a tensor that is changed in place: many functions would change
+/// those, too, and few a NaN.
+int negative_byte(Dtype dtype) { return dtype == Dtype::boolean ? 1 : 0xc2; }
+
 /// Fills the whole storage, or only the elements of a spread tensor.
 void poison_storage(const Tensor& tensor, int byte) {
     auto* storage = static_cast<std::byte*>(tensor.storage.memory.get());
@@ -48,6 +52,8 @@ PoisonedWorkspace::PoisonedWorkspace(Context& context, Poison poison) : context_
 }
 
 bool is_spread(const Tensor& tensor) { return tensor.storage.nbytes > 16 * tensor.nbytes() + (1 << 20); }
+
+bool has_gaps(const Tensor& tensor) { return tensor.storage.nbytes != tensor.nbytes() && !is_spread(tensor); }
 
 void Placement::name_memory(const Tensor& tensor, const std::string& name) {
     if (guards_ != nullptr) guards_->name_block(tensor.storage.memory.get(), name);
@@ -143,7 +149,8 @@ Result<TensorPtr> Placement::copy_of_csr(const Tensor& host, const Place& place)
 
 Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
     if (host.is_sparse()) return copy_of_csr(host, place);
-    if (!layout_) return copy_of(host, place.name());
+    const bool is_written = place.arg.is_inout;
+    if (!layout_ && !(is_written && has_gaps(host))) return copy_of(host, place.name());
     const bool is_host = context_->device->is_host();
     auto copy = made({host.shape, host.dtype, host.strides}, place);
     if (!copy.ok()) return copy;
@@ -152,7 +159,8 @@ Result<TensorPtr> Placement::inout(const Tensor& host, const Place& place) {
     if (!staged.ok()) return staged;
     const Storage& storage = (*staged)->storage;
     if (storage.nbytes > 0 && !is_spread(**staged)) {
-        std::memset(storage.memory.get(), poison_byte(host.dtype, Poison::kFirst), storage.nbytes);
+        const int byte = is_written ? negative_byte(host.dtype) : poison_byte(host.dtype, Poison::kFirst);
+        std::memset(storage.memory.get(), byte, storage.nbytes);
     }
     copy_strided(host, **staged);
     if (is_host) return copy;

@@ -40,6 +40,8 @@ using LayoutRule = std::function<Layout(const Place&, const TensorSpec&)>;
 
 /// Whether the gaps between a tensor's elements are so large that only the elements are touched.
 [[nodiscard]] bool is_spread(const Tensor& tensor);
+/// Whether there are gaps between the elements, and not such large ones.
+[[nodiscard]] bool has_gaps(const Tensor& tensor);
 
 /// Places the tensors of one case on the context's device. Const inputs are placed once and shared by the calls of a
 /// step.
@@ -49,6 +51,9 @@ class Placement {
     /// without them const inputs that the host can read are shared. Watched inputs are hashed.
     Placement(Context& context, GuardedDevice* guards, bool watch_inputs, LayoutRule layout = {})
         : context_(&context), guards_(guards), watch_inputs_(watch_inputs), layout_(std::move(layout)) {}
+
+    /// Another one, with memory of its own for const inputs.
+    [[nodiscard]] Placement fresh() const { return {*context_, guards_, watch_inputs_, layout_}; }
 
     /// A const input. The parts of a CSR tensor keep their layouts.
     [[nodiscard]] Result<TensorPtr> input(const TensorPtr& host, const Place& place);

@@ -27,9 +27,11 @@ struct StepRules {
     const Backend* backend = nullptr;
     Checks checks;
     Tolerance tolerance;
-    bool random = false;  ///< a distribution is tested
-    bool legacy = false;  ///< isclose with a mismatch ratio instead of the accuracy classes
-    bool exact = false;   ///< all inputs are whole numbers whose sums of products are exact
+    bool random = false;      ///< a distribution is tested
+    bool legacy = false;      ///< isclose with a mismatch ratio instead of the accuracy classes
+    bool exact = false;       ///< all inputs are whole numbers whose sums of products are exact
+    bool hashes = false;      ///< a hash of the results is noted
+    bool many_calls = false;  ///< a thousand calls are part of the histories
     /// Converts for the backend, outside of the tools; null: none.
     Adaptor* adaptor = nullptr;
     /// Tools around the call, the first one outermost.

@@ -1,6 +1,7 @@
 #include "step/step_run.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "worker/crash_context.hpp"
@@ -28,12 +29,19 @@ StepRun::StepRun(const StepRules& rules, Expectations& expectations, Placement& 
     attempts_.before_call = [this] {
         for (const auto& check : checks_) check->before_call();
     };
+    // The first check of the list is the last before the call and the first after it.
+    attempts_.before_attempt = [this](const Attempt& attempt) {
+        for (const auto& check : checks_ | std::views::reverse) check->before_attempt(attempt);
+    };
+    attempts_.after_attempt = [this](const Attempt& attempt) {
+        for (const auto& check : checks_) check->after_call(attempt);
+    };
 }
 
 void StepRun::run(const Step& step, StepResult& result) {
     Findings findings(result);
     const Row& row = *step.call.row;
-    if (!rules_.backend->implements(row)) return findings.refuse(lacks(*rules_.backend, row.function));
+    if (!rules_.backend->implements(row)) return findings.lacks_function(*rules_.backend, row);
     const auto computed = computed_for(step);
     if (!computed.ok()) return findings.fail(computed.error());
     auto expected = expectations_.expected(**computed);
@@ -65,11 +73,7 @@ void StepRun::check(StepUnderTest& test, Findings& findings) {
     StepResult& result = findings.result();
     result.seconds = first->seconds;
     if (rules_.adaptor != nullptr) result.adapted = first->adapted;
-    if (first->outcome.is_declined()) {
-        result.verdict = Verdict::kNotImplemented;
-        result.reason = "declined: " + first->outcome.message;
-        return;
-    }
+    if (first->outcome.is_declined()) return findings.declined(first->outcome.message);
     if (!first->outcome.ok()) return findings.fail(behind("", first->outcome));
     test.first = &*first;
     if (Status s = after_attempt(test, *first, findings); !s.ok()) return findings.fail(s);

@@ -45,6 +45,12 @@ TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Or
     return sums.ok() ? *sums : nullptr;
 }
 
+TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
+    const Dtype working = output.spec.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+    auto errors = oracle_.error_bounds(step.call, step.outputs, output.arg, working);
+    return errors.ok() ? *errors : nullptr;
+}
+
 TensorPtr Expectations::magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff) {
     auto sums = oracle_.magnitude_in_tf32(step.call, output, roundoff);
     return sums.ok() ? *sums : nullptr;
@@ -66,6 +72,11 @@ Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t see
 
 Status CaseSteps::take_inputs(uint64_t seed) {
     for (const CaseTensor& tensor : case_->tensors) {
+        const auto other = std::ranges::find(tensors_, tensor.same_as, [](const auto& each) { return each.first; });
+        if (!tensor.absent && other != tensors_.end()) {
+            tensors_.emplace_back(tensor.name, std::vector(other->second));
+            continue;
+        }
         auto drawn = draw(tensor, case_->key(seed));
         if (!drawn.ok()) return drawn.error();
         for (size_t i = 0; i < drawn->size() && baseline_ != nullptr; ++i) {

@@ -32,6 +32,8 @@ class Expectations {
     [[nodiscard]] virtual Result<std::vector<ArgTensor>> expected(const Step& step) = 0;
     /// S of accuracy class D of an output, or its lower bound; null where the reference cannot tell.
     [[nodiscard]] TensorPtr magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms);
+    /// Bounds of the output's errors; null where the reference cannot tell.
+    [[nodiscard]] TensorPtr error_bounds(const Step& step, const OutputSpec& output);
     [[nodiscard]] TensorPtr magnitude_in_tf32(const Step& step, const OutputSpec& output, double roundoff);
 
  protected:

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 
+#include "core/stopwatch.hpp"
 #include "worker/memory_limit.hpp"
 #include "worker/process_state.hpp"
 #include "worker/worker.hpp"
@@ -89,7 +90,15 @@ class Pool {
     }
 
  private:
+    /// Items that come later, such as bundles of failures, are done.
+    void end_at_budget() {
+        if (is_over_ || options_.budget_s <= 0 || watch_.seconds() < options_.budget_s) return;
+        is_over_ = true;
+        items_.clear();
+    }
+
     Status hand_out() {
+        end_at_budget();
         for (const auto& worker : workers_) {
             if (worker->busy() || items_.empty()) continue;
             if (!worker->running()) {
@@ -144,6 +153,8 @@ class Pool {
     OrphanReaper orphan_reaper_;
     std::vector<std::unique_ptr<Worker>> workers_;
     int64_t started_ = 0;
+    Stopwatch watch_;
+    bool is_over_ = false;
 };
 
 }  // namespace

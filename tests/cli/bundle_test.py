@@ -122,7 +122,7 @@ class BundleTest(ProgramTest):
     def test_impossible_tolerance_of_each_step(self):
         shapes = [[20, 30]]
         grad = {"group": "mine", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
-                "tolerance": {"atol": 0, "rtol": 0},
+                "tolerance": {"atol": 0, "rtol": 0, "instead_of_class": True},
                 "tensors": [{"name": "input", "shapes": shapes, "grad": True}]}
         self.write("mine.json", case_file(grad))
         run = self.expect(1, "test", "--cases", "mine.json", "--save-failures", "bad", "--json")

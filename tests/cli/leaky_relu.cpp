@@ -1,7 +1,7 @@
 /// A wrapper of the cpu backend's diopiRelu (--wrap) for another build of diopi: it gets a workspace from the context
 /// and never frees it, like a leaking operator library. DIOPI_TEST_RELU chooses another fault: "wrong" changes the last
-/// element, "strided" does so if the output is not contiguous, "segv", "hang" and "print" crash, hang and print, "none"
-/// has no fault.
+/// element, "strided" does so if the output is not contiguous, "order" once a call had 9000 elements, "segv", "hang"
+/// and "print" crash, hang and print, "none" has no fault.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,11 @@ extern "C" diopiError_t WRAPPED_RELU(diopiContextHandle_t ctx, diopiTensorHandle
     if (fault == "print") std::puts("hello"), std::fflush(stdout);
     diopiError_t error = fault == "leak" ? keep_a_workspace(ctx) : diopiSuccess;
     if (error == diopiSuccess) error = REAL_RELU(ctx, out, input);
-    const bool wrong = fault == "wrong" || (fault == "strided" && !out->is_contiguous());
+    static bool was_large = false;
+    const bool is_large = out->numel() >= 9000;
+    was_large = was_large || is_large;
+    const bool wrong = fault == "wrong" || (fault == "order" && was_large && !is_large) ||
+                       (fault == "strided" && !out->is_contiguous());
     if (wrong && out->numel() > 0 && out->dtype == diopi::Dtype::float32) {
         int64_t last = 0;
         for (size_t d = 0; d < out->shape.size(); ++d) last += (out->shape[d] - 1) * out->strides[d];

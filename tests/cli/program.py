@@ -86,7 +86,13 @@ class ProgramTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="diopi_cli_"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
+    # Tests of other things run the standard's cases alone; hard_cases_test.py has the default.
+    LEVEL = ["--level", "1"]
+
     def start(self, *args, faults="", env=None, preexec=None):
+        others = {"--level", "--replay", "--suite", "--help", "--case", "--cases"}
+        if args[:1] == ("test",) and not others & set(args):
+            args = ("test", *self.LEVEL, *args[1:])
         full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
         if faults:
             if SANITIZED:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "core/strided.hpp"
@@ -53,11 +54,11 @@ void last_input_modified(Scene& scene) {
     scene.act();
 }
 
-/// Writes to the first place between the elements of a result.
-void gap_written(Scene& scene) {
+/// Writes to the first place between the elements of an output, or of a tensor that is changed in place.
+void write_gap(Scene& scene, bool in_place) {
     for (const Scene::Result& result : scene.results()) {
         const Tensor& tensor = *result.tensor;
-        if (result.is_inout || tensor.storage.nbytes == tensor.nbytes()) continue;
+        if (result.is_inout != in_place || tensor.storage.nbytes == tensor.nbytes()) continue;
         constexpr size_t kFirstPlaces = 4096;
         std::vector<bool> taken(kFirstPlaces, false);
         for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
@@ -72,6 +73,44 @@ void gap_written(Scene& scene) {
         }
     }
 }
+
+void gap_written(Scene& scene) { write_gap(scene, false); }
+void inout_gap_written(Scene& scene) { write_gap(scene, true); }
+
+/// A vector load that reads on behind the last input, and multiplies what it does not need by 0.
+void reads_behind(Scene& scene) {
+    const auto inputs = scene.inputs();
+    const auto* result = scene.first();
+    const bool is_float = !inputs.empty() && inputs.back()->dtype == Dtype::float32;
+    if (!is_float || result == nullptr || !is_floating(result->tensor->dtype)) return;
+    float behind = 0;
+    const auto* end =
+        static_cast<const std::byte*>(inputs.back()->storage.memory.get()) + inputs.back()->storage.nbytes;
+    std::memcpy(&behind, end, sizeof behind);
+    std::vector<double> values = values_of(*result->right);
+    if (values.empty()) return;
+    values.back() += static_cast<double>(0 * behind);
+    put_values(values, *result->tensor);
+}
+
+/// Keeps the results of an address of the first input, whatever its values are later.
+void stale_results(Scene& scene) {
+    const auto inputs = scene.inputs();
+    const auto* result = scene.first();
+    if (inputs.empty() || result == nullptr) return;
+    static std::map<const void*, TensorPtr> kept;
+    TensorPtr& former = kept[inputs.front()->storage.memory.get()];
+    const bool fits =
+        former != nullptr && former->shape == result->right->shape && former->dtype == result->right->dtype;
+    if (fits) {
+        put(*former, *result->tensor);
+    } else {
+        former = result->right;
+    }
+}
+
+/// Results that are right the second time are the same.
+bool is_repeatable(const Row& row) { return has_right_values(row) && row.repeat == Repeat::repeatable; }
 
 /// Leaked blocks are linked, so that a leak checker still finds them.
 void leak(Scene& scene) {
@@ -90,6 +129,12 @@ constexpr Fault kMemoryFaults[] = {
     {"MF", "input_modified", "changes the last element of the first input", input_modified},
     {"ML", "last_input_modified", "changes the first element of the last input", last_input_modified},
     {"MG", "gap_written", "writes between the elements of a strided output", gap_written, has_outputs},
+    {"MP", "inout_gap_written", "writes between the elements of a strided tensor that it changes in place",
+     inout_gap_written, has_inouts},
+    {"MR", "reads_behind", "adds 0 times the number behind the last input to the last element", reads_behind,
+     has_right_values},
+    {"MS", "stale_results", "keeps the first results of an address", stale_results, is_repeatable, Ending::kReturns,
+     true},
     {"MK", "leak", "leaks 64 bytes at each call", leak},
 };
 

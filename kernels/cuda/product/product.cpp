@@ -30,6 +30,8 @@ bool join_matrix(const ProductDim& dim, Product& p) {
     if (dim.c != 0 && dim.b == 0) into = &p.m;
     if (dim.c != 0 && dim.b != 0 && dim.a == 0) into = &p.n;
     if (into == nullptr) return false;
+    // c is row-major: its columns are neighbours.
+    if (into == &p.n && p.n.size == 1 && dim.c != 1) return false;
     ProductDim joined = *into;
     adopt_steps(dim, joined);
     if (!join(dim, joined)) return false;

@@ -106,7 +106,12 @@ TEST_CASE("a plan multiplies the same elements and puts each product in its plac
             has[1].push_back(!in_a || one_of(3) > 0);
             has[2].push_back(one_of(3) > 0);
         }
-        expect_same_products(dense(batch, 1 + one_of(3), 1 + one_of(3), 1 + one_of(3), has[0], has[1], has[2]));
+        const Product p = dense(batch, 1 + one_of(3), 1 + one_of(3), 1 + one_of(3), has[0], has[1], has[2]);
+        expect_same_products(p);
+        const ProductPlan plan = plan_product(p);
+        const auto result = matrix_layout(plan.m.size, plan.m.c, plan.n.size, plan.n.c);
+        REQUIRE(result);
+        CHECK_FALSE(result->transposed);
     }
 }
 

@@ -19,14 +19,15 @@ std::string describe(const Call& call, const Place& place, const Tensor& tensor)
                        to_string(tensor.shape));
 }
 
-/// Moves numbers that the function wrote through pointers, and tensors that it made.
-void take_results(Call& from, Call& to, const std::vector<TensorPtr>& adapted) {
+/// Moves what the function wrote through pointers, and tensors that it made. `given` are the arguments of `from` before
+/// the call.
+void take_results(Call& from, const std::vector<Value>& given, Call& to, const std::vector<TensorPtr>& adapted) {
     for (size_t i = 0; i < to.args.size(); ++i) {
         Value& value = to.args[i];
         if (std::holds_alternative<TensorPtr>(value)) continue;
         auto* list = std::get_if<TensorList>(&value);
         if (list == nullptr) {
-            value = std::move(from.args[i]);
+            if (from.args[i] != given[i]) value = std::move(from.args[i]);
             continue;
         }
         const auto& made = std::get<TensorList>(from.args[i]);
@@ -128,9 +129,10 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
         const auto same = [&](const Change& c) { return c.original == tensor && c.spec == *wanted; };
         tensor = std::ranges::find_if(changes, same)->adapted;
     });
+    const std::vector<Value> given = adapted.args;
     outcome = next(adapted, context);
     if (outcome.ok()) {
-        take_results(adapted, call, ours);
+        take_results(adapted, given, call, ours);
         if (Outcome back = copy_back(changes, call, context, converter); !back.ok()) return back;
     }
     if (totals_ != nullptr) totals_->add(*call.row, last_);

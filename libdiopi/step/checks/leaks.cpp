@@ -45,7 +45,7 @@ class LeakCheck final : public StepCheck {
     }
 
     void judge(StepUnderTest& test, Findings& findings) override {
-        if (test.second == nullptr || makes_tensors(*test.step.call.row)) return;
+        if (findings.has_failed() || test.second == nullptr || makes_tensors(*test.step.call.row)) return;
         auto kept = kept_by_each_call(*test.second);
         if (!kept.ok()) return findings.fail(kept.error());
         if (*kept <= 0) return;

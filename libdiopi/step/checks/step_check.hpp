@@ -46,6 +46,10 @@ class StepCheck {
     [[nodiscard]] virtual bool needs_second() const { return false; }
     /// Called before every call, outside of its time.
     virtual void before_call() {}
+    /// Called before and after the call of an attempt, but not its repetitions. The first check of the list comes last
+    /// before it, and first after it.
+    virtual void before_attempt(const Attempt&) {}
+    virtual void after_call(const Attempt&) {}
     /// Called after the first attempt and after a successful second one, before anything else runs. An error ends the
     /// step.
     [[nodiscard]] virtual Status after_attempt(StepUnderTest& test, Attempt& attempt, Findings& findings);
@@ -53,6 +57,12 @@ class StepCheck {
     virtual void judge(StepUnderTest& test, Findings& findings);
 
  protected:
+    /// How the results of two attempts differ at an argument; the first attempt had the first poison, the other one the
+    /// second. With `may_differ` only elements that neither has written count. The check of the values reports another
+    /// shape or dtype.
+    [[nodiscard]] Failure difference(const StepUnderTest& test, size_t arg, Attempt& first, Attempt& second,
+                                     bool may_differ);
+
     CheckSetup setup_;
 };
 

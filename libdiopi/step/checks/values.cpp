@@ -1,5 +1,6 @@
 /// Shape, dtype and values of the step's results: in its first attempt, and in a second one that may differ.
 #include "core/convert.hpp"
+#include "file/checksum.hpp"
 #include "intercept/call_copy.hpp"
 #include "step/checks/list.hpp"
 #include "step/compare_value.hpp"
@@ -27,6 +28,7 @@ class ValueCheck final : public StepCheck {
             if (!actual.ok()) return findings.fail(actual.error());
             compare_one(test, **actual, value, findings);
         }
+        if (setup_.rules.hashes) findings.result().hash = hash_of(test);
         // Failures of the first run are reported first.
         findings.fail(wrong_in_second_);
     }
@@ -47,6 +49,17 @@ class ValueCheck final : public StepCheck {
         findings.result().deviations.push_back(std::move(comparison.deviation));
         const std::string zeros = zeros_warning(test.computed, value, output);
         if (!zeros.empty()) findings.warn(name + ": " + zeros);
+    }
+
+    static uint64_t hash_of(const StepUnderTest& test) {
+        if (test.step.call.row->repeat == Repeat::varying) return 0;
+        Checksum all;
+        for (const ArgTensor& value : test.actual) {
+            const auto output = test.step.result_at(value.arg);
+            const auto one = checksum_of_tensor(*value.tensor);
+            if (output && output->has_meaning && one.ok()) all.update(one->data(), one->size());
+        }
+        return all.value();
     }
 
     /// The failure of a second run that may differ from the first.

@@ -1,0 +1,154 @@
+/// Numbers that know how far rounding may have moved them: running error analysis. A formula written for any number
+/// type gives its value with double, and with Inexact a bound of the error that a plain, careful computation of the
+/// same formula in the working format makes, to the first order.
+///
+/// Each operation adds one rounding, u times its result, to the errors that its operands bring. Functions add the error
+/// that the OpenCL C specification allows them in float32. A sum of n terms adds min(n - 1, 4 sqrt(n)) u S, where S is
+/// the sum of the terms' magnitudes: rounding errors of a sum in any order are random, and blocks make them smaller.
+/// A result that may exceed the format's largest number has an infinite error. Source: N. Higham, Accuracy and
+/// Stability of Numerical Algorithms, 3.3.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/format.hpp"
+
+namespace diopi::reference {
+
+/// The rounding of the working format.
+struct WorkingFormat {
+    double roundoff = 0;  ///< u, half the distance from 1 to the next number
+    double least = 0;     ///< the smallest normal number: smaller results may be flushed to 0
+    double largest = 0;
+
+    WorkingFormat() = default;
+    explicit WorkingFormat(const Format& format)
+        : roundoff(std::ldexp(1.0, -format.significand)),
+          least(std::ldexp(1.0, format.min_exponent)),
+          largest(format.largest) {}
+};
+
+/// The working format of this thread's calculations with Inexact.
+inline thread_local WorkingFormat working_format;
+
+struct Inexact {
+    double value = 0;
+    double error = 0;  ///< never negative, never NaN
+
+    Inexact() = default;
+    /// An exact number.
+    Inexact(double exact) : value(exact) {}
+    Inexact(double result, double bound) : value(result), error(bound) {
+        if (!(std::fabs(value) + error <= working_format.largest)) error = std::numeric_limits<double>::infinity();
+    }
+
+    /// A result that is rounded, by `roundings` u.
+    [[nodiscard]] static Inexact rounded(double result, double error, double roundings = 1) {
+        return {result, error + roundings * working_format.roundoff * std::fabs(result) + working_format.least};
+    }
+    [[nodiscard]] bool is_zero() const { return value == 0 && error == 0; }
+
+    Inexact operator-() const { return {-value, error}; }
+    friend Inexact operator+(const Inexact& a, const Inexact& b) {
+        if (a.is_zero()) return b;
+        if (b.is_zero()) return a;
+        const double sum = a.value + b.value;
+        return {sum, a.error + b.error + working_format.roundoff * std::fabs(sum)};
+    }
+    friend Inexact operator-(const Inexact& a, const Inexact& b) { return a + -b; }
+    friend Inexact operator*(const Inexact& a, const Inexact& b) {
+        const double error = std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error;
+        return rounded(a.value * b.value, error);
+    }
+    friend Inexact operator/(const Inexact& a, const Inexact& b) {
+        const double quotient = a.value / b.value;
+        const double least_divisor = std::max(std::fabs(b.value) - b.error, 0.0);
+        return rounded(quotient, (a.error + std::fabs(quotient) * b.error) / least_divisor);
+    }
+    Inexact& operator+=(const Inexact& b) { return *this = *this + b; }
+    Inexact& operator-=(const Inexact& b) { return *this = *this - b; }
+    Inexact& operator*=(const Inexact& b) { return *this = *this * b; }
+    Inexact& operator/=(const Inexact& b) { return *this = *this / b; }
+
+    friend bool operator==(const Inexact& a, const Inexact& b) { return a.value == b.value; }
+    friend bool operator<=(const Inexact& a, const Inexact& b) { return a.value <= b.value; }
+    friend bool operator>(const Inexact& a, const Inexact& b) { return a.value > b.value; }
+};
+
+inline bool isnan(const Inexact& x) { return std::isnan(x.value); }
+
+// The functions: what the argument's error makes of the result, and the roundings of the function itself; one ulp is at
+// most 2 u.
+inline Inexact sqrt(const Inexact& x) {
+    const double root = std::sqrt(x.value);
+    const double lowest = std::sqrt(std::max(x.value - x.error, 0.0));
+    return Inexact::rounded(root, x.error > 0 ? x.error / (root + lowest) : 0);
+}
+inline Inexact exp(const Inexact& x) {
+    const double power = std::exp(x.value);
+    // e + e^2 is above e^e - 1 for small e, and cheaper.
+    const double growth = x.error < 0.01 ? x.error * (1 + x.error) : std::expm1(x.error);
+    return Inexact::rounded(power, power * growth, 6);
+}
+inline Inexact log(const Inexact& x) {
+    const double error = x.error > 0 ? -std::log1p(-std::min(x.error / x.value, 1.0)) : 0;
+    return Inexact::rounded(std::log(x.value), error, 6);
+}
+inline Inexact tanh(const Inexact& x) {
+    const double reach = std::max(std::fabs(x.value) - x.error, 0.0);
+    const double slope = 1 - std::tanh(reach) * std::tanh(reach);
+    return Inexact::rounded(std::tanh(x.value), slope * x.error, 10);
+}
+inline Inexact erfc(const Inexact& x) {
+    const double reach = std::max(std::fabs(x.value) - x.error, 0.0);
+    const double slope = 1.1283791670955126 * std::exp(-reach * reach);
+    return Inexact::rounded(std::erfc(x.value), slope * x.error, 32);
+}
+
+/// A sum in the working format.
+template <class T>
+class Sum;
+
+/// The rounding errors are summed apart and added last, so that many terms of one size do not pile theirs up. Source:
+/// T. Ogita, S. Rump, S. Oishi, Accurate sum and dot product, algorithm 4.4.
+template <>
+class Sum<double> {
+ public:
+    Sum& operator+=(double term) {
+        const double total = total_ + term, added = total - total_;
+        rounded_off_ += (total_ - (total - added)) + (term - added);
+        total_ = total;
+        return *this;
+    }
+    [[nodiscard]] double value() const { return std::isfinite(rounded_off_) ? total_ + rounded_off_ : total_; }
+
+ private:
+    double total_ = 0, rounded_off_ = 0;
+};
+
+template <>
+class Sum<Inexact> {
+ public:
+    Sum& operator+=(const Inexact& term) {
+        if (term.is_zero()) return *this;
+        total_ += term.value;
+        errors_ += term.error;
+        magnitudes_ += std::fabs(term.value);
+        ++terms_;
+        return *this;
+    }
+    [[nodiscard]] Inexact value() const {
+        const double n = static_cast<double>(terms_);
+        const double roundings = terms_ <= 1 ? 0 : std::min(n - 1, 4 * std::sqrt(n));
+        return {total_, errors_ + roundings * working_format.roundoff * magnitudes_};
+    }
+
+ private:
+    double total_ = 0, errors_ = 0, magnitudes_ = 0;
+    int64_t terms_ = 0;
+};
+
+}  // namespace diopi::reference

@@ -1,0 +1,128 @@
+#include "kernels/reference/inexact.hpp"
+
+#include "kernels/reference/operators.hpp"
+#include "kernels/reference/sum.hpp"
+#include "kernels/reference/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::reference;
+using namespace diopi::reference::testing;
+namespace reference = diopi::reference;
+
+namespace {
+
+/// Numbers of float32 from offset - scale to offset + scale.
+Values numbers(int64_t n, uint64_t stream, double scale, double offset = 0) {
+    Values values = random_values(n, stream);
+    for (double& x : values) x = static_cast<double>(static_cast<float>(offset + scale * x));
+    return values;
+}
+
+/// The results of a function with one input, or their error bounds in float32.
+template <class Run>
+Values run_in(bool errors, const TensorPtr& out, const Run& run) {
+    Context own(cpu_device());
+    if (errors) own.errors_in = format_of(Dtype::float32);
+    REQUIRE(run(&own) == diopiSuccess);
+    CHECK(own.has_errors == errors);
+    Values values;
+    for (int64_t i = 0; i < out->numel(); ++i) values.push_back(get(*out, i));
+    return values;
+}
+
+/// The largest share of the bounds that the errors of a computation in float32 use.
+double share_used(const Values& exact, const Values& errors, const std::vector<float>& plain) {
+    double share = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+        REQUIRE(std::isfinite(errors[i]));
+        share = std::max(share, std::fabs(static_cast<double>(plain[i]) - exact[i]) / errors[i]);
+    }
+    return share;
+}
+
+}  // namespace
+
+TEST_CASE("each operation adds one rounding to the errors of its operands", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    const double u = 0x1p-24;
+    const Inexact three(3.0), a(2.0, 0.5);
+    CHECK((three + three).error == 6 * u);
+    CHECK((three - three).error == 0);
+    CHECK((a + three).error == 0.5 + 5 * u);
+    CHECK((a * three).error == Approx(1.5 + 6 * u).epsilon(1e-12));
+    CHECK((a * a).error == Approx(2 * 2 * 0.5 + 0.25 + 4 * u).epsilon(1e-12));
+    CHECK((three / a).error == Approx(1.5 * 0.5 / 1.5 + 1.5 * u).epsilon(1e-12));
+    CHECK((Inexact(0.0) + three).error == 0);
+    CHECK(exp(Inexact(0.0, 0.25)).error == Approx(std::expm1(0.25) + 6 * u).epsilon(1e-12));
+    CHECK(log(Inexact(1.0, 0.5)).error == Approx(std::log(2.0)).epsilon(1e-12));
+    CHECK(sqrt(Inexact(4.0, 0.0)).error == Approx(2 * u).epsilon(1e-12));
+}
+
+TEST_CASE("what may overflow has no error bound", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    CHECK((Inexact(1e38) * Inexact(10.0)).error == kInf);
+    CHECK((Inexact(3.4e38) + Inexact(1e37)).error == kInf);
+    CHECK((Inexact(1.0) / Inexact(1.0, 2.0)).error == kInf);
+    CHECK(std::isfinite((Inexact(1e38) * Inexact(2.0)).error));
+    CHECK(exp(Inexact(89.0)).error == kInf);
+}
+
+TEST_CASE("a sum's bound grows with the root of its length", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    const auto bound = [](int64_t n) { return pairwise_sum<Inexact>(n, [](int64_t) { return Inexact(1.0); }).error; };
+    CHECK(bound(1) == 0);
+    CHECK(bound(2) == 2 * 0x1p-24);
+    CHECK(bound(10'000) == Approx(400 * 10'000 * 0x1p-24));
+}
+
+TEST_CASE("the error of softmax in float32 is within its bound, and zeros are far beyond", "[reference][inexact]") {
+    const int64_t n = 32'000;
+    const Values x = numbers(n, 3, 8);
+    const TensorPtr input = tensor({1, n}, x), out = make({1, n});
+    const auto run = [&](diopiContextHandle_t ctx) { return reference::diopiSoftmax(ctx, out.get(), input.get(), 1); };
+    const Values exact = run_in(false, out, run), errors = run_in(true, out, run);
+    std::vector<float> plain;
+    float greatest = -HUGE_VALF, sum = 0;
+    for (const double value : x) greatest = std::max(greatest, static_cast<float>(value));
+    for (const double value : x) sum += std::exp(static_cast<float>(value) - greatest);
+    for (const double value : x) plain.push_back(std::exp(static_cast<float>(value) - greatest) / sum);
+    CHECK(share_used(exact, errors, plain) < 1);
+    for (size_t i = 0; i < exact.size(); ++i) CHECK(errors[i] < 1e-3 * exact[i]);
+}
+
+TEST_CASE("layer_norm by a difference of squares exceeds its bound where the mean is large", "[reference][inexact]") {
+    const int64_t n = 1024;
+    const Values x = numbers(n, 5, 1, 300);
+    const TensorPtr input = tensor({1, n}, x), out = make({1, n}), mean = make({1}), invstd = make({1});
+    const Shape last = {n};
+    const auto run = [&](diopiContextHandle_t ctx) {
+        return reference::diopiLayerNorm(ctx, out.get(), mean.get(), invstd.get(), input.get(), nullptr, nullptr,
+                                         sizes(last), 1e-5);
+    };
+    const Values exact = run_in(false, out, run), errors = run_in(true, out, run);
+    float sum = 0, squares = 0, deviations = 0;
+    for (const double value : x) sum += static_cast<float>(value);
+    for (const double value : x) squares += static_cast<float>(value) * static_cast<float>(value);
+    const float average = sum / n;
+    for (const double value : x)
+        deviations += (static_cast<float>(value) - average) * (static_cast<float>(value) - average);
+    const auto normalised = [&](float variance) {
+        std::vector<float> y;
+        for (const double value : x) y.push_back((static_cast<float>(value) - average) / std::sqrt(variance + 1e-5f));
+        return y;
+    };
+    CHECK(share_used(exact, errors, normalised(deviations / n)) < 1);
+    CHECK(share_used(exact, errors, normalised(squares / n - average * average)) > 2);
+}
+
+TEST_CASE("a sum of many terms of one size keeps their rounding errors", "[reference][inexact]") {
+    Sum<double> sum;
+    for (int i = 0; i < 100'000; ++i) sum += 0.1;
+    CHECK(sum.value() == 10'000.000000000000555);
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    sum += kInfinity;
+    sum += 1;
+    CHECK(sum.value() == kInfinity);
+    sum += -kInfinity;
+    CHECK(std::isnan(sum.value()));
+}

@@ -1,0 +1,125 @@
+#include "hard/draft.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace diopi {
+
+namespace {
+
+/// The most elements of a tensor, unless one of its dims has more.
+constexpr int64_t kMostElements = 140'000;
+constexpr int64_t kLargestDim = 1'100'000;
+constexpr size_t kHighRank = 6;
+
+/// Divides the sizes that the boundary is not, so that the tensor stays small.
+Shape limited(Shape shape, size_t boundary) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (d != boundary && numel(shape) > kMostElements) shape[d] = 1;
+    }
+    return shape;
+}
+
+}  // namespace
+
+Draft::Draft(const Row& row, Dtype dtype, const Combination& combination, const std::vector<int64_t>& sizes)
+    : row_(&row), dtype_(dtype), combination_(combination), sizes_(sizes) {
+    case_.op = row.op;
+}
+
+int64_t Draft::size(int64_t most) const {
+    const int64_t chosen = sizes_[level(Factor::kSize)];
+    return chosen <= most ? chosen : 1 + chosen % most;
+}
+
+Shape Draft::shape(size_t least_rank) const {
+    const int64_t n = size(kLargestDim), side = size(130);
+    Shape made;
+    switch (level(Factor::kForm)) {
+        case 0:
+            made = {n};
+            break;
+        case 1:
+            made = limited({5, n}, 1);
+            break;
+        case 2:
+            made = limited({n, 3}, 0);
+            break;
+        case 3:
+            made = {side, side};
+            break;
+        case 4:
+            made = limited({3, n, 5}, 1);
+            break;
+        case 5:
+            made = limited({2, 3, n, 7}, 2);
+            break;
+        case 6:
+            made = limited({2, 1, 3, 1, 2, n}, kHighRank - 1);
+            break;
+        default:
+            // 0-dim where the function takes that, else a single element.
+            if (!row_->traits.zero_dim) made = {1};
+            break;
+    }
+    while (made.size() < least_rank) made.insert(made.begin(), 2);
+    return limited(std::move(made), made.size() - 1);
+}
+
+const Arg* Draft::arg_named(std::string_view arg) const {
+    const int at = row_->find(arg);
+    return at < 0 ? nullptr : &row_->args()[static_cast<size_t>(at)];
+}
+
+const Arg* Draft::arg_of(const CaseTensor& tensor) const {
+    const auto found = std::ranges::find_if(row_->args(), [&](const Arg& arg) { return arg.answers_to(tensor.name); });
+    return found == row_->args().end() ? nullptr : &*found;
+}
+
+bool Draft::is_left_out(const Arg& arg) const {
+    if (!arg.optional) return false;
+    size_t number = 0;  // among the arguments that may be absent
+    for (const Arg& each : row_->args()) {
+        if (&each == &arg) break;
+        number += each.optional && !each.is_output ? 1 : 0;
+    }
+    // Level 0 leaves none out, level 1 all, the others one each.
+    const size_t absent = level(Factor::kAbsent);
+    return absent == 1 || (absent > 1 && absent - 2 == number);
+}
+
+Dtype Draft::other_dtype() const {
+    constexpr std::array kLadder = {Dtype::boolean, Dtype::int8,     Dtype::int32,
+                                    Dtype::int64,   Dtype::bfloat16, Dtype::float32};
+    const size_t other = level(Factor::kOther);
+    const bool promotes = row_->rule == ShapeRule::broadcast || row_->rule == ShapeRule::broadcast_div;
+    if (!promotes || other == 0 || is_complex(dtype_)) return dtype_;
+    const auto at = std::ranges::find(kLadder, dtype_);
+    if (at == kLadder.end()) return dtype_;
+    const bool takes_bool = row_->takes.find('b') != std::string_view::npos;
+    const auto lowest = takes_bool ? kLadder.begin() : kLadder.begin() + 1;
+    if (other == 1) return at <= lowest ? dtype_ : *(at - 1);
+    return at + 1 == kLadder.end() ? dtype_ : *(at + 1);
+}
+
+void Draft::add(std::string_view arg, Shape shape) {
+    const Arg* own = arg_named(arg);
+    if (own == nullptr) return;
+    const bool is_first = case_.tensors.empty();
+    const Dtype dtype = is_first || own->influence != Influence::both ? dtype_ : other_dtype();
+    add(arg, std::move(shape), dtype, FillSpec{});
+}
+
+void Draft::add(std::string_view arg, Shape shape, Dtype dtype, FillSpec fill) {
+    const Arg* own = arg_named(arg);
+    if (own == nullptr) return;
+    CaseTensor& tensor = case_.tensors.emplace_back();
+    tensor.name = own->alias.empty() ? own->name : own->alias;
+    tensor.absent = is_left_out(*own);
+    if (tensor.absent) return;
+    tensor.specs = {{std::move(shape), dtype, {}}};
+    tensor.fill = fill;
+    tensor.requires_grad = is_floating(dtype) && !own->has_meaning;
+}
+
+}  // namespace diopi

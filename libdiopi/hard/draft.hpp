@@ -1,0 +1,92 @@
+/// A hard case while it is made: the choices of its combination, and the tensors and parameters that follow from them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cases/case.hpp"
+#include "hard/covering.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+/// The factors of a hard case; each has some levels, and a rule of shapes reads those that mean something to it.
+enum class Factor : size_t {
+    kRow,          ///< the function among those of the operator
+    kDtype,        ///< the dtype of the first tensor
+    kOther,        ///< the dtype of the other tensors: the same, a lower or a higher one, a 0-dim tensor
+    kSize,         ///< a size at a boundary, or one beside it
+    kForm,         ///< where that size stands: a vector, rows, columns, a square, more dims
+    kPattern,      ///< what the rule makes of it: a broadcast, the dims of a reduction, strides of a window
+    kLayout,       ///< of the first tensor, or of all: transposed, stepped, in views, not aligned
+    kOtherLayout,  ///< of the last tensor: also repeating elements, or the same object as the first
+    kValues,
+    kNumbers,  ///< the numbers among the arguments: fractions, 0, negative, huge, infinite, NaN
+    kAbsent    ///< which of the arguments that may be absent are
+};
+inline constexpr size_t kFactors = 11;
+inline constexpr size_t kDraftForms = 8, kPatterns = 8;
+
+class Draft {
+ public:
+    Draft(const Row& row, Dtype dtype, const Combination& combination, const std::vector<int64_t>& sizes);
+
+    [[nodiscard]] const Row& row() const { return *row_; }
+    [[nodiscard]] Dtype dtype() const { return dtype_; }
+    [[nodiscard]] size_t level(Factor factor) const { return combination_[static_cast<size_t>(factor)]; }
+    [[nodiscard]] size_t pattern() const { return level(Factor::kPattern); }
+    /// The size at a boundary, at most `most`.
+    [[nodiscard]] int64_t size(int64_t most) const;
+    /// A shape in which that size stands as the form says; its rank is at least `least_rank`.
+    [[nodiscard]] Shape shape(size_t least_rank = 0) const;
+
+    /// Adds a tensor argument, unless the row does not have it or the combination leaves it out.
+    void add(std::string_view arg, Shape shape);
+    void add(std::string_view arg, Shape shape, Dtype dtype, FillSpec fill);
+    /// Sets a parameter, if the row has it: a number, a bool, a text, or a list of numbers.
+    template <class T>
+    void set(std::string_view arg, const T& value) {
+        if (const Arg* own = arg_named(arg); own != nullptr)
+            set_hint(own->alias.empty() ? own->name : own->alias, value);
+    }
+    /// Sets a parameter that no C argument takes.
+    template <class T>
+    void set_hint(std::string_view name, const T& value) {
+        Param& param = case_.params.emplace_back(name, Param()).second;
+        if constexpr (std::is_same_v<T, Shape>) {
+            auto& list = param.value.emplace<std::vector<Param>>(value.size());
+            for (size_t i = 0; i < value.size(); ++i) list[i].value = value[i];
+        } else {
+            param.value = value;
+        }
+    }
+    /// The argument of a tensor of the case.
+    [[nodiscard]] const Arg* arg_of(const CaseTensor& tensor) const;
+    /// The finished case.
+    [[nodiscard]] Case take() { return std::move(case_); }
+    [[nodiscard]] Case& made() { return case_; }
+
+ private:
+    [[nodiscard]] const Arg* arg_named(std::string_view arg) const;
+    [[nodiscard]] bool is_left_out(const Arg& arg) const;
+    /// The dtype of a tensor behind the first one, without a rule of its own.
+    [[nodiscard]] Dtype other_dtype() const;
+
+    const Row* row_;
+    Dtype dtype_;
+    const Combination& combination_;
+    const std::vector<int64_t>& sizes_;
+    Case case_;
+};
+
+/// Fills in the tensors and parameters that the shape rule of the draft's row needs; false if no hard cases are made
+/// for the rule, or the combination has no meaning for it.
+[[nodiscard]] bool shape_draft(Draft& draft);
+/// The same for the rules of neural networks: convolutions, norms, pools, losses.
+[[nodiscard]] bool shape_network_draft(Draft& draft);
+
+}  // namespace diopi

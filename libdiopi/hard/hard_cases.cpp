@@ -1,0 +1,488 @@
+#include "hard/hard_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "cases/plan.hpp"
+#include "cases/variant.hpp"
+#include "core/format.hpp"
+#include "hard/covering.hpp"
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// A plain size, 0, and the widths of vectors, warps, tiles, blocks and grids, with a size beside each.
+const std::vector<int64_t> kSizes = {9,   0,   1,   2,    3,    4,    5,    7,    8,      15,     16,     17,
+                                     31,  32,  33,  63,   64,   65,   127,  128,  129,    255,    256,    257,
+                                     511, 513, 999, 1023, 1025, 4095, 4096, 4097, 65'535, 65'536, 65'537, 1'048'577};
+
+constexpr std::array kIntegers = {Dtype::uint8, Dtype::int8, Dtype::int16, Dtype::int32, Dtype::int64};
+/// The half types twice: they are what chips are built for, and few of the standard's cases have them.
+constexpr std::array kFloats = {Dtype::float32, Dtype::bfloat16, Dtype::float16,
+                                Dtype::float64, Dtype::bfloat16, Dtype::float16};
+constexpr std::array kComplexes = {Dtype::complex64, Dtype::complex128};
+
+constexpr std::array kForms = {"vector", "inner dim", "outer dim", "square", "middle dim", "4 dims", "6 dims", "0-dim"};
+constexpr std::array kLayouts = {
+    "contiguous", "first transposed", "first stepped", "first turned", "first two dims swapped",
+    "views",      "host strides",     "unaligned"};
+constexpr std::array kOtherLayouts = {"contiguous", "last transposed", "last stepped", "last repeats", "one object"};
+constexpr size_t kOneObject = kOtherLayouts.size() - 1;
+/// The kinds of values of floating and complex tensors, and those of integers.
+constexpr std::array kRealValues = {"normal",         "exact sums", "special",     "positive",
+                                    "small variance", "large",      "tiny",        "zeros and ones",
+                                    "wide",           "ties",       "cancelling",  "near the range of exp",
+                                    "near 1",         "denormal",   "rows of -inf"};
+constexpr std::array kWholeValues = {"normal",          "exact sums", "extremes",       "positive", "near the largest",
+                                     "large",           "near 0",     "zeros and ones", "wide",     "near the smallest",
+                                     "the whole range", "normal",     "normal",         "normal",   "normal"};
+static_assert(kForms.size() == kDraftForms && kRealValues.size() == kWholeValues.size());
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr size_t kOthers = 3, kNumbers = 10, kMostAbsent = 6;
+
+std::vector<Dtype> dtypes_of(const Row& row) {
+    std::vector<Dtype> dtypes;
+    if (row.takes.find('f') != std::string_view::npos) dtypes.insert(dtypes.end(), kFloats.begin(), kFloats.end());
+    if (row.takes.find('i') != std::string_view::npos) dtypes.insert(dtypes.end(), kIntegers.begin(), kIntegers.end());
+    if (row.takes.find('b') != std::string_view::npos) dtypes.push_back(Dtype::boolean);
+    if (row.takes.find('c') != std::string_view::npos) {
+        dtypes.insert(dtypes.end(), kComplexes.begin(), kComplexes.end());
+    }
+    return dtypes;
+}
+
+/// The functions of the operator that hard cases are made for: those whose rule of shapes knows the plainest
+/// combination.
+std::vector<const Row*> hard_rows(std::string_view op) {
+    std::vector<const Row*> rows;
+    const Combination plain(kFactors, 0);
+    const bool has_forward =
+        std::ranges::any_of(rows_of(op), [](const Row* row) { return row->variant == Variant::forward; });
+    for (const Row* row : rows_of(op)) {
+        // The in-place functions of the others run in the same cases.
+        if (row->variant != (has_forward ? Variant::forward : Variant::inplace)) continue;
+        if (row->accuracy == AccuracyClass::F) continue;
+        Draft draft(*row, Dtype::float32, plain, kSizes);
+        if (shape_draft(draft)) rows.push_back(row);
+    }
+    return rows;
+}
+
+class HardOperator {
+ public:
+    HardOperator(std::string_view op, uint64_t seed) : rows_(hard_rows(op)), op_(op), seed_(seed) {
+        size_t optional = 0, most_dtypes = 1;
+        for (const Row* row : rows_) {
+            const auto is_optional = [](const Arg& arg) { return arg.optional && !arg.is_output; };
+            optional = std::max(optional, static_cast<size_t>(std::ranges::count_if(row->args(), is_optional)));
+            most_dtypes = std::max(most_dtypes, dtypes_of(*row).size());
+        }
+        const bool rounds = std::ranges::any_of(rows_, [](const Row* row) { return row->find("rounding_mode") >= 0; });
+        const size_t absent = rounds ? 3 : optional == 0 ? 1 : std::min(optional + 2, kMostAbsent);
+        levels_ = {std::max<size_t>(rows_.size(), 1),
+                   most_dtypes,
+                   kOthers,
+                   kSizes.size(),
+                   kForms.size(),
+                   kPatterns,
+                   kLayouts.size(),
+                   kOtherLayouts.size(),
+                   kRealValues.size(),
+                   kNumbers,
+                   absent};
+    }
+
+    [[nodiscard]] CoveringArray array() const {
+        Case all;
+        all.suite = kHardSuite;
+        all.op = op_;
+        return {levels_, all.key(seed_)};
+    }
+
+    /// The case of a combination; none if it means nothing.
+    [[nodiscard]] std::optional<Case> make(const Combination& combination, int64_t number) const {
+        const Row& row = *rows_[combination[static_cast<size_t>(Factor::kRow)]];
+        const std::vector<Dtype> dtypes = dtypes_of(row);
+        const Dtype dtype = dtypes[combination[static_cast<size_t>(Factor::kDtype)] % dtypes.size()];
+        Draft draft(row, dtype, combination, kSizes);
+        if (!shape_draft(draft)) return {};
+        set_numbers(draft);
+        lay_out(draft);
+        fill(draft);
+        Case made = draft.take();
+        made.suite = kHardSuite;
+        made.group = std::to_string(seed_);
+        made.index = number;
+        made.varied = true;
+        made.grad_fill = {Fill::kRandn};
+        const auto has = [&](Variant variant, std::string_view overload) {
+            return std::ranges::any_of(rows_of(op_), [&](const Row* each) {
+                return each->variant == variant && each->overload == overload && each->rule != ShapeRule::unknown;
+            });
+        };
+        made.inplace = row.variant == Variant::forward && has(Variant::inplace, row.overload) && runs_in_place(made);
+        made.backward = has(Variant::backward, row.overload) && is_floating(dtype);
+        if (level(combination, Factor::kValues) == kSpecialValues) {
+            auto special = vary(made, {.fill = Fill::kSpecial});
+            if (special.ok() && special->skip_reason.empty()) made = without_illegal(row, made, special->changed);
+        }
+        if (!plan(made).ok()) return {};
+        made.choices = choices(combination, made);
+        return made;
+    }
+
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+    /// What the combination chose, by factor, for reports.
+    static std::vector<std::pair<std::string, std::string>> choices(const Combination& combination, const Case& made) {
+        const auto of = [&](Factor factor) { return combination[static_cast<size_t>(factor)]; };
+        const bool is_real = is_floating(made.dtype()) || is_complex(made.dtype());
+        std::vector<std::pair<std::string, std::string>> chosen = {
+            {"size", std::to_string(kSizes[of(Factor::kSize)])},
+            {"form", kForms[of(Factor::kForm)]},
+            {"layout", kLayouts[of(Factor::kLayout)]},
+            {"values", (is_real ? kRealValues : kWholeValues)[of(Factor::kValues)]}};
+        const size_t other = of(Factor::kOtherLayout);
+        const bool applies = made.tensors.size() > 1 && (other != kOneObject || !made.tensors.back().same_as.empty());
+        if (applies && other > 0) chosen.emplace_back("other layout", kOtherLayouts[other]);
+        return chosen;
+    }
+
+ private:
+    static constexpr size_t kSpecialValues = 2, kRowsOfInfinity = kRealValues.size() - 1;
+    static constexpr int64_t kMostWritten = 4'096;
+
+    static size_t level(const Combination& combination, Factor factor) {
+        return combination[static_cast<size_t>(factor)];
+    }
+
+    /// Numbers of kind scalar, the last ones as integers. A factor of a sum stays finite; integers get whole numbers.
+    static void set_numbers(Draft& draft) {
+        constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+        constexpr double kReals[] = {0.7, 0, 1, -1, -2.5, 1000, kInfinity, kNaN, 3, -2};
+        constexpr double kFactorsOf[] = {1, 0, 0.7, -1, -2.5, 1000, 2, -0.125, 3, -2};
+        constexpr int64_t kWholes[] = {3, 0, 1, -1, -2, 1000, 2, 100, 17, -100};
+        constexpr size_t kFirstInteger = 8;
+        const size_t chosen = draft.level(Factor::kNumbers);
+        const bool is_real = is_floating(draft.dtype()) || is_complex(draft.dtype());
+        size_t position = 0;
+        for (const Arg& arg : draft.row().args()) {
+            if (arg.kind != ArgKind::scalar) continue;
+            // Several numbers of one call differ.
+            const size_t at = (chosen + 3 * position++) % kNumbers;
+            if (is_real) {
+                double real = arg.is_factor ? kFactorsOf[at] : kReals[at];
+                // Products of the largest numbers would overflow, or not, in one operation with the sum.
+                const bool has_largest = draft.level(Factor::kValues) == kSpecialValues;
+                if (arg.is_factor && has_largest && std::fabs(real) > 1) real = 1 / real;
+                if (at >= kFirstInteger && real == std::trunc(real)) {
+                    draft.set(arg.name, static_cast<int64_t>(real));
+                } else {
+                    draft.set(arg.name, real);
+                }
+                continue;
+            }
+            int64_t whole = kWholes[at];
+            if (arg.is_divisor && whole == 0) whole = 7;
+            if (arg.is_exponent && whole < 0) whole = -whole;
+            draft.set(arg.name, whole);
+        }
+    }
+
+    static void transpose(CaseTensor& tensor) {
+        for (TensorSpec& spec : tensor.specs) {
+            const size_t rank = spec.shape.size();
+            if (rank < 2) continue;
+            Shape swapped = spec.shape;
+            std::swap(swapped[rank - 1], swapped[rank - 2]);
+            spec.strides = contiguous_strides(swapped);
+            std::swap(spec.strides[rank - 1], spec.strides[rank - 2]);
+        }
+    }
+
+    static void step(CaseTensor& tensor) {
+        for (TensorSpec& spec : tensor.specs) {
+            spec.strides = contiguous_strides(spec.shape);
+            for (int64_t& stride : spec.strides) stride *= 2;
+        }
+    }
+
+    /// The first dim is the innermost.
+    static void turn(CaseTensor& tensor) {
+        for (TensorSpec& spec : tensor.specs) {
+            if (spec.shape.empty()) continue;
+            Shape turned = spec.shape;
+            std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+            spec.strides = contiguous_strides(turned);
+            std::rotate(spec.strides.begin(), spec.strides.end() - 1, spec.strides.end());
+        }
+    }
+
+    /// As batch and time are: the innermost dim stays dense.
+    static void swap_outer(CaseTensor& tensor) {
+        for (TensorSpec& spec : tensor.specs) {
+            if (spec.shape.size() < 3) continue;
+            Shape swapped = spec.shape;
+            std::swap(swapped[0], swapped[1]);
+            spec.strides = contiguous_strides(swapped);
+            std::swap(spec.strides[0], spec.strides[1]);
+        }
+    }
+
+    /// Repeats the elements along the first dim that has several.
+    static void repeat(CaseTensor& tensor) {
+        for (TensorSpec& spec : tensor.specs) {
+            spec.strides = contiguous_strides(spec.shape);
+            const auto several = std::ranges::find_if(spec.shape, [](int64_t size) { return size > 1; });
+            if (several != spec.shape.end()) {
+                spec.strides[static_cast<size_t>(several - spec.shape.begin())] = 0;
+            }
+        }
+    }
+
+    /// The last tensor of a list may have a layout of its own.
+    static void lay_out_last_of(CaseTensor& list, size_t level) {
+        if (list.specs.size() < 2 || level == 0) return;
+        CaseTensor last;
+        last.specs = {list.specs.back()};
+        (level == 1 ? transpose : step)(last);
+        list.specs.back() = last.specs.front();
+    }
+
+    static void lay_out(Draft& draft) {
+        std::vector<CaseTensor>& tensors = draft.made().tensors;
+        CaseTensor& first = tensors.front();
+        LayoutOptions& all = draft.made().layout;
+        switch (draft.level(Factor::kLayout)) {
+            case 1:
+                transpose(first);
+                break;
+            case 2:
+                step(first);
+                break;
+            case 3:
+                turn(first);
+                break;
+            case 4:
+                swap_outer(first);
+                break;
+            case 5:
+                all.strided = true;
+                break;
+            case 6:
+                all.host = true;
+                break;
+            case 7:
+                all.unaligned = true;
+                break;
+            default:
+                break;
+        }
+        if (tensors.size() < 2) return lay_out_last_of(first, draft.level(Factor::kOtherLayout));
+        CaseTensor& last = tensors.back();
+        const auto is_written = [&](const CaseTensor& tensor) { return draft.arg_of(tensor)->is_inout; };
+        const auto is_free = [](const Arg& arg) { return !arg.has_meaning && !arg.is_divisor && !arg.is_exponent; };
+        switch (draft.level(Factor::kOtherLayout)) {
+            case 1:
+                return transpose(last);
+            case 2:
+                return step(last);
+            case 3:
+                // No two elements of a tensor that is written may be one.
+                return is_written(last) ? void() : repeat(last);
+            case kOneObject: {
+                // Elements of equal spec: x + x, x * x^T of a square x.
+                const bool may_be_one = !is_written(first) && !is_written(last) && first.specs == last.specs &&
+                                        first.fill == last.fill && !first.absent && !last.absent && !first.is_list &&
+                                        !last.is_list && is_free(*draft.arg_of(last));
+                if (may_be_one) last.same_as = first.name;
+                return;
+            }
+            default:
+                return;
+        }
+    }
+
+    /// Values that are written out are few, and of one tensor. Products of padding and infinity may be NaN.
+    static bool may_be_infinite(const Row& row, const CaseTensor& tensor, const Arg& arg) {
+        constexpr std::array kProducts = {ShapeRule::matmul, ShapeRule::add_product, ShapeRule::linear,
+                                          ShapeRule::convolution};
+        return std::ranges::find(kProducts, row.rule) == kProducts.end() &&
+               numel(tensor.specs.front().shape) <= kMostWritten && !tensor.is_list && !arg.has_meaning;
+    }
+
+    /// The first half of the elements is -inf, the others are small.
+    static void fill_rows_of_infinity(CaseTensor& tensor) {
+        const auto n = static_cast<size_t>(numel(tensor.specs.front().shape));
+        tensor.fill = {Fill::kValue};
+        tensor.values.assign(n, -kInfinity);
+        for (size_t i = n / 2; i < n; ++i) tensor.values[i] = static_cast<double>(i % 7) - 3;
+    }
+
+    static void fill(Draft& draft) {
+        for (CaseTensor& tensor : draft.made().tensors) {
+            if (tensor.absent || tensor.fill != FillSpec{}) continue;
+            const Dtype dtype = tensor.specs.front().dtype;
+            const bool is_real = is_floating(dtype) || is_complex(dtype);
+            const Arg& arg = *draft.arg_of(tensor);
+            if (!is_real && (arg.is_divisor || arg.is_exponent)) {
+                // Not 0, and not so large that every quotient is 0 or every power overflows.
+                tensor.fill = {Fill::kRandint, 1, arg.is_divisor ? 100.0 : 5.0};
+            } else if (draft.level(Factor::kValues) == kRowsOfInfinity && is_floating(dtype) &&
+                       may_be_infinite(draft.row(), tensor, arg)) {
+                fill_rows_of_infinity(tensor);
+            } else if (dtype != Dtype::boolean) {
+                tensor.fill = is_real ? real_fill(draft, dtype) : whole_fill(draft, dtype);
+            }
+        }
+    }
+
+    /// `special` with the values of `plain` where 0 or a negative number has no meaning.
+    static Case without_illegal(const Row& row, const Case& plain, Case special) {
+        for (size_t i = 0; i < special.tensors.size(); ++i) {
+            const CaseTensor& tensor = plain.tensors[i];
+            const auto is_limited = [&](const Arg& arg) {
+                return arg.answers_to(tensor.name) && (arg.is_divisor || arg.is_exponent);
+            };
+            if (tensor.fill.fn == Fill::kRandint && std::ranges::any_of(row.args(), is_limited)) {
+                special.tensors[i].fill = tensor.fill;
+            }
+        }
+        return special;
+    }
+
+    /// kSpecialValues is not among these: it depends on what the function does with its arguments.
+    static FillSpec real_fill(const Draft& draft, Dtype dtype) {
+        const double denormal = std::ldexp(1.0, format_of(component_of(dtype)).min_exponent + 1);
+        switch (draft.level(Factor::kValues)) {
+            case 1:
+                return {Fill::kExact};
+            case 3:
+                return {Fill::kPositive};
+            case 4:  // a variance that is small beside the mean
+                return {Fill::kUniform, 1000, 1001};
+            case 5:
+                return {Fill::kUniform, -60'000, 60'000};
+            case 6:
+                return {Fill::kUniform, -1e-4, 1e-4};
+            case 7:
+                return {Fill::kMask};
+            case 8:
+                return {Fill::kWide};
+            case 9:
+                return {Fill::kTies};
+            case 10:
+                return {Fill::kCancelling};
+            case 11:  // exp and its relatives near overflow, softmax of large logits
+                return {Fill::kUniform, -110, 110};
+            case 12:  // log near 0, powers near 1
+                return {Fill::kUniform, 0.99, 1.01};
+            case 13:
+                return {Fill::kUniform, -denormal, denormal};
+            default:
+                return {Fill::kRandn};
+        }
+    }
+
+    static FillSpec whole_fill(const Draft& draft, Dtype dtype) {
+        // A function of a floating number takes them as float32, which holds no larger ones.
+        const bool is_converted = draft.row().rule == ShapeRule::floating;
+        const double top = std::min(largest_of(dtype), is_converted ? 0x1p24 : kInfinity);
+        const double bottom = dtype == Dtype::uint8 ? 0 : -top - 1;
+        switch (draft.level(Factor::kValues)) {
+            case 1:
+                return {Fill::kExact};
+            case 3:
+                return {Fill::kPositive};
+            case 4:
+                return {Fill::kRandint, top - 100, top};
+            case 5:
+                return {Fill::kUniform, -60'000, 60'000};
+            case 6:
+                return {Fill::kRandint, -2, 3};
+            case 7:
+                return {Fill::kMask};
+            case 8:
+                return is_converted ? FillSpec{Fill::kRandn} : FillSpec{Fill::kWide};
+            case 9:
+                return {Fill::kRandint, bottom, bottom + 100};
+            case 10:
+                return {Fill::kRandint, bottom, top};
+            default:
+                return {Fill::kRandn};
+        }
+    }
+
+    /// The largest number that an integer dtype holds; 2^53 for more than 53 bits, where float64 ends to hold them all.
+    static double largest_of(Dtype dtype) {
+        const size_t bits = 8 * size_of(dtype);
+        return std::ldexp(1.0, static_cast<int>(std::min<size_t>(bits - (dtype == Dtype::uint8 ? 0 : 1), 53))) - 1;
+    }
+
+    std::vector<const Row*> rows_;
+    std::vector<size_t> levels_;
+    std::string_view op_;
+    uint64_t seed_;
+};
+
+}  // namespace
+
+std::string why_no_hard_cases(std::string_view op) {
+    if (!hard_rows(op).empty()) return "";
+    const bool is_random =
+        std::ranges::any_of(rows_of(op), [](const Row* row) { return row->accuracy == AccuracyClass::F; });
+    return is_random ? "random numbers" : "the shapes of their arguments are not generated yet";
+}
+
+std::vector<Case> hard_cases(std::string_view op, uint64_t seed, size_t most) {
+    std::vector<Case> cases;
+    const HardOperator generator(op, seed);
+    if (generator.empty()) return cases;
+    CoveringArray array = generator.array();
+    for (int64_t number = 0; cases.size() < most; ++number) {
+        const auto combination = array.next();
+        if (!combination) break;
+        if (auto made = generator.make(*combination, number)) cases.push_back(std::move(*made));
+    }
+    return cases;
+}
+
+Result<Case> find_hard_case(std::string_view id) {
+    const std::string prefix = std::string(kHardSuite) + "/";
+    const size_t last = id.rfind('.'), middle = last == std::string_view::npos ? last : id.rfind('.', last - 1);
+    uint64_t seed = 0;
+    int64_t number = -1;
+    if (id.starts_with(prefix) && middle != std::string_view::npos) {
+        const auto seed_read = std::from_chars(id.data() + middle + 1, id.data() + last, seed);
+        const auto number_read = std::from_chars(id.data() + last + 1, id.data() + id.size(), number);
+        const bool is_read = seed_read.ec == std::errc() && seed_read.ptr == id.data() + last &&
+                             number_read.ec == std::errc() && number_read.ptr == id.data() + id.size();
+        if (!is_read) number = -1;
+    }
+    if (number < 0) {
+        return bad_input(fmt::format(
+            "'{}' is no id of a hard case: expected hard/<operator>.<seed>.<number>, such as hard/add.0.17", id));
+    }
+    const std::string op(id.substr(prefix.size(), middle - prefix.size()));
+    if (rows_of(op).empty()) return unknown_operator(op);
+    const HardOperator generator(rows_of(op).front()->op, seed);
+    if (generator.empty()) return bad_input(fmt::format("no hard cases are made for {} yet", op));
+    CoveringArray array = generator.array();
+    std::optional<Combination> combination;
+    for (int64_t i = 0; i <= number; ++i) combination = array.next();
+    auto made = combination ? generator.make(*combination, number) : std::nullopt;
+    if (!made) return bad_input(fmt::format("there is no hard case '{}': its number stands for none", id));
+    return std::move(*made);
+}
+
+}  // namespace diopi

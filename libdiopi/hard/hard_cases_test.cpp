@@ -1,0 +1,83 @@
+#include "hard/hard_cases.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "cases/plan.hpp"
+#include "schema/schema.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// The dtypes of the first tensors.
+std::set<Dtype> dtypes_of(const std::vector<Case>& cases) {
+    std::set<Dtype> dtypes;
+    for (const Case& c : cases) dtypes.insert(c.dtype());
+    return dtypes;
+}
+
+bool any_tensor(const std::vector<Case>& cases, bool (*holds)(const TensorSpec&)) {
+    return std::ranges::any_of(cases, [&](const Case& c) {
+        return std::ranges::any_of(c.tensors, [&](const CaseTensor& tensor) {
+            return !tensor.absent && std::ranges::any_of(tensor.specs, holds);
+        });
+    });
+}
+
+}  // namespace
+
+TEST_CASE("the hard cases of an operator can be planned, and have ids that find them again") {
+    for (const char* op : {"add", "relu", "sum", "mm", "linear", "softmax", "where", "conv2d", "batch_norm",
+                           "layer_norm", "max_pool2d", "cross_entropy", "embedding", "cat", "adam"}) {
+        INFO(op);
+        const auto cases = hard_cases(op, 0);
+        REQUIRE(cases.size() > 100);
+        for (size_t i = 0; i < cases.size(); i += 37) {
+            CHECK(plan(cases[i]).ok());
+            const auto found = find_hard_case(cases[i].id());
+            REQUIRE(found.ok());
+            CHECK(found->fingerprint() == cases[i].fingerprint());
+            CHECK(found->id() == cases[i].id());
+        }
+        const auto first = hard_cases(op, 0, 10);
+        REQUIRE(first.size() == 10);
+        for (size_t i = 0; i < first.size(); ++i) CHECK(first[i].fingerprint() == cases[i].fingerprint());
+    }
+}
+
+TEST_CASE("hard cases have the dtypes, sizes and layouts that the standard's cases leave out") {
+    const auto cases = hard_cases("add", 0);
+    CHECK(dtypes_of(cases).size() == 12);
+    CHECK(dtypes_of(hard_cases("add", 0, 60)).size() == 12);
+    CHECK(any_tensor(cases, [](const TensorSpec& spec) { return numel(spec.shape) == 0; }));
+    CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape == Shape{65'537}; }));
+    CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape.size() == 6; }));
+    CHECK(any_tensor(cases, [](const TensorSpec& spec) { return spec.shape.empty(); }));
+    CHECK(any_tensor(cases, [](const TensorSpec& spec) {
+        return !spec.strides.empty() && std::ranges::find(spec.strides, 0) != spec.strides.end();
+    }));
+    CHECK(std::ranges::any_of(cases, [](const Case& c) { return c.layout.strided; }));
+}
+
+TEST_CASE("another seed gives other hard cases") {
+    const auto zero = hard_cases("mul", 0, 20), one = hard_cases("mul", 1, 20);
+    CHECK(zero[0].id().starts_with("hard/mul.0."));
+    CHECK(one[0].id().starts_with("hard/mul.1."));
+    CHECK_FALSE(std::ranges::equal(zero, one, {}, &Case::fingerprint, &Case::fingerprint));
+}
+
+TEST_CASE("an id that is no hard case is refused with the reason") {
+    const auto message = [](const char* id) { return find_hard_case(id).error().message; };
+    CHECK_THAT(message("hard/add"), Catch::Contains("such as hard/add.0.17"));
+    CHECK_THAT(message("hard/add.x.1"), Catch::Contains("is no id of a hard case"));
+    CHECK_THAT(message("hard/add.0.99999"), Catch::Contains("its number stands for none"));
+    CHECK_THAT(message("hard/ad.0.1"), Catch::Contains("did you mean"));
+    CHECK_THAT(message("hard/arange.0.1"), Catch::Contains("no hard cases are made for arange yet"));
+    CHECK(why_no_hard_cases("arange") == "the shapes of their arguments are not generated yet");
+    CHECK(why_no_hard_cases("dropout") == "random numbers");
+    CHECK(why_no_hard_cases("exp").empty());
+}
+
+}  // namespace diopi

@@ -1,0 +1,283 @@
+/// The tensors and parameters of hard cases, by the shape rule of the function.
+#include <algorithm>
+
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape.size()); }
+
+// ---- element-wise ----
+
+/// The tensors have one shape. A function along a dim gets one, from the front or from the back.
+bool same(Draft& draft) {
+    const Shape shape = draft.shape(draft.row().find("diagonal") >= 0 ? 2 : draft.row().find("dims") >= 0 ? 1 : 0);
+    for (const Arg& arg : draft.row().args()) {
+        if (arg.is_tensor() && !arg.is_output) draft.add(arg.name, shape);
+    }
+    const int64_t rank = std::max<int64_t>(rank_of(shape), 1);
+    const auto p = static_cast<int64_t>(draft.pattern());
+    draft.set("dim", p % 2 == 0 ? p % rank : -1 - p % rank);
+    if (draft.row().find("dims") >= 0) draft.set("dims", p < 4 ? Shape{p % rank} : Shape{-1 - p % rank});
+    draft.set("diagonal", p - 4);
+    constexpr const char* kWords[] = {"none", "tanh"};
+    draft.set("approximate", std::string(kWords[p % 2]));
+    return true;
+}
+
+/// The shape that broadcasts to `wide`.
+Shape narrowed(const Shape& wide, size_t pattern) {
+    Shape shape = wide;
+    switch (pattern) {
+        case 1:  // a row
+            if (!shape.empty()) shape.erase(shape.begin(), shape.end() - 1);
+            return shape;
+        case 2:  // a column
+            if (!shape.empty()) shape.back() = 1;
+            return shape;
+        case 3:  // without the first dim
+            if (!shape.empty()) shape.erase(shape.begin());
+            return shape;
+        case 4:  // a single element
+            return {1};
+        case 5:  // every other dim
+            for (size_t d = 0; d < shape.size(); d += 2) shape[d] = 1;
+            return shape;
+        case 6:
+            return {};
+        default:
+            return shape;
+    }
+}
+
+/// Operands that broadcast: all of one shape, the others to the first, or (an outer product) each to the result.
+bool broadcast(Draft& draft) {
+    const Shape wide = draft.shape();
+    const size_t pattern = draft.pattern();
+    bool is_first = true;
+    for (const Arg& arg : draft.row().args()) {
+        if (arg.is_output || !arg.is_tensor()) continue;
+        Shape shape = is_first ? wide : narrowed(wide, pattern);
+        if (is_first && pattern == 7 && wide.size() >= 2) shape.back() = 1;
+        if (!is_first && pattern == 7 && wide.size() >= 2) shape.front() = 1;
+        is_first = false;
+        if (arg.influence == Influence::shape) {
+            // Any byte but 0 is true.
+            const bool is_byte = arg.takes_bytes && draft.level(Factor::kOther) == 2;
+            draft.add(arg.name, std::move(shape), is_byte ? Dtype::uint8 : Dtype::boolean,
+                      is_byte ? FillSpec{Fill::kRandint, 0, 5} : FillSpec{Fill::kMask});
+        } else if (arg.has_meaning) {
+            draft.add(arg.name, {}, draft.dtype(), {Fill::kRandn});
+        } else {
+            draft.add(arg.name, std::move(shape));
+        }
+    }
+    constexpr const char* kModes[] = {"none", "trunc", "floor"};
+    if (draft.row().rule == ShapeRule::broadcast_div) {
+        const char* mode = kModes[draft.level(Factor::kAbsent) % 3];
+        // Quotients of complex numbers and of bool are not rounded.
+        const bool can_round = !is_complex(draft.dtype()) && draft.dtype() != Dtype::boolean;
+        if (std::string_view(mode) != "none" && can_round) draft.set("rounding_mode", std::string(mode));
+    }
+    return true;
+}
+
+// ---- reductions ----
+
+Shape reduced_dims(int64_t rank, size_t pattern) {
+    switch (pattern) {
+        case 1:
+            return {-1};
+        case 2:
+            return {0};
+        case 3:
+            return rank >= 2 ? Shape{rank - 1, 0} : Shape{0};
+        case 4:
+            return rank >= 2 ? Shape{-2} : Shape{-1};
+        case 5:
+            return rank >= 3 ? Shape{1, -1} : Shape{-1};
+        case 6: {
+            Shape all;
+            for (int64_t d = rank; d-- > 0;) all.push_back(d);
+            return all;
+        }
+        default:
+            return {};
+    }
+}
+
+bool reduce(Draft& draft) {
+    const Shape shape = draft.shape();
+    draft.add("input", shape);
+    Shape dims = reduced_dims(rank_of(shape), draft.pattern());
+    if (shape.empty() && !dims.empty()) dims = {draft.pattern() % 2 == 0 ? 0 : -1};
+    const bool keeps = draft.level(Factor::kOther) % 2 == 1;
+    const bool takes_one = draft.row().rule == ShapeRule::reduce_index;
+    if (takes_one && !dims.empty()) draft.set("dim", dims.front());
+    if (!takes_one && !dims.empty()) draft.set("dim", dims);
+    // Without dims there is no keepdim in the framework's function.
+    if (keeps && !dims.empty()) draft.set_hint("keepdim", true);
+    return true;
+}
+
+// ---- products ----
+
+/// M, N and K: the boundary stands for one of them, or for all.
+struct Product {
+    int64_t m, n, k, batch = 3;
+    explicit Product(const Draft& draft) : m(7), n(5), k(6) {
+        const size_t form = draft.level(Factor::kForm);
+        if (form == 0 || form == 4) k = draft.size(70'000);
+        if (form == 1) n = draft.size(5'000);
+        if (form == 5) batch = draft.size(300);
+        if (form == 2 || form == 6) m = draft.size(5'000);
+        if (form == 3) m = n = k = draft.size(130);
+        if (form == 7) m = n = 1;
+    }
+};
+
+bool matmul(Draft& draft) {
+    const auto [m, n, k, batch] = Product(draft);
+    const int rank = draft.row().rank;
+    Shape a = {m, k}, b = {k, n};
+    if (rank == 3) a = {batch, m, k}, b = {batch, k, n};
+    if (rank == 0) {
+        const size_t pattern = draft.pattern();
+        if (pattern == 1) a = {k};
+        if (pattern == 2) b = {k};
+        if (pattern == 3) a = {k}, b = {k};
+        if (pattern == 4) a = {batch, m, k};
+        if (pattern == 5) b = {2, k, n};
+        if (pattern == 6) a = {3, 1, m, k}, b = {2, k, n};
+        if (pattern == 7) a = {batch, m, k}, b = {1, k, n};
+    }
+    draft.add("input", a);
+    draft.add(draft.row().find("mat2") >= 0 ? "mat2" : "other", b);
+    return true;
+}
+
+bool add_product(Draft& draft) {
+    const auto [m, n, k, batch] = Product(draft);
+    const bool is_batch = draft.row().rank == 3;
+    const size_t pattern = draft.pattern();
+    Shape input = pattern == 1 ? Shape{n} : pattern == 2 ? Shape{1, n} : pattern == 3 ? Shape{m, 1} : Shape{m, n};
+    if (pattern == 4) input = {1};
+    if (is_batch && input.size() == 2 && pattern != 5) input.insert(input.begin(), pattern == 6 ? 1 : batch);
+    draft.add("input", input);
+    draft.add(is_batch ? "batch1" : "mat1", is_batch ? Shape{batch, m, k} : Shape{m, k});
+    draft.add(is_batch ? "batch2" : "mat2", is_batch ? Shape{batch, k, n} : Shape{k, n});
+    return true;
+}
+
+bool linear(Draft& draft) {
+    const auto [m, n, k, batch] = Product(draft);
+    const size_t pattern = draft.pattern();
+    draft.add("input", pattern == 1   ? Shape{k}
+                       : pattern == 2 ? Shape{batch, m, k}
+                       : pattern == 3 ? Shape{2, 1, m, k}
+                                      : Shape{m, k});
+    draft.add("weight", {n, k});
+    draft.add("bias", {n});
+    return true;
+}
+
+// ---- tables, lists, optimisers ----
+
+bool embedding(Draft& draft) {
+    const int64_t rows = draft.size(5'000), width = 1 + draft.size(130) % 67;
+    if (rows == 0) return false;
+    const auto p = static_cast<int64_t>(draft.pattern());
+    const Shape shapes[] = {{7}, {2, 30}, {}, {1, 32}, {3, 2, 4}, {1000}, {0}, {129}};
+    draft.add("weight", {rows, width});
+    draft.add("indices", shapes[p], p % 2 == 0 ? Dtype::int64 : Dtype::int32,
+              {Fill::kRandint, 0, static_cast<double>(rows)});
+    if (p % 3 == 1) draft.set("padding_idx", p % rows);
+    draft.set("scale_grad_byfreq", p % 4 == 2);
+    return true;
+}
+
+bool cat(Draft& draft) {
+    const Shape shape = draft.shape(1);
+    const auto p = static_cast<int64_t>(draft.pattern());
+    const int64_t dim = p % 2 == 0 ? p % rank_of(shape) : -1 - p % rank_of(shape);
+    draft.add("tensors", shape);
+    CaseTensor& tensor = draft.made().tensors.back();
+    tensor.is_list = true;
+    const int64_t many = numel(shape) <= 4'096 ? 67 : 3, count = p == 7 ? many : 1 + p % 5;
+    for (int64_t i = 1; i < count; ++i) {
+        TensorSpec next = tensor.specs.front();
+        // Some of the same shape, some not.
+        if (i % 2 == 0) next.shape[static_cast<size_t>(dim < 0 ? dim + rank_of(shape) : dim)] = i;
+        tensor.specs.push_back(std::move(next));
+    }
+    draft.set("dim", dim);
+    return true;
+}
+
+bool expand(Draft& draft) {
+    const Shape wide = draft.shape();
+    const size_t pattern = draft.pattern();
+    if (pattern == 7 || (pattern == 6 && wide.empty())) return false;
+    draft.add("input", narrowed(wide, pattern));
+    draft.set_hint("size", wide);
+    return true;
+}
+
+/// param, grad and the states have one shape. The squares of gradients are not negative.
+bool optimise(Draft& draft) {
+    const Shape shape = draft.shape();
+    const auto p = static_cast<int64_t>(draft.pattern());
+    const bool keeps_most = p % 2 == 1 && draft.level(Factor::kAbsent) == 0;
+    for (const Arg& arg : draft.row().args()) {
+        if (!arg.is_tensor()) continue;
+        draft.add(arg.name, shape, draft.dtype(), {arg.has_meaning ? Fill::kRand : Fill::kRandn});
+    }
+    constexpr double kRates[] = {0.1, 0.001, 1, 0};
+    constexpr double kDecays[] = {0, 0.01, 0.5};
+    draft.set("lr", kRates[p % 4]);
+    draft.set("weight_decay", kDecays[p % 3]);
+    draft.set("momentum", p % 3 == 0 ? 0.0 : 0.9);
+    draft.set("dampening", p % 4 == 1 ? 0.5 : 0.0);
+    // nesterov needs a momentum and no dampening.
+    draft.set("nesterov", p == 2 || p == 4);
+    draft.set("step", 1 + p * p * 10);
+    draft.set("amsgrad", keeps_most);
+    return true;
+}
+
+}  // namespace
+
+bool shape_draft(Draft& draft) {
+    switch (draft.row().rule) {
+        case ShapeRule::in_place:
+            return draft.row().family == Family::optim ? optimise(draft) : false;
+        case ShapeRule::cat:
+            return cat(draft);
+        case ShapeRule::expand:
+            return expand(draft);
+        case ShapeRule::embedding:
+            return embedding(draft);
+        case ShapeRule::same:
+        case ShapeRule::floating:
+            return same(draft);
+        case ShapeRule::broadcast:
+        case ShapeRule::broadcast_div:
+            return broadcast(draft);
+        case ShapeRule::reduce_sum:
+        case ShapeRule::reduce_mean:
+        case ShapeRule::reduce_index:
+            return reduce(draft);
+        case ShapeRule::matmul:
+            return matmul(draft);
+        case ShapeRule::add_product:
+            return add_product(draft);
+        case ShapeRule::linear:
+            return linear(draft);
+        default:
+            return shape_network_draft(draft);
+    }
+}
+
+}  // namespace diopi

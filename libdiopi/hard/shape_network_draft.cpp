@@ -1,0 +1,185 @@
+/// The tensors and parameters of hard cases of neural networks: convolutions, norms, pools, losses.
+#include <algorithm>
+#include <array>
+
+#include "hard/draft.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Images whose width, channels or height have the boundary's size.
+struct Image {
+    int64_t samples = 2, channels = 6, height = 9, width = 11;
+    bool is_single = false;
+
+    explicit Image(const Draft& draft) {
+        const size_t form = draft.level(Factor::kForm);
+        if (form == 0 || form == 4) width = std::max<int64_t>(draft.size(2'000), 1);
+        if (form == 1 || form == 5) channels = std::max<int64_t>(draft.size(257), 1);
+        if (form == 2) height = std::max<int64_t>(draft.size(2'000), 1);
+        if (form == 3) height = width = std::max<int64_t>(draft.size(65), 1);
+        if (form == 6) samples = draft.size(129);
+        is_single = form == 7;
+    }
+    /// A single image has no dim for the samples.
+    [[nodiscard]] Shape shape() const {
+        return is_single ? Shape{channels, height, width} : Shape{samples, channels, height, width};
+    }
+};
+
+/// Windows: kernel, stride, padding, dilation, each of height and width.
+struct Window {
+    std::array<int64_t, 2> kernel, stride, padding, dilation;
+
+    /// How much of the input one window covers, in height or width.
+    [[nodiscard]] int64_t reach(size_t side) const {
+        return dilation[side] * (kernel[side] - 1) + 1 - 2 * padding[side];
+    }
+};
+
+constexpr std::array<Window, kPatterns> kWindows = {{
+    {{1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {{3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {{3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {{2, 2}, {2, 2}, {0, 0}, {1, 1}},
+    {{3, 3}, {1, 1}, {2, 2}, {2, 2}},
+    {{5, 1}, {3, 1}, {2, 0}, {1, 1}},
+    {{1, 7}, {1, 2}, {0, 3}, {1, 1}},
+    {{2, 3}, {1, 3}, {1, 1}, {3, 2}},
+}};
+
+void set_window(Draft& draft, const Window& window) {
+    const auto list = [](const std::array<int64_t, 2>& sides) { return Shape(sides.begin(), sides.end()); };
+    draft.set("kernel_size", list(window.kernel));
+    draft.set("stride", list(window.stride));
+    draft.set("padding", list(window.padding));
+    draft.set("dilation", list(window.dilation));
+}
+
+bool fits(const Image& image, const Window& window) {
+    return window.reach(0) <= image.height && window.reach(1) <= image.width;
+}
+
+bool convolve(Draft& draft) {
+    const Image image(draft);
+    const Window& window = kWindows[draft.pattern()];
+    if (!fits(image, window)) return false;
+    // Groups: none, each channel alone, or two.
+    const size_t other = draft.level(Factor::kOther);
+    const int64_t groups = other == 1 ? image.channels : other == 2 && image.channels % 2 == 0 ? 2 : 1;
+    const int64_t outputs = groups == 1 ? 5 : 2 * groups;
+    draft.add("input", image.shape());
+    draft.add("weight", {outputs, image.channels / groups, window.kernel[0], window.kernel[1]});
+    draft.add("bias", {outputs});
+    set_window(draft, window);
+    draft.set("groups", groups);
+    return true;
+}
+
+bool pool(Draft& draft) {
+    const Image image(draft);
+    const Window& window = kWindows[draft.pattern()];
+    // Half of the kernel may be padding.
+    const bool is_padded = 2 * window.padding[0] > window.kernel[0] || 2 * window.padding[1] > window.kernel[1];
+    if (is_padded || !fits(image, window)) return false;
+    draft.add("input", image.shape());
+    set_window(draft, window);
+    draft.set("ceil_mode", draft.level(Factor::kOther) == 1);
+    if (draft.row().overload == "indices") draft.set_hint("return_indices", true);
+    return true;
+}
+
+bool pool_adaptively(Draft& draft) {
+    const Image image(draft);
+    const auto p = static_cast<int64_t>(draft.pattern());
+    draft.add("input", image.shape());
+    draft.set("output_size", Shape{1 + p, p % 2 == 0 ? 1 : 7});
+    return true;
+}
+
+constexpr std::array<double, 4> kEpsilons = {1e-5, 1e-3, 1e-12, 1};
+
+bool normalise_batch(Draft& draft) {
+    const Image image(draft);
+    const size_t p = draft.pattern();
+    const bool trains = p % 2 == 0;
+    Shape shape = image.shape();
+    if (p / 2 == 1) shape = {image.samples, image.channels};
+    if (p / 2 == 2) shape = {image.samples, image.channels, image.width};
+    if (numel(shape) == 0) return false;
+    const bool lacks_statistics = draft.level(Factor::kAbsent) == 1 || draft.level(Factor::kAbsent) >= 4;
+    if (!trains && lacks_statistics) return false;
+    draft.add("input", shape);
+    draft.add("weight", {image.channels});
+    draft.add("bias", {image.channels});
+    draft.add("running_mean", {image.channels}, draft.dtype(), {Fill::kRandn});
+    draft.add("running_var", {image.channels}, draft.dtype(), {Fill::kUniform, 0.5, 2});
+    constexpr std::array<double, 4> kMomenta = {0.1, 0.9, 0, 1};
+    draft.set("training", trains);
+    draft.set("momentum", kMomenta[p / 2]);
+    draft.set("eps", kEpsilons[p / 2]);
+    return true;
+}
+
+bool normalise_layer(Draft& draft) {
+    const Shape shape = draft.shape(1);
+    const size_t p = draft.pattern();
+    const size_t count = std::min(shape.size(), 1 + p % 3);
+    const Shape last(shape.end() - static_cast<std::ptrdiff_t>(count), shape.end());
+    draft.add("input", shape);
+    draft.add("weight", last);
+    draft.add("bias", last);
+    draft.set("normalized_shape", last);
+    draft.set("eps", kEpsilons[p % 4]);
+    return true;
+}
+
+bool lose(Draft& draft) {
+    const size_t p = draft.pattern();
+    const size_t form = draft.level(Factor::kForm);
+    const bool is_wide = form % 2 == 0;
+    const int64_t n = draft.size(33'000), classes = is_wide ? std::max<int64_t>(n, 1) : 10;
+    const int64_t samples = is_wide ? 4 : draft.size(4'097);
+    Shape input = {samples, classes}, target = {samples};
+    if (p == 1) input = {classes}, target = {};
+    if (p == 2) input = {2, classes, 3}, target = {2, 3};
+    if (p == 3) input = {2, classes, 3, 2}, target = {2, 3, 2};
+    const bool takes_probabilities = draft.row().find("label_smoothing") >= 0;
+    draft.add("input", input);
+    if (takes_probabilities && p == 4) {
+        draft.add("target", input, draft.dtype(), {Fill::kRand});
+    } else {
+        draft.add("target", target, Dtype::int64, {Fill::kRandint, 0, static_cast<double>(classes)});
+        if (p == 5) draft.set("ignore_index", int64_t{0});
+    }
+    draft.add("weight", {classes}, draft.dtype(), {Fill::kUniform, 0.1, 2});
+    constexpr const char* kReductions[] = {"mean", "sum", "none"};
+    draft.set("reduction", std::string(kReductions[draft.level(Factor::kOther)]));
+    if (p == 6) draft.set("label_smoothing", 0.1);
+    return true;
+}
+
+}  // namespace
+
+bool shape_network_draft(Draft& draft) {
+    switch (draft.row().rule) {
+        case ShapeRule::convolution:
+            return convolve(draft);
+        case ShapeRule::max_pool:
+            return pool(draft);
+        case ShapeRule::adaptive_pool:
+            return pool_adaptively(draft);
+        case ShapeRule::batch_norm:
+            return normalise_batch(draft);
+        case ShapeRule::layer_norm:
+            return normalise_layer(draft);
+        case ShapeRule::nll_loss:
+        case ShapeRule::cross_entropy:
+            return lose(draft);
+        default:
+            return false;
+    }
+}
+
+}  // namespace diopi

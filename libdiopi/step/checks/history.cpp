@@ -1,0 +1,309 @@
+/// What a library kept from earlier calls does not show: the call gives the same results after calls with other values,
+/// strides or shapes at the same addresses, on another stream, from another thread, and after many calls.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "call/tensors.hpp"
+#include "core/format.hpp"
+#include "core/stopwatch.hpp"
+#include "core/strided.hpp"
+#include "step/checks/list.hpp"
+#include "step/compare_value.hpp"
+
+namespace diopi {
+
+namespace {
+
+/// Larger and slower calls have no histories.
+constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr double kSlowestCall_s = 2e-3;
+/// The calls of the longest history, more than a byte counts; fewer where they take longer than this.
+constexpr int kManyCalls = 1000;
+constexpr double kManyCalls_s = 0.01;
+
+/// The memory of a placed call, as it is before the call.
+class Memory {
+ public:
+    static Result<Memory> of(const Call& call, Context& context) {
+        Memory memory;
+        std::set<const void*> seen;
+        Status status;
+        for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
+            const Storage& storage = tensor->storage;
+            if (storage.memory == nullptr || !seen.insert(storage.memory.get()).second || !status.ok()) return;
+            Block& block = memory.blocks_.emplace_back(Block{storage, {}});
+            block.bytes.resize(storage.nbytes);
+            status =
+                context.device->copy_to_host(context.stream, block.bytes.data(), storage.memory.get(), storage.nbytes);
+        });
+        if (status.ok()) status = context.device->synchronize(context.stream);
+        if (!status.ok()) return status.error();
+        return memory;
+    }
+
+    [[nodiscard]] Status restore(Context& context) const {
+        for (const Block& block : blocks_) {
+            const Status s = context.device->copy_to_device(context.stream, block.storage.memory.get(),
+                                                            block.bytes.data(), block.bytes.size());
+            if (!s.ok()) return s;
+        }
+        return context.device->synchronize(context.stream);
+    }
+
+    /// The bytes of the tensor's storage.
+    [[nodiscard]] const std::vector<std::byte>& bytes_of(const Tensor& tensor) const {
+        return std::ranges::find(blocks_, tensor.storage.memory, [](const Block& each) { return each.storage.memory; })
+            ->bytes;
+    }
+
+ private:
+    struct Block {
+        Storage storage;
+        std::vector<std::byte> bytes;
+    };
+    std::vector<Block> blocks_;
+};
+
+/// Half of a normal number, which is legal wherever the number is; the bits of one part of an element.
+void halve(std::byte* part, const Format& format, size_t size) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, part, size);
+    const uint64_t unit = uint64_t{1} << (format.significand - 1);
+    const uint64_t all = (uint64_t{1} << (8 * size - 1)) - unit, exponent = bits & all;
+    if (exponent <= unit || exponent == all) return;
+    bits -= unit;
+    std::memcpy(part, &bits, size);
+}
+
+/// Each element gets the value of the next one, and half of it if it is a floating number.
+Status change_values(const Call& call, const Memory& memory, Context& context) {
+    Status status;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read() || tensor->numel() == 0 || !status.ok()) return;
+        const std::vector<std::byte>& before = memory.bytes_of(*tensor);
+        std::vector<std::byte> after = before;
+        const size_t size = size_of(tensor->dtype), part = size_of(component_of(tensor->dtype));
+        const bool is_real = is_floating(component_of(tensor->dtype));
+        const Format format = is_real ? format_of(component_of(tensor->dtype)) : Format();
+        std::vector<size_t> elements;
+        for_each_offset(tensor->shape, tensor->strides, [&](int64_t offset) {
+            elements.push_back(static_cast<size_t>(tensor->offset + offset) * size);
+        });
+        for (size_t i = 0; i < elements.size(); ++i) {
+            std::byte* to = after.data() + elements[i];
+            std::memcpy(to, before.data() + elements[(i + 1) % elements.size()], size);
+            for (size_t at = 0; is_real && at < size; at += part) halve(to + at, format, part);
+        }
+        status = write_now(*context.device, tensor->storage.memory.get(), after.data(), after.size());
+    });
+    return status;
+}
+
+/// Makes the read tensors column-major where they are row-major; none: there is none of two dims.
+std::optional<Call> with_other_strides(const Call& call) {
+    Call other = call;
+    bool differs = false;
+    for_each_tensor(other, [&](const Place& place, TensorPtr& tensor) {
+        if (!place.is_read() || place.arg.is_inout || tensor->is_sparse() || !tensor->is_contiguous()) return;
+        Shape strides(tensor->shape.size());
+        int64_t stride = 1;
+        for (size_t d = 0; d < strides.size(); ++d) {
+            strides[d] = stride;
+            stride *= tensor->shape[d];
+        }
+        if (tensor->numel() < 2 || is_contiguous(tensor->shape, strides)) return;
+        tensor = std::make_shared<Tensor>(*tensor);
+        tensor->strides = std::move(strides);
+        differs = true;
+    });
+    return differs ? std::optional(std::move(other)) : std::nullopt;
+}
+
+/// The first half of all tensors, if they have one shape.
+std::optional<Call> with_half_the_rows(const Call& call) {
+    Call other = call;
+    const Shape* shape = nullptr;
+    bool fits = true;
+    for_each_tensor(call, [&](const Place&, const TensorPtr& tensor) {
+        if (shape == nullptr) shape = &tensor->shape;
+        fits = fits && !tensor->is_sparse() && tensor->shape == *shape && tensor->is_contiguous();
+    });
+    if (shape == nullptr || !fits || shape->empty() || shape->front() < 2 || numel(*shape) == 0) return std::nullopt;
+    for_each_tensor(other, [&](const Place&, TensorPtr& tensor) {
+        tensor = std::make_shared<Tensor>(*tensor);
+        tensor->shape.front() /= 2;
+    });
+    return other;
+}
+
+/// Floating numbers as int8, which many functions refuse: what an error leaves behind may show, too. All memory is at
+/// least as large as the call's tensors. None: there are no floating numbers.
+std::optional<Call> with_another_dtype(const Call& call) {
+    Call other = call;
+    bool differs = false;
+    for_each_tensor(other, [&](const Place&, TensorPtr& tensor) {
+        if (tensor->is_sparse() || !is_floating(tensor->dtype)) return;
+        const auto size = static_cast<int64_t>(size_of(tensor->dtype));
+        tensor = std::make_shared<Tensor>(*tensor);
+        tensor->offset *= size;
+        tensor->dtype = Dtype::int8;
+        differs = true;
+    });
+    return differs ? std::optional(std::move(other)) : std::nullopt;
+}
+
+class HistoryCheck final : public StepCheck {
+ public:
+    using StepCheck::StepCheck;
+
+    bool needs_second() const override { return true; }
+
+    void judge(StepUnderTest& test, Findings& findings) override {
+        if (findings.has_failed() || test.second == nullptr || !is_suitable(test)) return;
+        // The first call at new addresses has other values: a library may keep those that it meets first.
+        Placement placement = setup_.placement.fresh();
+        auto placed = PlacedCall::create(test.step, placement, Poison::kSecond);
+        if (!placed.ok()) return findings.fail(placed.error());
+        Attempt attempt{std::move(*placed)};
+        auto memory = Memory::of(attempt.placed.call(), setup_.context());
+        if (!memory.ok()) return findings.fail(memory.error());
+        const Failure failure = failure_after_any(test, attempt, *memory, findings.result().histories);
+        findings.fail(failure);
+        findings.fail(memory->restore(setup_.context()));
+    }
+
+ private:
+    /// Calls whose results must be the same each time, on memory of their own, and quick.
+    [[nodiscard]] bool is_suitable(const StepUnderTest& test) const {
+        const Row& row = *test.step.call.row;
+        const bool is_random = test.expected.empty() || test.second->placed.generator() != nullptr;
+        const bool is_repeatable = row.repeat == Repeat::repeatable && !is_random && !makes_tensors(row);
+        if (!is_repeatable || test.second->seconds > kSlowestCall_s) return false;
+        size_t bytes = 0;
+        bool is_dense = true;
+        for_each_tensor(test.second->placed.call(), [&](const Place&, const TensorPtr& tensor) {
+            bytes += tensor->storage.nbytes;
+            is_dense = is_dense && !tensor->is_sparse();
+        });
+        return is_dense && bytes <= kMostBytes;
+    }
+
+    Failure failure_after_any(StepUnderTest& test, Attempt& attempt, const Memory& memory, int& passed) {
+        const std::pair<const char*, Status (HistoryCheck::*)(Attempt&, const Memory&)> histories[] = {
+            {"a call with other values at the same addresses", &HistoryCheck::after_other_values},
+            {"a call with other strides at the same addresses", &HistoryCheck::after_other_strides},
+            {"a call with half the rows at the same addresses", &HistoryCheck::after_half_the_rows},
+            {"a call with int8 in place of floating numbers", &HistoryCheck::after_another_dtype},
+            {"calls on another stream", &HistoryCheck::on_another_stream},
+            {"calls from another thread", &HistoryCheck::from_another_thread},
+            {"up to a thousand calls", &HistoryCheck::after_many_calls}};
+        for (const auto& [words, history] : histories) {
+            ran_ = false;
+            if (Status s = (this->*history)(attempt, memory); !s.ok()) return failure_of(s.error());
+            setup_.context().release();
+            if (!ran_) continue;
+            // A thread of its own may split the work in another way.
+            const bool may_round = history == &HistoryCheck::from_another_thread;
+            Failure failure = difference_from_first(test, attempt, may_round);
+            passed += failure.ok() ? 1 : 0;
+            if (failure.ok()) continue;
+            failure.reason = "after " + std::string(words) + ": " + failure.reason;
+            return failure;
+        }
+        return {};
+    }
+
+    /// The call under test, on its own values.
+    Status call_again(Attempt& attempt, const Memory& memory) {
+        if (Status s = memory.restore(setup_.context()); !s.ok()) return s;
+        ran_ = true;
+        return setup_.attempts.repeat(attempt);
+    }
+
+    /// Another call in between; it may fail. What its tensors are must have been changed for this.
+    Status after(const std::optional<Call>& other, Attempt& attempt, const Memory& memory) {
+        if (!other) return {};
+        const Call own = attempt.placed.call();
+        attempt.placed.call() = *other;
+        const Status called = setup_.attempts.repeat(attempt);
+        attempt.placed.call() = own;
+        return called.ok() ? call_again(attempt, memory) : called;
+    }
+
+    Status after_other_values(Attempt& attempt, const Memory& memory) {
+        if (Status s = change_values(attempt.placed.call(), memory, setup_.context()); !s.ok()) return s;
+        return after(attempt.placed.call(), attempt, memory);
+    }
+
+    Status after_other_strides(Attempt& attempt, const Memory& memory) {
+        return after(with_other_strides(attempt.placed.call()), attempt, memory);
+    }
+
+    Status after_half_the_rows(Attempt& attempt, const Memory& memory) {
+        return after(with_half_the_rows(attempt.placed.call()), attempt, memory);
+    }
+
+    Status after_another_dtype(Attempt& attempt, const Memory& memory) {
+        return after(with_another_dtype(attempt.placed.call()), attempt, memory);
+    }
+
+    Status on_another_stream(Attempt& attempt, const Memory& memory) {
+        Context& context = setup_.context();
+        auto stream = setup_.device().create_stream();
+        if (!stream.ok()) return stream.status();
+        const diopiStreamHandle_t own = std::exchange(context.stream, *stream);
+        const Status called = call_again(attempt, memory);
+        context.stream = own;
+        const Status destroyed = setup_.device().destroy_stream(*stream);
+        return called.ok() ? destroyed : called;
+    }
+
+    Status from_another_thread(Attempt& attempt, const Memory& memory) {
+        Status called;
+        std::thread([&] { called = call_again(attempt, memory); }).join();
+        return called;
+    }
+
+    Status after_many_calls(Attempt& attempt, const Memory& memory) {
+        const Stopwatch watch;
+        for (int i = 0; i < kManyCalls && watch.seconds() < kManyCalls_s && setup_.rules.many_calls; ++i) {
+            if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s;
+            setup_.context().release();
+        }
+        return setup_.rules.many_calls ? call_again(attempt, memory) : Status();
+    }
+
+    /// Between the results of this call and those of the first one.
+    Failure difference_from_first(StepUnderTest& test, Attempt& attempt, bool may_round) {
+        if (!attempt.outcome.ok()) return failure_of(behind("the call failed: ", attempt.outcome));
+        for (const ArgTensor& value : test.expected) {
+            Failure differs = difference(test, value.arg, *test.first, attempt, false);
+            if (!differs.ok() && !(may_round && is_right(test, attempt, value))) return differs;
+        }
+        return {};
+    }
+
+    bool is_right(StepUnderTest& test, Attempt& attempt, const ArgTensor& value) {
+        auto actual = attempt.placed.host_tensor(value.arg, setup_.context());
+        const OutputSpec output = *test.computed.result_at(value.arg);
+        if (!actual.ok()) return false;
+        if ((*actual)->dtype != output.spec.dtype) return true;  // converted by an adaptor
+        return compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output).passed;
+    }
+
+    bool ran_ = false;  ///< the last history could be made
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> step_check::history(const CheckSetup& setup) {
+    // Without guards the tensors may be those that the expected values come from.
+    const bool is_wanted = setup.rules.checks.history && setup.rules.checks.guard != Guard::kNone;
+    return is_wanted ? std::make_unique<HistoryCheck>(setup) : nullptr;
+}
+
+}  // namespace diopi

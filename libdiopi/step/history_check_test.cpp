@@ -1,0 +1,145 @@
+#include <catch2/catch.hpp>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "backend/faulty_testing.hpp"
+#include "cases/testing.hpp"
+#include "runtime/context.hpp"
+#include "step/case_run.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Catch::Matchers::Contains;
+using testing::case_tensor;
+using testing::make_case;
+
+diopiError_t relu(const float* x, diopiTensorHandle_t out, const Shape& strides, const Shape& shape) {
+    auto* y = out->data_as<float>();
+    const bool is_flat = shape.size() < 2;
+    const int64_t rows = is_flat ? 1 : shape[0], columns = is_flat ? shape[0] : shape[1];
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) {
+            const int64_t at = is_flat ? c * strides[0] : r * strides[0] + c * strides[1];
+            y[r * columns + c] = std::max(x[at], 0.0F);
+        }
+    }
+    return diopiSuccess;
+}
+
+diopiError_t correct(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    return relu(input->data_as<float>(), out, input->strides, input->shape);
+}
+
+/// Keeps the values of an address from the first call there.
+diopiError_t keeps_values(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::map<const void*, std::vector<float>> kept;
+    const auto* x = input->data_as<float>();
+    const auto [at, is_new] = kept.try_emplace(x, x, x + input->numel());
+    return relu(at->second.data(), out, input->strides, input->shape);
+}
+
+/// Keeps the strides of an address.
+diopiError_t keeps_strides(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static std::map<const void*, Shape> kept;
+    auto& strides = kept[input->data()];
+    // The last but one call's.
+    const Shape former = std::exchange(strides, input->strides);
+    return relu(input->data_as<float>(), out, former.empty() ? input->strides : former, input->shape);
+}
+
+/// An error stays until the next call.
+diopiError_t keeps_error(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    static bool failed = false;
+    if (std::exchange(failed, input->dtype != Dtype::float32)) return diopiErrorOccurred;
+    return failed ? diopiDtypeNotSupported : relu(input->data_as<float>(), out, input->strides, input->shape);
+}
+
+/// Works only in the thread of its first call.
+diopiError_t of_one_thread(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static thread_local bool is_known = false;
+    static bool is_first = true;
+    if (std::exchange(is_first, false)) is_known = true;
+    if (is_known) return relu(input->data_as<float>(), out, input->strides, input->shape);
+    std::fill_n(out->data_as<float>(), out->numel(), 0.0F);
+    return diopiSuccess;
+}
+
+/// Counts its calls in a byte.
+diopiError_t counts_in_a_byte(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    if (input->dtype != Dtype::float32) return diopiDtypeNotSupported;
+    static uint8_t calls = 0;
+    static bool has_wrapped = false;
+    has_wrapped |= ++calls == 0;
+    const auto error = relu(input->data_as<float>(), out, input->strides, input->shape);
+    if (has_wrapped) out->data_as<float>()[0] = 7;
+    return error;
+}
+
+Failure failure_with(diopiError_t (*function)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t),
+                     const Case& c, const std::vector<std::string>& checks = {"guards", "history"}) {
+    const testing::FaultyBackend faulty({{"diopiRelu", testing::any_function(function)}});
+    CaseOptions options;
+    options.backend = &faulty.backend();
+    options.checks = *Checks::parse(checks);
+    const CaseResult result = run_case(c, options);
+    return {result.kind, result.reason};
+}
+
+Case plain_case() { return make_case("relu", {case_tensor("input", {4, 33})}); }
+
+}  // namespace
+
+TEST_CASE("what a library keeps from earlier calls is seen, and named by the calls", "[step][history]") {
+    CHECK(failure_with(correct, plain_case()).ok());
+    CHECK_THAT(failure_with(keeps_values, plain_case()).reason,
+               Contains("after a call with other values at the same addresses: out: "));
+    CHECK_THAT(failure_with(keeps_strides, plain_case()).reason,
+               Contains("after a call with other strides at the same addresses: out: "));
+    CHECK_THAT(failure_with(keeps_error, plain_case()).reason,
+               Contains("after a call with int8 in place of floating numbers: the call failed: "));
+    CHECK_THAT(failure_with(of_one_thread, plain_case()).reason, Contains("after calls from another thread: out: "));
+}
+
+TEST_CASE("without the check of histories they pass", "[step][history]") {
+    for (const auto function : {keeps_values, keeps_strides, keeps_error}) {
+        CHECK(failure_with(function, plain_case(), {"guards"}).ok());
+    }
+}
+
+TEST_CASE("some hard cases make their calls many times", "[step][history]") {
+    Case c = plain_case();
+    c.suite = kHardSuite;
+    c.index = 1;
+    CHECK(failure_with(counts_in_a_byte, c).ok());
+    c.index = 16;
+    CHECK_THAT(failure_with(counts_in_a_byte, c).reason, Contains("after up to a thousand calls: out: "));
+}
+
+TEST_CASE("a write between the elements of a tensor that is changed in place is seen", "[step]") {
+    using Function = diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t);
+    const Function whole_span = [](diopiContextHandle_t, diopiTensorHandle_t input) {
+        auto* x = input->data_as<float>();
+        for (int64_t i = 0; i < storage_extent(input->shape, input->strides); ++i) x[i] = std::max(x[i], 0.0F);
+        return diopiSuccess;
+    };
+    const testing::FaultyBackend faulty({{"diopiReluInp", testing::any_function(whole_span)}});
+    CaseOptions options;
+    options.backend = &faulty.backend();
+    options.checks = *Checks::parse({"guards"});
+    Case c = plain_case();
+    c.inplace = true;
+    CHECK(run_case(c, options).verdict == Verdict::kPassed);
+    c.tensors.front().specs.front().strides = {70, 2};
+    const CaseResult result = run_case(c, options);
+    CHECK(result.kind == FailureKind::kStrayWrite);
+    CHECK_THAT(result.reason, Contains("bytes between the elements of input"));
+}
+
+}  // namespace diopi

@@ -1,0 +1,118 @@
+/// Class E: an output that has little to do with the expected one must not pass, whatever the case's tolerance.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <ranges>
+
+#include "cases/catalogue.hpp"
+#include "check/oracle.hpp"
+#include "core/convert.hpp"
+#include "step/case_run.hpp"
+#include "step/compare_value.hpp"
+
+namespace diopi {
+
+namespace {
+
+constexpr int64_t kFewElements = 8, kManyElements = 20'000;
+/// Only every so many cases of an operator are tried.
+constexpr size_t kEvery = 3;
+
+using Values = std::vector<double>;
+
+struct Wrong {
+    const char* name;
+    std::function<void(Values&)> make;
+};
+
+const Wrong kWrongs[] = {
+    {"zeros", [](Values& x) { std::ranges::fill(x, 0.0); }},
+    {"the first element everywhere", [](Values& x) { std::ranges::fill(x, x.front()); }},
+    {"the negated output", [](Values& x) { std::ranges::transform(x, x.begin(), std::negate<>()); }},
+    {"the reversed output", [](Values& x) { std::ranges::reverse(x); }},
+    {"3% more", [](Values& x) { std::ranges::transform(x, x.begin(), [](double v) { return v * 1.03; }); }},
+};
+
+/// The values as a tensor of the output's dtype.
+Tensor stored(const Values& values, const TensorSpec& spec) {
+    Tensor wide = make_host_tensor(spec.shape, Dtype::float64);
+    std::ranges::copy(values, wide.data_as<double>());
+    Tensor narrowed = make_host_tensor(spec.shape, spec.dtype);
+    narrow(wide, narrowed);
+    return narrowed;
+}
+
+/// Whether two outputs are as good as equal: both are within the error bounds of the expected one. The gradient of a
+/// softmax for a gradient of ones is 0 everywhere.
+bool are_indistinguishable(const Values& a, const Values& b, const Tensor& errors) {
+    for (size_t i = 0; i < a.size(); ++i) {
+        const double bound = 4 * errors.data_as<double>()[i] + 1e-30 + 0.015 * std::fabs(b[i]);
+        if (std::isfinite(bound) && std::fabs(a[i] - b[i]) > bound) return false;
+    }
+    return true;
+}
+
+/// The functions of class E, and for each the wrong outputs that were tried and were distinguishable.
+std::map<std::string, int> g_tried;
+
+void try_output(const Case& c, CaseSteps& steps, const StepRules& rules, const Step& step, const ArgTensor& value) {
+    const auto output = step.result_at(value.arg);
+    const Tensor& expected = *value.tensor;
+    if (!output || !output->has_meaning || expected.dtype != Dtype::float64) return;
+    if (expected.numel() < kFewElements || expected.numel() > kManyElements) return;
+    const TensorPtr errors = steps.error_bounds(step, *output);
+    INFO(c.id() << ", " << step.function << ", " << step.call.row->args()[value.arg].name);
+    REQUIRE(errors != nullptr);
+    const Values right(expected.data_as<double>(), expected.data_as<double>() + expected.numel());
+    CHECK(compare_value({rules, steps, step}, stored(right, output->spec), value, *output).passed);
+    for (const Wrong& wrong : kWrongs) {
+        Values values = right;
+        wrong.make(values);
+        if (are_indistinguishable(values, right, *errors)) continue;
+        INFO(wrong.name);
+        CHECK_FALSE(compare_value({rules, steps, step}, stored(values, output->spec), value, *output).passed);
+        ++g_tried[std::string(step.call.row->function)];
+    }
+}
+
+void try_case(const Case& c) {
+    CaseOptions options;
+    options.backend = &reference_backend();
+    auto steps = steps_of(c, options);
+    if (!steps.ok()) return;
+    const StepRules rules = rules_for(c, options);
+    for (const std::string& name : (*steps)->names()) {
+        const auto step = (*steps)->plan(name);
+        if (!step.ok() || step->call.row->accuracy != AccuracyClass::E) continue;
+        const auto expected = (*steps)->expected(*step);
+        if (!expected.ok()) continue;
+        for (const ArgTensor& value : *expected) try_output(c, **steps, rules, *step, value);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("class E: no other output passes, in the cases of every function") {
+    const auto catalogue = Catalogue::load(DIOPI_SOURCE_DIR "/cases");
+    REQUIRE(catalogue.ok());
+    std::vector<std::string> functions;
+    for (const std::string& op : catalogue->list_ops()) {
+        const auto is_composite = [](const Row* row) {
+            return row->accuracy == AccuracyClass::E && row->rule != ShapeRule::unknown;
+        };
+        auto composites = rows_of(op) | std::views::filter(is_composite);
+        if (composites.empty()) continue;
+        const auto cases = catalogue->cases_of(op);
+        REQUIRE(cases.ok());
+        for (size_t i = 0; i < cases->size(); i += kEvery) try_case((*cases)[i]);
+        for (const Row* row : composites) functions.emplace_back(row->function);
+    }
+    for (const std::string& function : functions) {
+        INFO(function);
+        CHECK(g_tried[function] > 0);
+    }
+}
+
+}  // namespace diopi
