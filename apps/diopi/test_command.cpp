@@ -305,6 +305,8 @@ class TestRun {
         }
         auto checks = Checks::parse(options_.checks);
         if (!checks.ok()) return checks.status();
+        const bool has_choice = options_.checks != TestOptions().checks;
+        checks->refusals |= options_.level > 2 && !has_choice;
         conformance_.cases.checks = *checks;
         auto shard = chosen_shard(options_.shard);
         if (shard.ok()) shard_ = *shard;
@@ -317,6 +319,7 @@ class TestRun {
         CaseChoice choice = choice_of(common);
         // Hard cases have fills and layouts of their own.
         choice.level = repeat_variants(options_.variants).empty() ? options_.level : 1;
+        choice.refusals = conformance_.cases.checks.refusals;
         choice_ = choice;
         choice.seed = common.seed;
         auto cases = options_.in_order.empty() ? choose_cases(choice, target_.backend())
@@ -433,7 +436,8 @@ class TestRun {
         rounds.next = [this](uint64_t round) {
             CaseChoice choice = choice_;
             choice.seed += round;
-            std::vector<Case> cases = hard_cases_of(choice, target_.backend());
+            choice.refusals = false;
+            std::vector<Case> cases = generated_cases(choice, target_.backend());
             static_cast<void>(apply_device_config(device_, cases));
             return cases;
         };
@@ -534,7 +538,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--checks", options->checks,
-                     "all, none, guards, pages, inputs, poison, repeat, history, leaks, stream, state")
+                     "all, none, guards, pages, inputs, poison, repeat, history, leaks, stream, state, refusals")
         ->capture_default_str();
     command
         ->add_option("--level", options->level,

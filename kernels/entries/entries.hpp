@@ -19,32 +19,69 @@
 /// than the header's, which tests/check_symbols.py names.
 #pragma once
 
-// Words: the C type, the parameter's name, and the argument for the implementation.
-#define DIOPI_WORD_OUT(name) diopiTensorHandle_t, name, name
-#define DIOPI_WORD_INOUT(name) diopiTensorHandle_t, name, name, name
-#define DIOPI_WORD_IN(name) diopiConstTensorHandle_t, name, name
-// Followed by null, in the place of an argument that only another function of the implementation has.
-#define DIOPI_WORD_OUT_NULL(name) diopiTensorHandle_t, name, name, nullptr
-#define DIOPI_WORD_IN_NULL(name) diopiConstTensorHandle_t, name, name, nullptr
-#define DIOPI_WORD_LIST(name) diopiConstTensorHandle_t*, name, name
-#define DIOPI_WORD_NUMBER(name) const diopiScalar_t*, name, name
-#define DIOPI_WORD_INT(name) int64_t, name, name
-#define DIOPI_WORD_INT_OR_NULL(name) const int64_t*, name, name
-#define DIOPI_WORD_INTS(name) diopiSize_t, name, name
-#define DIOPI_WORD_SIZES(name) diopiSize_t*, name, name
-#define DIOPI_WORD_REAL(name) double, name, name
-#define DIOPI_WORD_FLOAT(name) float, name, name
-#define DIOPI_WORD_BOOL(name) bool, name, name
-#define DIOPI_WORD_TEXT(name) const char*, name, name
-#define DIOPI_WORD_DTYPE(name) diopiDtype_t, name, name
-#define DIOPI_WORD_REDUCTION(name) diopiReduction_t, name, name
-#define DIOPI_WORD_ROUNDING(name) diopiRoundMode_t, name, name
-#define DIOPI_WORD_GENERATOR(name) diopiGeneratorHandle_t, name, name
+#include <span>
+#include <string>
+
+#include "runtime/context.hpp"
+
+namespace diopi {
+
+/// An argument of a C function that must not be null; without a name it may be.
+struct NeededPointer {
+    const char* name = nullptr;
+    const void* pointer = nullptr;
+};
+
+/// The name of the first one that is null; null if there is none.
+inline const char* first_null(std::span<const NeededPointer> needed) {
+    for (const NeededPointer& each : needed) {
+        if (each.pointer == nullptr && each.name != nullptr) return each.name;
+    }
+    return nullptr;
+}
+
+[[gnu::cold, gnu::noinline]] inline diopiError_t null_argument(const char* op, const char* name) {
+    set_last_error(std::string(op) + ": " + name + " is null");
+    return diopiErrorOccurred;
+}
+
+}  // namespace diopi
+
+// Words: whether null is refused, the C type, the parameter's name, and the argument for the implementation.
+#define DIOPI_WORD_OUT(name) NEEDED, diopiTensorHandle_t, name, name
+#define DIOPI_WORD_OUT_OR_NULL(name) FREE, diopiTensorHandle_t, name, name
+#define DIOPI_WORD_INOUT(name) NEEDED, diopiTensorHandle_t, name, name, name
+#define DIOPI_WORD_IN(name) NEEDED, diopiConstTensorHandle_t, name, name
+#define DIOPI_WORD_IN_OR_NULL(name) FREE, diopiConstTensorHandle_t, name, name
+// Followed by null, in the place of an argument that only another function of the implementation has. The input may be
+// null itself.
+#define DIOPI_WORD_OUT_NULL(name) NEEDED, diopiTensorHandle_t, name, name, nullptr
+#define DIOPI_WORD_IN_NULL(name) FREE, diopiConstTensorHandle_t, name, name, nullptr
+#define DIOPI_WORD_LIST(name) FREE, diopiConstTensorHandle_t*, name, name
+#define DIOPI_WORD_NUMBER(name) NEEDED, const diopiScalar_t*, name, name
+#define DIOPI_WORD_INT(name) FREE, int64_t, name, name
+#define DIOPI_WORD_INT_OR_NULL(name) FREE, const int64_t*, name, name
+#define DIOPI_WORD_INTS(name) FREE, diopiSize_t, name, name
+#define DIOPI_WORD_SIZES(name) FREE, diopiSize_t*, name, name
+#define DIOPI_WORD_REAL(name) FREE, double, name, name
+#define DIOPI_WORD_FLOAT(name) FREE, float, name, name
+#define DIOPI_WORD_BOOL(name) FREE, bool, name, name
+#define DIOPI_WORD_TEXT(name) FREE, const char*, name, name
+#define DIOPI_WORD_DTYPE(name) FREE, diopiDtype_t, name, name
+#define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name
+#define DIOPI_WORD_ROUNDING(name) FREE, diopiRoundMode_t, name, name
+#define DIOPI_WORD_GENERATOR(name) FREE, diopiGeneratorHandle_t, name, name
 
 #define DIOPI_PARAMETER(...) DIOPI_PARAMETER_OF(__VA_ARGS__)
-#define DIOPI_PARAMETER_OF(type, name, ...) type name
+#define DIOPI_PARAMETER_OF(needed, type, name, ...) type name
 #define DIOPI_ARGUMENT(...) DIOPI_ARGUMENT_OF(__VA_ARGS__)
-#define DIOPI_ARGUMENT_OF(type, name, ...) __VA_ARGS__
+#define DIOPI_ARGUMENT_OF(needed, type, name, ...) __VA_ARGS__
+#define DIOPI_NEED(...) DIOPI_NEED_OF(__VA_ARGS__)
+#define DIOPI_NEED_OF(needed, type, name, ...) DIOPI_##needed(name)
+#define DIOPI_NEEDED(name) \
+    { #name, name }
+#define DIOPI_FREE(name) \
+    {}
 
 // ", form(word)" for each word, 27 at most.
 #define DIOPI_EACH(form, ...) __VA_OPT__(DIOPI_EXPAND(DIOPI_EACH_OF(form, __VA_ARGS__)))
@@ -57,15 +94,22 @@
 #define DIOPI_EXPAND_3(...) DIOPI_EXPAND_1(DIOPI_EXPAND_1(DIOPI_EXPAND_1(__VA_ARGS__)))
 #define DIOPI_EXPAND_1(...) __VA_ARGS__
 
+/// Ends a C function whose context or needed arguments are null.
+#define DIOPI_REFUSE_NULL(...)                                                                  \
+    const ::diopi::NeededPointer needed[] = {{"ctx", ctx} DIOPI_EACH(DIOPI_NEED, __VA_ARGS__)}; \
+    if (const char* null = ::diopi::first_null(needed)) return ::diopi::null_argument(__func__, null);
+
 /// The one C function diopi<name>(ctx, parameters...).
 #define ENTRY(name, implementation, ...)                                                          \
     diopiError_t diopi##name(diopiContextHandle_t ctx DIOPI_EACH(DIOPI_PARAMETER, __VA_ARGS__)) { \
+        DIOPI_REFUSE_NULL(__VA_ARGS__)                                                            \
         return implementation(ctx, __func__ DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));             \
     }
 
 /// The same, with an implementation for images of any number of sides.
 #define SIDED_ENTRY(name, implementation, sides, ...)                                             \
     diopiError_t diopi##name(diopiContextHandle_t ctx DIOPI_EACH(DIOPI_PARAMETER, __VA_ARGS__)) { \
+        DIOPI_REFUSE_NULL(__VA_ARGS__)                                                            \
         return implementation(ctx, __func__, sides DIOPI_EACH(DIOPI_ARGUMENT, __VA_ARGS__));      \
     }
 

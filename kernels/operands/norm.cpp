@@ -24,6 +24,11 @@ diopiError_t check_per_channel(std::string_view op, const View& x, std::initiali
     return diopiSuccess;
 }
 
+/// Null for an empty tensor: a statistic that a call leaves out.
+diopiConstTensorHandle_t unless_empty(diopiConstTensorHandle_t tensor) {
+    return tensor == nullptr || view(tensor).numel == 0 ? nullptr : tensor;
+}
+
 diopiError_t check_running(std::string_view op, bool training, diopiConstTensorHandle_t mean,
                            diopiConstTensorHandle_t variance) {
     if (training || (mean != nullptr && variance != nullptr)) return diopiSuccess;
@@ -84,9 +89,13 @@ diopiError_t check_gradients(std::string_view op, const View& x, diopiConstTenso
 
 diopiError_t check_batch_norm(const BatchNorm& a) {
     const View x = view(a.input);
-    diopiError_t error = check_per_channel(
-        a.op, x,
-        {{a.weight, "weight"}, {a.bias, "bias"}, {a.running_mean, "running_mean"}, {a.running_var, "running_var"}});
+    diopiError_t error = check_per_channel(a.op, x,
+                                           {{a.weight, "weight"},
+                                            {a.bias, "bias"},
+                                            {a.running_mean, "running_mean"},
+                                            {a.running_var, "running_var"},
+                                            {unless_empty(a.save_mean), "save_mean"},
+                                            {unless_empty(a.save_invstd), "save_invstd"}});
     if (error == diopiSuccess) error = check_shape(a.op, "out", view(a.out), x.shape);
     return error != diopiSuccess ? error : check_running(a.op, a.training, a.running_mean, a.running_var);
 }
@@ -97,6 +106,8 @@ diopiError_t check_batch_norm(const BatchNormGradient& a) {
                                            {{a.weight, "weight"},
                                             {a.running_mean, "running_mean"},
                                             {a.running_var, "running_var"},
+                                            {unless_empty(a.save_mean), "save_mean"},
+                                            {unless_empty(a.save_invstd), "save_invstd"},
                                             {a.grad_weight, "grad_weight"},
                                             {a.grad_bias, "grad_bias"}});
     if (error == diopiSuccess) error = check_gradients(a.op, x, a.grad_output, a.grad_input);

@@ -24,7 +24,22 @@ uint64_t mix_bits(uint64_t x) {
 
 }  // namespace
 
+std::string BadCall::text() const {
+    switch (change) {
+        case Change::kNull:
+            return arg + " is null";
+        case Change::kLonger:
+            return "the last dim of " + arg + " is one longer";
+        case Change::kDtype:
+            return fmt::format("{} is {}", arg, name(dtype));
+        case Change::kNumber:
+            break;
+    }
+    return fmt::format("{} is {}", arg, number);
+}
+
 std::string Case::id() const {
+    if (suite == kBadSuite) return fmt::format("{}/{}.{}", suite, op, index);
     const bool is_hard = suite == kHardSuite;
     return suite + "/" + (is_hard ? op : group) + "." + (is_hard ? group : op) + "." + std::to_string(index);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,8 +94,28 @@ struct LayoutOptions {
     bool operator==(const LayoutOptions&) const = default;
 };
 
+/// What makes a call of a case bad: one argument is changed, so that the standard defines no result.
+struct BadCall {
+    enum class Change : uint8_t {
+        kNull,    ///< a null handle
+        kLonger,  ///< the last dim of a tensor has one element more
+        kDtype,   ///< a tensor has the dtype `dtype`
+        kNumber   ///< a number, or the first of a list, is `number`
+    };
+    std::string step;  ///< "forward", "inplace" or "backward"
+    std::string arg;   ///< C name
+    Change change = Change::kNull;
+    Dtype dtype = Dtype::float32;
+    int64_t number = 0;
+
+    /// "input is null", "the last dim of out is one longer", "index is float32", "dim is 7".
+    [[nodiscard]] std::string text() const;
+};
+
 /// The suite of the cases that are generated from the schema (hard/hard_cases.hpp).
 inline constexpr std::string_view kHardSuite = "hard";
+/// The suite of bad calls (conformance/bad_calls.hpp).
+inline constexpr std::string_view kBadSuite = "bad";
 
 /// One expanded case. The same files and the same index give the same case on every machine.
 struct Case {
@@ -121,9 +142,11 @@ struct Case {
     /// The choices that made a hard case, by factor (hard/hard_cases.hpp), such as {"layout", "first transposed"}.
     std::vector<std::pair<std::string, std::string>> choices;
     bool varied = false;  ///< its tensors are not those of the case file: no stored baseline fits
+    /// The change of the only call of a case of bad calls, which the library should refuse.
+    std::optional<BadCall> bad;
 
     /// "ops/pointwise_binary.add.17": what --case accepts and every report prints. "hard/add.0.17" for a hard case,
-    /// whose group is the seed.
+    /// whose group is the seed, "bad/add.3" for a bad call.
     [[nodiscard]] std::string id() const;
     /// The whole case as text: two cases with the same fingerprint make the same calls.
     [[nodiscard]] std::string fingerprint() const;

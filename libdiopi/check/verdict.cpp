@@ -8,7 +8,7 @@ namespace diopi {
 namespace {
 
 /// The names in the order of FailureKind.
-constexpr std::array<std::string_view, 14> kFailureKinds = {"none",
+constexpr std::array<std::string_view, 17> kFailureKinds = {"none",
                                                             "values differ",
                                                             "elements were never written",
                                                             "a stray write",
@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 14> kFailureKinds = {"none",
                                                             "distribution",
                                                             "printed",
                                                             "out of memory",
+                                                            "accepted",
+                                                            "crashed",
+                                                            "no answer",
                                                             "an error"};
 static_assert(kFailureKinds.size() == static_cast<size_t>(FailureKind::kError) + 1);
 
@@ -40,6 +43,8 @@ const char* name(Verdict verdict) {
             return "skipped";
         case Verdict::kNotImplemented:
             return "not_implemented";
+        case Verdict::kAdvice:
+            return "advice";
     }
     return "unknown";
 }

@@ -25,9 +25,17 @@ struct Tolerance {
     double max_ulp = 0;
 };
 
-enum class Verdict { kPassed, kFailed, kCrashed, kTimeout, kSkipped, kNotImplemented };
+enum class Verdict {
+    kPassed,
+    kFailed,
+    kCrashed,
+    kTimeout,
+    kSkipped,
+    kNotImplemented,
+    kAdvice  ///< a bad call that the library did not refuse as it should: no failure
+};
 
-/// "passed", "failed", "crashed", "timeout", "skipped", "not_implemented".
+/// "passed", "failed", "crashed", "timeout", "skipped", "not_implemented", "advice".
 [[nodiscard]] const char* name(Verdict verdict);
 /// Whether it makes a run fail: failed, crashed or timed out.
 [[nodiscard]] bool is_failure(Verdict verdict);
@@ -47,7 +55,10 @@ enum class FailureKind {
     kDistribution,  ///< distribution of random numbers
     kPrinted,       ///< output where none is allowed
     kOutOfMemory,
-    kError  ///< anything else: an error code of the library, or an error of the reference
+    kAccepted,  ///< a bad call returned success
+    kCrashed,   ///< a bad call ended the worker
+    kNoAnswer,  ///< a bad call took too long
+    kError      ///< anything else: an error code of the library, or an error of the reference
 };
 
 /// "values differ", "an input was modified", ...: the name in reports and journals.

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "cases/plan.hpp"
+#include "conformance/bad_calls.hpp"
 #include "hard/hard_cases.hpp"
 
 namespace diopi {
@@ -21,7 +22,13 @@ Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, c
     return {};
 }
 
-bool names_hard_case(const std::string& id) { return id.starts_with(std::string(kHardSuite) + "/"); }
+bool is_generated(const std::string& id) {
+    return id.starts_with(std::string(kHardSuite) + "/") || id.starts_with(std::string(kBadSuite) + "/");
+}
+
+Result<Case> generate(const std::string& id) {
+    return id.starts_with(std::string(kBadSuite) + "/") ? find_bad_call(id) : find_hard_case(id);
+}
 
 /// The files that contain the cases with these ids.
 CaseSelection selection_of(const std::vector<std::string>& ids, const std::vector<std::string>& files) {
@@ -29,7 +36,7 @@ CaseSelection selection_of(const std::vector<std::string>& ids, const std::vecto
     selection.ops = false;
     selection.files = files;
     for (const std::string& id : ids) {
-        if (names_hard_case(id)) continue;
+        if (is_generated(id)) continue;
         const CaseSelection one = CaseSelection::for_id(id);
         const bool from_files = one.ops && !files.empty();
         selection.ops = selection.ops || (one.ops && !from_files);
@@ -76,10 +83,10 @@ constexpr size_t kHardCasesOfLevel2 = 400;
 
 }  // namespace
 
-std::vector<Case> hard_cases_of(const CaseChoice& choice, const Backend& backend) {
+std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backend) {
     std::vector<Case> cases;
     const bool is_of_operators = choice.case_id.empty() && choice.model.empty() && choice.files.empty();
-    if (choice.level < 2 || !is_of_operators) return cases;
+    if (!is_of_operators) return cases;
     std::vector<std::string_view> operators;
     for (const Row& row : rows()) {
         const bool is_chosen = choice.op.empty() || choice.op == "all" || choice.op == row.op;
@@ -87,8 +94,10 @@ std::vector<Case> hard_cases_of(const CaseChoice& choice, const Backend& backend
         if (is_chosen && is_new && backend.implements(row.op)) operators.push_back(row.op);
     }
     for (const std::string_view op : operators) {
-        auto made = choice.level == 2 ? hard_cases(op, choice.seed, kHardCasesOfLevel2) : hard_cases(op, choice.seed);
-        std::ranges::move(made, std::back_inserter(cases));
+        if (choice.level == 2)
+            std::ranges::move(hard_cases(op, choice.seed, kHardCasesOfLevel2), std::back_inserter(cases));
+        if (choice.level > 2) std::ranges::move(hard_cases(op, choice.seed), std::back_inserter(cases));
+        if (choice.refusals) std::ranges::move(bad_calls(op), std::back_inserter(cases));
     }
     return cases;
 }
@@ -103,8 +112,8 @@ std::map<std::string, std::string> operators_without_hard_cases(const std::vecto
 }
 
 Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend) {
-    if (names_hard_case(choice.case_id)) {
-        auto found = find_hard_case(choice.case_id);
+    if (is_generated(choice.case_id)) {
+        auto found = generate(choice.case_id);
         if (!found.ok()) return found.error();
         return std::vector<Case>{std::move(*found)};
     }
@@ -113,7 +122,7 @@ Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& 
     auto cases = select_cases(choice, *catalogue);
     if (!cases.ok()) return cases;
     if (Status s = check_plans(*cases, *catalogue, choice, backend); !s.ok()) return s.error();
-    std::ranges::move(hard_cases_of(choice, backend), std::back_inserter(*cases));
+    std::ranges::move(generated_cases(choice, backend), std::back_inserter(*cases));
     return cases;
 }
 
@@ -126,7 +135,7 @@ Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice, const 
     if (!catalogue.ok()) return catalogue.error();
     std::vector<Case> cases;
     for (const std::string& id : ids) {
-        auto found = names_hard_case(id) ? find_hard_case(id) : catalogue->find(id);
+        auto found = is_generated(id) ? generate(id) : catalogue->find(id);
         if (!found.ok()) return found.error();
         cases.push_back(std::move(*found));
     }

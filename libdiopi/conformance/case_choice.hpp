@@ -20,6 +20,7 @@ struct CaseChoice {
     std::string op;                  ///< limits them to one operator; "" and "all": every one
     int level = 1;                   ///< 1: the cases of the files; 2: and a choice of hard cases; 3: and all of them
     uint64_t seed = 0;               ///< of the hard cases
+    bool refusals = false;           ///< and bad calls
 };
 
 /// Reads the case files that the choice needs.
@@ -32,9 +33,9 @@ struct CaseChoice {
 /// the standard does not have.
 [[nodiscard]] Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend);
 
-/// The hard cases of the chosen operators that `backend` has, for the choice's level and seed; none where it names
-/// cases or a model.
-[[nodiscard]] std::vector<Case> hard_cases_of(const CaseChoice& choice, const Backend& backend);
+/// The hard cases of the chosen operators that `backend` has, for the choice's level and seed, and their bad calls;
+/// none where it names cases or a model.
+[[nodiscard]] std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backend);
 
 /// The operators of these cases that no hard cases are made for, with the reason.
 [[nodiscard]] std::map<std::string, std::string> operators_without_hard_cases(const std::vector<Case>& cases);

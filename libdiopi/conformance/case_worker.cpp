@@ -77,7 +77,19 @@ WorkAnswer CaseWorker::answer_of(CaseResult result) const {
 }
 
 CaseResult CaseWorker::result_of(const Case& c, const WorkOutcome& outcome) const {
-    return settle(describe(c), outcome, options_.memory_limit);
+    CaseResult result = settle(describe(c), outcome, options_.memory_limit);
+    if (!c.bad || !is_failure(result.verdict)) return result;
+    if (result.verdict == Verdict::kCrashed) result.kind = FailureKind::kCrashed;
+    if (result.verdict == Verdict::kTimeout) result.kind = FailureKind::kNoAnswer;
+    const std::string what = c.bad->text() + ": ";
+    for (StepResult& step : result.steps) {
+        if (!is_failure(step.verdict)) continue;
+        step.verdict = Verdict::kAdvice;
+        step.reason = what + step.reason;
+    }
+    result.verdict = Verdict::kAdvice;
+    result.reason = what + result.reason;
+    return result;
 }
 
 }  // namespace diopi

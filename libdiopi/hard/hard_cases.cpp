@@ -142,6 +142,7 @@ class HardOperator {
     }
 
     [[nodiscard]] bool empty() const { return rows_.empty(); }
+    [[nodiscard]] size_t functions() const { return rows_.size(); }
 
     /// What the combination chose, by factor, for reports.
     static std::vector<std::pair<std::string, std::string>> choices(const Combination& combination, const Case& made) {
@@ -453,6 +454,19 @@ std::vector<Case> hard_cases(std::string_view op, uint64_t seed, size_t most) {
         const auto combination = array.next();
         if (!combination) break;
         if (auto made = generator.make(*combination, number)) cases.push_back(std::move(*made));
+    }
+    return cases;
+}
+
+std::vector<Case> plain_cases(std::string_view op) {
+    constexpr size_t kInnerDim = 1;
+    std::vector<Case> cases;
+    const HardOperator generator(op, 0);
+    for (size_t i = 0; i < generator.functions(); ++i) {
+        Combination plain(kFactors, 0);
+        plain[static_cast<size_t>(Factor::kRow)] = i;
+        plain[static_cast<size_t>(Factor::kForm)] = kInnerDim;
+        if (auto made = generator.make(plain, static_cast<int64_t>(i))) cases.push_back(std::move(*made));
     }
     return cases;
 }

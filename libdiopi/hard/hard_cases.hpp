@@ -25,4 +25,7 @@ namespace diopi {
 [[nodiscard]] std::vector<Case> hard_cases(std::string_view op, uint64_t seed,
                                            size_t most = std::numeric_limits<size_t>::max());
 
+/// The plainest case of each function of the operator: contiguous matrices of mild float32 values.
+[[nodiscard]] std::vector<Case> plain_cases(std::string_view op);
+
 }  // namespace diopi

@@ -82,7 +82,10 @@ bool pool(Draft& draft) {
     const Window& window = kWindows[draft.pattern()];
     // Half of the kernel may be padding.
     const bool is_padded = 2 * window.padding[0] > window.kernel[0] || 2 * window.padding[1] > window.kernel[1];
-    if (is_padded || !fits(image, window)) return false;
+    // No element of a window with wide steps may be inside the image: then there is no largest one.
+    const bool may_miss = (window.padding[0] > 0 && window.dilation[0] > image.height) ||
+                          (window.padding[1] > 0 && window.dilation[1] > image.width);
+    if (is_padded || may_miss || !fits(image, window)) return false;
     draft.add("input", image.shape());
     set_window(draft, window);
     draft.set("ceil_mode", draft.level(Factor::kOther) == 1);

@@ -23,8 +23,8 @@ namespace diopi {
 namespace {
 
 constexpr int64_t kJournalFormat = 1;
-constexpr std::array kVerdicts = {Verdict::kPassed,  Verdict::kFailed,  Verdict::kCrashed,
-                                  Verdict::kTimeout, Verdict::kSkipped, Verdict::kNotImplemented};
+constexpr std::array kVerdicts = {Verdict::kPassed,  Verdict::kFailed,         Verdict::kCrashed, Verdict::kTimeout,
+                                  Verdict::kSkipped, Verdict::kNotImplemented, Verdict::kAdvice};
 
 Json encode(const TensorInfo& tensor) { return {tensor.name, tensor.dtype, tensor.shape}; }
 

@@ -43,6 +43,10 @@ LogMessage message_of(const Fault& fault, const std::string& options) {
             return {LogLevel::kInfo, fmt::format("Run diopi_functions.{} skipped: {}", fault.function, fault.reason)};
         case Verdict::kNotImplemented:
             return {LogLevel::kWarning, fmt::format("diopi_functions.{} not implemented", fault.function)};
+        case Verdict::kAdvice:
+            return {LogLevel::kWarning,
+                    fmt::format("diopi_functions.{} should refuse a bad call: {}\n    repeat: {}", fault.function,
+                                fault.reason, repeat_command(fault.result->case_id, options))};
         case Verdict::kPassed:
         case Verdict::kFailed:
         case Verdict::kCrashed:

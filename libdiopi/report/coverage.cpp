@@ -43,7 +43,7 @@ Coverage coverage_of(const std::vector<CaseResult>& results, const std::map<std:
     const bool has_hard = std::ranges::any_of(results, [](const CaseResult& each) { return each.suite == kHardSuite; });
     if (!has_hard) return coverage;
     for (const CaseResult& result : results) {
-        if (!reached_library(result)) continue;
+        if (!reached_library(result) || result.suite == kBadSuite) continue;
         OperatorCoverage& covered = coverage.operators[result.op];
         for (const StepResult& step : result.steps) covered.histories += step.histories;
         if (result.suite != kHardSuite) continue;

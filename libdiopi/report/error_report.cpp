@@ -40,6 +40,7 @@ const char* suffix_of(Verdict verdict) {
         case Verdict::kFailed:
         case Verdict::kSkipped:
         case Verdict::kNotImplemented:
+        case Verdict::kAdvice:
             break;
     }
     return "";
@@ -133,6 +134,8 @@ std::string error_report(const std::vector<CaseResult>& results) {
         const auto& [verdict, function, reason] = key;
         if (verdict == Verdict::kNotImplemented) {
             text += fmt::format("diopi_functions.{} not implemented ({})\n", function, counted(cases, "case"));
+        } else if (verdict == Verdict::kAdvice) {
+            text += fmt::format("diopi_functions.{} should refuse bad calls ({})\n", function, counted(cases, "case"));
         } else {
             text += fmt::format("diopi_functions.{} skipped: {} ({})\n", function, reason, counted(cases, "case"));
         }

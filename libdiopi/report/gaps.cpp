@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cases/case.hpp"
 #include "report/table.hpp"
 
 namespace diopi {
@@ -78,6 +79,8 @@ Gaps gaps_of(const std::vector<CaseResult>& results) {
     std::map<std::string, DeclinedFunction> functions;
     std::map<std::string, std::map<std::string, Calls>> calls;  // by function and dtype
     for (const CaseResult& result : results) {
+        // A bad call is to be refused: it shows no gap.
+        if (result.suite == kBadSuite) continue;
         for (const StepResult& step : result.steps) {
             if (!step.absent.empty()) ++gaps.absent[step.absent];
             if (result.verdict == Verdict::kNotImplemented && step.verdict == Verdict::kPassed) {

@@ -61,6 +61,7 @@ const char* element_of(Verdict verdict) {
             return "error";
         case Verdict::kSkipped:
         case Verdict::kNotImplemented:
+        case Verdict::kAdvice:
         case Verdict::kPassed:
             break;
     }
@@ -88,8 +89,8 @@ std::string test_case(const CaseResult& result, const std::string& options) {
 
 std::string counters(const Counts& counts, double seconds) {
     return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.6f}\"", counts.total(),
-                       counts.failed, counts.crashed + counts.timeout, counts.skipped + counts.not_implemented,
-                       seconds);
+                       counts.failed, counts.crashed + counts.timeout,
+                       counts.skipped + counts.not_implemented + counts.advice, seconds);
 }
 
 struct Suite {

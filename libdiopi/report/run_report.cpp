@@ -8,6 +8,7 @@
 #include "report/error_report.hpp"
 #include "report/gaps.hpp"
 #include "report/junit.hpp"
+#include "report/refusals.hpp"
 
 namespace diopi {
 
@@ -48,6 +49,7 @@ std::string run_report(const std::vector<CaseResult>& results, const RunFigures&
         }
         text += adapted_text(adapted_functions(results), screen);
         text += gaps_text(gaps_of(results), screen);
+        text += refusals_text(refusals_of(results), screen);
         text += coverage_text(coverage_of(results, figures.without_hard_cases), screen);
     }
     if (figures.left_out > 0) {
@@ -63,6 +65,7 @@ std::string journal_report(const Journal& journal, bool is_quiet, const Screen& 
         text += summary_table(journal.results).render(screen);
         text += adapted_text(adapted_functions(journal.results), screen);
         text += gaps_text(gaps_of(journal.results), screen);
+        text += refusals_text(refusals_of(journal.results), screen);
         text += coverage_text(coverage_of(journal.results), screen);
     }
     text += fmt::format("\n{}\n", summary_line(count(journal.results), seconds_of(journal), "s of work in its cases"));

@@ -1,19 +1,21 @@
 #include "report/summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "cases/case.hpp"
-
 #include "json/json_text.hpp"
 #include "report/adaptor_table.hpp"
 #include "report/coverage.hpp"
 #include "report/error_report.hpp"
 #include "report/gaps.hpp"
+#include "report/refusals.hpp"
 
 namespace diopi {
 
@@ -29,11 +31,19 @@ constexpr std::array kColumns = {CountColumn{"passed", "passed", &Counts::passed
                                  CountColumn{"crashed", "crashed", &Counts::crashed},
                                  CountColumn{"timeout", "timeout", &Counts::timeout},
                                  CountColumn{"skipped", "skipped", &Counts::skipped},
-                                 CountColumn{"not_implemented", "not implemented", &Counts::not_implemented}};
+                                 CountColumn{"not_implemented", "not implemented", &Counts::not_implemented},
+                                 CountColumn{"advice", "advice", &Counts::advice}};
 
-std::vector<std::string> row_of(const std::string& title, const Counts& counts) {
+/// The columns for a table: advice only where there is some.
+std::vector<CountColumn> shown_columns(const Counts& all) {
+    std::vector<CountColumn> columns(kColumns.begin(), kColumns.end());
+    if (all.advice == 0) columns.pop_back();
+    return columns;
+}
+
+std::vector<std::string> row_of(const std::string& title, const Counts& counts, std::span<const CountColumn> columns) {
     std::vector<std::string> cells = {title, std::to_string(counts.total())};
-    for (const CountColumn& column : kColumns) {
+    for (const CountColumn& column : columns) {
         const int64_t n = counts.*column.member;
         cells.push_back(n == 0 ? "." : std::to_string(n));
     }
@@ -79,6 +89,9 @@ void Counts::add(Verdict verdict) {
         case Verdict::kNotImplemented:
             ++not_implemented;
             return;
+        case Verdict::kAdvice:
+            ++advice;
+            return;
     }
 }
 
@@ -87,6 +100,7 @@ Counts count(const std::vector<CaseResult>& results) {
     for (const CaseResult& result : results) {
         counts.add(result.verdict);
         counts.hard += result.suite == kHardSuite ? 1 : 0;
+        counts.bad += result.suite == kBadSuite ? 1 : 0;
     }
     return counts;
 }
@@ -103,19 +117,24 @@ std::string summary_line(const Counts& counts, double seconds, std::string_view 
         const int64_t n = counts.*column.member;
         if (n > 0) text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", n, column.title);
     }
-    const std::string hard = counts.hard > 0 ? fmt::format(" ({} of them hard)", counts.hard) : "";
-    return fmt::format("{}{}{} ({:.1f} {})", counted(counts.total(), "case"), hard, text, seconds, unit);
+    std::vector<std::string> kinds;
+    if (counts.hard > 0) kinds.push_back(fmt::format("{} of them hard", counts.hard));
+    if (counts.bad > 0) kinds.push_back(counted(counts.bad, "bad call"));
+    const std::string among = kinds.empty() ? "" : fmt::format(" ({})", fmt::join(kinds, ", "));
+    return fmt::format("{}{}{} ({:.1f} {})", counted(counts.total(), "case"), among, text, seconds, unit);
 }
 
 Table summary_table(const std::vector<CaseResult>& results) {
+    const Counts all = count(results);
+    const std::vector<CountColumn> shown = shown_columns(all);
     std::vector<Column> columns = {{"operator"}, {"cases", Align::kRight}};
-    for (const CountColumn& column : kColumns) columns.push_back({column.title, Align::kRight});
+    for (const CountColumn& column : shown) columns.push_back({column.title, Align::kRight});
     Table table(std::move(columns));
     const auto by_operator = count_by_operator(results);
     std::vector<std::pair<std::string, Counts>> rows(by_operator.begin(), by_operator.end());
     std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second.failures() > 0; });
-    for (const auto& [op, counts] : rows) table.add_row(row_of(op, counts), style_of_counts(counts));
-    table.add_row(row_of("all", count(results)), Style::kBold);
+    for (const auto& [op, counts] : rows) table.add_row(row_of(op, counts, shown), style_of_counts(counts));
+    table.add_row(row_of("all", all, shown), Style::kBold);
     return table;
 }
 
@@ -155,6 +174,7 @@ std::string summary_json(const std::vector<CaseResult>& results, const RunFigure
     if (figures.own_tolerances > 0) json["own_tolerances"] = figures.own_tolerances;
     if (figures.left_out > 0) json["left_out"] = figures.left_out;
     json["gaps"] = gaps_json(gaps_of(results));
+    json["bad_calls"] = refusals_json(refusals_of(results));
     json["coverage"] = coverage_json(coverage_of(results, figures.without_hard_cases));
     if (!figures.device_config.rules.empty()) json["device_config"] = encode(figures.device_config);
     const AdaptedFunctions adapted = adapted_functions(results);

@@ -14,11 +14,12 @@ namespace diopi {
 
 /// Cases by verdict.
 struct Counts {
-    int64_t passed = 0, failed = 0, crashed = 0, timeout = 0, skipped = 0, not_implemented = 0;
+    int64_t passed = 0, failed = 0, crashed = 0, timeout = 0, skipped = 0, not_implemented = 0, advice = 0;
     int64_t hard = 0;  ///< those that were generated from the schema, among all
+    int64_t bad = 0;   ///< bad calls, among all
 
     void add(Verdict verdict);
-    [[nodiscard]] int64_t total() const { return passed + failures() + skipped + not_implemented; }
+    [[nodiscard]] int64_t total() const { return passed + failures() + skipped + not_implemented + advice; }
     /// Failed, crashed or timed out: any of these makes the exit code 1.
     [[nodiscard]] int64_t failures() const { return failed + crashed + timeout; }
 };
@@ -68,8 +69,8 @@ struct RunFigures {
 /// A row per rule of a device configuration: the number of matched cases, its effect and its reason.
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);
 
-/// The output of `test --json`: {"counts", "not_passed", "gaps", "coverage", "backend", "seed", "seconds"},
-/// "device_config" if there is one, and "adaptor" if there were conversions.
+/// The output of `test --json`: {"counts", "not_passed", "gaps", "bad_calls", "coverage", "backend", "seed",
+/// "seconds"}, "device_config" if there is one, and "adaptor" if there were conversions.
 [[nodiscard]] std::string summary_json(const std::vector<CaseResult>& results, const RunFigures& figures);
 
 }  // namespace diopi

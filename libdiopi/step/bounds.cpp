@@ -1,5 +1,6 @@
 #include "step/bounds.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "call/tensors.hpp"
@@ -12,13 +13,16 @@ namespace {
 /// Relative rounding of each factor of a product in TF32.
 constexpr double kTf32Roundoff = 0x1p-11;
 
+/// Whether the place is an operand's: read, and of influence on the result's dtype.
+bool is_operand(const Place& place) { return place.is_read() && place.arg.influence == Influence::both; }
+
 /// Whether an integer operand has more digits than the dtype that computes the floating result: it is rounded first.
 bool rounds_integers(const Call& call, Dtype result) {
     const int digits = format_of(is_half(result) ? Dtype::float32 : component_of(result)).significand;
     bool rounds = false;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        const bool is_operand = place.is_read() && place.arg.influence == Influence::both;
-        rounds |= is_operand && is_integer(tensor->dtype) && 8 * static_cast<int>(size_of(tensor->dtype)) > digits;
+        rounds |=
+            is_operand(place) && is_integer(tensor->dtype) && 8 * static_cast<int>(size_of(tensor->dtype)) > digits;
     });
     return rounds;
 }
@@ -37,16 +41,23 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
 }
 
-/// The additional error, in ulp of a half type, of a rounding to float32 before the one to half. A number beside a
-/// tensor is rounded to float32, so that the result may be further from a half than the product or quotient of two
-/// halves.
+/// The additional error, in ulp of the output's dtype, of a rounding to a wider dtype before the one to that dtype. A
+/// number beside a tensor of a half type is rounded to float32, and operands of a wider dtype make a result of theirs:
+/// it may be further from a value of the output's dtype than the result of operands that have that dtype.
 double ulp_of_first_rounding(const Call& call, Dtype dtype) {
-    bool has_number = false;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        has_number |= std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor;
+    if (is_complex(dtype)) return 0;
+    const int digits = format_of(dtype).significand;
+    int wider = 0;
+    for (size_t i = 0; i < call.args.size() && is_half(dtype); ++i) {
+        const bool is_number = std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor;
+        if (is_number) wider = format_of(Dtype::float32).significand;
     }
-    if (!has_number || !is_half(dtype)) return 0;
-    return 0.5 * std::ldexp(1.0, format_of(dtype).significand - format_of(Dtype::float32).significand);
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (is_operand(place) && is_floating(tensor->dtype)) {
+            wider = std::max(wider, format_of(tensor->dtype).significand);
+        }
+    });
+    return wider > digits ? std::ldexp(0.5, digits - wider) : 0;
 }
 
 /// Adds the rounding to the adaptor's dtype before the one to the output's own.

@@ -6,8 +6,8 @@
 
 namespace diopi {
 
-/// The bound of the schema's accuracy class, or its replacement by the rules, with the roundings of a number beside a
-/// half tensor, of a factor alpha, of an adaptor or of TF32.
+/// The bound of the schema's accuracy class, or its replacement by the rules, with the roundings to a wider dtype
+/// before the output's, of a factor alpha, of an adaptor or of TF32.
 [[nodiscard]] Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& output);
 
 }  // namespace diopi

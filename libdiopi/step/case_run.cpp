@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/stopwatch.hpp"
+#include "step/bad_call.hpp"
 #include "step/placement.hpp"
 #include "step/steps.hpp"
 
@@ -20,14 +21,16 @@ int severity(Verdict verdict) {
             return 1;
         case Verdict::kNotImplemented:
             return 2;
-        case Verdict::kFailed:
+        case Verdict::kAdvice:
             return 3;
-        case Verdict::kTimeout:
+        case Verdict::kFailed:
             return 4;
-        case Verdict::kCrashed:
+        case Verdict::kTimeout:
             return 5;
+        case Verdict::kCrashed:
+            return 6;
     }
-    return 5;
+    return 6;
 }
 
 /// Skips a step; `result` has the operator's name as its function.
@@ -38,7 +41,8 @@ void skip_step(StepResult& result, const std::string& reason) {
     result.reason = reason;
 }
 
-StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std::string& name) {
+StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Placement& placement, StepRun& runner,
+                    const std::string& name) {
     StepResult result;
     result.step = name;
     result.function = c.op;
@@ -57,6 +61,11 @@ StepResult run_step(const Case& c, CaseSteps& steps, StepRun& runner, const std:
         return result;
     }
     result.function = step->function;
+    if (c.bad) {
+        apply(*c.bad, *step);
+        run_bad_call(rules, *step, placement, result);
+        return result;
+    }
     runner.run(*step, result);
     return result;
 }
@@ -112,8 +121,8 @@ CaseResult run_steps(const Case& c, const CaseOptions& options, CaseResult resul
         for (const std::string& name : (*steps)->names()) {
             const bool is_wanted =
                 options.steps.empty() || std::ranges::find(options.steps, name) != options.steps.end();
-            if (!is_wanted) continue;
-            result.steps.push_back(run_step(c, **steps, runner, name));
+            if (!is_wanted || (c.bad && name != c.bad->step)) continue;
+            result.steps.push_back(run_step(c, **steps, rules, placement, runner, name));
             placement.release_inputs();
             placement.context().release();
         }

@@ -6,18 +6,20 @@ namespace diopi {
 
 namespace {
 
-constexpr Checks kNone = {Guard::kNone, false, false, false, false, false, false, false};
+constexpr Checks kNone = {Guard::kNone, false, false, false, false, false, false, false, false};
 
 /// A word of the command line and the check that it switches on.
 struct Word {
     const char* name;
     void (*apply)(Checks&);
     bool (*holds)(const Checks&);
+    bool is_extra = false;  ///< not part of "all"
 };
 
 constexpr Word kWords[] = {
     {"guards", [](Checks& c) { c.guard = Guard::kZones; }, [](const Checks& c) { return c.guard == Guard::kZones; }},
-    {"pages", [](Checks& c) { c.guard = Guard::kPages; }, [](const Checks& c) { return c.guard == Guard::kPages; }},
+    {"pages", [](Checks& c) { c.guard = Guard::kPages; }, [](const Checks& c) { return c.guard == Guard::kPages; },
+     true},
     {"inputs", [](Checks& c) { c.inputs = true; }, [](const Checks& c) { return c.inputs; }},
     {"poison", [](Checks& c) { c.poison = true; }, [](const Checks& c) { return c.poison; }},
     {"repeat", [](Checks& c) { c.repeat = true; }, [](const Checks& c) { return c.repeat; }},
@@ -25,6 +27,7 @@ constexpr Word kWords[] = {
     {"leaks", [](Checks& c) { c.leaks = true; }, [](const Checks& c) { return c.leaks; }},
     {"stream", [](Checks& c) { c.stream = true; }, [](const Checks& c) { return c.stream; }},
     {"state", [](Checks& c) { c.state = true; }, [](const Checks& c) { return c.state; }},
+    {"refusals", [](Checks& c) { c.refusals = true; }, [](const Checks& c) { return c.refusals; }, true},
 };
 
 }  // namespace
@@ -38,7 +41,7 @@ Result<Checks> Checks::parse(const std::vector<std::string>& names) {
         if (name == "none") continue;
         bool found = name == "all";
         for (const Word& word : kWords) {
-            const bool by_all = name == "all" && std::string_view(word.name) != "pages";
+            const bool by_all = name == "all" && !word.is_extra;
             // "all" does not replace protected pages that are requested beside it.
             if (by_all && checks.guard == Guard::kPages && std::string_view(word.name) == "guards") continue;
             if (!by_all && name != word.name) continue;
@@ -51,13 +54,18 @@ Result<Checks> Checks::parse(const std::vector<std::string>& names) {
 }
 
 std::string Checks::text() const {
-    std::string text;
+    std::string text, extra;
+    bool has_all = true;
     for (const Word& word : kWords) {
-        if (word.holds(*this)) text += (text.empty() ? "" : " ") + std::string(word.name);
+        const bool holds = word.holds(*this);
+        if (holds) (word.is_extra ? extra : text) += std::string(" ") + word.name;
+        // Protected pages take the place of guards.
+        const bool is_replaced = std::string_view(word.name) == "guards" && guard == Guard::kPages;
+        has_all &= holds || word.is_extra || is_replaced;
     }
-    if (text == "guards inputs poison repeat history leaks stream state") return "all";
-    if (text == "pages inputs poison repeat history leaks stream state") return "all pages";
-    return text.empty() ? "none" : text;
+    if (has_all) return "all" + extra;
+    text += extra;
+    return text.empty() ? "none" : text.substr(1);
 }
 
 }  // namespace diopi

@@ -19,8 +19,10 @@ struct Checks {
     bool leaks = true;            ///< a call frees the memory that it takes
     bool stream = true;           ///< a call works on the context's stream and does not wait for it
     bool state = true;            ///< a call changes nothing of its caller's state, and leaves no resources
+    bool refusals = false;        ///< bad calls are refused: cases of their own
 
-    /// "all", "none", or some of guards, pages, inputs, poison, repeat, history, leaks, stream, state.
+    /// "all", "none", or some of guards, pages, inputs, poison, repeat, history, leaks, stream, state, refusals;
+    /// "all" has neither pages nor refusals.
     [[nodiscard]] static Result<Checks> parse(const std::vector<std::string>& names);
     /// The words for these checks, "all" first if all are on; for a command that repeats a run.
     [[nodiscard]] std::string text() const;

@@ -180,6 +180,29 @@ Failure PlacedCall::check_gaps(Context& context) {
     return {};
 }
 
+Failure PlacedCall::check_untouched(Context& context) {
+    const auto changed = [](std::string_view name) {
+        return Failure{FailureKind::kStrayWrite, fmt::format("returned an error, but wrote to {}", name)};
+    };
+    for (const size_t arg : outputs_) {
+        const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
+        auto storage = host_storage(tensor, context);
+        if (!storage.ok()) return failure_of(storage.error());
+        const auto* bytes = static_cast<const uint8_t*>(storage->get());
+        const int64_t written = count_others(bytes, tensor.storage.nbytes, poison_byte(tensor.dtype, poison_));
+        if (written > 0) return changed(call_.row->args()[arg].name);
+    }
+    for (const auto& [host, copy] : inouts_) {
+        auto before = to_host(cpu_device(), nullptr, *host);
+        auto now = to_host(*context.device, context.stream, *copy);
+        if (!before.ok() || !now.ok()) return failure_of((before.ok() ? now : before).error());
+        const bool is_same =
+            std::memcmp((*before)->data_as<std::byte>(), (*now)->data_as<std::byte>(), (*before)->nbytes()) == 0;
+        if (!is_same) return changed("an argument that it works on in place");
+    }
+    return {};
+}
+
 Status PlacedCall::remove_gaps(Context& context) {
     for (const size_t arg : outputs_) {
         auto& tensor = std::get<TensorPtr>(call_.args[arg]);

@@ -32,6 +32,8 @@ class PlacedCall {
     [[nodiscard]] Failure check_inputs(Placement& placement);
     /// Whether nothing was written between the elements of an output or in-out argument with gaps.
     [[nodiscard]] Failure check_gaps(Context& context);
+    /// Whether no output and no in-out argument has changed since before the call.
+    [[nodiscard]] Failure check_untouched(Context& context);
 
  private:
     PlacedCall(const Call& call, Poison poison)
@@ -51,8 +53,9 @@ class PlacedCall {
     Poison poison_;
     std::unique_ptr<Generator> generator_;
     bool has_generator_ = false;
-    std::vector<TensorPtr> inputs_;                        ///< the host tensors for the const arguments
-    std::vector<std::pair<TensorPtr, TensorPtr>> inouts_;  ///< the host tensors of in-out arguments, and their copies
+    std::vector<TensorPtr> inputs_;  ///< the host tensors for the const arguments
+    /// The host tensors of in-out arguments, and their copies.
+    std::vector<std::pair<TensorPtr, TensorPtr>> inouts_;
     std::vector<Gaps> gaps_;
     std::vector<size_t> outputs_;                     ///< arguments that were given memory
     std::vector<std::pair<size_t, Shape>> reshaped_;  ///< arguments placed in another shape than their result's

@@ -49,6 +49,22 @@ class HardCasesTest(ProgramTest):
         self.expect(2, "test", "--case", "hard/add.0", err="is no id of a hard case")
         self.expect(2, "test", "--case", "hard/arange.0.1", err="no hard cases are made for arange yet")
 
+    def test_bad_calls_are_advice(self):
+        args = ("test", "--fname", "relu", "--level", "1", "--checks", "refusals")
+        run = self.expect(0, *args, "--json").json
+        self.assertGreater(run["bad_calls"]["calls"], 5)
+        self.assertEqual(run["bad_calls"]["calls"] - run["bad_calls"]["refused"], run["counts"]["advice"])
+        # A library that crashes and one that hangs: what they do with a bad call fails no run.
+        with unittest.mock.patch.object(program, "BINARY", FAULTY):
+            for fault, word in (("segv", "SIGSEGV"), ("hang", "no answer within")):
+                run = self.expect(0, "test", "--case", "bad/relu.3", "--timeout", "2", env={"DIOPI_TEST_RELU": fault},
+                                  out=["is one longer: ", word, "repeat: diopi test --case bad/relu.3",
+                                       "1 bad call: 0 refused, 1 ", "1 case (1 bad call): 1 advice"])
+        for level, has_bad in (("2", False), ("3", True)):
+            run = self.expect(0, "test", "--fname", "neg", "--level", level, "--budget", "1s", "--json").json
+            self.assertEqual(run["bad_calls"]["calls"] > 0, has_bad)
+        self.expect(2, "test", "--case", "bad/relu.999", err="there is no bad call 'bad/relu.999'")
+
     def test_a_failing_hard_case_shrinks(self):
         run = self.faulty("wrong", "--fname", "relu", "--quiet")
         cases = [line.split("--case ")[1].split()[0] for line in run.out.splitlines() if "repeat: " in line]

@@ -19,7 +19,7 @@ BINARY = pathlib.Path(os.environ.get("DIOPI_BINARY", SOURCE / "build/release/bin
 FAULTS = os.environ.get("DIOPI_FAULTS", str(SOURCE / "build/release/lib/libcli_faults.so"))
 SANITIZED = os.environ.get("DIOPI_SANITIZED") == "1"
 
-COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemented"]
+COUNT_KEYS = ["passed", "failed", "crashed", "timeout", "skipped", "not_implemented", "advice"]
 
 
 class Run:

@@ -36,7 +36,7 @@ class SuiteTest(ProgramTest):
 
     def test_json_and_reports(self):
         run = self.expect(0, *SUITE, "--json", "--csv", "mine.csv", "--junit", "mine.xml")
-        self.assertEqual([run.json["counts"][key] for key in COUNT_KEYS], [10, 0, 0, 0, 0, 0])
+        self.assertEqual([run.json["counts"][key] for key in COUNT_KEYS], [10, 0, 0, 0, 0, 0, 0])
         self.assertEqual(run.json["not_passed"], [])
         self.assertEqual({c["verdict"] for c in run.json["checks"]}, {"passed"})
         self.assertEqual(len(list(csv.DictReader((self.folder / "mine.csv").read_text().splitlines()))), 0)

@@ -1,0 +1,197 @@
+#include "step/bad_call.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "call/chain.hpp"
+#include "core/stopwatch.hpp"
+#include "infer/infer.hpp"
+#include "step/findings.hpp"
+#include "step/placed_call.hpp"
+#include "worker/crash_context.hpp"
+
+namespace diopi {
+
+namespace {
+
+using Change = BadCall::Change;
+
+/// No enumeration of the standard has this value.
+constexpr int64_t kNoEnumerator = 7;
+constexpr int64_t kHuge = int64_t{1} << 40;
+
+OutputSpec* output_at(Step& step, size_t arg) {
+    const auto found = std::ranges::find(step.outputs, arg, &OutputSpec::arg);
+    return found == step.outputs.end() ? nullptr : &*found;
+}
+
+/// The tensor, or the first one of a list; null if the argument has none.
+TensorPtr* tensor_at(Value& value) {
+    if (auto* tensor = std::get_if<TensorPtr>(&value)) return *tensor == nullptr ? nullptr : tensor;
+    auto* list = std::get_if<TensorList>(&value);
+    return list == nullptr || list->empty() || list->front() == nullptr ? nullptr : &list->front();
+}
+
+void lengthen(Shape& shape) {
+    if (!shape.empty()) ++shape.back();
+}
+
+/// Zeros: as indices they are in range.
+TensorPtr zeros(const TensorSpec& spec) {
+    auto made = make_tensor(cpu_device(), spec);
+    if (!made.ok()) return nullptr;
+    std::memset((*made)->storage.memory.get(), 0, (*made)->storage.nbytes);
+    return *made;
+}
+
+void set_number(Value& value, int64_t number) {
+    if (auto* list = std::get_if<IntList>(&value)) {
+        if (list->empty()) list->push_back(0);
+        list->front() = number;
+    } else if (auto* own = std::get_if<int64_t>(&value)) {
+        *own = number;
+    }
+}
+
+bool is_enumeration(ArgKind kind) {
+    return kind == ArgKind::reduction || kind == ArgKind::round_mode || kind == ArgKind::memory_format;
+}
+
+/// A result may be converted to a dtype of its kind or of a higher one.
+int kind_of(Dtype dtype) {
+    if (is_complex(dtype)) return 3;
+    if (is_floating(dtype)) return 2;
+    return dtype == Dtype::boolean ? 0 : 1;
+}
+
+/// Whether the rules of shapes refuse the changed call, or want another output than it has. They do not describe every
+/// gradient.
+bool is_refused(const Step& changed, const ResultHints& hints) {
+    Call call = changed.call;
+    const auto wanted = infer(call, hints);
+    if (!wanted.ok()) return wanted.error().code == Errc::kBadInput;
+    return std::ranges::any_of(changed.outputs, [&](const OutputSpec& given) {
+        const auto result = std::ranges::find(*wanted, given.arg, &OutputSpec::arg);
+        return result != wanted->end() &&
+               (result->spec.shape != given.spec.shape || kind_of(result->spec.dtype) > kind_of(given.spec.dtype));
+    });
+}
+
+void add_for_output(const Arg& arg, const OutputSpec& output, std::vector<BadCall>& candidates) {
+    if (!arg.optional) candidates.push_back({"", std::string(arg.name), Change::kNull});
+    if (!output.spec.shape.empty()) candidates.push_back({"", std::string(arg.name), Change::kLonger});
+    // A cast of a floating result to a whole number is no result.
+    if (is_floating(output.spec.dtype)) {
+        candidates.push_back({"", std::string(arg.name), Change::kDtype, Dtype::int64});
+    }
+}
+
+void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& candidates) {
+    const bool is_one = std::holds_alternative<TensorPtr>(value);
+    if (is_one && !arg.optional) candidates.push_back({"", std::string(arg.name), Change::kNull});
+    candidates.push_back({"", std::string(arg.name), Change::kLonger});
+    for (const Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::complex64}) {
+        candidates.push_back({"", std::string(arg.name), Change::kDtype, dtype});
+    }
+}
+
+void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vector<BadCall>& candidates) {
+    if (std::holds_alternative<Scalar>(value) && !arg.optional) {
+        candidates.push_back({"", std::string(arg.name), Change::kNull});
+    }
+    if (!std::holds_alternative<int64_t>(value) && !std::holds_alternative<IntList>(value)) return;
+    const auto add = [&](int64_t number) {
+        candidates.push_back({"", std::string(arg.name), Change::kNumber, Dtype::float32, number});
+    };
+    if (is_enumeration(arg.kind)) return add(kNoEnumerator);
+    for (const int64_t number : {int64_t{-1}, int64_t{0}, rank, -rank - 1, kHuge}) add(number);
+}
+
+}  // namespace
+
+std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
+    std::vector<BadCall> candidates;
+    const auto args = step.call.row->args();
+    Step own = step;
+    int64_t rank = 0;
+    for (size_t i = 0; i < args.size(); ++i) {
+        Value& value = own.call.args[i];
+        const TensorPtr* tensor = tensor_at(value);
+        const OutputSpec* output = output_at(own, i);
+        if (tensor != nullptr && rank == 0) rank = static_cast<int64_t>((*tensor)->shape.size());
+        if (output != nullptr) {
+            add_for_output(args[i], *output, candidates);
+        } else if (tensor != nullptr) {
+            add_for_input(args[i], value, candidates);
+        } else {
+            add_for_number(args[i], value, rank, candidates);
+        }
+    }
+    std::vector<BadCall> bad_calls;
+    for (BadCall& candidate : candidates) {
+        candidate.step = step.name;
+        Step changed = step;
+        apply(candidate, changed);
+        const Arg& arg = args[static_cast<size_t>(step.call.row->find(candidate.arg))];
+        const bool is_outside = candidate.change == Change::kNumber && arg.names_dims &&
+                                (candidate.number >= rank || candidate.number < -rank);
+        const bool is_bad =
+            candidate.change == Change::kNull || is_enumeration(arg.kind) || is_outside || is_refused(changed, hints);
+        if (is_bad) bad_calls.push_back(std::move(candidate));
+    }
+    return bad_calls;
+}
+
+void apply(const BadCall& bad, Step& step) {
+    const int found = step.call.row->find(bad.arg);
+    if (found < 0) return;
+    const auto at = static_cast<size_t>(found);
+    Value& value = step.call.args[at];
+    OutputSpec* output = output_at(step, at);
+    TensorPtr* tensor = output == nullptr ? tensor_at(value) : nullptr;
+    TensorSpec spec = tensor == nullptr ? TensorSpec() : TensorSpec{(*tensor)->shape, (*tensor)->dtype, {}};
+    switch (bad.change) {
+        case Change::kNull:
+            std::erase_if(step.outputs, [&](const OutputSpec& each) { return each.arg == at; });
+            value = tensor != nullptr ? Value(TensorPtr()) : Value();
+            return;
+        case Change::kLonger:
+            if (output != nullptr) return lengthen(output->spec.shape);
+            lengthen(spec.shape);
+            break;
+        case Change::kDtype:
+            if (output != nullptr) {
+                output->spec.dtype = bad.dtype;
+                return;
+            }
+            spec.dtype = bad.dtype;
+            break;
+        case Change::kNumber:
+            return set_number(value, bad.number);
+    }
+    if (tensor != nullptr) *tensor = zeros(spec);
+}
+
+void run_bad_call(const StepRules& rules, const Step& step, Placement& placement, StepResult& result) {
+    Findings findings(result);
+    const Row& row = *step.call.row;
+    if (!rules.backend->implements(row)) return findings.lacks_function(*rules.backend, row);
+    auto placed = PlacedCall::create(step, placement, Poison::kFirst);
+    if (!placed.ok()) return findings.fail(placed.error());
+    Context& context = placement.context();
+    note_step(WorkPhase::kInCall, step.name, row.function);
+    const Stopwatch watch;
+    const Outcome outcome = Chain(*rules.backend).run(placed->call(), context);
+    const Status finished = context.device->synchronize(context.stream);
+    result.seconds = watch.seconds();
+    note_step(WorkPhase::kInChecks, step.name, row.function);
+    findings.fail(finished);
+    if (outcome.ok()) findings.fail({FailureKind::kAccepted, "returned success"});
+    findings.fail(placed->check_inputs(placement));
+    if (!outcome.ok()) findings.fail(placed->check_untouched(context));
+    auto damage = placement.damage();
+    if (damage.ok() && !damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});
+}
+
+}  // namespace diopi
