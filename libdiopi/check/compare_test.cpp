@@ -478,4 +478,9 @@ TEST_CASE("an overflow may be NaN where terms of both signs overflow in the work
     CHECK_FALSE(judge(nan, 1e39, 1e39, wide).ok);
     CHECK_FALSE(judge(nan, 1e38, 3e39, wide).ok);
     CHECK_FALSE(judge(nan, 1e5, 3e5, half).ok);
+    // An infinite term, and finite ones that overflow.
+    const double inf = std::numeric_limits<double>::infinity();
+    CHECK(judge(nan, inf, 3e39, wide).ok);
+    CHECK_FALSE(judge(nan, inf, 1e38, wide).ok);
+    CHECK_FALSE(judge(-inf, inf, 3e39, wide).ok);
 }

@@ -54,12 +54,14 @@ void bound_errors(Rule& rule, const Bound& bound) {
 }
 
 /// Whether terms of both signs may each overflow in the working dtype, so that their sum is NaN: the result overflows,
-/// and its terms are larger, or a plain computation of it overflows on the way.
+/// and its terms are larger, or one term is infinite and the others overflow, or a plain computation of it overflows on
+/// the way.
 bool terms_overflow(double magnitude, double sum, const Rule& rule) {
     if (!rule.has_sums) return false;
     // Half types are summed in float32.
     constexpr double kOverflow = 0x1p128;
-    return rule.may_be_unbounded ? std::isinf(sum) : std::isfinite(sum) && sum > magnitude && sum >= kOverflow;
+    return rule.may_be_unbounded ? std::isinf(sum)
+                                 : std::isfinite(sum) && (sum > magnitude || std::isinf(magnitude)) && sum >= kOverflow;
 }
 
 /// A share of the allowed error that stays finite, so that every report can print it.

@@ -94,6 +94,13 @@ void drop_signs(const Tensor& tensor) {
     }
 }
 
+/// An infinite term decides a sum; this leaves the other terms, which may overflow against it.
+void drop_infinities(const Tensor& tensor) {
+    if (tensor.dtype != Dtype::float64) return;
+    auto* x = tensor.data_as<double>();
+    std::replace(x, x + tensor.numel(), std::numeric_limits<double>::infinity(), 0.0);
+}
+
 void flush_denormals(const Tensor& tensor) {
     if (tensor.dtype != Dtype::float64) return;
     auto* x = tensor.data_as<double>();
@@ -145,6 +152,7 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     if (!out.ok()) return out;
     widen(*tensor, **out);
     if (sign != Sign::kKept) drop_signs(**out);
+    if (sign == Sign::kDroppedAndFinite) drop_infinities(**out);
     if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
     if (cached) widened_[tensor.get()] = *out;
     return out;
@@ -258,7 +266,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
 Result<TensorPtr> Oracle::magnitude(const Call& call, const OutputSpec& output, Terms terms) {
     Call fewer = call;
     if (terms == Terms::kPart) narrow_summed_dims(fewer, output.arg);
-    return sum_of_terms(fewer, output, Sign::kDropped);
+    return sum_of_terms(fewer, output, Sign::kDroppedAndFinite);
 }
 
 Result<TensorPtr> Oracle::magnitude_in_tf32(const Call& call, const OutputSpec& output, double roundoff) {

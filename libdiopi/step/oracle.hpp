@@ -20,7 +20,7 @@ class Oracle {
     /// numbers.
     [[nodiscard]] Result<std::vector<ArgTensor>> run(const Call& call, const std::vector<OutputSpec>& outputs);
 
-    /// Sums of the terms' magnitudes of one output, S of accuracy class D: the same multilinear call on absolute
+    /// Sums of the finite terms' magnitudes of one output, S of accuracy class D: the same multilinear call on absolute
     /// values. A part of the terms gives a lower bound of S for a fraction of the work: a result within the bound that
     /// follows from it is within the true one. All terms are used if the function's summed dims are not known.
     enum class Terms { kPart, kAll };
@@ -40,6 +40,7 @@ class Oracle {
     enum class Sign {
         kKept,
         kDropped,
+        kDroppedAndFinite,  ///< infinities also become 0
         kDroppedAndFlushed  ///< denormals of float32 also become 0
     };
     [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);

@@ -131,6 +131,18 @@ TEST_CASE("part of the terms gives a lower bound of their magnitudes, all of the
     CHECK((*all)->data_as<double>()[0] == 16);
 }
 
+TEST_CASE("the sum of the terms has no infinite ones") {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    Call call(*find_row("diopiAdd"));
+    call["input"] = rounded_tensor({-1, kInf, -kInf}, Dtype::float32);
+    call["other"] = rounded_tensor({2, -3, kInf}, Dtype::float32);
+    call["alpha"] = Scalar::of(2.0);
+    const auto sums = Oracle().magnitude(call, {0, {{3}, Dtype::float32, {}}}, Oracle::Terms::kAll);
+    REQUIRE(sums.ok());
+    const auto* sum = (*sums)->data_as<double>();
+    CHECK(std::vector<double>(sum, sum + 3) == std::vector<double>{5, 6, 0});
+}
+
 TEST_CASE("the possible losses of TF32 count: terms with a denormal, and NaN for an infinite factor") {
     constexpr double kInf = std::numeric_limits<double>::infinity(), kRoundoff = 0x1p-10;
     const auto matrix = [](const std::vector<double>& values, Shape shape) {
