@@ -36,7 +36,7 @@ CaseResult run_safely(const Case& c, const CaseOptions& options) {
 void CaseWorker::prepare() {
     set_up_worker();
     CallerState::keep_descriptors();
-    if (options_.cases.checks.guard == Guard::kPages) install_guard_fault_handler();
+    if (options_.cases.checks.guard != Guard::kNone) install_guard_fault_handler();
     baselines_.emplace(options_.data, options_.cases.seed);
     options_.cases.baseline = [this](const Case& c) { return baselines_->find(c); };
 }

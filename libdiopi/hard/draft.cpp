@@ -106,7 +106,10 @@ void Draft::add(std::string_view arg, Shape shape) {
     const Arg* own = arg_named(arg);
     if (own == nullptr) return;
     const bool is_first = case_.tensors.empty();
-    const Dtype dtype = is_first || own->influence != Influence::both ? dtype_ : other_dtype();
+    // Two whole numbers beside a floating tensor have no quotient that all frameworks define.
+    const bool divides_others = own->is_divisor && case_.tensors.size() > 1;
+    const bool is_own = is_first || own->influence != Influence::both || divides_others;
+    const Dtype dtype = is_own ? dtype_ : other_dtype();
     add(arg, std::move(shape), dtype, FillSpec{});
 }
 

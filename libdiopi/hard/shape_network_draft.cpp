@@ -118,6 +118,9 @@ bool normalise_batch(Draft& draft) {
     draft.add("bias", {image.channels});
     draft.add("running_mean", {image.channels}, draft.dtype(), {Fill::kRandn});
     draft.add("running_var", {image.channels}, draft.dtype(), {Fill::kUniform, 0.5, 2});
+    const std::vector<CaseTensor>& tensors = draft.made().tensors;
+    const bool has_one = tensors.back().absent != (tensors.end() - 2)->absent;
+    if (has_one) return false;  // the statistics are both there, or none
     constexpr std::array<double, 4> kMomenta = {0.1, 0.9, 0, 1};
     draft.set("training", trains);
     draft.set("momentum", kMomenta[p / 2]);

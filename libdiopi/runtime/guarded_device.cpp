@@ -163,6 +163,15 @@ void GuardedDevice::name_block(const void* memory, std::string name) {
     found->second.name = std::move(name);
 }
 
+void GuardedDevice::set_read_only(const void* memory, bool is_read_only) {
+    PagedBlock* entry = memory == nullptr ? nullptr : paged_block(static_cast<const std::byte*>(memory));
+    if (guard_ != Guard::kPages || entry == nullptr) return;
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    std::byte* first = entry->low + page;
+    const auto size = static_cast<size_t>(entry->high - first) - page;
+    (void)mprotect(first, size, is_read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
 Status GuardedDevice::check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                             std::vector<std::string>& lines) {
     std::array<std::byte, kZone> staged;
@@ -200,6 +209,12 @@ bool describe_guard_fault(const void* address, std::span<char> text) {
         if (block.start == nullptr || at < block.low || at >= block.high) continue;
         const bool behind = at >= block.end;
         SignalText words(text);
+        if (at >= block.start && !behind) {
+            words.add("a write to ");
+            words.add(block.name);
+            words.add(", which is const");
+            return true;
+        }
         words.add(behind ? at - block.end : block.start - at);
         words.add(behind ? " bytes past the end of " : " bytes before the start of ");
         words.add(block.name);

@@ -23,6 +23,9 @@ class GuardedDevice final : public DeviceDecorator {
 
     /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
+    /// Whether the block that starts at `memory` may only be read, where blocks lie between protected pages: a write
+    /// then ends the process.
+    void set_read_only(const void* memory, bool is_read_only);
     /// The writes past the edges of the live blocks, a line each: "wrote 12 bytes past the end of out, the nearest 4
     /// bytes away from it". The stream must have been synchronised. Restores the guards.
     [[nodiscard]] Result<std::vector<std::string>> damage(diopiStreamHandle_t stream);
@@ -53,7 +56,8 @@ class GuardedDevice final : public DeviceDecorator {
 };
 
 /// For a handler of SIGSEGV and SIGBUS, hence without allocation: writes the meaning of an address in a protected page,
-/// "8 bytes past the end of out", to `text` as a C string; false when it is in no such page of this process.
+/// "8 bytes past the end of out", to `text` as a C string, or of one in a block that may only be read; false when it is
+/// in no such page of this process.
 bool describe_guard_fault(const void* address, std::span<char> text);
 
 }  // namespace diopi

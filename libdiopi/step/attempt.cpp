@@ -51,10 +51,13 @@ Status AttemptRunner::call(Attempt& attempt, const Chain& chain) {
     const std::string_view function = attempt.placed.call().row->function;
     note_step(WorkPhase::kInCall, step_name_, function);
     if (before_call) before_call();
+    placement_.set_read_only(true);
     const Stopwatch watch;
     attempt.outcome = chain.run(attempt.placed.call(), context_);
-    if (Status s = context_.device->synchronize(context_.stream); !s.ok()) return s;
+    const Status finished = context_.device->synchronize(context_.stream);
     attempt.seconds = watch.seconds();
+    placement_.set_read_only(false);
+    if (!finished.ok()) return finished;
     if (rules_.adaptor != nullptr) attempt.adapted = to_record(rules_.adaptor->last());
     note_step(WorkPhase::kInChecks, step_name_, function);
     return {};

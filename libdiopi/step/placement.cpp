@@ -192,6 +192,15 @@ Failure Placement::check_input(const TensorPtr& host) {
     return {FailureKind::kInputModified, "input " + name + " was modified"};
 }
 
+void Placement::set_read_only(bool is_read_only) {
+    if (guards_ == nullptr) return;
+    for (const auto& [host, input] : inputs_) {
+        if (input.placed != nullptr && !input.placed->is_sparse()) {
+            guards_->set_read_only(input.placed->storage.memory.get(), is_read_only);
+        }
+    }
+}
+
 Result<std::vector<std::string>> Placement::damage() {
     if (guards_ == nullptr) return std::vector<std::string>{};
     return guards_->damage(context_->stream);

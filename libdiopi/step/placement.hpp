@@ -65,6 +65,9 @@ class Placement {
     [[nodiscard]] Failure check_input(const TensorPtr& host);
     /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
+    /// Where tensors lie between protected pages: whether const inputs may only be read, so that a write ends the
+    /// process.
+    void set_read_only(bool is_read_only);
     /// Releases the const inputs, which the next step may not need.
     void release_inputs() { inputs_.clear(); }
     [[nodiscard]] Context& context() const { return *context_; }

@@ -19,8 +19,9 @@ std::array<char, kStack> g_stack;
 void name_buffer(int signal, siginfo_t* info, void*) {
     std::array<char, kLongestBuffer> text = {};
     if (describe_guard_fault(info->si_addr, text)) note_faulty_buffer(text.data());
-    // The instruction is tried again, and ends the process as it would have done.
+    // The instruction is tried again, and ends the process as it would have done; a signal that was sent is sent again.
     std::signal(signal, SIG_DFL);
+    if (info->si_code <= 0) std::raise(signal);
 }
 
 }  // namespace

@@ -58,12 +58,21 @@ class HardCasesTest(ProgramTest):
         with unittest.mock.patch.object(program, "BINARY", FAULTY):
             for fault, word in (("segv", "SIGSEGV"), ("hang", "no answer within")):
                 run = self.expect(0, "test", "--case", "bad/relu.3", "--timeout", "2", env={"DIOPI_TEST_RELU": fault},
-                                  out=["is one longer: ", word, "repeat: diopi test --case bad/relu.3",
+                                  out=["input is null: ", word, "repeat: diopi test --case bad/relu.3",
                                        "1 bad call: 0 refused, 1 ", "1 case (1 bad call): 1 advice"])
         for level, has_bad in (("2", False), ("3", True)):
             run = self.expect(0, "test", "--fname", "neg", "--level", level, "--budget", "1s", "--json").json
             self.assertEqual(run["bad_calls"]["calls"] > 0, has_bad)
         self.expect(2, "test", "--case", "bad/relu.999", err="there is no bad call 'bad/relu.999'")
+
+    def test_a_write_to_a_const_input_is_seen_though_it_is_restored(self):
+        run = self.faulty("restores", "--fname", "relu", "--quiet", "--json").json
+        self.assertGreater(run["counts"]["crashed"], 5)
+        for each in run["not_passed"]:
+            self.assertTrue(each["case"].startswith("hard/"), each)
+            self.assertRegex(each["reason"], r"SIGSEGV.* in (forward|inplace|backward) .*, a write to input, which is const")
+        run = self.faulty("restores", "--case", "ops/relu.relu.1", "--checks", "all", "pages", "--json").json
+        self.assertEqual(run["counts"]["crashed"], 1)
 
     def test_a_failing_hard_case_shrinks(self):
         run = self.faulty("wrong", "--fname", "relu", "--quiet")
