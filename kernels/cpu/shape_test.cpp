@@ -149,8 +149,10 @@ TEST_CASE("cat refuses contradicting shapes", "[cpu][shape]") {
     CHECK(cat(blank(Dtype::float32, {6, 3}), {a, b}, 0) == diopiErrorOccurred);
     CHECK(cat(blank(Dtype::float32, {5, 3}), {a, b}, 2) == diopiErrorOccurred);
     CHECK(cat(blank(Dtype::float32, {5, 3}), {}, 0) == diopiErrorOccurred);
-    CHECK(cpu::diopiCat(&context, nullptr, nullptr, 0, 0) == diopiErrorOccurred);
+    CHECK(cpu::diopiCat(&context, a.get(), nullptr, 0, 0) == diopiErrorOccurred);
     CHECK(last_error() == "diopiCat: no tensors, wanted one or more");
+    CHECK(cpu::diopiCat(&context, nullptr, nullptr, 0, 0) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiCat: out is null");
 }
 
 TEST_CASE("flip of every dtype and set of dimensions", "[cpu][shape]") {
