@@ -468,6 +468,24 @@ TEST_CASE("the legacy check allows its share of mismatches and no more") {
     CHECK_FALSE(compare_legacy(three, tensor_of<int64_t>({2}, Dtype::int64, {1, 2}), {}).passed);
 }
 
+TEST_CASE("a sum beside the overflow may be infinite or the largest number, as far as its error reaches", "[compare]") {
+    Bound bound;
+    bound.accuracy = Accuracy::D;
+    bound.accumulation_length = 8;
+    const double inf = std::numeric_limits<double>::infinity();
+    const Rule half = make_rule(bound, Dtype::float16);
+    const double reach = half.sums * 1e5;
+    CHECK(judge(inf, 65520 - 0.9 * reach, 1e5, half).ok);
+    CHECK(judge(-inf, -65520 + 0.9 * reach, 1e5, half).ok);
+    CHECK(judge(65504, 65520 + 0.9 * reach, 1e5, half).ok);
+    CHECK_FALSE(judge(inf, 65520 - 1.1 * reach, 1e5, half).ok);
+    CHECK_FALSE(judge(-inf, 65520 - 0.9 * reach, 1e5, half).ok);
+    CHECK_FALSE(judge(65504, 65520 + 1.1 * reach, 1e5, half).ok);
+    CHECK_FALSE(judge(65472, 65520 + 0.9 * reach, 1e5, half).ok);
+    CHECK_FALSE(judge(inf, 65504, 65504, half).ok);
+    CHECK_FALSE(judge(65504, inf, inf, half).ok);
+}
+
 TEST_CASE("an overflow may be NaN where terms of both signs overflow in the working dtype", "[compare]") {
     Bound bound;
     bound.accuracy = Accuracy::D;

@@ -64,6 +64,20 @@ bool terms_overflow(double magnitude, double sum, const Rule& rule) {
                                  : std::isfinite(sum) && (sum > magnitude || std::isinf(magnitude)) && sum >= kOverflow;
 }
 
+/// What a result may be off before it is rounded to the output's dtype.
+double error_of_sum(double magnitude, double sum, const Rule& rule) {
+    if (!rule.has_sums || !std::isfinite(sum) || !std::isfinite(magnitude)) return 0;
+    return rule.rtol * magnitude + rule.sums * sum;
+}
+
+/// Whether infinity, or the largest number in the place of a result that overflows, is within that error.
+bool is_beside_overflow(double actual, double exact, double sum, const Rule& rule) {
+    const double magnitude = std::fabs(exact), error = error_of_sum(magnitude, sum, rule);
+    if (std::signbit(actual) != std::signbit(exact)) return false;
+    if (std::isinf(actual)) return magnitude + error >= rule.format.overflow;
+    return std::fabs(actual) == rule.format.largest && magnitude - error < rule.format.overflow;
+}
+
 /// A share of the allowed error that stays finite, so that every report can print it.
 double share_of(double error, double allowed) {
     if (error == 0) return 0;
@@ -124,7 +138,9 @@ Judgement judge(double actual, double exact, double sum, const Rule& rule) {
         const bool overflows = magnitude >= rule.format.overflow;
         const bool may_be_nan =
             std::isnan(exact) || (overflows && (std::isnan(sum) || terms_overflow(magnitude, sum, rule)));
-        result.ok = std::isnan(actual) ? may_be_nan : overflows && actual == std::copysign(kInfinity, exact);
+        result.ok = std::isnan(actual) ? may_be_nan
+                                       : (overflows && actual == std::copysign(kInfinity, exact)) ||
+                                             is_beside_overflow(actual, exact, sum, rule);
         return result;
     }
     if (actual == exact) return result;
