@@ -65,7 +65,9 @@ void print_file(const GeneratedFile& file, const CommonOptions& options) {
 }
 
 int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered) {
-    auto cases = choose_cases(choice_of(options.common), reference_backend());
+    CaseChoice choice = choice_of(options.common);
+    choice.generated = CaseChoice::Generated::kNone;
+    auto cases = choose_cases(choice, reference_backend());
     if (!cases.ok()) return report_error(cases.error());
     std::erase_if(*cases, [&](const Case& c) { return uses_any(c, filtered); });
     GenerateOptions generation{options.common.data,

@@ -320,6 +320,7 @@ class TestRun {
         // Hard cases have fills and layouts of their own.
         choice.level = repeat_variants(options_.variants).empty() ? options_.level : 1;
         choice.refusals = conformance_.cases.checks.refusals;
+        choice.generated = CaseChoice::Generated::kAll;
         choice_ = choice;
         choice.seed = common.seed;
         auto cases = options_.in_order.empty() ? choose_cases(choice, target_.backend())

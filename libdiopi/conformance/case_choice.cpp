@@ -30,6 +30,14 @@ Result<Case> generate(const std::string& id) {
     return id.starts_with(std::string(kBadSuite) + "/") ? find_bad_call(id) : find_hard_case(id);
 }
 
+/// Whether the choice may name the generated case.
+Status check_generated(const std::string& id, CaseChoice::Generated allowed) {
+    using Generated = CaseChoice::Generated;
+    if (allowed == Generated::kNone) return bad_input(id + ": a generated case has no stored baseline");
+    const bool is_bad = id.starts_with(std::string(kBadSuite) + "/");
+    return is_bad && allowed != Generated::kAll ? bad_input(id + ": only diopi test makes bad calls") : Status();
+}
+
 /// The files that contain the cases with these ids.
 CaseSelection selection_of(const std::vector<std::string>& ids, const std::vector<std::string>& files) {
     CaseSelection selection;
@@ -113,6 +121,7 @@ std::map<std::string, std::string> operators_without_hard_cases(const std::vecto
 
 Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend) {
     if (is_generated(choice.case_id)) {
+        if (Status s = check_generated(choice.case_id, choice.generated); !s.ok()) return s.error();
         auto found = generate(choice.case_id);
         if (!found.ok()) return found.error();
         return std::vector<Case>{std::move(*found)};

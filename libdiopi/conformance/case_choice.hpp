@@ -21,6 +21,9 @@ struct CaseChoice {
     int level = 1;                   ///< 1: the cases of the files; 2: and a choice of hard cases; 3: and all of them
     uint64_t seed = 0;               ///< of the hard cases
     bool refusals = false;           ///< and bad calls
+    /// The generated cases that may be named by their ids: a stored baseline is of none, and only a test makes bad
+    /// calls.
+    enum class Generated : uint8_t { kNone, kHard, kAll } generated = Generated::kHard;
 };
 
 /// Reads the case files that the choice needs.

@@ -43,13 +43,7 @@ class Conformance {
 
  private:
     Status open_journal() {
-        std::set<std::string> wanted;
-        if (options_.append) {
-            auto writer = JournalWriter::resume(options_.run_folder);
-            if (!writer.ok()) return writer.status();
-            journal_ = std::move(*writer);
-            return {};
-        }
+        if (options_.append) return reopen_journal();
         if (options_.resume) {
             auto journal = read_journal(journal_path(options_.run_folder));
             if (!journal.ok()) return journal.status();
@@ -61,10 +55,9 @@ class Conformance {
             }
             if (Status s = check_shard(journal->header); !s.ok()) return s;
             if (Status s = check_options(journal->header); !s.ok()) return s;
+            std::set<std::string> wanted;
             for (const Case& c : cases_) wanted.insert(c.id());
-            auto writer = JournalWriter::resume(options_.run_folder);
-            if (!writer.ok()) return writer.status();
-            journal_ = std::move(*writer);
+            if (Status s = reopen_journal(); !s.ok()) return s;
             for (CaseResult& result : journal->results) {
                 if (!wanted.contains(result.case_id)) continue;
                 finished_.insert(result.case_id);
@@ -86,6 +79,12 @@ class Conformance {
         if (!writer.ok()) return writer.status();
         journal_ = std::move(*writer);
         return {};
+    }
+
+    Status reopen_journal() {
+        auto writer = JournalWriter::resume(options_.run_folder);
+        if (writer.ok()) journal_ = std::move(*writer);
+        return writer.status();
     }
 
     /// Only the same shard may be continued: results of other cases in its journal would corrupt the merged report.

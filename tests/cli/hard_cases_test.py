@@ -63,6 +63,8 @@ class HardCasesTest(ProgramTest):
         for level, has_bad in (("2", False), ("3", True)):
             run = self.expect(0, "test", "--fname", "neg", "--level", level, "--budget", "1s", "--json").json
             self.assertEqual(run["bad_calls"]["calls"] > 0, has_bad)
+        self.expect(2, "compare", "--case", "bad/relu.1", err="bad/relu.1: only diopi test makes bad calls")
+        self.expect(2, "gen", "--case", "hard/relu.0.1", err="hard/relu.0.1: a generated case has no stored baseline")
         self.expect(2, "test", "--case", "bad/relu.999", err="there is no bad call 'bad/relu.999'")
 
     def test_a_write_to_a_const_input_is_seen_though_it_is_restored(self):
