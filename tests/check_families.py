@@ -26,7 +26,8 @@ def families(root):
 def entries_of(path, root, cxx):
     """The functions that a list defines, by the preprocessor."""
     text = f'#include "kernels/entries/entries.hpp"\n#include "{path}"\n'
-    done = subprocess.run([*cxx.split(), "-E", "-P", "-std=c++20", f"-I{root}", "-x", "c++", "-"], input=text,
+    folders = [f"-I{root / folder}" for folder in (".", "libdiopi", "libdiopi/include")]
+    done = subprocess.run([*cxx.split(), "-E", "-P", "-std=c++20", *folders, "-x", "c++", "-"], input=text,
                           capture_output=True, text=True, check=True)
     return DEFINITION.findall(done.stdout)
 

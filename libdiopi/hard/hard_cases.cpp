@@ -263,9 +263,13 @@ class HardOperator {
     }
 
     static void lay_out(Draft& draft) {
-        std::vector<CaseTensor>& tensors = draft.made().tensors;
-        CaseTensor& first = tensors.front();
         LayoutOptions& all = draft.made().layout;
+        all.strided = draft.level(Factor::kLayout) == 5;
+        all.host = draft.level(Factor::kLayout) == 6;
+        all.unaligned = draft.level(Factor::kLayout) == 7;
+        std::vector<CaseTensor>& tensors = draft.made().tensors;
+        if (tensors.empty()) return;
+        CaseTensor& first = tensors.front();
         switch (draft.level(Factor::kLayout)) {
             case 1:
                 transpose(first);
@@ -278,15 +282,6 @@ class HardOperator {
                 break;
             case 4:
                 swap_outer(first);
-                break;
-            case 5:
-                all.strided = true;
-                break;
-            case 6:
-                all.host = true;
-                break;
-            case 7:
-                all.unaligned = true;
                 break;
             default:
                 break;

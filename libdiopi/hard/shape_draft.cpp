@@ -1,5 +1,7 @@
 /// The tensors and parameters of hard cases, by the shape rule of the function.
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "hard/draft.hpp"
 
@@ -225,6 +227,72 @@ bool expand(Draft& draft) {
     return true;
 }
 
+// ---- tensors that are made, filled or copied ----
+
+/// A tensor that is overwritten with one number.
+bool overwrite(Draft& draft) {
+    for (const Arg& arg : draft.row().args()) {
+        if (arg.is_inout) draft.add(arg.name, draft.shape());
+    }
+    return true;
+}
+
+bool make_sized(Draft& draft) {
+    draft.set("size", draft.shape());
+    draft.set_hint("dtype", std::string(name(draft.dtype())));
+    return true;
+}
+
+/// `n` numbers, which the dtype holds.
+bool count_up(Draft& draft) {
+    const bool is_byte = size_of(draft.dtype()) == 1, is_whole = is_integer(draft.dtype());
+    if (!is_whole && !is_floating(draft.dtype())) return false;
+    const int64_t n = draft.size(is_byte ? 33 : is_half(draft.dtype()) ? 257 : 70'000);
+    const size_t p = draft.pattern();
+    constexpr std::array<int64_t, 8> kStarts = {0, 1, -4, 100, 0, -20, 7, 0}, kSteps = {1, 2, 1, -1, 3, 2, -3, 1};
+    constexpr std::array<double, 8> kFractions = {0, 0.5, -4, 2.3, 0.1, -20, 1e-3, 0};
+    constexpr std::array<double, 8> kRealSteps = {1, 0.1, 0.25, -0.5, 1e-3, 2, -0.7, 13};
+    draft.set_hint("dtype", std::string(name(draft.dtype())));
+    if (is_whole) {
+        const bool is_unsigned = draft.dtype() == Dtype::uint8;
+        const int64_t start = is_unsigned ? 100 : kStarts[p], step = kSteps[p];
+        draft.set("start", start);
+        draft.set("end", start + n * step);
+        draft.set("step", step);
+        return true;
+    }
+    // Half a step before the end there is no doubt about the number of elements.
+    const double start = kFractions[p], step = kRealSteps[p];
+    draft.set("start", start);
+    draft.set("end", n == 0 ? start : start + (static_cast<double>(n) - 0.5) * step);
+    draft.set("step", step);
+    return true;
+}
+
+/// A copy or a cast into a tensor of another dtype. Only a floating number that an integer holds becomes one.
+bool convert(Draft& draft) {
+    constexpr std::array kTargets = {Dtype::float32, Dtype::bfloat16, Dtype::float16, Dtype::float64, Dtype::int64,
+                                     Dtype::int32,   Dtype::uint8,    Dtype::int8,    Dtype::boolean};
+    const Dtype from = draft.dtype();
+    const size_t chosen = draft.level(Factor::kNumbers);
+    Dtype to = chosen == 0 ? from : kTargets[(chosen - 1) % kTargets.size()];
+    if (is_complex(from)) to = chosen % 2 == 0 ? Dtype::complex64 : Dtype::complex128;
+    const bool cuts = is_floating(from) && !is_floating(to);
+    if (cuts && draft.level(Factor::kValues) != 0) to = from;
+    const Shape wide = draft.shape();
+    const bool is_inplace = draft.row().variant == Variant::inplace;
+    for (const Arg& arg : draft.row().args()) {
+        if (arg.is_inout) {
+            draft.add(arg.name, wide, to, {Fill::kRandn});
+        } else if (cuts && to != from) {
+            draft.add(arg.name, is_inplace ? narrowed(wide, draft.pattern()) : wide, from, {Fill::kUniform, 0, 100});
+        } else {
+            draft.add(arg.name, is_inplace ? narrowed(wide, draft.pattern()) : wide, from, FillSpec{});
+        }
+    }
+    return true;
+}
+
 /// param, grad and the states have one shape. The squares of gradients are not negative.
 bool optimise(Draft& draft) {
     const Shape shape = draft.shape();
@@ -252,7 +320,13 @@ bool optimise(Draft& draft) {
 bool shape_draft(Draft& draft) {
     switch (draft.row().rule) {
         case ShapeRule::in_place:
-            return draft.row().family == Family::optim ? optimise(draft) : false;
+            return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
+        case ShapeRule::sized:
+            return make_sized(draft);
+        case ShapeRule::arange:
+            return count_up(draft);
+        case ShapeRule::copy:
+            return convert(draft);
         case ShapeRule::cat:
             return cat(draft);
         case ShapeRule::expand:
