@@ -78,32 +78,34 @@ bool is_refused(const Step& changed, const ResultHints& hints) {
     });
 }
 
+BadCall change_of(const Arg& arg, Change change, Dtype dtype = Dtype::float32, int64_t number = 0) {
+    return {"", std::string(arg.name), change, dtype, number};
+}
+
 void add_for_output(const Arg& arg, const OutputSpec& output, std::vector<BadCall>& candidates) {
-    if (!arg.optional) candidates.push_back({"", std::string(arg.name), Change::kNull});
-    if (!output.spec.shape.empty()) candidates.push_back({"", std::string(arg.name), Change::kLonger});
+    if (!arg.optional) candidates.push_back(change_of(arg, Change::kNull));
+    if (!output.spec.shape.empty()) candidates.push_back(change_of(arg, Change::kLonger));
     // A cast of a floating result to a whole number is no result.
     if (is_floating(output.spec.dtype)) {
-        candidates.push_back({"", std::string(arg.name), Change::kDtype, Dtype::int64});
+        candidates.push_back(change_of(arg, Change::kDtype, Dtype::int64));
     }
 }
 
 void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& candidates) {
     const bool is_one = std::holds_alternative<TensorPtr>(value);
-    if (is_one && !arg.optional) candidates.push_back({"", std::string(arg.name), Change::kNull});
-    candidates.push_back({"", std::string(arg.name), Change::kLonger});
+    if (is_one && !arg.optional) candidates.push_back(change_of(arg, Change::kNull));
+    candidates.push_back(change_of(arg, Change::kLonger));
     for (const Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::complex64}) {
-        candidates.push_back({"", std::string(arg.name), Change::kDtype, dtype});
+        candidates.push_back(change_of(arg, Change::kDtype, dtype));
     }
 }
 
 void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vector<BadCall>& candidates) {
     if (std::holds_alternative<Scalar>(value) && !arg.optional) {
-        candidates.push_back({"", std::string(arg.name), Change::kNull});
+        candidates.push_back(change_of(arg, Change::kNull));
     }
     if (!std::holds_alternative<int64_t>(value) && !std::holds_alternative<IntList>(value)) return;
-    const auto add = [&](int64_t number) {
-        candidates.push_back({"", std::string(arg.name), Change::kNumber, Dtype::float32, number});
-    };
+    const auto add = [&](int64_t number) { candidates.push_back(change_of(arg, Change::kNumber, {}, number)); };
     if (is_enumeration(arg.kind)) return add(kNoEnumerator);
     for (const int64_t number : {int64_t{-1}, int64_t{0}, rank, -rank - 1, kHuge}) add(number);
 }

@@ -1,11 +1,14 @@
 /// A wrapper of the cpu backend's diopiRelu (--wrap) for another build of diopi: it gets a workspace from the context
 /// and never frees it, like a leaking operator library. DIOPI_TEST_RELU chooses another fault: "wrong" changes the last
 /// element, "strided" does so if the output is not contiguous, "order" once a call had 9000 elements, "segv", "hang"
-/// and "print" crash, hang and print, "restores" writes to its input and restores it, "none" has no fault.
+/// and "print" crash, hang and print, "restores" writes to its input and restores it, "slow" takes 1 ms,
+/// "none" has no fault.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "runtime/context.hpp"
@@ -26,6 +29,7 @@ extern "C" diopiError_t WRAPPED_RELU(diopiContextHandle_t ctx, diopiTensorHandle
     const char* chosen = std::getenv("DIOPI_TEST_RELU");
     const std::string_view fault = chosen == nullptr ? "leak" : chosen;
     if (fault == "segv") std::raise(SIGSEGV);
+    if (fault == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(1));
     // As a library that works in its input's memory and puts it right again.
     if (fault == "restores" && input->dtype == diopi::Dtype::float32 && input->numel() > 0) {
         auto* first = const_cast<volatile float*>(input->data_as<float>());

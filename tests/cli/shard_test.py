@@ -198,7 +198,8 @@ class MergeTest(ShardTest):
         self.assertEqual(self.untimed(later.out.replace("later.csv", "merged.csv")), self.untimed(whole.out))
         self.assertEqual((self.folder / "later.csv").read_bytes(), (self.folder / "whole.csv").read_bytes())
         self.assertEqual(self.merge(1, "run", "--json").json["counts"], {
-            "passed": 14, "failed": 0, "crashed": 2, "timeout": 0, "skipped": 0, "not_implemented": 0})
+            "passed": 14, "failed": 0, "crashed": 2, "timeout": 0, "skipped": 0, "not_implemented": 0,
+            "advice": 0})
 
     def test_the_merged_journal_is_that_of_a_whole_run(self):
         self.run_shards(2)
