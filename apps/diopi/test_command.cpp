@@ -321,8 +321,8 @@ class TestRun {
         choice.level = repeat_variants(options_.variants).empty() ? options_.level : 1;
         choice.refusals = conformance_.cases.checks.refusals;
         choice.generated = CaseChoice::Generated::kAll;
-        choice_ = choice;
         choice.seed = common.seed;
+        choice_ = choice;
         auto cases = options_.in_order.empty() ? choose_cases(choice, target_.backend())
                                                : choose_cases_in_order(choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();

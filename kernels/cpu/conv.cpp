@@ -2,7 +2,6 @@
 #include "kernels/cpu/conv.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "kernels/cpu/conv_float64.hpp"
 #include "kernels/cpu/norm_channels.hpp"
@@ -310,14 +309,9 @@ diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op,
                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     Problem problem;
     const View x = view(input), w = view(weight), g = view(grad_output);
-    const diopiError_t error = read_convolution(op, sides, x, w, g, {stride, padding, dilation, groups}, problem.shape);
+    diopiError_t error = read_convolution(op, sides, x, w, g, {stride, padding, dilation, groups}, problem.shape);
+    if (error == diopiSuccess) error = check_gradients(op, grad_input, x, grad_weight, w);
     if (error != diopiSuccess) return error;
-    for (const auto& [gradient, argument, of] :
-         {std::tuple(grad_input, "grad_input", &x), std::tuple(grad_weight, "grad_weight", &w)}) {
-        if (gradient == nullptr) continue;
-        const diopiError_t failed = check_shape(op, argument, view(gradient), of->shape);
-        if (failed != diopiSuccess) return failed;
-    }
     const Images images(sides, x), outputs(sides, g);
     problem.input = layout_of(images.view()), problem.out = layout_of(outputs.view()), problem.weight = layout_of(w);
     if (grad_bias != nullptr) {

@@ -53,6 +53,12 @@ diopiError_t read_convolution(std::string_view op, size_t sides, const View& inp
     return diopiSuccess;
 }
 
+diopiError_t check_gradients(std::string_view op, diopiConstTensorHandle_t grad_input, const View& input,
+                             diopiConstTensorHandle_t grad_weight, const View& weight) {
+    const diopiError_t error = check_shape_or_null(op, "grad_input", grad_input, input.shape);
+    return error != diopiSuccess ? error : check_shape_or_null(op, "grad_weight", grad_weight, weight.shape);
+}
+
 diopiError_t check_bias(std::string_view op, std::string_view argument, const View& bias, const ConvShape& shape) {
     if (bias.numel == shape.out_channels) return diopiSuccess;
     return wrong_shape(op, argument, bias.shape, to_string(Shape{shape.out_channels}));

@@ -36,6 +36,9 @@ struct ConvShape {
 /// Refuses an input that is not an image of a floating dtype, and a weight, numbers or an out that do not fit it.
 [[nodiscard]] diopiError_t read_convolution(std::string_view op, size_t sides, const View& input, const View& weight,
                                             const View& out, const ConvArguments& arguments, ConvShape& shape);
+/// Refuses gradients of another shape than their tensors; each may be null.
+[[nodiscard]] diopiError_t check_gradients(std::string_view op, diopiConstTensorHandle_t grad_input, const View& input,
+                                           diopiConstTensorHandle_t grad_weight, const View& weight);
 /// Refuses a bias, or its gradient, without one element for each output channel.
 [[nodiscard]] diopiError_t check_bias(std::string_view op, std::string_view argument, const View& bias,
                                       const ConvShape& shape);

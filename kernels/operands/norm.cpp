@@ -48,8 +48,7 @@ diopiError_t read_rows(std::string_view op, const View& x, ShapeView normalized,
 /// Parameters and their gradients have the normalised shape.
 diopiError_t check_affine(std::string_view op, ShapeView normalized, std::initializer_list<Argument> arguments) {
     for (const auto& [tensor, argument] : arguments) {
-        if (tensor == nullptr) continue;
-        const diopiError_t error = check_shape(op, argument, view(tensor), normalized);
+        const diopiError_t error = check_shape_or_null(op, argument, tensor, normalized);
         if (error != diopiSuccess) return error;
     }
     return diopiSuccess;
@@ -81,8 +80,7 @@ diopiError_t check_saved(std::string_view op, const RowShape& rows, diopiConstTe
 diopiError_t check_gradients(std::string_view op, const View& x, diopiConstTensorHandle_t grad_output,
                              diopiConstTensorHandle_t grad_input) {
     const diopiError_t error = check_shape(op, "grad_output", view(grad_output), x.shape);
-    if (error != diopiSuccess || grad_input == nullptr) return error;
-    return check_shape(op, "grad_input", view(grad_input), x.shape);
+    return error != diopiSuccess ? error : check_shape_or_null(op, "grad_input", grad_input, x.shape);
 }
 
 }  // namespace

@@ -36,6 +36,11 @@ diopiError_t check_shape(std::string_view op, std::string_view argument, const V
     return wrong_shape(op, argument, v.shape, to_string(wanted));
 }
 
+diopiError_t check_shape_or_null(std::string_view op, std::string_view argument, diopiConstTensorHandle_t tensor,
+                                 ShapeView wanted) {
+    return tensor == nullptr ? diopiSuccess : check_shape(op, argument, view(tensor), wanted);
+}
+
 diopiError_t check_rank(std::string_view op, std::string_view argument, const View& v) {
     return v.rank() <= kMaxRank ? diopiSuccess : wrong_shape(op, argument, v.shape, "at most 16 dimensions");
 }

@@ -25,6 +25,9 @@ void forget_failure();
 
 /// Refuses a tensor of another shape.
 [[nodiscard]] diopiError_t check_shape(std::string_view op, std::string_view argument, const View& v, ShapeView wanted);
+/// The same for a tensor that may be null.
+[[nodiscard]] diopiError_t check_shape_or_null(std::string_view op, std::string_view argument,
+                                               diopiConstTensorHandle_t tensor, ShapeView wanted);
 /// Refuses more than kMaxRank dimensions.
 [[nodiscard]] diopiError_t check_rank(std::string_view op, std::string_view argument, const View& v);
 /// Refuses dtypes other than float16, bfloat16, float32 and float64.

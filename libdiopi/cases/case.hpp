@@ -94,7 +94,7 @@ struct LayoutOptions {
     bool operator==(const LayoutOptions&) const = default;
 };
 
-/// What makes a call of a case bad: one argument is changed, so that the standard defines no result.
+/// The change of one argument that makes a call bad: the standard defines no result for it.
 struct BadCall {
     enum class Change : uint8_t {
         kNull,    ///< a null handle

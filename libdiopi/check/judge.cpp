@@ -64,7 +64,7 @@ bool terms_overflow(double magnitude, double sum, const Rule& rule) {
                                  : std::isfinite(sum) && (sum > magnitude || std::isinf(magnitude)) && sum >= kOverflow;
 }
 
-/// What a result may be off before it is rounded to the output's dtype.
+/// The largest error that a result may have before it is rounded to the output's dtype.
 double error_of_sum(double magnitude, double sum, const Rule& rule) {
     if (!rule.has_sums || !std::isfinite(sum) || !std::isfinite(magnitude)) return 0;
     return rule.rtol * magnitude + rule.sums * sum;

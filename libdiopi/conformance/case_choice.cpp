@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 
 #include "cases/plan.hpp"
 #include "conformance/bad_calls.hpp"
@@ -22,20 +23,18 @@ Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, c
     return {};
 }
 
-bool is_generated(const std::string& id) {
-    return id.starts_with(std::string(kHardSuite) + "/") || id.starts_with(std::string(kBadSuite) + "/");
-}
+bool is_of(std::string_view suite, const std::string& id) { return id.starts_with(std::string(suite) + "/"); }
 
-Result<Case> generate(const std::string& id) {
-    return id.starts_with(std::string(kBadSuite) + "/") ? find_bad_call(id) : find_hard_case(id);
-}
+bool is_generated(const std::string& id) { return is_of(kHardSuite, id) || is_of(kBadSuite, id); }
+
+Result<Case> generate(const std::string& id) { return is_of(kBadSuite, id) ? find_bad_call(id) : find_hard_case(id); }
 
 /// Whether the choice may name the generated case.
 Status check_generated(const std::string& id, CaseChoice::Generated allowed) {
     using Generated = CaseChoice::Generated;
     if (allowed == Generated::kNone) return bad_input(id + ": a generated case has no stored baseline");
-    const bool is_bad = id.starts_with(std::string(kBadSuite) + "/");
-    return is_bad && allowed != Generated::kAll ? bad_input(id + ": only diopi test makes bad calls") : Status();
+    return is_of(kBadSuite, id) && allowed != Generated::kAll ? bad_input(id + ": only diopi test makes bad calls")
+                                                              : Status();
 }
 
 /// The files that contain the cases with these ids.
@@ -86,8 +85,8 @@ Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue
 
 namespace {
 
-/// The number of an operator's hard cases at level 2.
-constexpr size_t kHardCasesOfLevel2 = 400;
+/// The most hard cases of an operator at a level from 2 on.
+size_t most_hard_cases(int level) { return level == 2 ? 400 : std::numeric_limits<size_t>::max(); }
 
 }  // namespace
 
@@ -102,9 +101,8 @@ std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backe
         if (is_chosen && is_new && backend.implements(row.op)) operators.push_back(row.op);
     }
     for (const std::string_view op : operators) {
-        if (choice.level == 2)
-            std::ranges::move(hard_cases(op, choice.seed, kHardCasesOfLevel2), std::back_inserter(cases));
-        if (choice.level > 2) std::ranges::move(hard_cases(op, choice.seed), std::back_inserter(cases));
+        const size_t most = choice.level < 2 ? 0 : most_hard_cases(choice.level);
+        std::ranges::move(hard_cases(op, choice.seed, most), std::back_inserter(cases));
         if (choice.refusals) std::ranges::move(bad_calls(op), std::back_inserter(cases));
     }
     return cases;

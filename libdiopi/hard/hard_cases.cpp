@@ -144,7 +144,7 @@ class HardOperator {
     [[nodiscard]] bool empty() const { return rows_.empty(); }
     [[nodiscard]] size_t functions() const { return rows_.size(); }
 
-    /// What the combination chose, by factor, for reports.
+    /// The levels that the combination chose, by factor, for reports.
     static std::vector<std::pair<std::string, std::string>> choices(const Combination& combination, const Case& made) {
         const auto of = [&](Factor factor) { return combination[static_cast<size_t>(factor)]; };
         const bool is_real = is_floating(made.dtype()) || is_complex(made.dtype());

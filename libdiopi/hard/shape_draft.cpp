@@ -277,17 +277,19 @@ bool convert(Draft& draft) {
     const size_t chosen = draft.level(Factor::kNumbers);
     Dtype to = chosen == 0 ? from : kTargets[(chosen - 1) % kTargets.size()];
     if (is_complex(from)) to = chosen % 2 == 0 ? Dtype::complex64 : Dtype::complex128;
-    const bool cuts = is_floating(from) && !is_floating(to);
-    if (cuts && draft.level(Factor::kValues) != 0) to = from;
+    bool cuts = is_floating(from) && !is_floating(to);
+    if (cuts && draft.level(Factor::kValues) != 0) {
+        to = from;
+        cuts = false;
+    }
     const Shape wide = draft.shape();
-    const bool is_inplace = draft.row().variant == Variant::inplace;
+    const Shape source = draft.row().variant == Variant::inplace ? narrowed(wide, draft.pattern()) : wide;
+    const FillSpec fill = cuts ? FillSpec{Fill::kUniform, 0, 100} : FillSpec{};
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_inout) {
             draft.add(arg.name, wide, to, {Fill::kRandn});
-        } else if (cuts && to != from) {
-            draft.add(arg.name, is_inplace ? narrowed(wide, draft.pattern()) : wide, from, {Fill::kUniform, 0, 100});
         } else {
-            draft.add(arg.name, is_inplace ? narrowed(wide, draft.pattern()) : wide, from, FillSpec{});
+            draft.add(arg.name, source, from, fill);
         }
     }
     return true;

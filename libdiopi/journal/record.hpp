@@ -44,7 +44,7 @@ struct CaseResult {
     std::string reason;
     std::vector<TensorInfo> tensors;
     std::vector<StepResult> steps;
-    /// What a hard case was made of, by factor; empty for others.
+    /// The levels of a hard case by factor, or the change of a bad call; empty for others.
     std::vector<std::pair<std::string, std::string>> choices = {};
     double seconds = 0;       ///< total time: inputs, reference, calls and checks
     std::string notes = {};   ///< lines for standard error, such as a memory checker's

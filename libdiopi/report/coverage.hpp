@@ -1,4 +1,5 @@
-/// What the hard cases of a run covered: dtypes, sizes, layouts, values, histories, by operator; and what they did not.
+/// The coverage of a run by operator: dtypes, sizes, layouts, values and histories of its hard cases, and the operators
+/// without hard cases.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ const char* suffix_of(Verdict verdict) {
     return "";
 }
 
-/// What makes a hard case hard, as more tags: ", special values, first transposed".
+/// Tags for the levels of a hard case that are not plain: ", special values, first transposed".
 std::string tags_of(const CaseResult& result) {
     std::string tags;
     for (const auto& [factor, level] : result.choices) {

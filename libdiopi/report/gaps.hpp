@@ -23,8 +23,8 @@ struct DeclinedFunction {
     std::string function;                 ///< as reports name it: "mm", "mm_backward"
     Share calls;                          ///< the declined ones among those that reached the library
     std::map<std::string, Share> dtypes;  ///< the same by the dtype of the case
-    /// What all declined calls have in common, and no other call of these dtypes: "the last dim of the first tensor is
-    /// no multiple of 64". Empty if no simple rule is known.
+    /// The property that all declined calls have, and no other call of these dtypes: "the last dim of the first tensor
+    /// is no multiple of 64". Empty if no simple rule is known.
     std::string pattern;
 };
 

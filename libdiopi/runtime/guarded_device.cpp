@@ -164,8 +164,9 @@ void GuardedDevice::name_block(const void* memory, std::string name) {
 }
 
 void GuardedDevice::set_read_only(const void* memory, bool is_read_only) {
-    PagedBlock* entry = memory == nullptr ? nullptr : paged_block(static_cast<const std::byte*>(memory));
-    if (guard_ != Guard::kPages || entry == nullptr) return;
+    if (guard_ != Guard::kPages || memory == nullptr) return;
+    const PagedBlock* entry = paged_block(static_cast<const std::byte*>(memory));
+    if (entry == nullptr) return;
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     std::byte* first = entry->low + page;
     const auto size = static_cast<size_t>(entry->high - first) - page;

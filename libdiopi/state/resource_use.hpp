@@ -13,13 +13,13 @@ inline constexpr size_t kResources = 5;
 /// "a thread", "a child process", "an open descriptor", "mapped memory", "a file in a folder for temporary files".
 [[nodiscard]] std::string_view name(Resource resource);
 
-/// What the process uses at one moment: the kernel's numbers, those that it does not tell are 0. Files are counted in
-/// the folders for temporary files, where other processes make some, too.
+/// The resources of the process at one moment, as the kernel counts them; a number that the kernel does not give is 0.
+/// Files are counted in the folders for temporary files, where other processes make some, too.
 class ResourceUse {
  public:
     [[nodiscard]] static ResourceUse now();
 
-    /// What there is more of it; mapped memory counts in pages.
+    /// The growth of one resource; mapped memory counts in pages.
     [[nodiscard]] int64_t growth_since(const ResourceUse& before, Resource resource) const {
         return count(resource) - before.count(resource);
     }

@@ -21,13 +21,16 @@ using Change = BadCall::Change;
 constexpr int64_t kNoEnumerator = 7;
 constexpr int64_t kHuge = int64_t{1} << 40;
 
-OutputSpec* output_at(Step& step, size_t arg) {
+/// The output at an argument, of a Step or a const one; null if there is none.
+template <class AnyStep>
+auto* output_at(AnyStep& step, size_t arg) {
     const auto found = std::ranges::find(step.outputs, arg, &OutputSpec::arg);
     return found == step.outputs.end() ? nullptr : &*found;
 }
 
-/// The tensor, or the first one of a list; null if the argument has none.
-TensorPtr* tensor_at(Value& value) {
+/// The tensor, or the first one of a list, of a Value or a const one; null if the argument has none.
+template <class AnyValue>
+auto* tensor_at(AnyValue& value) {
     if (auto* tensor = std::get_if<TensorPtr>(&value)) return *tensor == nullptr ? nullptr : tensor;
     auto* list = std::get_if<TensorList>(&value);
     return list == nullptr || list->empty() || list->front() == nullptr ? nullptr : &list->front();
@@ -115,12 +118,11 @@ void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vecto
 std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
     std::vector<BadCall> candidates;
     const auto args = step.call.row->args();
-    Step own = step;
     int64_t rank = 0;
     for (size_t i = 0; i < args.size(); ++i) {
-        Value& value = own.call.args[i];
+        const Value& value = step.call.args[i];
         const TensorPtr* tensor = tensor_at(value);
-        const OutputSpec* output = output_at(own, i);
+        const OutputSpec* output = output_at(step, i);
         if (tensor != nullptr && rank == 0) rank = static_cast<int64_t>((*tensor)->shape.size());
         if (output != nullptr) {
             add_for_output(args[i], *output, candidates);
@@ -192,8 +194,7 @@ void run_bad_call(const StepRules& rules, const Step& step, Placement& placement
     if (outcome.ok()) findings.fail({FailureKind::kAccepted, "returned success"});
     findings.fail(placed->check_inputs(placement));
     if (!outcome.ok()) findings.fail(placed->check_untouched(context));
-    auto damage = placement.damage();
-    if (damage.ok() && !damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});
+    findings.fail(placement.check_guards());
 }
 
 }  // namespace diopi

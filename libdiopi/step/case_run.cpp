@@ -100,7 +100,7 @@ CaseResult refused(CaseResult result, const Error& error) {
 
 /// One hard case of so many also makes its calls a thousand times, and another one has its tensors between protected
 /// pages.
-constexpr uint64_t kEachOfManyCalls = 16;
+constexpr uint64_t kHardCasesInTurn = 16;
 
 /// Whether all sums of products in the case are sums of whole numbers: one tensor of others rounds them.
 bool has_exact_sums(const Case& c) {
@@ -174,7 +174,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
     rules.hashes = options.hashes;
     if (c.suite == kHardSuite) {
         // The numbers of hard cases go along with their factors; this key does not.
-        const uint64_t drawn = c.key(0) % kEachOfManyCalls;
+        const uint64_t drawn = c.key(0) % kHardCasesInTurn;
         rules.many_calls = drawn == 0;
         if (drawn == 1 && rules.checks.guard == Guard::kZones) rules.checks.guard = Guard::kPages;
     }

@@ -38,7 +38,7 @@ class PlacedCall {
  private:
     PlacedCall(const Call& call, Poison poison)
         : call_(call), poison_(poison), generator_(std::make_unique<Generator>()) {}
-    /// What lies between the elements of an in-out argument, before the call.
+    /// The bytes between the elements of an in-out argument, before the call.
     struct Gaps {
         TensorPtr tensor;
         std::string name;

@@ -206,4 +206,10 @@ Result<std::vector<std::string>> Placement::damage() {
     return guards_->damage(context_->stream);
 }
 
+Failure Placement::check_guards() {
+    const auto found = damage();
+    if (!found.ok()) return failure_of(found.error());
+    return found->empty() ? Failure() : Failure{FailureKind::kStrayWrite, found->front()};
+}
+
 }  // namespace diopi

@@ -65,6 +65,8 @@ class Placement {
     [[nodiscard]] Failure check_input(const TensorPtr& host);
     /// The writes past the edges of any tensor; see GuardedDevice::damage.
     [[nodiscard]] Result<std::vector<std::string>> damage();
+    /// The first of them, as a failure.
+    [[nodiscard]] Failure check_guards();
     /// Where tensors lie between protected pages: whether const inputs may only be read, so that a write ends the
     /// process.
     void set_read_only(bool is_read_only);

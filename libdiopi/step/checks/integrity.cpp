@@ -17,9 +17,7 @@ class IntegrityCheck final : public StepCheck {
 
  private:
     void check(Attempt& attempt, Findings& findings) {
-        auto damage = setup_.placement.damage();
-        if (!damage.ok()) return findings.fail(damage.error());
-        if (!damage->empty()) findings.fail({FailureKind::kStrayWrite, damage->front()});
+        findings.fail(setup_.placement.check_guards());
         if (setup_.rules.checks.guard != Guard::kNone) findings.fail(attempt.placed.check_gaps(setup_.context()));
         findings.fail(attempt.placed.check_inputs(setup_.placement));
     }

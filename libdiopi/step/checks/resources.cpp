@@ -51,7 +51,7 @@ class ResourceCheck final : public StepCheck {
     }
 
  private:
-    /// What there is more of than before the call.
+    /// The resources that grew since before the call.
     [[nodiscard]] std::vector<Growth> growths() {
         // Tensors that the call required of the context are ours to free.
         setup_.context().release();

@@ -11,8 +11,8 @@ namespace diopi {
 
 namespace {
 
-/// What a call could change of its arguments: the forms of the tensors that it only reads, and everything that is not a
-/// tensor. The form of an output is judged with its values.
+/// The parts of its arguments that a call could change: the forms of the tensors that it only reads, and everything
+/// that is not a tensor. The form of an output is judged with its values.
 struct Arguments {
     std::vector<TensorSpec> forms;
     std::vector<Value> values;
@@ -35,7 +35,7 @@ class StateCheck final : public StepCheck {
     using StepCheck::StepCheck;
 
     void before_attempt(const Attempt& attempt) override {
-        // What opening a library leaves behind is no call's doing; the call reports an error of it.
+        // A library is opened first, so that its traces do not count as the call's; the call reports an error of it.
         if (Plugin* plugin = setup_.rules.backend->plugin()) (void)plugin->open();
         arguments_.emplace(attempt.placed.call());
         error_text_ = error_text();
