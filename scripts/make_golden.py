@@ -304,6 +304,9 @@ def binary(book, op):
         binary_call(book, op, case, natural([5], a, True), natural([5], b, True), modes[0], ["", "Inp"][:1 + listed])
         if listed:
             binary_call(book, op, case + "_0d", natural([5], a, True), natural([], b, True), modes[0], [""])
+    for extra in modes:
+        # An integer without dimensions wraps in the dtype of the other operand, unless the result is a real number.
+        binary_call(book, op, "wrap_int32", values([100, -100, 3], I32), values(2**40 + 24, I64), extra)
     if op in ("add", "sub"):
         alphas = [(F32, [2, -2.5, 0, 0.1]), (F64, [0.1]), (F16, [0.1, 2]), (BF16, [0.1, 2]), (I32, [3, -1]), (U8, [2]),
                   (I64, [-2]), (C64, [1.5])] + [(BOOL, [True, False])] * (op == "add")
@@ -930,6 +933,9 @@ def pow_(book):
                  {"input": column_major})
     call("Tensor", "promote_int32_float32", lambda t: torch.pow(t["input"], t["exponent"]),
          {"input": integers([9], I32, 0, 4), "exponent": uniform([9], F32, 0, 3)}, {})
+    # An integer without dimensions wraps in the dtype of the other operand.
+    call("Tensor", "wrap_exponent", lambda t: torch.pow(t["input"], t["exponent"]),
+         {"input": values([100, -100, 3], I32), "exponent": values(2**32 + 2, I64)}, {})
 
 
 def extremes(book, op):
@@ -948,6 +954,10 @@ def extremes(book, op):
         call(f"broadcast_{label(a)}_{label(b)}", normal(a, F32), normal(b, F32))
     call("strided", normal([4, 6], F32), normal([4, 6], F32), {"input": column_major, "other": gapped})
     call("promote_int32_float32", natural([5], I32, True), natural([5], F32, True))
+    # An integer without dimensions wraps in the dtype of the other operand.
+    for number in (2**40 + 24, -(2**35) - 7):
+        call(f"wrap_int32_{number}", values([100, -100, 3], I32), values(number, I64))
+        call(f"wrap_{number}_int8", values(number, I64), values([100, -100, 3], I8))
 
 
 def where(book):

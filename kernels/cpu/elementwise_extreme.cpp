@@ -27,9 +27,8 @@ using Smaller = Extreme<T, false>;
 template <template <class> class F>
 diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input, const Other& other) {
-    const Operands x = operands_of(out, input, other);
-    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
-    if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
+    Operands x = operands_of(out, input, other);
+    if (const diopiError_t error = read_ordered(op, x); error != diopiSuccess) return error;
     const auto in_type = [&]<class T>(Dtype compute) {
         F<T> f;
         return run<T>(ctx, op, x, compute, f);

@@ -78,9 +78,8 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands x)
 }
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
-diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& operands, bool reversed) {
-    if (const diopiError_t error = check_any_operands(op, operands); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_power(op, operands, reversed); error != diopiSuccess) return error;
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands operands, bool reversed) {
+    if (const diopiError_t error = read_power(op, operands, reversed); error != diopiSuccess) return error;
     if (is_floating(operands.result)) {
         return (reversed ? run_real<PowerOfNumber> : run_real<Power>)(ctx, op, operands);
     }

@@ -98,9 +98,9 @@ struct GeluBackward {
     [[nodiscard]] GeluBackward<C, float> half_form() const { return {}; }
 };
 
-/// e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with all digits of a double:
-/// corrects the roundings of 2u, which the power magnifies by 2u far below 0.
-__device__ double gelu_power(double x) {
+/// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) the argument of tanh in the approximation, with all digits of a
+/// double: corrects the roundings of 2u, which e^-2u magnifies by 2u far below 0.
+__device__ double gelu_tanh(double x) {
     constexpr double kScale = 2 * kSqrtTwoByPi, kScaleRest = -9.96930880911092e-17, kCubicRest = 2.1960211427085595e-18;
     const double square = x * x, square_rest = fma(x, x, -square);
     const double bend = kCubic * square,
@@ -110,15 +110,18 @@ __device__ double gelu_power(double x) {
     const double scaled = kScale * x, scaled_rest = fma(kScale, x, -scaled) + kScaleRest * x;
     const double argument = scaled * factor;
     const double rest = fma(scaled, factor, -argument) + scaled * factor_rest + scaled_rest * factor;
+    if (argument < -700 && argument > -760) {
+        const double root = exp(argument / 2);  // e^-2u may be infinite where the result is a denormal
+        return x * (1 + rest) * root * root;
+    }
     const double power = exp(-argument);
-    return isfinite(power) && isfinite(rest) ? power - power * rest : power;
+    return x / (1 + (isfinite(power) && isfinite(rest) ? power - power * rest : power));
 }
 
-/// x sigmoid(2 u).
 template <class C, class W = double>
 struct GeluTanh {
     __device__ C operator()(C x) const {
-        if constexpr (std::is_same_v<C, double>) return x / (1 + gelu_power(x));
+        if constexpr (std::is_same_v<C, double>) return gelu_tanh(x);
         const W wide = x, u = static_cast<W>(kSqrtTwoByPi) * wide * (1 + static_cast<W>(kCubic) * (wide * wide));
         return static_cast<C>(silu_of<W>(wide, 2 * u));
     }

@@ -1,8 +1,7 @@
 /// The larger and the smaller of two numbers.
-#include "kernels/cuda/element/map.cuh"
+#include "kernels/cuda/element/binary.cuh"
 #include "kernels/cuda/operators.hpp"
 #include "kernels/entries/entries.hpp"
-#include "kernels/operands/elementwise.hpp"
 
 namespace diopi::cuda {
 
@@ -28,11 +27,9 @@ using Smaller = Extreme<C, false>;
 template <template <class> class F>
 diopiError_t extreme(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input, const Other& other) {
-    const Operands x = operands_of(out, input, other);
-    if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
-    return with_compute_type(x.result, [&]<class C>() {
-        return map<C, 2>(ctx, op, x.out, {x.input, x.other}, F<C>{});
-    });
+    Operands x = operands_of(out, input, other);
+    if (const diopiError_t error = read_ordered(op, x); error != diopiSuccess) return error;
+    return with_compute_type(x.result, [&]<class C>() { return map_operands<C>(ctx, op, x, F<C>{}); });
 }
 
 }  // namespace

@@ -35,9 +35,8 @@ struct Power {
 };
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
-diopiError_t power(diopiContextHandle_t ctx, std::string_view op, const Operands& x, bool reversed) {
-    if (const diopiError_t error = check_real_operands(op, x); error != diopiSuccess) return error;
-    if (const diopiError_t error = check_power(op, x, reversed); error != diopiSuccess) return error;
+diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands x, bool reversed) {
+    if (const diopiError_t error = read_power(op, x, reversed); error != diopiSuccess) return error;
     return with_compute_type(x.result, [&]<class C>() { return map_operands<C>(ctx, op, x, Power<C>{reversed}); });
 }
 

@@ -39,16 +39,7 @@ diopiError_t read_softmax_gradient(std::string_view op, const View& grad_output,
 }
 
 diopiScalar_t threshold_in(Dtype dtype, const diopiScalar_t& threshold) {
-    switch (dtype) {
-        case Dtype::uint8:
-            return whole_number(static_cast<uint8_t>(number<int64_t>(threshold)));
-        case Dtype::uint16:
-            return whole_number(static_cast<uint16_t>(number<int64_t>(threshold)));
-        case Dtype::uint32:
-            return whole_number(static_cast<uint32_t>(number<int64_t>(threshold)));
-        default:
-            return threshold;
-    }
+    return is_unsigned(dtype) ? whole_number(wrap_integer(number<int64_t>(threshold), dtype)) : threshold;
 }
 
 }  // namespace diopi::operands

@@ -39,6 +39,25 @@ diopiError_t read_difference(std::string_view op, const Operands& x, const diopi
     return read_sum(op, x, &minus, factor);
 }
 
+diopiError_t wrap_operands(std::string_view op, Operands& x) {
+    if (!is_integer(x.result)) return diopiSuccess;
+    for (View* operand : {&x.input, &x.other}) {
+        if (!operand->shape.empty() || !is_integer(operand->dtype) || operand->dtype == x.result) continue;
+        if (size_of(operand->dtype) < size_of(x.result)) {
+            if (is_unsigned(operand->dtype) || !is_unsigned(x.result)) continue;
+            return unsupported(op, "a tensor without dimensions", operand->dtype, std::string(name(x.result)));
+        }
+        operand->dtype = x.result;
+    }
+    return diopiSuccess;
+}
+
+diopiError_t read_ordered(std::string_view op, Operands& x) {
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
+    return wrap_operands(op, x);
+}
+
 diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x) {
     const bool rounds = mode != RoundModeNone;
     if (!rounds && category(x.result) < 2) x.result = Dtype::float32;
@@ -49,15 +68,16 @@ diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands&
     if (mode != RoundModeTrunc && mode != RoundModeFloor) {
         return refuse(op, "no such rounding mode: " + std::to_string(mode));
     }
-    if (x.result != Dtype::boolean) return diopiSuccess;
+    if (x.result != Dtype::boolean) return wrap_operands(op, x);
     return unsupported(op, "input", x.result, "numbers when the quotient is rounded");
 }
 
-diopiError_t check_power(std::string_view op, const Operands& x, bool reversed) {
+diopiError_t read_power(std::string_view op, Operands& x, bool reversed) {
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     if (category(x.result) != 1 && category(x.result) != 2) {
         return unsupported(op, "input", x.result, "an integer or floating dtype, or a number that is one");
     }
-    if (category(x.result) == 2 || !x.other_is_number || reversed || x.number.ival >= 0) return diopiSuccess;
+    if (category(x.result) == 2 || !x.other_is_number || reversed || x.number.ival >= 0) return wrap_operands(op, x);
     return refuse(op, "exponent is " + std::to_string(x.number.ival) +
                           ", wanted none below 0 for integers; use a floating exponent");
 }

@@ -29,12 +29,18 @@ struct Other {
 /// The same for input - alpha * other: the factor is negative. Refuses bool, too.
 [[nodiscard]] diopiError_t read_difference(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
                                            diopiScalar_t& factor);
+/// Reads an integer tensor without dimensions in the dtype of the result, if that is one of integers: its low bits.
+/// Sums and products do not need it, because their low bits are those of any wider computation. Refuses a signed one
+/// beside a wider dtype without a sign. Source: torch.result_type.
+[[nodiscard]] diopiError_t wrap_operands(std::string_view op, Operands& x);
+/// The operands of maximum and minimum. Refuses what check_any_operands and wrap_operands do, and complex numbers.
+[[nodiscard]] diopiError_t read_ordered(std::string_view op, Operands& x);
 /// A quotient that is not rounded becomes a floating number: the result of integers is float32. Refuses what
-/// check_any_operands does, and rounded quotients of complex numbers and of bool.
+/// check_any_operands and, for rounded ones, wrap_operands do, and rounded quotients of complex numbers and of bool.
 [[nodiscard]] diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x);
-/// Refuses complex and bool results, and a number below 0 as the exponent of integers. `reversed`: the number is the
-/// base.
-[[nodiscard]] diopiError_t check_power(std::string_view op, const Operands& x, bool reversed);
+/// Refuses what check_any_operands and wrap_operands do, complex and bool results, and a number below 0 as the exponent
+/// of integers. `reversed`: the number is the base.
+[[nodiscard]] diopiError_t read_power(std::string_view op, Operands& x, bool reversed);
 /// The dtype of input + value * tensor1 * tensor2, or of value * tensor1 / tensor2, which is for floating dtypes only.
 [[nodiscard]] diopiError_t read_scaled_term(std::string_view op, std::span<const View> ins, bool divides,
                                             Dtype& result);

@@ -80,12 +80,6 @@ diopiError_t check_any_operands(std::string_view op, const Operands& x) {
                        "a dtype that the result's " + std::string(name(x.result)) + " casts to");
 }
 
-diopiError_t check_real_operands(std::string_view op, const Operands& x) {
-    // A complex result in a real out is refused below.
-    if (is_complex(x.out.dtype)) return unsupported(op, "out", x.out.dtype, "a real dtype");
-    return check_any_operands(op, x);
-}
-
 diopiError_t check_unary(std::string_view op, const View& out, const View& input, bool wants_number) {
     if (is_complex(input.dtype) || (wants_number && input.dtype == Dtype::boolean)) {
         return unsupported(op, "input", input.dtype, "a real dtype");

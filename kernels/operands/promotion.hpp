@@ -46,8 +46,6 @@ struct Operands {
 
 /// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
 [[nodiscard]] diopiError_t check_any_operands(std::string_view op, const Operands& x);
-/// The same for functions of real numbers: also refuses complex operands.
-[[nodiscard]] diopiError_t check_real_operands(std::string_view op, const Operands& x);
 /// Refuses complex input, bool input if `wants_number`, and an out of another shape.
 [[nodiscard]] diopiError_t check_unary(std::string_view op, const View& out, const View& input, bool wants_number);
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "kernels/operands/elementwise.hpp"
 #include "kernels/operands/refusal.hpp"
 #include "runtime/context.hpp"
 
@@ -35,26 +36,49 @@ TEST_CASE("operands: a 0-dim tensor and a number count only with a higher catego
 
 TEST_CASE("operands: an output that cannot hold the result is refused") {
     const TensorPtr out = tensor({2}, Dtype::int32), x = tensor({2}, Dtype::float32);
-    CHECK(check_real_operands("diopiAdd", with_tensor(out.get(), x.get(), x.get())) == diopiDtypeNotSupported);
+    CHECK(check_any_operands("diopiAdd", with_tensor(out.get(), x.get(), x.get())) == diopiDtypeNotSupported);
     CHECK_THAT(last_error(), Catch::Contains("diopiAdd: out is int32"));
-    CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), out.get(), out.get())) == diopiSuccess);
+    CHECK(check_any_operands("diopiAdd", with_tensor(x.get(), out.get(), out.get())) == diopiSuccess);
 }
 
 TEST_CASE("operands: shapes that do not fit are refused") {
     const TensorPtr x = tensor({2, 3}, Dtype::float32), row = tensor({3}, Dtype::float32);
     const TensorPtr other = tensor({2}, Dtype::float32);
-    CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), x.get(), row.get())) == diopiSuccess);
-    CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), x.get(), other.get())) == diopiErrorOccurred);
+    CHECK(check_any_operands("diopiAdd", with_tensor(x.get(), x.get(), row.get())) == diopiSuccess);
+    CHECK(check_any_operands("diopiAdd", with_tensor(x.get(), x.get(), other.get())) == diopiErrorOccurred);
     CHECK_THAT(last_error(), Catch::Contains("broadcasts with input's (2, 3)"));
-    CHECK(check_real_operands("diopiAdd", with_tensor(row.get(), x.get(), row.get())) == diopiErrorOccurred);
+    CHECK(check_any_operands("diopiAdd", with_tensor(row.get(), x.get(), row.get())) == diopiErrorOccurred);
     CHECK_THAT(last_error(), Catch::Contains("out has shape (3,), wanted (2, 3)"));
 }
 
-TEST_CASE("operands: complex operands are refused by functions of real numbers") {
+TEST_CASE("operands: complex numbers have no larger one") {
     const TensorPtr x = tensor({2}, Dtype::complex64), y = tensor({2}, Dtype::float32);
-    CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), x.get(), y.get())) == diopiDtypeNotSupported);
-    CHECK(check_real_operands("diopiAdd", with_tensor(x.get(), y.get(), y.get())) == diopiDtypeNotSupported);
+    for (const TensorPtr& input : {x, y}) {
+        Operands operands = with_tensor(x.get(), input.get(), x.get());
+        CHECK(read_ordered("diopiMaximum", operands) == diopiDtypeNotSupported);
+    }
     CHECK(check_unary("diopiRelu", view(x.get()), view(x.get()), true) == diopiDtypeNotSupported);
+}
+
+TEST_CASE("operands: an integer without dimensions is read in the dtype of the result") {
+    const auto read = [](Dtype input, Dtype other) {
+        const TensorPtr x = tensor({2}, input), y = tensor({}, other), out = tensor({2}, promote(input, other));
+        Operands operands = with_tensor(out.get(), x.get(), y.get());
+        CHECK(read_ordered("diopiMaximum", operands) == diopiSuccess);
+        CHECK(operands.input.dtype == input);
+        return operands.other.dtype;
+    };
+    CHECK(read(Dtype::int32, Dtype::int64) == Dtype::int32);
+    CHECK(read(Dtype::uint8, Dtype::int8) == Dtype::uint8);
+    // A wider computation has the same value.
+    CHECK(read(Dtype::int32, Dtype::uint8) == Dtype::uint8);
+    CHECK(read(Dtype::float32, Dtype::int64) == Dtype::int64);
+    CHECK(read(Dtype::boolean, Dtype::int64) == Dtype::int64);
+
+    const TensorPtr wide = tensor({2}, Dtype::uint32), narrow = tensor({}, Dtype::int8);
+    Operands operands = with_tensor(wide.get(), narrow.get(), wide.get());
+    CHECK(read_ordered("diopiMaximum", operands) == diopiDtypeNotSupported);
+    CHECK_THAT(last_error(), Catch::Contains("diopiMaximum: a tensor without dimensions is int8, wanted uint32"));
 }
 
 TEST_CASE("operands: complex operands are accepted by other functions, and promote by category") {

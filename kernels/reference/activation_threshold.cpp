@@ -8,12 +8,7 @@ namespace diopi::reference {
 namespace {
 
 /// The number in the dtype of the elements: PyTorch wraps one below 0 in an unsigned dtype.
-int64_t in_dtype(int64_t number, Dtype dtype) {
-    if (dtype == Dtype::uint8) return static_cast<uint8_t>(number);
-    if (dtype == Dtype::uint16) return static_cast<uint16_t>(number);
-    if (dtype == Dtype::uint32) return static_cast<uint32_t>(number);
-    return number;
-}
+int64_t in_dtype(int64_t number, Dtype dtype) { return is_unsigned(dtype) ? wrap_integer(number, dtype) : number; }
 double in_dtype(double number, Dtype) { return number; }
 
 /// out = x <= threshold ? value : x; NaN stays. Integers compare with the whole part of a fraction.

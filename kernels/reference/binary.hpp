@@ -26,13 +26,13 @@ void row(T* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t
 }
 
 template <class T, class F>
-void broadcast(Output<T>& out, const Operand<T>& a, const T* b, ShapeView shape_b, F f) {
-    const Shape strides_a = broadcast_strides("input", a.shape(), out.shape());
+void broadcast(Output<T>& out, const T* a, ShapeView shape_a, const T* b, ShapeView shape_b, F f) {
+    const Shape strides_a = broadcast_strides("input", shape_a, out.shape());
     const Shape strides_b = broadcast_strides("other", shape_b, out.shape());
     const Shape dense = contiguous_strides(out.shape());
     const Rows<3> rows(out.shape(), {ShapeView(dense), ShapeView(strides_a), ShapeView(strides_b)});
     rows.for_each([&](const Rows<3>::Offsets& at) {
-        row(out.data() + at[0], a.data() + at[1], rows.step()[1], b + at[2], rows.step()[2], rows.length(), f);
+        row(out.data() + at[0], a + at[1], rows.step()[1], b + at[2], rows.step()[2], rows.length(), f);
     });
 }
 
@@ -75,6 +75,19 @@ T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const O
     return kind_of(one.dtype) > kind_of(many.dtype) ? promote(many.dtype, one.dtype) : many.dtype;
 }
 
+/// The elements; an integer without dimensions wraps in the dtype in which PyTorch computes, and is stored in
+/// `element`.
+template <class T>
+const T* elements_in(Dtype dtype, const Operand<T>& x, T& element) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+        if (x.rank() == 0 && is_integer(dtype)) {
+            element = wrap_integer(x[0], dtype);
+            return &element;
+        }
+    }
+    return x.data();
+}
+
 template <class T, class F>
 void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, F f) {
     const Operand<T> a(input, "input");
@@ -83,13 +96,16 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
     Output<T> y(out, "out");
     const std::optional<Shape> wide = broadcast_shapes(a.shape(), b ? b->shape() : ShapeView());
     if (wide) require_shape("out", y.shape(), *wide);
+    const Dtype result = result_dtype(input, other);
+    T first{}, second{};
+    const T* elements = elements_in(result, a, first);
     if (b) {
-        broadcast(y, a, b->data(), b->shape(), f);
+        broadcast(y, elements, a.shape(), elements_in(result, *b, second), b->shape(), f);
     } else {
-        const T number = number_as<T>(*other.scalar, input, other);
-        broadcast(y, a, &number, {}, f);
+        second = number_as<T>(*other.scalar, input, other);
+        broadcast(y, elements, a.shape(), &second, {}, f);
     }
-    wrap(y, result_dtype(input, other));
+    wrap(y, result);
     y.store();
 }
 

@@ -21,9 +21,7 @@ void convert(Scalar& scalar, Dtype dtype) {
     if (is_floating(scalar.dtype) && std::fabs(scalar.real) < kWhole) {
         scalar = Scalar::of(static_cast<int64_t>(scalar.real));
     }
-    if (dtype == Dtype::uint8) scalar.integer = static_cast<uint8_t>(scalar.integer);
-    if (dtype == Dtype::uint16) scalar.integer = static_cast<uint16_t>(scalar.integer);
-    if (dtype == Dtype::uint32) scalar.integer = static_cast<uint32_t>(scalar.integer);
+    if (is_unsigned(dtype)) scalar.integer = wrap_integer(scalar.integer, dtype);
 }
 
 }  // namespace

@@ -34,9 +34,7 @@ bool is_whole(double x) { return std::isfinite(x) && std::trunc(x) == x; }
 std::pair<double, double> range_of(Dtype dtype) {
     if (dtype == Dtype::boolean) return {0, 2};
     const int bits = static_cast<int>(size_of(dtype)) * 8;
-    const bool is_unsigned =
-        dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 || dtype == Dtype::uint64;
-    if (is_unsigned) return {0, std::ldexp(1, bits)};
+    if (is_unsigned(dtype)) return {0, std::ldexp(1, bits)};
     return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1)};
 }
 

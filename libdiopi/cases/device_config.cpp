@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "cases/bind.hpp"
 #include "cases/param_json.hpp"
@@ -20,12 +21,15 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::array kConfigKeys = {"$schema", "device", "rules"};
-constexpr std::array kRuleKeys = {"ops",   "cases", "dtypes", "argument", "param", "skip",
-                                  "steps", "atol",  "rtol",   "max_ulp",  "reason"};
-constexpr std::array kCriteria = {"ops", "cases", "dtypes", "argument", "param"};
+constexpr std::array kRuleKeys = {"ops",  "cases", "dtypes", "argument", "param",   "factor",
+                                  "skip", "steps", "atol",   "rtol",     "max_ulp", "reason"};
+constexpr std::array kCriteria = {"ops", "cases", "dtypes", "argument", "param", "factor"};
 constexpr std::array kTolerances = {"atol", "rtol", "max_ulp"};
 constexpr std::array kArgumentKeys = {"name", "dtypes", "ranks", "shapes"};
 constexpr std::array kParamKeys = {"name", "values"};
+constexpr std::array kFactorKeys = {"name", "levels"};
+/// The factors whose level a hard case states.
+constexpr std::array kFactors = {"size", "form", "layout", "other layout", "values"};
 constexpr std::array kSteps = {"forward", "inplace", "backward"};
 
 /// Turns the tree of a file into rules. Every step returns false after it has stated the first error.
@@ -43,6 +47,8 @@ class DeviceConfigReader : public JsonReader {
     bool read_criteria(const JsonNode& node, DeviceRule& rule);
     bool read_argument(const JsonNode& node, ArgumentCriterion& argument);
     bool read_param_criterion(const JsonNode& node, ParamCriterion& param);
+    bool read_factor(const JsonNode& node, FactorCriterion& factor);
+    bool read_one_of(const JsonNode& node, const char* kind, std::span<const char* const> known, std::string& word);
     bool read_skip(const JsonNode& node, DeviceRule& rule);
     bool read_tolerance(const JsonNode& node, DeviceRule& rule);
 };
@@ -101,7 +107,9 @@ bool DeviceConfigReader::read_criteria(const JsonNode& node, DeviceRule& rule) {
         if (!read_argument(*argument, rule.argument.emplace())) return false;
     }
     const JsonNode* param = node.find("param");
-    return param == nullptr || read_param_criterion(*param, rule.param.emplace());
+    if (param != nullptr && !read_param_criterion(*param, rule.param.emplace())) return false;
+    const JsonNode* factor = node.find("factor");
+    return factor == nullptr || read_factor(*factor, rule.factor.emplace());
 }
 
 bool DeviceConfigReader::read_argument(const JsonNode& node, ArgumentCriterion& argument) {
@@ -133,6 +141,23 @@ bool DeviceConfigReader::read_param_criterion(const JsonNode& node, ParamCriteri
         values.items, [&](const JsonNode& item) { return read_param(*this, item, param.values.emplace_back()); });
 }
 
+bool DeviceConfigReader::read_factor(const JsonNode& node, FactorCriterion& factor) {
+    if (!check_keys(node, kFactorKeys) || !require(node, "name") || !require(node, "levels")) return false;
+    if (!read_one_of(*node.find("name"), "factor", kFactors, factor.name)) return false;
+    const JsonNode& levels = *node.find("levels");
+    if (!read_list(levels, "a list of levels")) return false;
+    return std::ranges::all_of(levels.items, [&](const JsonNode& item) {
+        return read_text(item, "a level of the factor", factor.levels.emplace_back());
+    });
+}
+
+bool DeviceConfigReader::read_one_of(const JsonNode& node, const char* kind, std::span<const char* const> known,
+                                     std::string& word) {
+    if (!read_text(node, fmt::format("the name of a {}", kind).c_str(), word)) return false;
+    const std::vector<std::string> words(known.begin(), known.end());
+    return std::ranges::find(words, word) != words.end() || unknown(node, kind, word, words);
+}
+
 bool DeviceConfigReader::read_skip(const JsonNode& node, DeviceRule& rule) {
     const JsonNode& skip = *node.find("skip");
     if (!read(skip, rule.skip)) return false;
@@ -143,13 +168,9 @@ bool DeviceConfigReader::read_skip(const JsonNode& node, DeviceRule& rule) {
     const JsonNode* steps = node.find("steps");
     if (steps == nullptr) return true;
     if (!read_list(*steps, "a list of steps")) return false;
-    const std::vector<std::string> known(kSteps.begin(), kSteps.end());
-    for (const JsonNode& item : steps->items) {
-        std::string& step = rule.steps.emplace_back();
-        if (!read_text(item, "the name of a step", step)) return false;
-        if (std::ranges::find(known, step) == known.end()) return unknown(item, "step", step, known);
-    }
-    return true;
+    return std::ranges::all_of(steps->items, [&](const JsonNode& item) {
+        return read_one_of(item, "step", kSteps, rule.steps.emplace_back());
+    });
 }
 
 bool DeviceConfigReader::read_tolerance(const JsonNode& node, DeviceRule& rule) {
@@ -218,6 +239,12 @@ bool holds(const ParamCriterion& wanted, const Case& c) {
            std::ranges::any_of(wanted.values, [&](const Param& value) { return equal(value, *stated); });
 }
 
+bool holds(const FactorCriterion& wanted, const Case& c) {
+    return std::ranges::any_of(c.choices, [&](const auto& choice) {
+        return choice.first == wanted.name && matches_any(wanted.levels, choice.second);
+    });
+}
+
 bool has_step(const Case& c, const std::string& step) {
     if (step == "inplace") return c.inplace;
     return step == "forward" || c.backward;
@@ -284,6 +311,7 @@ bool DeviceRule::matches(const Case& c) const {
     if (!dtypes.empty() && std::ranges::none_of(dtypes, [&](Dtype dtype) { return c.uses(dtype); })) return false;
     if (argument && !holds(*argument, c)) return false;
     if (param && !holds(*param, c)) return false;
+    if (factor && !holds(*factor, c)) return false;
     if (!steps.empty() && std::ranges::none_of(steps, [&](const std::string& step) { return has_step(c, step); })) {
         return false;
     }

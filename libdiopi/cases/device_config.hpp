@@ -34,6 +34,12 @@ struct ParamCriterion {
     std::vector<Param> values;
 };
 
+/// A factor of hard cases, at a level that one of these globs matches.
+struct FactorCriterion {
+    std::string name;
+    std::vector<std::string> levels;
+};
+
 /// One rule: every criterion must hold for a case to match.
 struct DeviceRule {
     std::string place;
@@ -43,6 +49,7 @@ struct DeviceRule {
     std::vector<Dtype> dtypes;       ///< any tensor has one of them; empty: any dtype
     std::optional<ArgumentCriterion> argument;
     std::optional<ParamCriterion> param;
+    std::optional<FactorCriterion> factor;
     bool skip = false;               ///< otherwise it is a tolerance
     std::vector<std::string> steps;  ///< steps to skip: a case must have one of them; empty: the whole case
     std::optional<double> atol, rtol, max_ulp;

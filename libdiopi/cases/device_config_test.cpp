@@ -112,6 +112,18 @@ TEST_CASE("a device rule matches by a parameter") {
     CHECK_FALSE(param("mode", "[null]", c));
 }
 
+TEST_CASE("a device rule matches by a factor of a hard case") {
+    const auto factor = [](const std::string& name, const std::string& levels) {
+        Case c = plain_add();
+        c.choices = {{"layout", "first transposed"}, {"values", "denormal"}};
+        return matches(R"("factor": {"name": ")" + name + R"(", "levels": )" + levels + "}", c);
+    };
+    CHECK(factor("layout", R"(["views", "first *"])"));
+    CHECK_FALSE(factor("layout", R"(["views", "denormal"])"));
+    CHECK_FALSE(factor("size", R"(["*"])"));
+    CHECK_FALSE(matches(R"("factor": {"name": "layout", "levels": ["*"]})", plain_add()));
+}
+
 TEST_CASE("every criterion of a device rule must hold") {
     CHECK(matches(R"("ops": ["add"], "dtypes": ["int64"], "cases": ["ops/*"])"));
     CHECK_FALSE(matches(R"("ops": ["sub"], "dtypes": ["int64"])"));
@@ -254,6 +266,9 @@ TEST_CASE("an invalid device rule is refused") {
         {R"("param": {"name": "a"}, "skip": true, "reason": "r")", "/param: the key 'values' is missing"},
         {R"("param": {"name": "a", "values": [{}]}, "skip": true, "reason": "r")",
          "/param/values/0: expected a number, a text"},
+        {R"("factor": {"name": "layouts", "levels": ["views"]}, "skip": true, "reason": "r")",
+         "/factor/name: unknown factor 'layouts' (did you mean 'layout'?)"},
+        {R"("factor": {"name": "layout"}, "skip": true, "reason": "r")", "/factor: the key 'levels' is missing"},
         {R"("opss": ["add"], "skip": true, "reason": "r")", "unknown key 'opss' (did you mean 'ops'"},
     };
     for (const Row& row : rows) {

@@ -115,8 +115,6 @@ bool all(const std::vector<double>& values, const std::function<bool(double)>& t
     return std::ranges::all_of(values, test);
 }
 
-bool is_unsigned(Dtype dtype) { return is_integer(dtype) && significand_bits(dtype) % 8 == 0; }
-
 }  // namespace
 
 TEST_CASE("every fill gives values in its range in every dtype", "[draw]") {

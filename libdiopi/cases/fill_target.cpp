@@ -101,8 +101,6 @@ void store_any(Dtype component, std::span<const From> from, std::byte* to) {
 
 }  // namespace
 
-bool is_unsigned(Dtype dtype) { return is_integer(dtype) && significand_bits(dtype) % 8 == 0; }
-
 double largest(Dtype component) {
     if (component == Dtype::float16) return 65504.0;
     if (component == Dtype::bfloat16) return 0x1.fep127;

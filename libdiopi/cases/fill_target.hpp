@@ -17,8 +17,6 @@ inline constexpr uint64_t kPatternStream = 1;
 /// The count of numbers that are made, then converted, at a time.
 inline constexpr int64_t kTile = 4096;
 
-/// Unsigned integers; bool is not one.
-[[nodiscard]] bool is_unsigned(Dtype dtype);
 /// Integers are drawn up to this magnitude.
 inline constexpr double kIntegerLimit = 0x1p62;
 /// The finite values of a component that are furthest from 0; for integers at most 2^62 in magnitude.

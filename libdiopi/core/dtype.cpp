@@ -55,8 +55,7 @@ Dtype complex_of(Dtype dtype) {
 
 Dtype promote_integers(Dtype a, Dtype b) {
     if (a == b) return a;
-    const bool signed_a = significand_bits(a) % 8 == 7;
-    const bool signed_b = significand_bits(b) % 8 == 7;
+    const bool signed_a = !is_unsigned(a), signed_b = !is_unsigned(b);
     if (signed_a == signed_b) return size_of(a) >= size_of(b) ? a : b;
     const Dtype with_sign = signed_a ? a : b;
     const Dtype without = signed_a ? b : a;
@@ -87,8 +86,15 @@ size_t size_of(Dtype dtype) { return row(dtype).size; }
 bool is_floating(Dtype dtype) { return row(dtype).category == Category::kFloating; }
 bool is_complex(Dtype dtype) { return row(dtype).category == Category::kComplex; }
 bool is_integer(Dtype dtype) { return row(dtype).category == Category::kInteger; }
+bool is_unsigned(Dtype dtype) { return is_integer(dtype) && significand_bits(dtype) % 8 == 0; }
 bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
 int significand_bits(Dtype dtype) { return row(dtype).significand_bits; }
+
+int64_t wrap_integer(int64_t value, Dtype dtype) {
+    const size_t dropped = 64 - 8 * size_of(dtype);
+    const uint64_t bits = static_cast<uint64_t>(value) << dropped;
+    return is_unsigned(dtype) ? static_cast<int64_t>(bits >> dropped) : static_cast<int64_t>(bits) >> dropped;
+}
 
 Dtype promote(Dtype a, Dtype b) {
     if (a == b) return a;

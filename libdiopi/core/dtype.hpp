@@ -47,10 +47,15 @@ enum class Dtype : int {
 [[nodiscard]] bool is_complex(Dtype dtype);
 /// Signed and unsigned integers; bool is not one.
 [[nodiscard]] bool is_integer(Dtype dtype);
+/// Integers without a sign; bool is not one.
+[[nodiscard]] bool is_unsigned(Dtype dtype);
 /// float16 or bfloat16.
 [[nodiscard]] bool is_half(Dtype dtype);
 /// Mantissa bits including the hidden one: 11 for float16, 8 for bfloat16, 24, 53.
 [[nodiscard]] int significand_bits(Dtype dtype);
+
+/// The integer as an element of an integer dtype: its low bits. One of uint64 has the same bits.
+[[nodiscard]] int64_t wrap_integer(int64_t value, Dtype dtype);
 
 /// The dtype of an operation on two tensors with the same priority (torch.promote_types).
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);

@@ -1,5 +1,7 @@
 #include "hard/covering.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -15,7 +17,8 @@ constexpr size_t kFreeFactors = 4;
 
 }  // namespace
 
-CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed) : levels_(std::move(levels)), seed_(seed) {
+CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed, std::vector<size_t> deep)
+    : levels_(std::move(levels)), deep_(std::move(deep)), seed_(seed) {
     blocks_.resize(levels_.size() * levels_.size());
     size_t pairs = 0;
     for (size_t f = 0; f < levels_.size(); ++f) {
@@ -26,6 +29,17 @@ CoveringArray::CoveringArray(std::vector<size_t> levels, uint64_t seed) : levels
     }
     open_.assign(pairs, true);
     open_pairs_ = static_cast<int64_t>(pairs);
+    size_t triples = 0;
+    for (size_t i = 0; i < deep_.size(); ++i) {
+        for (size_t j = i + 1; j < deep_.size(); ++j) {
+            for (size_t k = j + 1; k < deep_.size(); ++k) {
+                triple_blocks_.push_back({{deep_[i], deep_[j], deep_[k]}, triples});
+                triples += levels_[deep_[i]] * levels_[deep_[j]] * levels_[deep_[k]];
+            }
+        }
+    }
+    open_triples_.assign(triples, true);
+    count_of_open_triples_ = static_cast<int64_t>(triples);
 }
 
 uint64_t CoveringArray::draw() {
@@ -72,6 +86,58 @@ Combination CoveringArray::candidate(int64_t& gain, bool is_plain) {
     return chosen;
 }
 
+size_t CoveringArray::triple_of(const Block& block, const Combination& chosen) const {
+    const auto& [f, g, h] = block.factors;
+    return block.first + (chosen[f] * levels_[g] + chosen[g]) * levels_[h] + chosen[h];
+}
+
+int64_t CoveringArray::triples_with(const Combination& chosen, const std::vector<bool>& is_set, size_t f) const {
+    return std::ranges::count_if(triple_blocks_, [&](const Block& block) {
+        const auto& factors = block.factors;
+        return std::ranges::find(factors, f) != factors.end() &&
+               std::ranges::all_of(factors, [&](size_t g) { return is_set[g]; }) &&
+               open_triples_[triple_of(block, chosen)];
+    });
+}
+
+/// Begins with an open triple; the other deep factors follow, then the rest is plain or any.
+Combination CoveringArray::deep_candidate(int64_t& gain, bool is_plain) {
+    Combination chosen(levels_.size(), 0);
+    std::vector<bool> is_set(levels_.size(), false);
+    size_t at = draw() % open_triples_.size();
+    while (!open_triples_[at]) at = (at + 1) % open_triples_.size();
+    const auto after = std::ranges::upper_bound(triple_blocks_, at, {}, &Block::first);
+    const Block& block = *std::prev(after);
+    size_t rest = at - block.first;
+    for (size_t i = block.factors.size(); i-- > 0;) {
+        const size_t f = block.factors[i];
+        chosen[f] = rest % levels_[f];
+        rest /= levels_[f];
+        is_set[f] = true;
+    }
+    gain = 1;
+    for (const size_t f : deep_) {
+        if (is_set[f]) continue;
+        is_set[f] = true;
+        int64_t best = -1;
+        const size_t first = draw() % levels_[f];
+        size_t level = first;
+        for (size_t i = 0; i < levels_[f]; ++i) {
+            chosen[f] = (first + i) % levels_[f];
+            const int64_t own = triples_with(chosen, is_set, f);
+            if (own <= best) continue;
+            best = own;
+            level = chosen[f];
+        }
+        chosen[f] = level;
+        gain += best;
+    }
+    for (size_t f = 0; f < levels_.size(); ++f) {
+        if (!is_set[f] && !is_plain) chosen[f] = draw() % levels_[f];
+    }
+    return chosen;
+}
+
 void CoveringArray::cover(const Combination& combination) {
     for (size_t f = 0; f < levels_.size(); ++f) {
         for (size_t g = f + 1; g < levels_.size(); ++g) {
@@ -80,17 +146,22 @@ void CoveringArray::cover(const Combination& combination) {
             open_[at] = false;
         }
     }
+    for (const Block& block : triple_blocks_) {
+        const size_t at = triple_of(block, combination);
+        if (open_triples_[at]) --count_of_open_triples_;
+        open_triples_[at] = false;
+    }
 }
 
 std::optional<Combination> CoveringArray::next() {
-    if (open_pairs_ == 0) return {};
+    if (open_pairs_ == 0 && count_of_open_triples_ == 0) return {};
     const bool is_plain = made_++ % 2 == 1;
     Combination best;
     int64_t most = -1;
     // All candidates may miss the last open pairs: some of them come up sooner or later.
     for (int tried = 0; tried < kCandidates || (most == 0 && !is_plain); ++tried) {
         int64_t gain = 0;
-        Combination made = candidate(gain, is_plain);
+        Combination made = open_pairs_ > 0 ? candidate(gain, is_plain) : deep_candidate(gain, is_plain);
         if (gain <= most) continue;
         most = gain;
         best = std::move(made);

@@ -1,7 +1,8 @@
 /// Covering arrays: few combinations of the levels of several factors, among which each pair of levels of two factors
-/// occurs.
+/// occurs, and each triple of levels of some factors.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,23 +15,32 @@ using Combination = std::vector<size_t>;
 
 /// Gives combinations one after the other, each the best of some candidates: the first ones cover the most new pairs.
 /// Level 0 of a factor is the plain one. Every other combination has it for all but a few factors: a fast path that is
-/// wrong under some conditions is taken only where the rest is plain.
+/// wrong under some conditions is taken only where the rest is plain. When every pair has occurred, the triples of the
+/// deep factors follow.
 /// The same levels and seed give the same combinations on every machine.
 class CoveringArray {
  public:
-    /// The number of levels of each factor, at least 1.
-    CoveringArray(std::vector<size_t> levels, uint64_t seed);
+    /// The number of levels of each factor, at least 1; the positions of the deep factors, in ascending order.
+    CoveringArray(std::vector<size_t> levels, uint64_t seed, std::vector<size_t> deep = {});
 
-    /// The next combination; none when every pair has occurred.
+    /// The next combination; none when everything has occurred.
     [[nodiscard]] std::optional<Combination> next();
-    /// Pairs that have not occurred yet.
-    [[nodiscard]] int64_t open_pairs() const { return open_pairs_; }
 
  private:
+    /// The triples of three deep factors: their positions, and that of the first triple in open_triples_.
+    struct Block {
+        std::array<size_t, 3> factors;
+        size_t first;
+    };
+
     [[nodiscard]] uint64_t draw();
     [[nodiscard]] bool is_open(size_t f, size_t a, size_t g, size_t b) const;
     [[nodiscard]] int64_t gain_of(const Combination& chosen, const std::vector<bool>& is_set, size_t f, size_t a) const;
     [[nodiscard]] Combination candidate(int64_t& gain, bool is_plain);
+    [[nodiscard]] size_t triple_of(const Block& block, const Combination& chosen) const;
+    /// The open triples of the factors that are set, among them `f`.
+    [[nodiscard]] int64_t triples_with(const Combination& chosen, const std::vector<bool>& is_set, size_t f) const;
+    [[nodiscard]] Combination deep_candidate(int64_t& gain, bool is_plain);
     void cover(const Combination& combination);
     /// Position of the pairs of two factors, f before g, in open_.
     [[nodiscard]] size_t block(size_t f, size_t g) const { return blocks_[f * levels_.size() + g]; }
@@ -38,7 +48,10 @@ class CoveringArray {
     std::vector<size_t> levels_;
     std::vector<size_t> blocks_;
     std::vector<bool> open_;
-    int64_t open_pairs_ = 0;
+    std::vector<size_t> deep_;
+    std::vector<Block> triple_blocks_;
+    std::vector<bool> open_triples_;
+    int64_t open_pairs_ = 0, count_of_open_triples_ = 0;
     uint64_t seed_, drawn_ = 0, made_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "hard/covering.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <tuple>
@@ -8,8 +9,8 @@ namespace diopi {
 
 namespace {
 
-std::vector<Combination> all_of(std::vector<size_t> levels, uint64_t seed) {
-    CoveringArray array(std::move(levels), seed);
+std::vector<Combination> all_of(std::vector<size_t> levels, uint64_t seed, std::vector<size_t> deep = {}) {
+    CoveringArray array(std::move(levels), seed, std::move(deep));
     std::vector<Combination> rows;
     while (auto row = array.next()) rows.push_back(std::move(*row));
     return rows;
@@ -40,6 +41,22 @@ TEST_CASE("a covering array has every pair of levels, in few combinations") {
     for (const Combination& row : rows) {
         for (size_t f = 0; f < levels.size(); ++f) CHECK(row[f] < levels[f]);
     }
+}
+
+TEST_CASE("a covering array with deep factors has every triple of their levels after all pairs") {
+    const std::vector<size_t> levels = {3, 10, 4, 8, 28, 5}, deep = {1, 3, 5};
+    const auto shallow = all_of(levels, 7), rows = all_of(levels, 7, deep);
+    REQUIRE(rows.size() > shallow.size());
+    CHECK(std::equal(shallow.begin(), shallow.end(), rows.begin()));
+    std::set<std::tuple<size_t, size_t, size_t>> triples;
+    for (const Combination& row : rows) triples.insert({row[1], row[3], row[5]});
+    CHECK(triples.size() == 10 * 8 * 5);
+    CHECK(rows.size() < 600);
+    const auto more = all_of(levels, 7, {0, 1, 3, 5});
+    triples.clear();
+    for (const Combination& row : more) triples.insert({row[0], row[3], row[5]});
+    CHECK(triples.size() == 3 * 8 * 5);
+    CHECK(more.size() < 800);
 }
 
 TEST_CASE("the first combinations cover the most pairs") {

@@ -47,6 +47,11 @@ constexpr std::array kWholeValues = {"normal",          "exact sums", "extremes"
                                      "the whole range", "normal",     "normal",         "normal",   "normal"};
 static_assert(kForms.size() == kDraftForms && kRealValues.size() == kWholeValues.size());
 
+/// The factors that decide which path a library takes: each triple of their levels occurs.
+const std::vector<size_t> kDeep = {static_cast<size_t>(Factor::kDtype), static_cast<size_t>(Factor::kForm),
+                                   static_cast<size_t>(Factor::kPattern), static_cast<size_t>(Factor::kLayout),
+                                   static_cast<size_t>(Factor::kOtherLayout)};
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kOthers = 3, kNumbers = 10, kMostAbsent = 6;
 
@@ -106,7 +111,7 @@ class HardOperator {
         Case all;
         all.suite = kHardSuite;
         all.op = op_;
-        return {levels_, all.key(seed_)};
+        return {levels_, all.key(seed_), kDeep};
     }
 
     /// The case of a combination; none if it means nothing.

@@ -254,8 +254,7 @@ bool count_up(Draft& draft) {
     constexpr std::array<double, 8> kRealSteps = {1, 0.1, 0.25, -0.5, 1e-3, 2, -0.7, 13};
     draft.set_hint("dtype", std::string(name(draft.dtype())));
     if (is_whole) {
-        const bool is_unsigned = draft.dtype() == Dtype::uint8;
-        const int64_t start = is_unsigned ? 100 : kStarts[p], step = kSteps[p];
+        const int64_t start = is_unsigned(draft.dtype()) ? 100 : kStarts[p], step = kSteps[p];
         draft.set("start", start);
         draft.set("end", start + n * step);
         draft.set("step", step);

@@ -12,6 +12,7 @@
 
 #include "call/chain.hpp"
 #include "call/element_numbers.hpp"
+#include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "runtime/generator.hpp"
 
@@ -60,6 +61,32 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
         if (result.arg == output.arg && wraps) return result.spec.dtype;
     }
     return {};
+}
+
+/// The integer dtype in which an element-wise call reads integer tensors without dimensions: that of its integer
+/// tensors with dimensions. None where the results are floating numbers. Source: torch.result_type.
+std::optional<Dtype> operand_dtype(const Call& call) {
+    if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
+    std::optional<Dtype> dtype;
+    bool reads_others = false, has_scalar = false;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read()) return;
+        has_scalar = has_scalar || tensor->shape.empty();
+        reads_others = reads_others || !is_integer(tensor->dtype);
+        if (!tensor->shape.empty()) dtype = dtype ? promote(*dtype, tensor->dtype) : tensor->dtype;
+    });
+    if (!has_scalar || !dtype || reads_others) return {};
+    Call plain = call;
+    const auto outputs = infer(plain, {});
+    const bool gives_reals = !outputs.ok() || std::ranges::any_of(*outputs, [](const OutputSpec& output) {
+        return is_floating(output.spec.dtype);
+    });
+    return gives_reals ? std::nullopt : dtype;
+}
+
+void wrap_element(const Tensor& wide, Dtype dtype) {
+    int64_t& element = *wide.data_as<int64_t>();
+    element = wrap_integer(element, dtype);
 }
 
 /// Converts `wide`, results in a wide dtype, to `computed` and then to the output's dtype.
@@ -166,6 +193,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     std::vector<ArgTensor> expected;
     Generator generator;
     const bool float32 = computes_in_float32(call, outputs);
+    const std::optional<Dtype> wrapping = operand_dtype(call);
     for (size_t i = 0; i < call.args.size(); ++i) {
         const Arg& arg = call.row->args()[i];
         const Value& value = call.args[i];
@@ -173,8 +201,10 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         if (arg.is_output) {
             wide.args[i] = {};
         } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
-            auto made = widened(*tensor, sign, !arg.is_inout);
+            const bool wraps = wrapping && *tensor != nullptr && (*tensor)->shape.empty();
+            auto made = widened(*tensor, sign, !arg.is_inout && !wraps);
             if (!made.ok()) return made.error();
+            if (wraps) wrap_element(**made, *wrapping);
             wide.args[i] = *made;
             if (arg.is_inout && *made != nullptr) expected.push_back({i, *made});
         } else if (const auto* list = std::get_if<TensorList>(&value)) {

@@ -24,10 +24,8 @@ Range range_of(Dtype dtype) {
         const int bits = digits_of(dtype);
         return {-(int64_t{1} << bits), int64_t{1} << bits};
     }
-    const bool is_unsigned =
-        dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 || dtype == Dtype::uint64;
     const auto bits = static_cast<int>(size_of(dtype) * 8);
-    if (is_unsigned) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
+    if (is_unsigned(dtype)) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
     return {-(int64_t{1} << (bits - 2)) * 2, (int64_t{1} << (bits - 2)) - 1 + (int64_t{1} << (bits - 2))};
 }
 
