@@ -37,7 +37,7 @@ struct CompareFlags {
     std::vector<std::string> tolerances;
     std::string format = "table";
     std::string csv, save_failures;
-    int dump = 0;
+    int dump = 0, level = 1;
     bool overflow = false, ulp = false;
     double timeout_s = 600;
     RecordFlags record;
@@ -78,9 +78,10 @@ const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32
 
 /// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
-    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty();
+    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty() || flags.level > 1;
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
-        return bad_input("a capture is compared completely; leave out --fname and --filter-dtype, which select cases");
+        return bad_input(
+            "a capture is compared completely; leave out --fname, --filter-dtype and --level, which select cases");
     }
     if (!flags.with.empty() && !flags.against_dtype.empty()) {
         return bad_input(
@@ -169,7 +170,10 @@ class CompareCommand {
     }
 
     Status run_cases() {
-        auto cases = choose_cases(choice_of(flags_.common), target_.backend());
+        CaseChoice choice = choice_of(flags_.common);
+        choice.level = flags_.level;
+        choice.seed = flags_.common.seed;
+        auto cases = choose_cases(choice, target_.backend());
         if (!cases.ok()) return cases.status();
         auto filtered = parse_dtypes(flags_.common.filter_dtype);
         if (!filtered.ok()) return filtered.status();
@@ -312,6 +316,9 @@ void add_compare_command(CLI::App& app, int& code) {
                      "print each call: 1 names, 2 arguments, 3 values; default DIPU_DUMP_OP_ARGS")
         ->check(CLI::Range(0, 3));
     command->add_flag("--overflow", flags->overflow, "name outputs that hold NaN or infinity, with their figures");
+    command->add_option("--level", flags->level, "1: the standard's cases; 2: and some hard cases; 3: all of one seed")
+        ->check(CLI::Range(1, 3))
+        ->capture_default_str();
     command->add_option("--timeout", flags->timeout_s, "seconds for a case, or for the whole capture")
         ->check(seconds_above_zero())
         ->capture_default_str();

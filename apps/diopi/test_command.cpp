@@ -57,6 +57,7 @@ struct TestOptions {
     double shrink_time_s = 60;
     std::optional<std::string> shuffle;  ///< the seed as written; empty: the seed of the run
     bool find_order = false;
+    std::optional<uint64_t> addresses;
     std::vector<std::string> in_order;
     std::string save_failures;
     std::string replay;
@@ -87,6 +88,23 @@ CLI::Validator memory_size() {
     return {check, ""};
 }
 
+/// The seed of --shuffle.
+uint64_t seed_of_shuffle(const TestOptions& options) {
+    return options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle);
+}
+
+RunOrder run_order(const TestOptions& options) {
+    if (!options.in_order.empty()) return {RunOrder::By::kGiven};
+    if (!options.shuffle) return {options.budget.empty() ? RunOrder::By::kCost : RunOrder::By::kValue};
+    return {RunOrder::By::kShuffle, seed_of_shuffle(options)};
+}
+
+/// A shuffled run has memory at other addresses, too.
+std::optional<uint64_t> seed_of_addresses(const TestOptions& options) {
+    if (options.addresses || !options.shuffle || options.find_order) return options.addresses;
+    return seed_of_shuffle(options);
+}
+
 std::string repeat_text(const TestOptions& options) {
     std::string text = repeat_options(options.common);
     const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
@@ -97,6 +115,7 @@ std::string repeat_text(const TestOptions& options) {
     if (!options.steps.empty()) append(fmt::format("--steps {}", fmt::join(options.steps, " ")));
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
     if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
+    if (const auto addresses = seed_of_addresses(options)) append(fmt::format("--addresses {}", *addresses));
     return text;
 }
 
@@ -108,12 +127,6 @@ std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const 
     options.variants.four_bytes = shrunk.smallest.four_bytes;
     const bool hangs = shrunk.after.verdict == Verdict::kTimeout;
     return repeat_text(options) + (hangs ? fmt::format(" --timeout {:g}", shrunk.timeout_s) : "");
-}
-
-RunOrder run_order(const TestOptions& options) {
-    if (!options.in_order.empty()) return {RunOrder::By::kGiven};
-    if (!options.shuffle) return {options.budget.empty() ? RunOrder::By::kCost : RunOrder::By::kValue};
-    return {RunOrder::By::kShuffle, options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle)};
 }
 
 /// Refuses options for the cases of operators, which the runtime suite cannot use.
@@ -308,6 +321,7 @@ class TestRun {
         const bool has_choice = options_.checks != TestOptions().checks;
         checks->refusals |= options_.level > 2 && !has_choice;
         conformance_.cases.checks = *checks;
+        conformance_.cases.addresses = seed_of_addresses(options_);
         auto shard = chosen_shard(options_.shard);
         if (shard.ok()) shard_ = *shard;
         return shard.status();
@@ -505,15 +519,20 @@ void add_diagnosis_options(CLI::App& command, TestOptions& options) {
     auto* shuffle = command
                         .add_option_function<std::string>(
                             "--shuffle", [&options](const std::string& seed) { options.shuffle = seed; },
-                            "run the cases in an order that SEED shuffles; without it, --seed does")
+                            "run the cases in an order, and with memory, that SEED shuffles; default --seed")
                         ->group(group)
                         ->type_name("[SEED]")
                         ->expected(0, 1)
                         ->check(seed_or_nothing());
-    auto* find = command.add_flag("--find-order", options.find_order, "find cases that depend on earlier cases")
-                     ->group(group)
-                     ->excludes(shrink)
-                     ->excludes(command.get_option("--resume"));
+    command.add_option("--addresses", options.addresses, "move tensors in memory, as --shuffle does: a seed")
+        ->group(group)
+        ->type_name("SEED");
+    auto* find =
+        command.add_flag("--find-order", options.find_order, "find cases that depend on earlier cases or on addresses")
+            ->group(group)
+            ->excludes(shrink)
+            ->excludes(command.get_option("--addresses"))
+            ->excludes(command.get_option("--resume"));
     command.add_option("--in-order", options.in_order, "run these cases in one worker, in this order")
         ->group(group)
         ->type_name("ID")

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct OrderFinding {
     bool flaky = false;
     /// The smallest known set of cases after which it gets `verdict`, in their order; empty: none found.
     std::vector<std::string> after;
+    /// The seed of addresses at which it gets `verdict`: alone, or after those cases.
+    std::optional<uint64_t> addresses;
     Verdict verdict = Verdict::kPassed;
     bool fewest = true;  ///< without any one of `after` it gets another verdict; false: time ran out
 };

@@ -12,23 +12,29 @@ namespace diopi {
 
 namespace {
 
-/// "fails after ops/x.y.3", or the reason why the cause is not known.
+bool is_explained(const OrderFinding& found) { return !found.after.empty() || found.addresses.has_value(); }
+
+/// "fails after ops/x.y.3", "fails at other addresses", or the reason why the cause is not known.
 std::string cause_of(const OrderFinding& found) {
     if (found.flaky) return "nothing: its verdict changes alone, too";
-    if (found.after.empty()) return found.fewest ? "no order that was found" : "not found in time";
+    if (!is_explained(found)) return found.fewest ? "no order that was found" : "not found in time";
     const char* verb = found.verdict == Verdict::kPassed    ? "passes"
                        : found.verdict == Verdict::kCrashed ? "crashes"
                        : found.verdict == Verdict::kTimeout ? "hangs"
                                                             : "fails";
+    if (found.after.empty()) return fmt::format("{} at other addresses", verb);
     return fmt::format("{} after {}{}", verb, fmt::join(found.after, ", "),
                        found.fewest ? "" : " (not the fewest: out of time)");
 }
 
-/// The command that repeats the verdict; empty if no order explains it.
-std::string repeat_in_order(const OrderFinding& found, const std::string& options) {
-    if (found.after.empty()) return "";
-    return fmt::format("diopi test --in-order {} {}{}{}", fmt::join(found.after, " "), found.case_id,
-                       options.empty() ? "" : " ", options);
+/// The command that repeats the verdict; empty if the cause is not known.
+std::string repeat_command(const OrderFinding& found, const std::string& options) {
+    if (!is_explained(found)) return "";
+    const std::string cases = found.after.empty()
+                                  ? "--case " + found.case_id
+                                  : fmt::format("--in-order {} {}", fmt::join(found.after, " "), found.case_id);
+    const std::string addresses = found.addresses ? fmt::format(" --addresses {}", *found.addresses) : "";
+    return fmt::format("diopi test {}{}{}{}", cases, options.empty() ? "" : " ", options, addresses);
 }
 
 }  // namespace
@@ -40,11 +46,10 @@ std::string order_report(const OrderRecord& record, const Screen& screen) {
     }
     std::string text = table.empty() ? "" : table.render(screen);
     for (const OrderFinding& found : record.found) {
-        if (found.after.empty()) continue;
-        text +=
-            fmt::format("\n{} {}\n    {}\n", found.case_id, cause_of(found), repeat_in_order(found, record.options));
+        if (!is_explained(found)) continue;
+        text += fmt::format("\n{} {}\n    {}\n", found.case_id, cause_of(found), repeat_command(found, record.options));
     }
-    return text + fmt::format("{}{} of {} cases depend on the order, {} fail alone, {:.1f} s\n",
+    return text + fmt::format("{}{} of {} cases depend on the order or on addresses, {} fail alone, {:.1f} s\n",
                               record.found.empty() ? "" : "\n", record.found.size(), record.cases, record.failures,
                               record.seconds);
 }
@@ -58,8 +63,9 @@ std::string order_json(const OrderRecord& record) {
                         {"alone", name(found.alone)},
                         {"flaky", found.flaky},
                         {"after", found.after},
+                        {"addresses", found.addresses ? Json(*found.addresses) : Json()},
                         {"fewest", found.fewest},
-                        {"repeat", repeat_in_order(found, record.options)}});
+                        {"repeat", repeat_command(found, record.options)}});
     }
     const Json out = {{"cases", record.cases},
                       {"fail_alone", record.failures},

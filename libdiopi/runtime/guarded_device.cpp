@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/philox.hpp"
+
 namespace diopi {
 
 namespace {
@@ -99,17 +101,24 @@ Status GuardedDevice::fill(std::byte* guard, size_t nbytes) {
     return write_now(*device_, guard, kPattern.data(), nbytes);
 }
 
-Result<std::shared_ptr<void>> GuardedDevice::allocate_zoned(size_t nbytes, Block& block) {
+size_t GuardedDevice::next_shift() {
+    constexpr uint32_t kShifts = 64;
+    if (!addresses_) return 0;
+    return philox(*addresses_, allocations_++, 0)[0] % kShifts * kEndAlignment;
+}
+
+Result<std::shared_ptr<void>> GuardedDevice::allocate_zoned(size_t nbytes, size_t zone, Block& block) {
+    const size_t shift = next_shift();
     size_t whole = 0;
-    if (__builtin_add_overflow(nbytes, 2 * kZone, &whole)) {
+    if (__builtin_add_overflow(nbytes, 2 * zone + shift, &whole)) {
         return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
     }
     auto memory = device_->allocate(whole);
     if (!memory.ok()) return memory;
-    block.before = kZone;
-    block.behind = kZone;
+    block.before = zone;
+    block.behind = zone;
     // The last owner of the part is the owner of the whole.
-    return std::shared_ptr<void>(*memory, static_cast<std::byte*>(memory->get()) + kZone);
+    return std::shared_ptr<void>(*memory, static_cast<std::byte*>(memory->get()) + zone + shift);
 }
 
 Result<std::shared_ptr<void>> GuardedDevice::allocate_paged(size_t nbytes, Block& block) {
@@ -135,11 +144,12 @@ Result<std::shared_ptr<void>> GuardedDevice::allocate_paged(size_t nbytes, Block
 }
 
 Result<std::shared_ptr<void>> GuardedDevice::allocate(size_t nbytes) {
-    if (guard_ == Guard::kNone || nbytes == 0) return device_->allocate(nbytes);
+    if (nbytes == 0) return device_->allocate(nbytes);
     Block block;
+    if (guard_ == Guard::kNone) return allocate_zoned(nbytes, 0, block);
     block.nbytes = nbytes;
     const bool paged = guard_ == Guard::kPages && device_->is_host();
-    auto memory = paged ? allocate_paged(nbytes, block) : allocate_zoned(nbytes, block);
+    auto memory = paged ? allocate_paged(nbytes, block) : allocate_zoned(nbytes, kZone, block);
     if (!memory.ok()) return memory;
     auto* start = static_cast<std::byte*>(memory->get());
     if (Status s = fill(start - block.before, block.before); !s.ok()) return s.error();

@@ -1,8 +1,11 @@
 /// Guards: memory on both sides of every block of a device, so that a write past an edge is found.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +22,10 @@ enum class Guard { kNone, kZones, kPages };
 /// Decorates any device; it forwards everything but allocate.
 class GuardedDevice final : public DeviceDecorator {
  public:
-    GuardedDevice(Device& device, Guard guard) : DeviceDecorator(device), guard_(guard) {}
+    /// With `addresses`, a seed, blocks that do not end at a protected page start 0 to 63 times 64 bytes later: a seed
+    /// has the same distances for the same allocations.
+    GuardedDevice(Device& device, Guard guard, std::optional<uint64_t> addresses = {})
+        : DeviceDecorator(device), guard_(guard), addresses_(addresses) {}
 
     /// The name of the block that starts at `memory`, for messages; "workspace" where none is given.
     void name_block(const void* memory, std::string name);
@@ -39,8 +45,10 @@ class GuardedDevice final : public DeviceDecorator {
         std::string name = "workspace";
     };
 
-    [[nodiscard]] Result<std::shared_ptr<void>> allocate_zoned(size_t nbytes, Block& block);
+    /// Without guards, or between zones.
+    [[nodiscard]] Result<std::shared_ptr<void>> allocate_zoned(size_t nbytes, size_t zone, Block& block);
     [[nodiscard]] Result<std::shared_ptr<void>> allocate_paged(size_t nbytes, Block& block);
+    [[nodiscard]] size_t next_shift();
     [[nodiscard]] Status fill(std::byte* guard, size_t nbytes);
     [[nodiscard]] Status check(diopiStreamHandle_t stream, std::byte* start, const Block& block,
                                std::vector<std::string>& lines);
@@ -52,6 +60,8 @@ class GuardedDevice final : public DeviceDecorator {
     };
 
     Guard guard_;
+    std::optional<uint64_t> addresses_;
+    std::atomic<uint64_t> allocations_ = 0;
     std::shared_ptr<Register> register_ = std::make_shared<Register>();
 };
 

@@ -3,12 +3,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace diopi {
 namespace {
+
+/// A device whose blocks start at pages.
+class PageDevice : public DeviceDecorator {
+ public:
+    using DeviceDecorator::DeviceDecorator;
+    Result<std::shared_ptr<void>> allocate(size_t nbytes) override {
+        constexpr size_t kPage = 4096;
+        return std::shared_ptr<void>(std::aligned_alloc(kPage, (nbytes + kPage - 1) / kPage * kPage), std::free);
+    }
+};
 
 /// A device whose memory the host may access only by copies.
 class FarDevice : public DeviceDecorator {
@@ -70,6 +83,28 @@ TEST_CASE("blocks are aligned to 64 bytes, and a freed block is not checked any 
             CHECK(guarded.damage(nullptr)->empty());
         }
         CHECK(block_of(guarded, 0) == nullptr);
+    }
+}
+
+TEST_CASE("a seed of addresses places blocks at other distances, the same ones each time") {
+    const auto distances = [](Guard guard, std::optional<uint64_t> addresses) {
+        PageDevice pages(cpu_device());
+        GuardedDevice device(pages, guard, addresses);
+        std::vector<uintptr_t> found;
+        for (int i = 0; i < 8; ++i) {
+            const auto memory = *device.allocate(1 << 20);
+            found.push_back(reinterpret_cast<uintptr_t>(memory.get()) % 4096);
+        }
+        CHECK(device.damage(nullptr)->empty());
+        return found;
+    };
+    for (const Guard guard : {Guard::kNone, Guard::kZones}) {
+        const auto plain = distances(guard, {}), one = distances(guard, 1);
+        CHECK(std::ranges::count(plain, plain.front()) == 8);
+        CHECK(std::set<uintptr_t>(one.begin(), one.end()).size() > 4);
+        CHECK(std::ranges::all_of(one, [](uintptr_t distance) { return distance % 64 == 0; }));
+        CHECK(distances(guard, 1) == one);
+        CHECK(distances(guard, 2) != one);
     }
 }
 

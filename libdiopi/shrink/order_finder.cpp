@@ -13,6 +13,7 @@ namespace {
 
 /// One pass over all cases.
 struct Pass {
+    std::optional<uint64_t> addresses;
     std::vector<Verdict> verdicts;                     ///< by position of the case
     std::vector<int64_t> workers;                      ///< the process of each case
     std::map<int64_t, std::vector<size_t>> by_worker;  ///< the cases of each process, in its order
@@ -39,7 +40,7 @@ class OrderFinder {
         arrange(shuffled, cases_, backend, {RunOrder::By::kShuffle, options_.shuffle_seed});
         seconds_.assign(cases_.size(), 0);
         const Pass in_run = pass("in the run's order", in_order, options_.pool.jobs, Process::kLongLived);
-        const Pass mixed = pass("shuffled", shuffled, options_.pool.jobs, Process::kLongLived);
+        const Pass mixed = pass("shuffled", shuffled, options_.pool.jobs, Process::kLongLived, options_.shuffle_seed);
         const Pass alone = pass("alone", given, options_.pool.jobs, Process::kOneForEach);
         for (const size_t item : given) {
             if (!may_go_on()) break;
@@ -69,14 +70,18 @@ class OrderFinder {
         if (options_.progress) options_.progress(what, static_cast<int64_t>(done), static_cast<int64_t>(total));
     }
 
-    Pass pass(std::string_view what, const std::vector<size_t>& items, int jobs, Process process) {
+    Pass pass(std::string_view what, const std::vector<size_t>& items, int jobs, Process process,
+              std::optional<uint64_t> addresses = {}) {
         Pass pass;
+        pass.addresses = addresses;
         pass.verdicts.resize(cases_.size());
         pass.workers.resize(cases_.size());
         if (!may_go_on()) return pass;
         PoolOptions pool = options_.pool;
         pool.jobs = jobs;
-        CaseWorker worker(options_.worker);
+        CaseWorkerOptions worker_options = options_.worker;
+        worker_options.cases.addresses = addresses;
+        CaseWorker worker(worker_options);
         size_t ended = 0;
         const auto work = [&](size_t item) {
             WorkAnswer answer = worker.work(cases_[item]);
@@ -98,9 +103,10 @@ class OrderFinder {
     }
 
     /// The case's verdict after these, all in one process; nullopt when it was not reached.
-    std::optional<Verdict> verdict_behind(std::vector<size_t> before, size_t item) {
+    std::optional<Verdict> verdict_behind(std::vector<size_t> before, size_t item,
+                                          std::optional<uint64_t> addresses = {}) {
         before.push_back(item);
-        const Pass trial = pass("", before, 1, Process::kLongLived);
+        const Pass trial = pass("", before, 1, Process::kLongLived, addresses);
         if (!may_go_on() || trial.workers[item] != trial.workers[before.front()]) return std::nullopt;
         return trial.verdicts[item];
     }
@@ -116,14 +122,30 @@ class OrderFinder {
         search_.restart();
         const auto again = verdict_behind({}, found.item);
         found.flaky = again && *again != found.alone;
-        if (found.flaky) return;
+        if (found.flaky || depends_on_addresses(found)) return;
         for (const Pass* pass : {&in_run, &mixed}) {
             const Verdict verdict = pass->verdicts[found.item];
             if (verdict == found.alone || !found.before.empty()) continue;
             found.verdict = verdict;
+            found.addresses = pass->addresses;
             found.before = shortest_tail(pass->predecessors(found.item), found);
+            if (found.before.empty()) found.addresses.reset();
         }
         minimise(found);
+    }
+
+    /// Whether it gets another verdict alone, at the addresses of the shuffled run or at a few others.
+    bool depends_on_addresses(OrderDependence& found) {
+        constexpr uint64_t kTrials = 4;
+        for (uint64_t i = 0; i < kTrials && has_time({found.item}); ++i) {
+            found.addresses = options_.shuffle_seed + i;
+            const auto verdict = verdict_behind({}, found.item, found.addresses);
+            if (!verdict || *verdict == found.alone) continue;
+            found.verdict = *verdict;
+            return true;
+        }
+        found.addresses.reset();
+        return false;
     }
 
     /// The last 1, 2, 4, ... predecessors after which the case gets the verdict; empty if no such set does it.
@@ -136,7 +158,7 @@ class OrderFinder {
                 found.fewest = false;
                 return {};
             }
-            if (verdict_behind(tail, found.item) == found.verdict) return tail;
+            if (verdict_behind(tail, found.item, found.addresses) == found.verdict) return tail;
             if (taken == predecessors.size()) return {};
         }
     }
@@ -153,7 +175,7 @@ class OrderFinder {
                     found.fewest = false;
                     return;
                 }
-                if (!fewer.empty() && verdict_behind(fewer, found.item) == found.verdict) {
+                if (!fewer.empty() && verdict_behind(fewer, found.item, found.addresses) == found.verdict) {
                     found.before = std::move(fewer);
                 } else {
                     first += chunk;
@@ -192,6 +214,7 @@ OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases,
         finding.alone = found.alone;
         finding.flaky = found.flaky;
         for (const size_t item : found.before) finding.after.push_back(cases[item].id());
+        finding.addresses = found.addresses;
         finding.verdict = found.verdict;
         finding.fewest = found.fewest;
     }

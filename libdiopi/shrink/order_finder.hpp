@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct OrderOptions {
     CaseWorkerOptions worker;
     PoolOptions pool;
     RunOrder order;             ///< order of the run
-    uint64_t shuffle_seed = 0;  ///< seed of the shuffled run
+    uint64_t shuffle_seed = 0;  ///< seed of the shuffled run, and of its addresses
     double search_s = 60;       ///< time limit of the search for one case: no attempt starts later
     /// The current action and its progress.
     std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
@@ -33,6 +34,8 @@ struct OrderDependence {
     bool flaky = false;
     /// The smallest known set of cases after which it gets `verdict`, which is not `alone`; empty: none found.
     std::vector<size_t> before;
+    /// The seed of addresses (CaseOptions) at which it gets `verdict`: alone, or after those cases.
+    std::optional<uint64_t> addresses;
     Verdict verdict = Verdict::kPassed;
     bool fewest = true;  ///< without any one of `before` it gets another verdict; false: time ran out
 };
@@ -48,8 +51,9 @@ struct OrderReport {
 [[nodiscard]] OrderRecord to_record(const OrderReport& report, const std::vector<Case>& cases,
                                     const std::string& options);
 
-/// Runs every case in the run's order, shuffled, and alone in a process of its own; then searches the predecessors of
-/// each case whose verdict differs, in that worker, by delta debugging.
+/// Runs every case in the run's order, shuffled with memory at other addresses, and alone in a process of its own. Then
+/// searches the cause of each verdict that differs: other addresses, or, by delta debugging, the predecessors in that
+/// worker.
 [[nodiscard]] Result<OrderReport> find_order_dependence(const std::vector<Case>& cases, const OrderOptions& options);
 
 }  // namespace diopi

@@ -51,6 +51,12 @@ diopiError_t slow_relu_that_bears_no_mark(diopiContextHandle_t ctx, diopiTensorH
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     return relu_that_bears_no_mark(ctx, out, input);
 }
+diopiError_t relu_that_wants_a_page(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    const void* data = nullptr;
+    diopiGetTensorDataConst(input, &data);
+    const bool is_inside = reinterpret_cast<uintptr_t>(data) % 1024 >= 512;
+    return is_inside ? diopiErrorOccurred : good_relu(ctx, out, input);
+}
 int* g_calls_of_all_processes = nullptr;
 diopiError_t relu_that_changes_its_mind(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                         diopiConstTensorHandle_t input) {
@@ -130,6 +136,20 @@ TEST_CASE("a counter that all cases share needs as many of them as it counts") {
         CHECK(found.before.size() == 4);
         CHECK(found.verdict == Verdict::kFailed);
     }
+}
+
+TEST_CASE("a case that depends on the addresses of its tensors is found alone") {
+    // Not aligned, so that the input has memory on the device; above 32 MiB, so that malloc maps it and it begins at
+    // the same place of a page in every process.
+    std::vector<Case> one = {make_case("relu", {case_tensor("input", {9 << 20})})};
+    one.front().layout.unaligned = true;
+    const OrderReport report = report_of({{"diopiRelu", any_function(relu_that_wants_a_page)}}, one);
+    REQUIRE(report.found.size() == 1);
+    CHECK(report.found[0].alone == Verdict::kPassed);
+    CHECK(report.found[0].verdict == Verdict::kFailed);
+    CHECK_FALSE(report.found[0].flaky);
+    CHECK(report.found[0].before.empty());
+    CHECK(report.found[0].addresses.has_value());
 }
 
 TEST_CASE("a case that changes alone is reported as flaky") {

@@ -172,6 +172,7 @@ StepRules rules_for(const Case& c, const CaseOptions& options) {
     StepRules rules{options.backend, options.checks, c.tolerance, c.random, options.legacy};
     rules.exact = has_exact_sums(c);
     rules.hashes = options.hashes;
+    if (options.addresses || c.suite == kHardSuite) rules.addresses = c.key(options.addresses.value_or(0));
     if (c.suite == kHardSuite) {
         // The numbers of hard cases go along with their factors; this key does not.
         const uint64_t drawn = c.key(0) % kHardCasesInTurn;

@@ -25,6 +25,8 @@ struct CaseOptions {
     std::vector<std::string> steps = {};
     /// Hashes of the results' bits are noted.
     bool hashes = false;
+    /// A seed: memory of every case lies at addresses that it changes. Without it only that of hard cases does.
+    std::optional<uint64_t> addresses = {};
     /// Converts for the backend, outside of the tools; null: none. A case whose dtypes it narrows has the bounds of the
     /// narrower ones, and is compared with no stored baseline.
     Adaptor* adaptor = nullptr;

@@ -27,11 +27,12 @@ struct StepRules {
     const Backend* backend = nullptr;
     Checks checks;
     Tolerance tolerance;
-    bool random = false;      ///< a distribution is tested
-    bool legacy = false;      ///< isclose with a mismatch ratio instead of the accuracy classes
-    bool exact = false;       ///< all inputs are whole numbers whose sums of products are exact
-    bool hashes = false;      ///< a hash of the results is noted
-    bool many_calls = false;  ///< a thousand calls are part of the histories
+    bool random = false;                     ///< a distribution is tested
+    bool legacy = false;                     ///< isclose with a mismatch ratio instead of the accuracy classes
+    bool exact = false;                      ///< all inputs are whole numbers whose sums of products are exact
+    bool hashes = false;                     ///< a hash of the results is noted
+    bool many_calls = false;                 ///< a thousand calls are part of the histories
+    std::optional<uint64_t> addresses = {};  ///< where memory lies (GuardedDevice)
     /// Converts for the backend, outside of the tools; null: none.
     Adaptor* adaptor = nullptr;
     /// Tools around the call, the first one outermost.

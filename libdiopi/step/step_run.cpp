@@ -9,7 +9,7 @@
 namespace diopi {
 
 Status with_placement(const StepRules& rules, LayoutRule layout, const std::function<void(Placement&)>& use) {
-    GuardedDevice device(rules.backend->device(), rules.checks.guard);
+    GuardedDevice device(rules.backend->device(), rules.checks.guard, rules.addresses);
     auto stream = device.create_stream();
     if (!stream.ok()) return stream.error();
     {

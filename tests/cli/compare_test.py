@@ -91,6 +91,15 @@ class FormatTest(CompareTest):
         self.assertRegex(run.out, r"\nulp of all outputs +<=0\.5 ")
         self.assertRegex(run.out, r"\nreference +100\.00% ")
 
+    def test_hard_cases(self):
+        cases = {each["where"].split()[0] for each in
+                 self.compare("neg", "--level", "2", "--seed", "3", "--json").json["tensors"]}
+        self.assertIn("hard/neg.3.0", cases)
+        self.assertEqual(sum(case.startswith("hard/") for case in cases), 400)
+        standard = self.compare("neg", "--json").json["tensors"]
+        self.assertFalse([each for each in standard if each["where"].startswith("hard/")])
+        self.compare("--capture", "x.json", "--level", "2", code=2, err="leave out --fname, --filter-dtype and --level")
+
     def test_a_planted_fault_is_the_only_difference(self):
         run = self.faulty("--capture", self.model(), "--json").json
         self.assertEqual([run["backend"], run["against"], run["different"]], ["cpu", "reference", 1])

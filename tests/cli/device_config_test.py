@@ -129,8 +129,8 @@ class DeviceConfigTest(ProgramTest):
     def test_the_schema_file_knows_every_key(self):
         schema = json.loads((SOURCE / "cases/device_config_schema.json").read_text())
         rule = schema["$defs"]["rule"]["properties"]
-        self.assertEqual(sorted(rule), ["argument", "atol", "cases", "dtypes", "max_ulp", "ops", "param", "reason", "rtol",
-                                        "skip", "steps"])
+        self.assertEqual(sorted(rule), ["argument", "atol", "cases", "dtypes", "factor", "max_ulp", "ops", "param", "reason",
+                                        "rtol", "skip", "steps"])
 
 
 if __name__ == "__main__":

@@ -119,6 +119,22 @@ class HardCasesTest(ProgramTest):
         self.expect(2, "test", "--level", "4", err="--level 4 and --time belong together")
         self.expect(2, "test", "--time", "4s", err="--level 4 and --time belong together")
 
+    def test_what_depends_on_addresses(self):
+        # So large that malloc maps the tensors: without a seed of addresses they begin at the same place of a page.
+        self.write("mine.json", case_file(relu_group([9 << 20])))
+        with unittest.mock.patch.object(program, "BINARY", FAULTY):
+            self.expect(0, "test", "--cases", "mine.json", env={"DIOPI_TEST_RELU": "moved"})
+        run = self.faulty("moved", "--cases", "mine.json", "--find-order", "--shuffle", "1", "--json")
+        found, = run.json["order_dependent"]
+        self.assertEqual((found["in_run"], found["alone"], found["after"]), ("passed", "passed", []))
+        repeat = f"--cases mine.json --addresses {found['addresses']}"
+        self.assertEqual(found["repeat"], f"diopi test --case ops/mine.relu.0 {repeat}")
+        run = self.faulty("moved", "--case", "ops/mine.relu.0", *repeat.split())
+        self.assertIn(repeat, run.out)
+        run = self.faulty("moved", "--cases", "mine.json", "--shuffle", str(found["addresses"]))
+        self.assertIn(repeat, run.out)
+        self.expect(2, "test", "--addresses", "1", "--find-order", err="--addresses excludes --find-order")
+
     def test_a_failure_that_passes_alone_says_so(self):
         self.write("mine.json", case_file(relu_group([9000], [40], [50])))
         run = self.faulty("order", "--cases", "mine.json", "--jobs", "1")

@@ -1,8 +1,8 @@
 /// A wrapper of the cpu backend's diopiRelu (--wrap) for another build of diopi: it gets a workspace from the context
 /// and never frees it, like a leaking operator library. DIOPI_TEST_RELU chooses another fault: "wrong" changes the last
-/// element, "strided" does so if the output is not contiguous, "order" once a call had 9000 elements, "segv", "hang"
-/// and "print" crash, hang and print, "restores" writes to its input and restores it, "slow" takes 1 ms,
-/// "none" has no fault.
+/// element, "strided" does so if the output is not contiguous, "order" once a call had 9000 elements, "moved" in such a
+/// call if the output lies in the second half of 1 KiB; "segv", "hang" and "print" crash, hang and print, "restores"
+/// writes to its input and restores it, "slow" takes 1 ms, "none" has no fault.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -45,8 +45,9 @@ extern "C" diopiError_t WRAPPED_RELU(diopiContextHandle_t ctx, diopiTensorHandle
     static bool was_large = false;
     const bool is_large = out->numel() >= 9000;
     was_large = was_large || is_large;
-    const bool wrong = fault == "wrong" || (fault == "order" && was_large && !is_large) ||
-                       (fault == "strided" && !out->is_contiguous());
+    const bool is_moved = reinterpret_cast<uintptr_t>(out->data()) % 1024 >= 512;
+    const bool wrong = fault == "wrong" || (fault == "moved" && is_large && is_moved) ||
+                       (fault == "order" && was_large && !is_large) || (fault == "strided" && !out->is_contiguous());
     if (wrong && out->numel() > 0 && out->dtype == diopi::Dtype::float32) {
         int64_t last = 0;
         for (size_t d = 0; d < out->shape.size(); ++d) last += (out->shape[d] - 1) * out->strides[d];

@@ -160,7 +160,8 @@ class OrderTest(ProgramTest):
 
     def test_no_dependence(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))
-        self.expect(0, "test", "--cases", "mine.json", "--find-order", out="0 of 6 cases depend on the order")
+        self.expect(0, "test", "--cases", "mine.json", "--find-order",
+                    out="0 of 6 cases depend on the order or on addresses")
 
     # Case 4 marks its process, and case 3 fails in a process with a mark.
     FAULTS = f"mark@{allocated(2000)} spoiled@{allocated(100)}"
@@ -168,7 +169,7 @@ class OrderTest(ProgramTest):
     def test_the_predecessor_is_found_and_the_command_repeats_it(self):
         self.write("mine.json", case_file(group("worker", SHAPES)))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "1", "--find-order", faults=self.FAULTS,
-                          out=["depends on", "1 of 6 cases depend on the order, 0 fail alone",
+                          out=["depends on", "1 of 6 cases depend on the order or on addresses, 0 fail alone",
                                f"{IDS[3]} fails after {IDS[4]}"])
         command, = [line.strip() for line in run.out.split("\n") if line.startswith("    diopi test")]
         self.assertEqual(command, f"diopi test --in-order {IDS[4]} {IDS[3]} --cases mine.json")
