@@ -307,6 +307,7 @@ def binary(book, op):
     for extra in modes:
         # An integer without dimensions wraps in the dtype of the other operand, unless the result is a real number.
         binary_call(book, op, "wrap_int32", values([100, -100, 3], I32), values(2**40 + 24, I64), extra)
+        binary_call(book, op, "wrap_uint8", values([9, 255, 0, 200], U8), -1, extra)
     if op in ("add", "sub"):
         alphas = [(F32, [2, -2.5, 0, 0.1]), (F64, [0.1]), (F16, [0.1, 2]), (BF16, [0.1, 2]), (I32, [3, -1]), (U8, [2]),
                   (I64, [-2]), (C64, [1.5])] + [(BOOL, [True, False])] * (op == "add")

@@ -49,6 +49,7 @@ diopiError_t wrap_operands(std::string_view op, Operands& x) {
         }
         operand->dtype = x.result;
     }
+    if (x.other_is_number) x.number.ival = wrap_integer(x.number.ival, x.result);
     return diopiSuccess;
 }
 

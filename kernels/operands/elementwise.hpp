@@ -29,7 +29,7 @@ struct Other {
 /// The same for input - alpha * other: the factor is negative. Refuses bool, too.
 [[nodiscard]] diopiError_t read_difference(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
                                            diopiScalar_t& factor);
-/// Reads an integer tensor without dimensions in the dtype of the result, if that is one of integers: its low bits.
+/// Reads a number, and an integer tensor without dimensions, in the dtype of an integer result: its low bits.
 /// Sums and products do not need it, because their low bits are those of any wider computation. Refuses a signed one
 /// beside a wider dtype without a sign. Source: torch.result_type.
 [[nodiscard]] diopiError_t wrap_operands(std::string_view op, Operands& x);

@@ -75,6 +75,12 @@ TEST_CASE("operands: an integer without dimensions is read in the dtype of the r
     CHECK(read(Dtype::float32, Dtype::int64) == Dtype::int64);
     CHECK(read(Dtype::boolean, Dtype::int64) == Dtype::int64);
 
+    const TensorPtr bytes = tensor({2}, Dtype::uint8);
+    const diopiScalar_t minus = whole_number(-1);
+    Operands quotient = with_number(bytes.get(), bytes.get(), &minus);
+    CHECK(read_quotient("diopiDivScalar", RoundModeTrunc, quotient) == diopiSuccess);
+    CHECK(quotient.number.ival == 255);
+
     const TensorPtr wide = tensor({2}, Dtype::uint32), narrow = tensor({}, Dtype::int8);
     Operands operands = with_tensor(wide.get(), narrow.get(), wide.get());
     CHECK(read_ordered("diopiMaximum", operands) == diopiDtypeNotSupported);

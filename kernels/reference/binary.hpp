@@ -75,17 +75,19 @@ T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const O
     return kind_of(one.dtype) > kind_of(many.dtype) ? promote(many.dtype, one.dtype) : many.dtype;
 }
 
-/// The elements; an integer without dimensions wraps in the dtype in which PyTorch computes, and is stored in
-/// `element`.
+/// The number in the dtype in which PyTorch computes: an integer wraps.
+template <class T>
+T in_dtype(T number, Dtype dtype) {
+    if constexpr (std::is_same_v<T, int64_t>) return is_integer(dtype) ? wrap_integer(number, dtype) : number;
+    return number;
+}
+
+/// The elements; one of a tensor without dimensions is converted to that dtype, and stored in `element`.
 template <class T>
 const T* elements_in(Dtype dtype, const Operand<T>& x, T& element) {
-    if constexpr (std::is_same_v<T, int64_t>) {
-        if (x.rank() == 0 && is_integer(dtype)) {
-            element = wrap_integer(x[0], dtype);
-            return &element;
-        }
-    }
-    return x.data();
+    if (x.rank() != 0) return x.data();
+    element = in_dtype(x[0], dtype);
+    return &element;
 }
 
 template <class T, class F>
@@ -102,7 +104,7 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
     if (b) {
         broadcast(y, elements, a.shape(), elements_in(result, *b, second), b->shape(), f);
     } else {
-        second = number_as<T>(*other.scalar, input, other);
+        second = in_dtype(number_as<T>(*other.scalar, input, other), result);
         broadcast(y, elements, a.shape(), &second, {}, f);
     }
     wrap(y, result);

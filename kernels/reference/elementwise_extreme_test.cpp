@@ -29,6 +29,10 @@ TEST_CASE("an integer without dimensions wraps in the dtype of the other operand
     const TensorPtr exponent = tensor({}, {0x1p32 + 2}, Dtype::int64);
     REQUIRE(reference::diopiPowTensor(context(), y.get(), a.get(), exponent.get()) == diopiSuccess);
     check_close(y, {10000, 10000});
+    const TensorPtr bytes = tensor({2}, {9, 255}, Dtype::uint8), parts = make({2}, Dtype::uint8);
+    const diopiScalar_t minus{diopi_dtype_int64, {.ival = -1}};
+    REQUIRE(reference::diopiDivScalar(context(), parts.get(), bytes.get(), &minus, RoundModeTrunc) == diopiSuccess);
+    check_close(parts, {0, 1});
     const TensorPtr quotient = make({2});
     REQUIRE(reference::diopiDiv(context(), quotient.get(), a.get(), wide.get(), RoundModeNone) == diopiSuccess);
     check_close(quotient, {0x1p-40 * 100, 0x1p-40 * -100});

@@ -137,7 +137,7 @@ class HardOperator {
         };
         made.inplace = row.variant == Variant::forward && has(Variant::inplace, row.overload) && runs_in_place(made);
         made.backward = has(Variant::backward, row.overload) && is_floating(dtype);
-        if (level(combination, Factor::kValues) == kSpecialValues) {
+        if (level(combination, Factor::kValues) == kSpecialValues && !is_converted(row, dtype)) {
             auto special = vary(made, {.fill = Fill::kSpecial});
             if (special.ok() && special->skip_reason.empty()) made = without_illegal(row, made, special->changed);
         }
@@ -316,11 +316,14 @@ class HardOperator {
         }
     }
 
-    /// Values that are written out are few, and of one tensor. Products of padding and infinity may be NaN.
+    /// Values that are written out are few, and of one tensor. Products of padding and infinity may be NaN; infinite
+    /// parameters, moments and ignored rows give NaN or not, as the formula is written.
     static bool may_be_infinite(const Row& row, const CaseTensor& tensor, const Arg& arg) {
-        constexpr std::array kProducts = {ShapeRule::matmul, ShapeRule::add_product, ShapeRule::linear,
-                                          ShapeRule::convolution};
-        return std::ranges::find(kProducts, row.rule) == kProducts.end() &&
+        constexpr std::array kUndefined = {ShapeRule::matmul,      ShapeRule::add_product,   ShapeRule::linear,
+                                           ShapeRule::convolution, ShapeRule::cross_entropy, ShapeRule::in_place};
+        const bool is_parameter =
+            (row.rule == ShapeRule::batch_norm || row.rule == ShapeRule::layer_norm) && !arg.answers_to("input");
+        return std::ranges::find(kUndefined, row.rule) == kUndefined.end() && !is_parameter &&
                numel(tensor.specs.front().shape) <= kMostWritten && !tensor.is_list && !arg.has_meaning;
     }
 
@@ -397,10 +400,14 @@ class HardOperator {
         }
     }
 
+    /// Whether a function of a floating number takes these integers as float32, which does not hold them all.
+    static bool is_converted(const Row& row, Dtype dtype) {
+        return row.rule == ShapeRule::floating && is_integer(dtype) && size_of(dtype) > 2;
+    }
+
     static FillSpec whole_fill(const Draft& draft, Dtype dtype) {
-        // A function of a floating number takes them as float32, which holds no larger ones.
-        const bool is_converted = draft.row().rule == ShapeRule::floating;
-        const double top = std::min(largest_of(dtype), is_converted ? 0x1p24 : kInfinity);
+        const bool converts = is_converted(draft.row(), dtype);
+        const double top = std::min(largest_of(dtype), converts ? 0x1p24 : kInfinity);
         const double bottom = dtype == Dtype::uint8 ? 0 : -top - 1;
         switch (draft.level(Factor::kValues)) {
             case 1:
@@ -416,7 +423,7 @@ class HardOperator {
             case 7:
                 return {Fill::kMask};
             case 8:
-                return is_converted ? FillSpec{Fill::kRandn} : FillSpec{Fill::kWide};
+                return converts ? FillSpec{Fill::kRandn} : FillSpec{Fill::kWide};
             case 9:
                 return {Fill::kRandint, bottom, bottom + 100};
             case 10:

@@ -63,19 +63,18 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
     return {};
 }
 
-/// The integer dtype in which an element-wise call reads integer tensors without dimensions: that of its integer
-/// tensors with dimensions. None where the results are floating numbers. Source: torch.result_type.
+/// The integer dtype in which an element-wise call reads numbers and integer tensors without dimensions: that of its
+/// integer tensors with dimensions. None where the results are floating numbers. Source: torch.result_type.
 std::optional<Dtype> operand_dtype(const Call& call) {
     if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
     std::optional<Dtype> dtype;
-    bool reads_others = false, has_scalar = false;
+    bool reads_others = false;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        if (!place.is_read()) return;
-        has_scalar = has_scalar || tensor->shape.empty();
+        if (!place.is_read() || place.arg.influence != Influence::both) return;
         reads_others = reads_others || !is_integer(tensor->dtype);
         if (!tensor->shape.empty()) dtype = dtype ? promote(*dtype, tensor->dtype) : tensor->dtype;
     });
-    if (!has_scalar || !dtype || reads_others) return {};
+    if (!dtype || reads_others) return {};
     Call plain = call;
     const auto outputs = infer(plain, {});
     const bool gives_reals = !outputs.ok() || std::ranges::any_of(*outputs, [](const OutputSpec& output) {
@@ -201,7 +200,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         if (arg.is_output) {
             wide.args[i] = {};
         } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
-            const bool wraps = wrapping && *tensor != nullptr && (*tensor)->shape.empty();
+            const bool wraps =
+                wrapping && *tensor != nullptr && (*tensor)->shape.empty() && is_integer((*tensor)->dtype);
             auto made = widened(*tensor, sign, !arg.is_inout && !wraps);
             if (!made.ok()) return made.error();
             if (wraps) wrap_element(**made, *wrapping);
@@ -215,6 +215,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
                 target[k] = *made;
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
+            if (wrapping && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *wrapping);
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
             if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
