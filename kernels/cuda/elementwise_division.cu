@@ -37,10 +37,21 @@ __device__ Complex recovered(Complex a, Complex b, Complex quotient) {
     return {scale * (a.real * b.real + a.imag * b.imag), scale * (a.imag * b.real - a.real * b.imag)};
 }
 
+/// A factor that makes both parts normal numbers: the products of denormal ones have few digits.
+__device__ double lifting(Complex z) { return fmax(fabs(z.real), fabs(z.imag)) < 0x1p-900 ? 0x1p110 : 1.0; }
+__device__ Complex scaled(Complex z, double factor) { return {z.real * factor, z.imag * factor}; }
+
 /// Source: Smith, Algorithm 116: Complex division, CACM 1962: by the larger part of b, so that nothing overflows early.
 template <>
 struct Divide<Complex> {
-    __device__ Complex operator()(Complex a, Complex b) const {
+    __device__ Complex operator()(Complex dividend, Complex divisor) const {
+        const double above = lifting(dividend), below = lifting(divisor);
+        const Complex quotient = quotient_of(scaled(dividend, above), scaled(divisor, below));
+        return above == below ? quotient : scaled(quotient, below / above);
+    }
+
+ private:
+    __device__ static Complex quotient_of(Complex a, Complex b) {
         const bool turns = fabs(b.real) < fabs(b.imag);  // then both are multiplied by -i
         const Complex c = turns ? Complex{a.imag, -a.real} : a, d = turns ? Complex{b.imag, -b.real} : b;
         const double ratio = d.imag / d.real, share = d.real + d.imag * ratio;

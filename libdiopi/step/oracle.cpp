@@ -64,23 +64,26 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
 }
 
 /// The integer dtype in which an element-wise call reads numbers and integer tensors without dimensions: that of its
-/// integer tensors with dimensions. None where the results are floating numbers. Source: torch.result_type.
+/// integer tensors, of those with dimensions if there are any. None where the results are floating numbers.
+/// Source: torch.result_type.
 std::optional<Dtype> operand_dtype(const Call& call) {
     if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
-    std::optional<Dtype> dtype;
+    std::optional<Dtype> of_all, of_dims;
     bool reads_others = false;
     for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
         if (!place.is_read() || place.arg.influence != Influence::both) return;
         reads_others = reads_others || !is_integer(tensor->dtype);
-        if (!tensor->shape.empty()) dtype = dtype ? promote(*dtype, tensor->dtype) : tensor->dtype;
+        of_all = promote(of_all.value_or(tensor->dtype), tensor->dtype);
+        if (!tensor->shape.empty()) of_dims = promote(of_dims.value_or(tensor->dtype), tensor->dtype);
     });
-    if (!dtype || reads_others) return {};
+    if (!of_all || reads_others) return {};
     Call plain = call;
     const auto outputs = infer(plain, {});
     const bool gives_reals = !outputs.ok() || std::ranges::any_of(*outputs, [](const OutputSpec& output) {
         return is_floating(output.spec.dtype);
     });
-    return gives_reals ? std::nullopt : dtype;
+    if (gives_reals) return {};
+    return of_dims ? of_dims : of_all;
 }
 
 void wrap_element(const Tensor& wide, Dtype dtype) {
