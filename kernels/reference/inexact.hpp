@@ -78,6 +78,15 @@ struct Inexact {
     friend bool operator>(const Inexact& a, const Inexact& b) { return a.value > b.value; }
 };
 
+/// A normalised value.
+inline double normalised(double x, double mean, double scale, double shift) { return (x - mean) * scale + shift; }
+/// A library may also compute x * scale + (shift - mean * scale), whose products are rounded.
+inline Inexact normalised(const Inexact& x, const Inexact& mean, const Inexact& scale, const Inexact& shift) {
+    const Inexact plain = (x - mean) * scale + shift;
+    const double products = (std::fabs(x.value) + 2 * std::fabs(mean.value)) * std::fabs(scale.value);
+    return {plain.value, plain.error + working_format.roundoff * (products + std::fabs(shift.value))};
+}
+
 inline bool isnan(const Inexact& x) { return std::isnan(x.value); }
 
 // The functions: what the argument's error makes of the result, and the roundings of the function itself; one ulp is at

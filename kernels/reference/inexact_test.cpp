@@ -58,6 +58,24 @@ TEST_CASE("each operation adds one rounding to the errors of its operands", "[re
     CHECK(sqrt(Inexact(4.0, 0.0)).error == Approx(2 * u).epsilon(1e-12));
 }
 
+TEST_CASE("a normalised value has the error of its two forms, and no other", "[reference][inexact]") {
+    working_format = WorkingFormat(format_of(Dtype::float32));
+    const Values x = numbers(1000, 1, 0.5, 1000);
+    const float mean = 1000, scale = 3.3F, shift = 0.1F;
+    std::vector<float> folded, off;
+    Values exact, errors;
+    for (const double each : x) {
+        const Inexact value = normalised(Inexact(each), mean, scale, shift);
+        exact.push_back(value.value);
+        errors.push_back(value.error);
+        folded.push_back(static_cast<float>(each) * scale + (shift - mean * scale));
+        off.push_back(static_cast<float>(value.value + 0x1p-21 * 1000 * scale));
+    }
+    CHECK(share_used(exact, errors, folded) < 1);
+    CHECK(share_used(exact, errors, off) > 2);
+    CHECK(exact.front() == normalised(x.front(), mean, scale, shift));
+}
+
 TEST_CASE("what may overflow has no error bound", "[reference][inexact]") {
     working_format = WorkingFormat(format_of(Dtype::float32));
     CHECK((Inexact(1e38) * Inexact(10.0)).error == kInf);

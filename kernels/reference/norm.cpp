@@ -107,7 +107,7 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, std::string_view, diopiTensorH
             }
             const T scale = w ? invstd * w[c] : invstd;
             const T shift = b ? b[c] : T(0);
-            at.for_each(c, [=](int64_t i) { to[i] = (from[i] - mean) * scale + shift; });
+            at.for_each(c, [=](int64_t i) { to[i] = normalised(T(from[i]), mean, scale, shift); });
         }
         y.store();
         kept_mean.store();

@@ -55,7 +55,7 @@ diopiError_t normalise_rows(diopiContextHandle_t ctx, const RowNorm& a, double e
             const T invstd = 1.0 / sqrt(squares / n + eps);
             for (int64_t i = 0; i < rows.size; ++i) {
                 const int64_t p = rows.parameter(r, i);
-                to[i] = (from[i] - mean) * invstd * (w ? w[p] : T(1)) + (b ? b[p] : T(0));
+                to[i] = normalised(T(from[i]), mean, w ? invstd * w[p] : invstd, b ? T(b[p]) : T(0));
             }
             if (kept_mean) kept_mean[r] = mean;
             if (kept_invstd) kept_invstd[r] = invstd;
@@ -96,7 +96,7 @@ diopiError_t normalise_rows_backward(diopiContextHandle_t ctx, const RowNormGrad
         std::vector<Sum<T>> weight_sums(static_cast<size_t>(gw.numel())), bias_sums(static_cast<size_t>(gb.numel()));
         for (int64_t r = 0; r < rows.count; ++r) {
             const int64_t first = r * rows.size;
-            const auto xhat = [&](int64_t i) { return (x[first + i] - centre[r]) * spread[r]; };
+            const auto xhat = [&](int64_t i) { return normalised(T(x[first + i]), T(centre[r]), T(spread[r]), T(0)); };
             const auto h = [&](int64_t i) { return grad[first + i] * (w ? w[rows.parameter(r, i)] : T(1)); };
             for (int64_t i = 0; i < rows.size; ++i) {
                 const auto p = static_cast<size_t>(rows.parameter(r, i));

@@ -379,6 +379,20 @@ TEST_CASE("class E allows its tolerance at every element, and half an ulp more f
     CHECK(check(rounded_to(Dtype::float16, {1}, {100.04}), oracle_of({1}, {100.04}), tolerance_of(0, 1e-6)).passed);
 }
 
+TEST_CASE("class E adds the error bound to one ulp, in half types to one and a half") {
+    Bound bound = bound_of(Accuracy::E);
+    const auto share = [&](Dtype dtype, double ulps) {
+        const double ulp = ulp_of(1.5, format_of(dtype));
+        return judge(1.5 + ulps * ulp, 1.5, 0.25 * ulp, make_rule(bound, dtype)).share;
+    };
+    // Twice the roundoff of float32, its own at least, is 1.5 ulp of 1.5.
+    CHECK(share(Dtype::float32, 3) <= 1);
+    CHECK(share(Dtype::float32, 3.1) > 1);
+    CHECK(share(Dtype::bfloat16, 2) <= 1);
+    CHECK(share(Dtype::float16, 2) <= 1);
+    CHECK(share(Dtype::float16, 2.1) > 1);
+}
+
 TEST_CASE("an output of zeros fails where the expected mean is near zero") {
     const std::vector<double> values = reals(4096);
     const Tensor zeros = rounded_to(Dtype::float32, {64, 64}, std::vector<double>(4096, 0.0));
