@@ -100,7 +100,8 @@ struct BadCall {
         kNull,    ///< a null handle
         kLonger,  ///< the last dim of a tensor has one element more
         kDtype,   ///< a tensor has the dtype `dtype`
-        kNumber   ///< a number, or the first of a list, is `number`
+        kNumber,  ///< a number, or the first of a list, is `number`
+        kIndex    ///< the first element of a tensor of indices is `number`
     };
     std::string step;  ///< "forward", "inplace" or "backward"
     std::string arg;   ///< C name
@@ -108,7 +109,8 @@ struct BadCall {
     Dtype dtype = Dtype::float32;
     int64_t number = 0;
 
-    /// "input is null", "the last dim of out is one longer", "index is float32", "dim is 7".
+    /// "input is null", "the last dim of out is one longer", "index is float32", "dim is 7",
+    /// "indices[0] is 1073741824".
     [[nodiscard]] std::string text() const;
 };
 

@@ -58,6 +58,9 @@ TEST_CASE("bad calls are made from the rows of an operator, for each function an
     CHECK(has(softmax, "forward", "dim is -3"));
     CHECK_FALSE(has(softmax, "forward", "dim is -1"));
     CHECK(has(softmax, "backward", "grad_input is null"));
+    CHECK(has(bad_calls("embedding"), "forward", "indices[0] is 1073741824"));
+    CHECK(has(bad_calls("nll_loss"), "backward", "target[0] is 1073741824"));
+    CHECK_FALSE(has(bad_calls("where"), "forward", "condition[0] is 1073741824"));
     CHECK(has(mm, "forward", "the last dim of input is one longer"));
     CHECK(has(bad_calls("linear"), "forward", "weight is null"));
     CHECK_FALSE(has(bad_calls("linear"), "forward", "bias is null"));

@@ -408,7 +408,7 @@ class HardOperator {
     static FillSpec whole_fill(const Draft& draft, Dtype dtype) {
         const bool converts = is_converted(draft.row(), dtype);
         const double top = std::min(largest_of(dtype), converts ? 0x1p24 : kInfinity);
-        const double bottom = dtype == Dtype::uint8 ? 0 : -top - 1;
+        const double bottom = dtype == Dtype::uint8 ? 0 : converts ? -top : -top - 1;
         switch (draft.level(Factor::kValues)) {
             case 1:
                 return {Fill::kExact};

@@ -6,6 +6,7 @@
 
 #include "call/chain.hpp"
 #include "core/stopwatch.hpp"
+#include "core/strided.hpp"
 #include "infer/infer.hpp"
 #include "step/findings.hpp"
 #include "step/placed_call.hpp"
@@ -20,6 +21,8 @@ using Change = BadCall::Change;
 /// No enumeration of the standard has this value.
 constexpr int64_t kNoEnumerator = 7;
 constexpr int64_t kHuge = int64_t{1} << 40;
+/// No tensor of a plain call has so many elements, and int32 holds it.
+constexpr int64_t kBeyond = int64_t{1} << 30;
 
 /// The output at an argument, of a Step or a const one; null if there is none.
 template <class AnyStep>
@@ -45,6 +48,18 @@ TensorPtr zeros(const TensorSpec& spec) {
     auto made = make_tensor(cpu_device(), spec);
     if (!made.ok()) return nullptr;
     std::memset((*made)->storage.memory.get(), 0, (*made)->storage.nbytes);
+    return *made;
+}
+
+/// The tensor with another first element; of int32 or int64.
+TensorPtr with_first(const Tensor& tensor, int64_t number) {
+    auto made = make_tensor(cpu_device(), {tensor.shape, tensor.dtype, {}});
+    if (!made.ok()) return nullptr;
+    copy_strided(tensor, **made);
+    if (tensor.dtype == Dtype::int64)
+        *(*made)->data_as<int64_t>() = number;
+    else
+        *(*made)->data_as<int32_t>() = static_cast<int32_t>(number);
     return *made;
 }
 
@@ -101,6 +116,11 @@ void add_for_input(const Arg& arg, const Value& value, std::vector<BadCall>& can
     for (const Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::complex64}) {
         candidates.push_back(change_of(arg, Change::kDtype, dtype));
     }
+    const Tensor& tensor = **tensor_at(value);
+    const bool is_index = tensor.dtype == Dtype::int64 || tensor.dtype == Dtype::int32;
+    if (arg.has_meaning && is_index && tensor.numel() > 0) {
+        candidates.push_back(change_of(arg, Change::kIndex, {}, kBeyond));
+    }
 }
 
 void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vector<BadCall>& candidates) {
@@ -141,7 +161,8 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         const bool is_outside = candidate.change == Change::kNumber && arg.names_dims &&
                                 (candidate.number >= rank || candidate.number < -rank);
         const bool is_bad =
-            candidate.change == Change::kNull || is_enumeration(arg.kind) || is_outside || is_refused(changed, hints);
+            candidate.change == Change::kNull || candidate.change == Change::kIndex || is_enumeration(arg.kind) ||
+            is_outside || is_refused(changed, hints);
         if (is_bad) bad_calls.push_back(std::move(candidate));
     }
     return bad_calls;
@@ -173,6 +194,9 @@ void apply(const BadCall& bad, Step& step) {
             break;
         case Change::kNumber:
             return set_number(value, bad.number);
+        case Change::kIndex:
+            if (tensor != nullptr) *tensor = with_first(**tensor, bad.number);
+            return;
     }
     if (tensor != nullptr) *tensor = zeros(spec);
 }
