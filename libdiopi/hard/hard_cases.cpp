@@ -76,7 +76,6 @@ std::vector<const Row*> hard_rows(std::string_view op) {
     for (const Row* row : rows_of(op)) {
         // The in-place functions of the others run in the same cases.
         if (row->variant != (has_forward ? Variant::forward : Variant::inplace)) continue;
-        if (row->accuracy == AccuracyClass::F) continue;
         Draft draft(*row, Dtype::float32, plain, kSizes);
         if (shape_draft(draft)) rows.push_back(row);
     }
@@ -137,7 +136,8 @@ class HardOperator {
         };
         made.inplace = row.variant == Variant::forward && has(Variant::inplace, row.overload) && runs_in_place(made);
         made.backward = has(Variant::backward, row.overload) && is_floating(dtype);
-        if (level(combination, Factor::kValues) == kSpecialValues && !is_converted(row, dtype)) {
+        made.random = row.accuracy == AccuracyClass::F;
+        if (level(combination, Factor::kValues) == kSpecialValues && !is_converted(row, dtype) && !made.random) {
             auto special = vary(made, {.fill = Fill::kSpecial});
             if (special.ok() && special->skip_reason.empty()) made = without_illegal(row, made, special->changed);
         }
@@ -448,10 +448,7 @@ class HardOperator {
 }  // namespace
 
 std::string why_no_hard_cases(std::string_view op) {
-    if (!hard_rows(op).empty()) return "";
-    const bool is_random =
-        std::ranges::any_of(rows_of(op), [](const Row* row) { return row->accuracy == AccuracyClass::F; });
-    return is_random ? "random numbers" : "the shapes of their arguments are not generated yet";
+    return hard_rows(op).empty() ? "the shapes of their arguments are not generated yet" : "";
 }
 
 std::vector<Case> hard_cases(std::string_view op, uint64_t seed, size_t most) {

@@ -1,6 +1,7 @@
 /// The tensors and parameters of hard cases, by the shape rule of the function.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
 #include "hard/draft.hpp"
@@ -230,6 +231,22 @@ bool expand(Draft& draft) {
 // ---- tensors that are made, filled or copied ----
 
 /// A tensor that is overwritten with one number.
+/// Random numbers; a tensor with a meaning has the probabilities.
+bool draw(Draft& draft) {
+    constexpr double kProbabilities[] = {0.5, 0, 1, 0.3, 0.01, 0.999};
+    constexpr double kMeans[] = {0, -2.5, 100, 0, 0.1}, kDeviations[] = {1, 0.7, 3, 1e-3, 50};
+    const Shape shape = draft.shape();
+    const size_t chosen = draft.level(Factor::kNumbers);
+    for (const Arg& arg : draft.row().args()) {
+        if (!arg.is_tensor() || arg.is_output) continue;
+        draft.add(arg.name, shape, draft.dtype(), {arg.has_meaning ? Fill::kRand : Fill::kRandn});
+    }
+    draft.set("p", kProbabilities[chosen % std::size(kProbabilities)]);
+    draft.set("mean", kMeans[chosen % std::size(kMeans)]);
+    draft.set("std", kDeviations[chosen % std::size(kDeviations)]);
+    return true;
+}
+
 bool overwrite(Draft& draft) {
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_inout) draft.add(arg.name, draft.shape());
@@ -319,6 +336,7 @@ bool optimise(Draft& draft) {
 }  // namespace
 
 bool shape_draft(Draft& draft) {
+    if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return draw(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);

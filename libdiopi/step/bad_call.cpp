@@ -160,9 +160,8 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         const Arg& arg = args[static_cast<size_t>(step.call.row->find(candidate.arg))];
         const bool is_outside = candidate.change == Change::kNumber && arg.names_dims &&
                                 (candidate.number >= rank || candidate.number < -rank);
-        const bool is_bad =
-            candidate.change == Change::kNull || candidate.change == Change::kIndex || is_enumeration(arg.kind) ||
-            is_outside || is_refused(changed, hints);
+        const bool is_bad = candidate.change == Change::kNull || candidate.change == Change::kIndex ||
+                            is_enumeration(arg.kind) || is_outside || is_refused(changed, hints);
         if (is_bad) bad_calls.push_back(std::move(candidate));
     }
     return bad_calls;

@@ -47,7 +47,7 @@ class HardCasesTest(ProgramTest):
         for seed in (0, 3):
             self.expect(0, "test", "--case", f"hard/add.{seed}.17", out="1 case (1 of them hard): 1 passed")
         self.expect(2, "test", "--case", "hard/add.0", err="is no id of a hard case")
-        self.expect(2, "test", "--case", "hard/normal_.0.1", err="no hard cases are made for normal_ yet")
+        self.expect(2, "test", "--case", "hard/dropout.0.1", err="no hard cases are made for dropout yet")
 
     def test_bad_calls_are_advice(self):
         args = ("test", "--fname", "relu", "--level", "1", "--checks", "refusals")
