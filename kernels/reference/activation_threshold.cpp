@@ -7,9 +7,9 @@ namespace diopi::reference {
 
 namespace {
 
-/// The number in the dtype of the elements: PyTorch wraps one below 0 in an unsigned dtype.
-int64_t in_dtype(int64_t number, Dtype dtype) { return is_unsigned(dtype) ? wrap_integer(number, dtype) : number; }
-double in_dtype(double number, Dtype) { return number; }
+/// The limit in the dtype of the elements: PyTorch wraps one below 0 in an unsigned dtype.
+int64_t limit_in(int64_t number, Dtype dtype) { return is_unsigned(dtype) ? wrap_integer(number, dtype) : number; }
+double limit_in(double number, Dtype) { return number; }
 
 /// out = x <= threshold ? value : x; NaN stays. Integers compare with the whole part of a fraction.
 template <class T>
@@ -18,7 +18,7 @@ void threshold_of(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const
     const Operand<T> x(input, "input");
     Output<T> y(out, "out");
     require_shape("out", y.shape(), x.shape());
-    const T limit = in_dtype(scalar_as<T>(threshold), view_of(input).dtype);
+    const T limit = limit_in(scalar_as<T>(threshold), view_of(input).dtype);
     const T other = scalar_as<T>(value);
     for (int64_t i = 0; i < x.numel(); ++i) y[i] = x[i] <= limit ? other : x[i];
     y.store();
