@@ -7,6 +7,7 @@
 #include "cases/catalogue.hpp"
 #include "cases/variant.hpp"
 #include "conformance/cost.hpp"
+#include "hard/hard_cases.hpp"
 
 namespace diopi::mutation {
 
@@ -17,6 +18,7 @@ struct RunKind {
     const char* options;
     VariantOptions variant;
     size_t most = SIZE_MAX;  ///< most cases of a function; each element of a wide tensor costs a page
+    bool is_hard = false;    ///< hard cases instead of the standard's
 };
 
 const RunKind kRuns[] = {
@@ -30,7 +32,10 @@ const RunKind kRuns[] = {
     {"--four-bytes", {.four_bytes = true}},
     {"--nhwc", {.layout = {.nhwc = true}}},
     {"--wide", {.layout = {.wide = true}}, 2},
+    {"--level 2", {}, SIZE_MAX, true},
 };
+/// Of each operator; `diopi test` has 400 of them at level 2.
+constexpr size_t kHardCases = 100;
 
 /// Faults beyond element 2^15 need a case that has it: the cheapest such case of a function is always taken.
 constexpr int64_t kLargeNumel = (int64_t{1} << 15) + 1;
@@ -119,9 +124,10 @@ Result<std::vector<Candidate>> find_candidates(const std::string& cases_folder, 
         auto cases = catalogue->cases_of(op);
         if (!cases.ok()) return cases.error();
         std::map<size_t, std::vector<Candidate>> of_row;
+        const std::vector<Case> hard = hard_cases(op, 0, kHardCases);
         for (const RunKind& run : kRuns) {
             std::map<size_t, std::vector<Candidate>> found;
-            for (const Case& c : *cases) {
+            for (const Case& c : run.is_hard ? hard : *cases) {
                 if (!(*backend)->implements(c.op)) continue;
                 auto varied = vary(c, run.variant);
                 if (!varied.ok()) return varied.error();

@@ -13,9 +13,15 @@ namespace {
 /// one.
 constexpr int kLeakCalls = 18;
 constexpr int kLastCalls = 8;
-/// If a leak shows where a driver has threads of its own: calls until the threads' caches are full, and rounds of calls
-/// each of which must keep memory again.
-constexpr int kSettlingCalls = 256, kRoundCalls = 16, kLeakRounds = 6;
+/// A leak that shows may still be caches that fill: the C allocator's, of several sizes of small pieces, or those of a
+/// driver's threads. So calls follow until the caches are full, then rounds of calls each of which must keep memory.
+struct Settling {
+    int calls, rounds;
+};
+constexpr Settling kOnHost = {64, 2}, kOnDevice = {256, 6};
+constexpr int kRoundCalls = 16;
+/// On the host a call that keeps more leaks: its caches hold only small pieces.
+constexpr int64_t kMostCached = 4096;
 /// A quick call is always repeated; a slower one when it kept much, or kept something and is not slow. A call of few
 /// elements may be slow because the machine is busy: it counts as slow when each of this many calls is.
 constexpr int64_t kFewElements = 4096;
@@ -77,21 +83,22 @@ class LeakCheck final : public StepCheck {
             const int64_t now = bytes_kept();
             if (i >= kLeakCalls - kLastCalls) least = std::min(least, now);
         }
-        if (setup_.device().is_host() || least <= 0) return least;
-        auto grows = keeps_growing(attempt, least);
+        const bool is_host = setup_.device().is_host();
+        if (least <= 0 || (is_host && least > kMostCached)) return least;
+        auto grows = keeps_growing(attempt, least, is_host ? kOnHost : kOnDevice);
         if (!grows.ok()) return grows.error();
         return *grows ? least : 0;
     }
 
-    /// A driver's threads free late, and each caches freed pieces: only steady growth is a leak.
-    Result<bool> keeps_growing(Attempt& attempt, int64_t least) {
+    /// Only steady growth is a leak.
+    Result<bool> keeps_growing(Attempt& attempt, int64_t least, const Settling& settling) {
         int64_t held_before_round = 0;
-        for (int i = 1; i <= kSettlingCalls + kLeakRounds * kRoundCalls; ++i) {
+        for (int i = 1; i <= settling.calls + settling.rounds * kRoundCalls; ++i) {
             if (Status s = setup_.attempts.repeat(attempt); !s.ok()) return s.error();
-            const bool ends_round = i >= kSettlingCalls && (i - kSettlingCalls) % kRoundCalls == 0;
+            const bool ends_round = i >= settling.calls && (i - settling.calls) % kRoundCalls == 0;
             if (!ends_round) continue;
             const int64_t held = held_before_ + bytes_kept();
-            if (i > kSettlingCalls && 2 * (held - held_before_round) < least * kRoundCalls) return false;
+            if (i > settling.calls && 2 * (held - held_before_round) < least * kRoundCalls) return false;
             held_before_round = held;
         }
         return true;
