@@ -50,8 +50,8 @@ MAY_INCLUDE = {
     "report": "core schema backend check json cases file journal baseline profile_data",
     "apps": "core runtime backend cases file capture journal profile_data intercept worker target "
             "conformance replay profile shrink runtime_suite report",
-    "tests": "diopi core hard runtime schema kernels backend call infer check cases file step conformance replay profile "
-             "intercept worker",
+    "tests": "diopi core runtime schema kernels backend call infer check cases file step hard conformance replay "
+             "profile intercept worker",
     "fuzz": "cases file capture journal baseline",
     "benchmarks": "diopi core runtime kernels backend call timing",
 }

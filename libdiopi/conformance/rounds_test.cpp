@@ -30,7 +30,7 @@ diopiError_t relu_with_other_zeros(diopiContextHandle_t ctx, diopiTensorHandle_t
     return error;
 }
 
-ConformanceRun run_relu(Replacements replacements) {
+ConformanceRun rounds_of_relu(Replacements replacements) {
     void* shared = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
     g_round = static_cast<uint64_t*>(shared);
@@ -62,13 +62,13 @@ ConformanceRun run_relu(Replacements replacements) {
 }  // namespace
 
 TEST_CASE("rounds follow until the time is over, and repeat cases of the first") {
-    const ConformanceRun run = run_relu({});
+    const ConformanceRun run = rounds_of_relu({});
     REQUIRE(run.results.size() >= 3);
     for (const CaseResult& result : run.results) CHECK(result.verdict == Verdict::kPassed);
 }
 
 TEST_CASE("a case whose bits change in a later round fails") {
-    const ConformanceRun run = run_relu({{"diopiRelu", any_function(relu_with_other_zeros)}});
+    const ConformanceRun run = rounds_of_relu({{"diopiRelu", any_function(relu_with_other_zeros)}});
     REQUIRE(run.results.size() >= 3);
     for (const CaseResult& result : run.results) {
         const bool is_repeated = result.case_id.ends_with(".1");
