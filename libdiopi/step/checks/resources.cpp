@@ -13,6 +13,9 @@ namespace {
 /// Each of so many further calls must have left more of it: other processes and the C library's caches also change
 /// the numbers. Memory must grow by the same each time, because an allocator takes and keeps it as it needs it.
 constexpr int kConfirmingCalls = 6;
+/// Pieces of up to 1 MiB may be steps of an allocator that grows for a while: more calls tell.
+constexpr int64_t kPagesOfAllocator = 256;
+constexpr int kCallsOfAllocator = 32;
 
 /// A resource of which a call left so much.
 struct Growth {
@@ -35,7 +38,7 @@ class ResourceCheck final : public StepCheck {
 
     void judge(StepUnderTest& test, Findings& findings) override {
         if (findings.has_failed() || test.second == nullptr || makes_tensors(*test.step.call.row)) return;
-        for (int i = 0; i < kConfirmingCalls && !suspects_.empty(); ++i) {
+        for (int i = 0; i < confirming_calls() && !suspects_.empty(); ++i) {
             before_ = ResourceUse::now();
             if (Status s = setup_.attempts.repeat(*test.second); !s.ok()) return findings.fail(s);
             const std::vector<Growth> again = growths();
@@ -51,6 +54,13 @@ class ResourceCheck final : public StepCheck {
     }
 
  private:
+    [[nodiscard]] int confirming_calls() const {
+        const bool may_be_allocator = std::ranges::all_of(suspects_, [](const Growth& suspect) {
+            return suspect.resource == Resource::kMapping && suspect.amount <= kPagesOfAllocator;
+        });
+        return may_be_allocator ? kCallsOfAllocator : kConfirmingCalls;
+    }
+
     /// The resources that grew since before the call.
     [[nodiscard]] std::vector<Growth> growths() {
         // Tensors that the call required of the context are ours to free.
