@@ -34,7 +34,7 @@ const RunKind kRuns[] = {
     {"--wide", {.layout = {.wide = true}}, 2},
     {"--level 2", {}, SIZE_MAX, true},
 };
-/// Of each operator; `diopi test` has 400 of them at level 2.
+/// The number of hard cases of each operator; `diopi test` has 400 of them at level 2.
 constexpr size_t kHardCases = 100;
 
 /// Faults beyond element 2^15 need a case that has it: the cheapest such case of a function is always taken.
