@@ -508,11 +508,34 @@ TEST_CASE("an overflow may be NaN where terms of both signs overflow in the work
     const Rule wide = make_rule(bound, Dtype::float32), half = make_rule(bound, Dtype::float16);
     CHECK(judge(nan, 1e39, 3e39, wide).ok);
     CHECK_FALSE(judge(nan, 1e39, 1e39, wide).ok);
-    CHECK_FALSE(judge(nan, 1e38, 3e39, wide).ok);
     CHECK_FALSE(judge(nan, 1e5, 3e5, half).ok);
     // An infinite term, and finite ones that overflow.
     const double inf = std::numeric_limits<double>::infinity();
     CHECK(judge(nan, inf, 3e39, wide).ok);
     CHECK_FALSE(judge(nan, inf, 1e38, wide).ok);
     CHECK_FALSE(judge(-inf, inf, 3e39, wide).ok);
+}
+
+TEST_CASE("a sum of terms that overflow in the working dtype may be infinite or NaN though it is finite", "[compare]") {
+    Bound bound;
+    bound.accuracy = Accuracy::D;
+    bound.accumulation_length = 8;
+    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+    const Rule wide = make_rule(bound, Dtype::float32), half = make_rule(bound, Dtype::float16);
+    const Rule widest = make_rule(bound, Dtype::float64);
+    // Terms of both signs overflow: 1.55e39 - 1.45e39.
+    for (const double lost : {inf, -inf, nan}) {
+        CHECK(judge(lost, 1e38, 3e39, wide).ok);
+        CHECK(judge(lost, 1e308, inf, widest).ok);
+    }
+    // Terms of the result's sign overflow alone: 3.5e38 - 0.5e38.
+    CHECK(judge(inf, 3e38, 4e38, wide).ok);
+    CHECK_FALSE(judge(-inf, 3e38, 4e38, wide).ok);
+    CHECK_FALSE(judge(nan, 3e38, 4e38, wide).ok);
+    // None overflows.
+    CHECK_FALSE(judge(inf, 1e38, 3e38, wide).ok);
+    CHECK_FALSE(judge(inf, 6e4, 3e5, half).ok);
+    CHECK_FALSE(judge(inf, 1e307, 1e308, widest).ok);
+    // What is finite is held to the bound.
+    CHECK_FALSE(judge(2e38, 1e38, 3e39, wide).ok);
 }

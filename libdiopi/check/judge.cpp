@@ -54,15 +54,27 @@ void bound_errors(Rule& rule, const Bound& bound, Dtype dtype) {
     rule.warn_ulps = kInfinity;
 }
 
+/// Whether a sum overflows in the working dtype. Half types are summed in float32.
+bool overflows_on_the_way(double sum, const Rule& rule) {
+    const bool is_float64 = rule.format.significand == format_of(Dtype::float64).significand;
+    return rule.has_sums && sum >= (is_float64 ? kInfinity : 0x1p128);
+}
+
 /// Whether terms of both signs may each overflow in the working dtype, so that their sum is NaN: the result overflows,
 /// and its terms are larger, or one term is infinite and the others overflow, or a plain computation of it overflows on
 /// the way.
 bool terms_overflow(double magnitude, double sum, const Rule& rule) {
-    if (!rule.has_sums) return false;
-    // Half types are summed in float32.
-    constexpr double kOverflow = 0x1p128;
-    return rule.may_be_unbounded ? std::isinf(sum)
-                                 : std::isfinite(sum) && (sum > magnitude || std::isinf(magnitude)) && sum >= kOverflow;
+    if (rule.may_be_unbounded) return std::isinf(sum);
+    return overflows_on_the_way(sum, rule) && std::isfinite(sum) && (sum > magnitude || std::isinf(magnitude));
+}
+
+/// Whether a finite sum may be infinite or NaN because the sum of its terms of one sign overflows, or of both. Those of
+/// the result's sign reach (S + |e|) / 2, the others (S - |e|) / 2.
+bool is_lost_on_the_way(double actual, double exact, double sum, const Rule& rule) {
+    if (std::isfinite(actual) || !std::isfinite(exact)) return false;
+    const double own = sum / 2 + std::fabs(exact) / 2, other = sum / 2 - std::fabs(exact) / 2;
+    const bool has_own_sign = std::isinf(actual) && std::signbit(actual) == std::signbit(exact);
+    return overflows_on_the_way(has_own_sign ? own : other, rule);
 }
 
 /// The largest error that a result may have before it is rounded to the output's dtype.
@@ -134,14 +146,15 @@ Judgement judge(double actual, double exact, double sum, const Rule& rule) {
         result.finite = false;
         return result;
     }
-    if (std::isnan(exact) || magnitude >= rule.format.overflow || !std::isfinite(actual)) {
+    const bool overflows = magnitude >= rule.format.overflow;
+    if (std::isnan(exact) || overflows || !std::isfinite(actual)) {
         result.finite = false;
-        const bool overflows = magnitude >= rule.format.overflow;
         const bool may_be_nan =
             std::isnan(exact) || (overflows && (std::isnan(sum) || terms_overflow(magnitude, sum, rule)));
         result.ok = std::isnan(actual) ? may_be_nan
                                        : (overflows && actual == std::copysign(kInfinity, exact)) ||
                                              is_beside_overflow(actual, exact, sum, rule);
+        result.ok = result.ok || is_lost_on_the_way(actual, exact, sum, rule);
         return result;
     }
     if (actual == exact) return result;

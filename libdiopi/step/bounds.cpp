@@ -43,10 +43,10 @@ void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
 
 /// The additional error, in ulp of the output's dtype, of a rounding to a wider dtype before the one to that dtype. A
 /// number beside a tensor of a half type is rounded to float32, and operands of a wider dtype make a result of theirs:
-/// it may be further from a value of the output's dtype than the result of operands that have that dtype.
+/// it may be further from a value of the output's dtype than the result of operands that have that dtype. An integer
+/// with more digits is rounded to float32 for a half type, and to float64 by the oracle.
 double ulp_of_first_rounding(const Call& call, Dtype dtype) {
-    if (is_complex(dtype)) return 0;
-    const int digits = format_of(dtype).significand;
+    const int digits = format_of(component_of(dtype)).significand;
     int wider = 0;
     for (size_t i = 0; i < call.args.size() && is_half(dtype); ++i) {
         const bool is_number = std::holds_alternative<Scalar>(call.args[i]) && !call.row->args()[i].is_factor;
@@ -57,7 +57,18 @@ double ulp_of_first_rounding(const Call& call, Dtype dtype) {
             wider = std::max(wider, format_of(tensor->dtype).significand);
         }
     });
+    if (rounds_integers(call, dtype)) {
+        wider = std::max(wider, format_of(is_half(dtype) ? Dtype::float32 : Dtype::float64).significand);
+    }
     return wider > digits ? std::ldexp(0.5, digits - wider) : 0;
+}
+
+/// Adds that rounding: class A knows one rounding only, so its results become those of class B.
+void add_first_rounding(const Call& call, Dtype dtype, Bound& bound) {
+    const double ulp = ulp_of_first_rounding(call, dtype);
+    if (ulp == 0) return;
+    bound.accuracy = AccuracyClass::B;
+    bound.max_ulp += ulp;
 }
 
 /// Adds the rounding to the adaptor's dtype before the one to the output's own.
@@ -86,10 +97,9 @@ Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& outp
         return bound;
     }
     bound.accumulation_length = accumulation_length(step.call, output);
-    if (bound.accuracy == AccuracyClass::B) {
-        bound.max_ulp += ulp_of_first_rounding(step.call, spec.dtype);
-        split_composite(step.call, spec, bound);
-    }
+    const bool is_copy = step.call.row->accuracy == AccuracyClass::A;
+    if (!whole && (is_copy || bound.accuracy == AccuracyClass::B)) add_first_rounding(step.call, spec.dtype, bound);
+    if (!is_copy && bound.accuracy == AccuracyClass::B) split_composite(step.call, spec, bound);
     add_earlier_rounding(rules, step, output, bound);
     if (spec.dtype == Dtype::float64 || spec.dtype == Dtype::complex128) bound.accumulator_roundoff = 0x1p-53;
     const bool is_tf32 = rules.backend->is_tf32() && spec.dtype == Dtype::float32;
