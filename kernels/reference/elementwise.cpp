@@ -23,6 +23,12 @@ int64_t wrap_multiply_add(int64_t a, int64_t b, int64_t c) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(c));
 }
 
+/// a * b. No product of two parts overflows on the way to a sum that does not.
+Complex multiply(Complex a, Complex b) {
+    const long double ar = a.real(), ai = a.imag(), br = b.real(), bi = b.imag();
+    return {static_cast<double>(ar * br - ai * bi), static_cast<double>(ar * bi + ai * br)};
+}
+
 /// out = input + sign * alpha * other, alpha null = 1. bool: or, with alpha taken as a truth value.
 diopiError_t add_scaled(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other,
                         const diopiScalar_t* alpha, int sign) {
@@ -34,7 +40,7 @@ diopiError_t add_scaled(diopiTensorHandle_t out, diopiConstTensorHandle_t input,
         switch (kind) {
             case Kind::kComplex: {
                 const Complex factor = number_as<Complex>(scale, input, other) * static_cast<double>(sign);
-                return apply<Complex>(out, input, other, [=](Complex a, Complex b) { return a + factor * b; });
+                return apply<Complex>(out, input, other, [=](Complex a, Complex b) { return a + multiply(factor, b); });
             }
             case Kind::kFloating: {
                 const double factor = number_as<double>(scale, input, other) * sign;
@@ -71,7 +77,7 @@ diopiError_t mul(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out
     return kernel([&] {
         switch (common_kind(input, other)) {
             case Kind::kComplex:
-                return apply<Complex>(out, input, other, [](Complex a, Complex b) { return a * b; });
+                return apply<Complex>(out, input, other, [](Complex a, Complex b) { return multiply(a, b); });
             case Kind::kFloating:
                 return apply<double>(out, input, other, [](double a, double b) { return a * b; });
             case Kind::kInteger:

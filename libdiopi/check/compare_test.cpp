@@ -527,7 +527,11 @@ TEST_CASE("a sum of terms that overflow in the working dtype may be infinite or 
     for (const double lost : {inf, -inf, nan}) {
         CHECK(judge(lost, 1e38, 3e39, wide).ok);
         CHECK(judge(lost, 1e308, inf, widest).ok);
+        CHECK(judge(lost, -inf, inf, widest).ok);
+        CHECK(judge(lost, nan, inf, widest).ok);
     }
+    CHECK_FALSE(judge(-inf, inf, 1e308, widest).ok);
+    CHECK_FALSE(judge(1e308, -inf, inf, widest).ok);
     // Terms of the result's sign overflow alone: 3.5e38 - 0.5e38.
     CHECK(judge(inf, 3e38, 4e38, wide).ok);
     CHECK_FALSE(judge(-inf, 3e38, 4e38, wide).ok);
@@ -536,6 +540,9 @@ TEST_CASE("a sum of terms that overflow in the working dtype may be infinite or 
     CHECK_FALSE(judge(inf, 1e38, 3e38, wide).ok);
     CHECK_FALSE(judge(inf, 6e4, 3e5, half).ok);
     CHECK_FALSE(judge(inf, 1e307, 1e308, widest).ok);
-    // What is finite is held to the bound.
+    // What is finite is held to the bound of its terms.
     CHECK_FALSE(judge(2e38, 1e38, 3e39, wide).ok);
+    const double reach = widest.sums * 1.7e308;
+    CHECK(judge(1e306 + reach, 1e306, inf, widest).ok);
+    CHECK_FALSE(judge(1e306 + 1.1 * reach, 1e306, inf, widest).ok);
 }

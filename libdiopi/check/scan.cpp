@@ -122,12 +122,13 @@ void load_sums(const Operands& operands, Block& block) {
         double& sum = block.padded_sums[static_cast<size_t>(i)];
         if (operands.magnitude != nullptr) {
             sum = operands.magnitude[part / 2];
-        } else if (operands.parts == 2) {
-            // A product mixes real and imaginary parts: the modulus stands for both.
-            sum = std::hypot(operands.expected[part & ~int64_t{1}], operands.expected[part | 1]);
-        } else {
-            sum = std::fabs(operands.expected[part]);
+            continue;
         }
+        // A product mixes real and imaginary parts: the modulus stands for both.
+        sum = operands.parts == 2 ? std::hypot(operands.expected[part & ~int64_t{1}], operands.expected[part | 1])
+                                  : std::fabs(operands.expected[part]);
+        // Infinity would say that finite terms overflow.
+        if (std::isinf(sum)) sum = 0;
     }
 }
 

@@ -102,10 +102,11 @@ Result<TensorPtr> wrapped(const TensorPtr& wide, Dtype computed, const OutputSpe
     return made;
 }
 
-/// The modulus; of a number with an infinite part, that of the other part, whose rounding it does not change.
+/// The modulus without the infinite parts, which change no rounding of the others; at most the largest number.
 double magnitude_of(std::complex<double> z) {
-    if (std::isinf(z.real()) != std::isinf(z.imag())) return std::fabs(std::isinf(z.real()) ? z.imag() : z.real());
-    return std::abs(z);
+    if (std::isinf(z.real())) z.real(0);
+    if (std::isinf(z.imag())) z.imag(0);
+    return std::min(std::abs(z), std::numeric_limits<double>::max());
 }
 
 /// Replaces numbers by their magnitudes.
