@@ -1,6 +1,7 @@
 #include "worker/guardian.hpp"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,8 @@ Result<Guarded> fork_guarded(const std::function<void(pid_t guardian)>& life) {
     const sigset_t awaited = awaited_signals();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &awaited, &before);
+    // OpenMP's threads do not exist in a child, which would wait for them.
+    omp_pause_resource_all(omp_pause_soft);
     const pid_t parent = getpid();
     const pid_t guardian = fork();
     if (guardian == 0) {

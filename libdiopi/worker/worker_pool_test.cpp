@@ -1,6 +1,7 @@
 #include "worker/worker_pool.hpp"
 
 #include <dirent.h>
+#include <omp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -113,6 +114,23 @@ TEST_CASE("each item has one answer, from as many workers as there are jobs", "[
     }
     CHECK(answers.size() == 50);
     CHECK(answers[7] == "49");
+}
+
+TEST_CASE("workers of a process that has OpenMP threads have threads of their own", "[run][pool]") {
+    const auto threads = [] {
+        int count = 0;
+#pragma omp parallel num_threads(2) reduction(+ : count)
+        ++count;
+        return count;
+    };
+    REQUIRE(threads() == 2);
+    PoolOptions options;
+    options.timeout_s = 5;
+    for (const auto& [item, outcome] : outcomes_of(
+             2, [&](size_t) { return WorkAnswer{std::to_string(threads())}; }, options)) {
+        CHECK(outcome.end == End::kFinished);
+        CHECK(outcome.payload == "2");
+    }
 }
 
 TEST_CASE("an answer larger than a socket's buffer arrives whole", "[run][pool]") {
