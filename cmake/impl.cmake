@@ -36,7 +36,7 @@ function(diopi_impl_library target)
 endfunction()
 
 diopi_impl_library(diopi_impl BACKEND cpu OBJECTS diopi_cpu SOURCES kernels/export/host_device.cpp
-                   LIBRARIES DNNL::dnnl OpenMP::OpenMP_CXX)
+                   LIBRARIES DNNL::dnnl hwy::hwy OpenMP::OpenMP_CXX)
 install(TARGETS diopi_impl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # Hosts look for this one name, so the libraries are in different folders.

@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(
     g++ cmake ninja-build pkg-config          # for the build
-    libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev librandom123-dev
+    libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev libhwy-dev librandom123-dev
     libelf-dev                                # to read a vendor's library without loading it
     ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl
     libopenblas0-pthread                      # the reference's float64 matrix products; found at run time

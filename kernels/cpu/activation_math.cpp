@@ -1,44 +1,85 @@
 /// sigmoid, silu, gelu and their gradients.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/activation_math.cpp"
+#include <hwy/foreach_target.h>
+
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/unary.hpp"
+#include "kernels/cpu/unary-inl.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/activation.hpp"
 
-namespace diopi::cpu {
+#define FORMULAS(X) \
+    X(Sigmoid) X(SigmoidBackward) X(Silu) X(SiluBackward) X(Gelu) X(GeluBackward) X(GeluTanh) X(GeluTanhBackward)
+
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
 
 namespace {
 
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-__m256d sigmoid(__m256d x) { return spread(1.0) / (spread(1.0) + exp(-x)); }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// Where x sigmoid(x) and x Phi(x) are below all numbers.
+constexpr float kSiluEnd = -120, kGeluEnd = -15, kGeluTanhEnd = -12;
+
+/// The logistic function: `small` is exp(-|x|), `share` is 1 / (1 + small).
+struct Logistic {
+    Scaled small;
+    Float share;
+};
+HWY_INLINE Logistic logistic_of(const Scaled& small) { return {small, spread(1.0F) / (small.value() + spread(1.0F))}; }
+HWY_INLINE Logistic logistic(Float x) { return logistic_of(scaled_exp(hn::Neg(within(absolute(x), 0.0F, 150.0F)))); }
+
+/// sigmoid(x), s being logistic(x).
+HWY_INLINE Float sigmoid_of(Float x, const Logistic& s) {
+    const Float y = choose(is_negative(x), s.share * s.small.first * s.small.second, s.share);
+    return choose(is_number(x), y, x);
+}
+/// factor sigmoid(x) with all digits, s being logistic(x); factor times 0 for x below `end`.
+HWY_INLINE Float times_sigmoid(Float factor, Float x, const Logistic& s, float end) {
+    const Float share = factor * s.share;
+    const Float y = choose(is_negative(x), share * s.small.first * s.small.second, share);
+    return choose(hn::Lt(x, spread(end)), factor * spread(0.0F), choose(is_number(x), y, x));
+}
 
 struct Sigmoid {
     static double one(double x) { return sigmoid(x); }
-    static __m256d four(__m256d x) { return sigmoid(x); }
+    static HWY_INLINE Float many(Float x) { return sigmoid_of(x, logistic(x)); }
 };
 struct SigmoidBackward {
     static double one(double g, double y) { return g * ((1 - y) * y); }
-    static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * y); }
+    static HWY_INLINE Float many(Float g, Float y) { return g * ((spread(1.0F) - y) * y); }
 };
 
 struct Silu {
     static double one(double x) { return x / (1 + std::exp(-x)); }
-    static __m256d four(__m256d x) { return x / (spread(1.0) + exp(-x)); }
+    static HWY_INLINE Float many(Float x) { return times_sigmoid(x, x, logistic(x), kSiluEnd); }
 };
 struct SiluBackward {
     static double one(double g, double x) {
         const double s = sigmoid(x);
         return g * s * (1 + x * (1 - s));
     }
-    static __m256d four(__m256d g, __m256d x) {
-        const __m256d s = sigmoid(x);
-        return g * s * (spread(1.0) + x * (spread(1.0) - s));
+    static HWY_INLINE Float many(Float g, Float x) {
+        const Float s = sigmoid_of(x, logistic(x));
+        return g * s * fma(x, spread(1.0F) - s, spread(1.0F));
     }
 };
+
+/// The integral of the normal density from |x| on: product of a smooth function and exp(-x^2 / 2).
+struct Tail {
+    Float smooth;
+    Scaled bell;
+    [[nodiscard]] HWY_INLINE Float value() const { return smooth * bell.first * bell.second; }
+};
+HWY_INLINE Tail tail_of(Float x) {
+    const Float inside = within(absolute(x), 0.0F, -kGeluEnd);
+    return {scaled_erfc(inside * spread(0.707106781F)) * spread(0.5F), scaled_bell(inside)};
+}
 
 /// float64 computes in long double, because the tail magnifies the rounding of the argument by its square.
 struct Gelu {
@@ -46,27 +87,62 @@ struct Gelu {
         const long double wide = x;
         return static_cast<double>(wide * (std::erfc(wide * -0.707106781186547524400844362104849039L) / 2));
     }
-    static __m256d four(__m256d x) {
-        return each(x, [](double lane) { return lane * (std::erfc(lane * -0.70710678118654752) / 2); });
+    static HWY_INLINE Float many(Float x) {
+        const Tail tail = tail_of(x);
+        const Float below = x * tail.smooth * tail.bell.first * tail.bell.second;
+        const Float y = choose(is_negative(x), below, x * (spread(1.0F) - tail.value()));
+        return choose(hn::Lt(x, spread(kGeluEnd)), x * spread(0.0F), y);
     }
 };
 struct GeluBackward {
     static double one(double g, double x) {
         return g * (std::erfc(x * -0.70710678118654752) / 2 + x * (kSqrtTwoByPi / 2 * std::exp(x * x * -0.5)));
     }
+    static HWY_INLINE Float many(Float g, Float x) {
+        const Tail tail = tail_of(x);
+        const Float below = tail.value();
+        const Float slope = x * (tail.bell.value() * spread(static_cast<float>(kSqrtTwoByPi / 2)));
+        return g * (choose(is_negative(x), below, spread(1.0F) - below) + slope);
+    }
 };
 
-/// x sigmoid(2 u), u the argument of tanh in the approximation.
+/// 2 u with u the argument of tanh in the approximation, as the sum of two numbers.
+struct Stretched {
+    Float whole, rest;
+};
+HWY_INLINE Stretched stretched(Float x) {
+    constexpr double kFactor = 2 * kSqrtTwoByPi;
+    constexpr auto kCubicHigh = static_cast<float>(kCubic), kFactorHigh = static_cast<float>(kFactor);
+    constexpr auto kCubicLow = static_cast<float>(kCubic - kCubicHigh),
+                   kFactorLow = static_cast<float>(kFactor - kFactorHigh);
+    const Float one = spread(1.0F);
+    const Float z = x * x, z_rest = hn::MulSub(x, x, z);
+    const Float cubic = z * spread(kCubicHigh);
+    const Float cubic_rest =
+        fma(z, spread(kCubicLow), fma(z_rest, spread(kCubicHigh), hn::MulSub(z, spread(kCubicHigh), cubic)));
+    const Float sum = one + cubic, larger = hn::Max(one, cubic), smaller = hn::Min(one, cubic);
+    const Float sum_rest = (smaller - (sum - larger)) + cubic_rest;
+    const Float scaled = x * spread(kFactorHigh);
+    const Float scaled_rest = fma(x, spread(kFactorLow), hn::MulSub(x, spread(kFactorHigh), scaled));
+    const Float whole = scaled * sum;
+    return {whole, fma(scaled, sum_rest, fma(scaled_rest, sum, hn::MulSub(scaled, sum, whole)))};
+}
+
+/// logistic(2 u)
+HWY_INLINE Logistic logistic_of_stretched(Float x) {
+    const Stretched u = stretched(within(absolute(x), 0.0F, -kGeluTanhEnd));
+    const Scaled small = scaled_exp(hn::Neg(u.whole));
+    return logistic_of({hn::NegMulAdd(small.first, u.rest, small.first), small.second});
+}
+
+/// x sigmoid(2 u)
 struct GeluTanh {
     static double one(double x) {
         const long double wide = x;
         const long double u = wide * 0.797884560802865355879892119868763737L * (1 + 0.044715L * (wide * wide));
         return static_cast<double>(wide / (1 + std::exp(-2 * u)));
     }
-    static __m256d four(__m256d x) {
-        const __m256d stretched = fma(x * x, spread(kCubic), spread(1.0));
-        return x / (spread(1.0) + exp(x * spread(-2 * kSqrtTwoByPi) * stretched));
-    }
+    static HWY_INLINE Float many(Float x) { return times_sigmoid(x, x, logistic_of_stretched(x), kGeluTanhEnd); }
 };
 /// s + 2 x s (1 - s) u', s = sigmoid(2 u).
 struct GeluTanhBackward {
@@ -74,13 +150,28 @@ struct GeluTanhBackward {
         const double s = sigmoid(x * (2 * kSqrtTwoByPi) * (1 + kCubic * (x * x)));
         return g * (s + 2 * x * (s * (1 - s)) * (kSqrtTwoByPi * (1 + 3 * kCubic * (x * x))));
     }
-    static __m256d four(__m256d g, __m256d x) {
-        const __m256d z = x * x, one = spread(1.0);
-        const __m256d s = sigmoid(x * spread(2 * kSqrtTwoByPi) * fma(z, spread(kCubic), one));
-        const __m256d slope = spread(kSqrtTwoByPi) * fma(z, spread(3 * kCubic), one);
-        return g * fma((x + x) * (s * (one - s)), slope, s);
+    static HWY_INLINE Float many(Float g, Float x) {
+        const Logistic s = logistic_of_stretched(x);
+        const Float inside = with_sign_of(within(absolute(x), 0.0F, -kGeluTanhEnd), x);
+        const Float slope = fma(inside * inside, spread(static_cast<float>(3 * kCubic)), spread(1.0F));
+        const Float steep = s.share * s.share * s.small.first * (inside * spread(static_cast<float>(2 * kSqrtTwoByPi)));
+        return g * (fma(steep * slope, s.small.second, sigmoid_of(x, s)) + (x - x));  // NaN of an infinity
     }
 };
+
+}  // namespace
+
+FORMULAS(DIOPI_TILES)
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diopi::cpu {
+
+namespace {
+
+FORMULAS(DIOPI_FORMULA)
 
 diopiError_t gelu(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                   diopiConstTensorHandle_t input, const char* approximate) {
@@ -99,3 +190,4 @@ diopiError_t gelu_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
 #include "kernels/entries/activation_math.inc"
 
 }  // namespace diopi::cpu
+#endif

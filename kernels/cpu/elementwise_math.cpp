@@ -1,104 +1,114 @@
 /// Exponentials, logarithms, roots, trigonometric and hyperbolic functions.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/elementwise_math.cpp"
+#include <hwy/foreach_target.h>
+
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/unary.hpp"
+#include "kernels/cpu/unary-inl.hpp"
 #include "kernels/entries/entries.hpp"
 
-namespace diopi::cpu {
+#define FORMULAS(X) \
+    X(Exp)          \
+    X(Expm1)        \
+    X(Log) X(Log2) X(Log10) X(Log1p) X(Sqrt) X(Rsqrt) X(Reciprocal) X(Sin) X(Cos) X(Erf) X(Tanh) X(TanhBackward)
+
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
 
 namespace {
 
 struct Exp {
     static double one(double x) { return std::exp(x); }
-    static __m256d four(__m256d x) { return exp(x); }
+    static HWY_INLINE Float many(Float x) { return exp(x); }
 };
 
-/// exp(x) - 1; near 0, where that has no digits left, two terms of the series.
 struct Expm1 {
     static double one(double x) { return std::expm1(x); }
-    static __m256d four(__m256d x) {
-        const __m256d small = _mm256_cmp_pd(absolute(x), spread(0x1p-20), _CMP_LT_OQ);
-        return select(exp(x) - spread(1.0), fma(x * spread(0.5), x, x), small);
-    }
+    static HWY_INLINE Float many(Float x) { return expm1(x); }
 };
 
 struct Log {
     static double one(double x) { return std::log(x); }
-    static __m256d four(__m256d x) { return log(x); }
+    static HWY_INLINE Float many(Float x) { return log(x); }
 };
 
 struct Log2 {
     static double one(double x) { return std::log2(x); }
-    static __m256d four(__m256d x) { return log(x) * spread(1.4426950408889634); }
+    static HWY_INLINE Float many(Float x) { return log_to_base(x, 1.44269502F, 1.92596303e-8F, 1.0F, 0.0F); }
 };
 
 struct Log10 {
     static double one(double x) { return std::log10(x); }
-    static __m256d four(__m256d x) { return log(x) * spread(0.4342944819032518); }
+    static HWY_INLINE Float many(Float x) {
+        return log_to_base(x, 0.434294492F, -1.010305e-8F, 0.301025391F, 4.60503907e-6F);
+    }
 };
 
-/// log(u) with u = 1 + x, corrected for the rounding of u.
 struct Log1p {
     static double one(double x) { return std::log1p(x); }
-    static __m256d four(__m256d x) {
-        const __m256d u = x + spread(1.0), taken = u - spread(1.0);
-        const __m256d plain =
-            _mm256_or_pd(_mm256_cmp_pd(x, spread(HUGE_VAL), _CMP_EQ_OQ), _mm256_cmp_pd(x, spread(-1.0), _CMP_EQ_OQ));
-        const __m256d y = select(log(u) * (x / taken), log(u), plain);
-        return select(y, x, _mm256_cmp_pd(taken, spread(0.0), _CMP_EQ_OQ));
-    }
+    static HWY_INLINE Float many(Float x) { return log1p(x); }
 };
 
 struct Sqrt {
     static double one(double x) { return std::sqrt(x); }
-    static __m256d four(__m256d x) { return _mm256_sqrt_pd(x); }
+    static HWY_INLINE Float many(Float x) { return hn::Sqrt(x); }
 };
 
 struct Rsqrt {
     static double one(double x) { return 1 / std::sqrt(x); }
-    static __m256d four(__m256d x) { return spread(1.0) / _mm256_sqrt_pd(x); }
+    static HWY_INLINE Float many(Float x) { return spread(1.0F) / hn::Sqrt(x); }
 };
 
 struct Reciprocal {
     static double one(double x) { return 1 / x; }
-    static __m256d four(__m256d x) { return spread(1.0) / x; }
+    static HWY_INLINE Float many(Float x) { return spread(1.0F) / x; }
 };
 
 struct Sin {
     static double one(double x) { return std::sin(x); }
-    static __m256d four(__m256d x) {
-        const __m256d y = sine(x, 0);
-        return select(y, x, _mm256_cmp_pd(x, spread(0.0), _CMP_EQ_OQ));  // the sign of 0
+    static HWY_INLINE Float many(Float x) {
+        return choose(hn::Eq(x, spread(0.0F)), x, sine<StandardSine>(x, 0));  // the sign of 0
     }
 };
 
 struct Cos {
     static double one(double x) { return std::cos(x); }
-    static __m256d four(__m256d x) { return sine(x, 1); }
+    static HWY_INLINE Float many(Float x) { return sine<StandardCosine>(x, 1); }
 };
 
 struct Erf {
     static double one(double x) { return std::erf(x); }
+    static HWY_INLINE Float many(Float x) { return erf(x); }
 };
 
-/// (1 - e) / (1 + e) with e = exp(-2 |x|); near 0, where 1 - e has no digits left, three terms of the series.
 struct Tanh {
     static double one(double x) { return std::tanh(x); }
-    static __m256d four(__m256d x) {
-        const __m256d e = exp(absolute(x) * spread(-2.0)), z = x * x;
-        const __m256d far = with_sign_of((spread(1.0) - e) / (spread(1.0) + e), x);
-        const __m256d near = x * fma(fma(spread(2.0 / 15), z, spread(-1.0 / 3)), z, spread(1.0));
-        return select(far, near, _mm256_cmp_pd(absolute(x), spread(0x1p-8), _CMP_LT_OQ));
-    }
+    static HWY_INLINE Float many(Float x) { return tanh(x); }
 };
 struct TanhBackward {
     static double one(double g, double y) { return g * ((1 - y) * (1 + y)); }
-    static __m256d four(__m256d g, __m256d y) { return g * ((spread(1.0) - y) * (spread(1.0) + y)); }
+    static HWY_INLINE Float many(Float g, Float y) { return g * ((spread(1.0F) - y) * (spread(1.0F) + y)); }
 };
+
+}  // namespace
+
+FORMULAS(DIOPI_TILES)
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diopi::cpu {
+
+namespace {
+
+FORMULAS(DIOPI_FORMULA)
 
 }  // namespace
 
 #include "kernels/entries/elementwise_math.inc"
 
 }  // namespace diopi::cpu
+#endif

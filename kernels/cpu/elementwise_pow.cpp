@@ -1,39 +1,46 @@
 /// Powers.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/elementwise_pow.cpp"
+#include <hwy/foreach_target.h>
+
 #include <cmath>
 
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/unary.hpp"
+#include "kernels/cpu/unary-inl.hpp"
 #include "kernels/entries/entries.hpp"
 
-namespace diopi::cpu {
+#define FORMULAS(X) X(Power) X(PowerOfNumber)
+
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
 
 namespace {
 
-/// exp(y log(x)) where every x is above 0 and all is finite: the error of the logarithm is too small to show in
-/// float32. The C library computes the other cases.
 struct Power {
     static double one(double x, double y) { return std::pow(x, y); }
-    static __m256d four(__m256d x, __m256d y) {
-        const __m256d plain = _mm256_and_pd(
-            _mm256_and_pd(_mm256_cmp_pd(x, spread(0.0), _CMP_GT_OQ), _mm256_cmp_pd(x, spread(HUGE_VAL), _CMP_LT_OQ)),
-            _mm256_cmp_pd(absolute(y), spread(HUGE_VAL), _CMP_LT_OQ));
-        if (_mm256_movemask_pd(plain) == 15) return exp(y * log(x));
-        const __m256d square = _mm256_cmp_pd(y, spread(2.0), _CMP_EQ_OQ);
-        if (_mm256_movemask_pd(square) == 15) return x * x;
-        alignas(32) double base[4], exponent[4];
-        store(base, x);
-        store(exponent, y);
-        for (int i = 0; i < 4; ++i) base[i] = std::pow(base[i], exponent[i]);
-        return load(base);
-    }
+    static HWY_INLINE Float many(Float x, Float y) { return pow(x, y); }
 };
 
 /// A number to the power of a tensor: the operands change places.
 struct PowerOfNumber {
     static double one(double y, double x) { return std::pow(x, y); }
-    static __m256d four(__m256d y, __m256d x) { return Power::four(x, y); }
+    static HWY_INLINE Float many(Float y, Float x) { return pow(x, y); }
 };
+
+}  // namespace
+
+FORMULAS(DIOPI_TILES)
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diopi::cpu {
+
+namespace {
+
+FORMULAS(DIOPI_FORMULA)
 
 /// Computed by squaring, modulo 2^64; a result between -1 and 1, of a negative exponent, is cut off to 0.
 template <class T>
@@ -71,10 +78,9 @@ diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands x)
             wide_result ? reinterpret_cast<std::byte*>(&number_of_other) : reinterpret_cast<std::byte*>(&single);
     }
     const std::array ins = {x.input, x.other};
-    if (wide_result) {
-        return for_each_tile(ctx, op, {&x.out, 1}, ins, {Dtype::float64, unary_detail::double_tile<F, 2>});
-    }
-    return for_each_tile(ctx, op, {&x.out, 1}, ins, {Dtype::float32, unary_detail::float_tile<F, 2>});
+    const RealTiles tiles = F::tiles();
+    return for_each_tile(ctx, op, {&x.out, 1}, ins,
+                         wide_result ? TileOp{Dtype::float64, tiles.float64} : TileOp{Dtype::float32, tiles.float32});
 }
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
@@ -106,3 +112,4 @@ diopiError_t power_of_number(diopiContextHandle_t ctx, std::string_view op, diop
 #include "kernels/entries/elementwise_pow.inc"
 
 }  // namespace diopi::cpu
+#endif
