@@ -6,8 +6,8 @@
 
 #include "kernels/cpu/gemm_vector.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/activation.hpp"
 

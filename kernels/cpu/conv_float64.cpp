@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/gemm.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 

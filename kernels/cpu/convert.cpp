@@ -1,6 +1,4 @@
 /// The table of conversions between the storage types and the compute types of tiles.
-#include <immintrin.h>
-
 #include <complex>
 #include <limits>
 #include <type_traits>
@@ -25,30 +23,14 @@ template <class T>
 constexpr bool kIsComplex =
     std::is_same_v<T, ComplexHalf> || std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
 
-/// Rounds to odd, so that a further rounding to half precision rounds the double only once: truncates, and sets the
-/// last bit if anything was cut off.
-inline float to_float_sticky(double x) {
-    const auto nearest = static_cast<float>(x);
-    const double back = nearest;
-    if (!(back != x)) return nearest;
-    if (x != x) return nearest;
-    auto bits = std::bit_cast<uint32_t>(nearest);
-    const double magnitude = x < 0 ? -x : x;
-    const double rounded = back < 0 ? -back : back;
-    if (rounded > magnitude) --bits;
-    return std::bit_cast<float>(bits | 1u);
-}
-
-inline uint16_t half_bits(float x) {
-    return static_cast<uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
+/// The type from which a number is rounded to a half type.
+template <class T>
+using Wide = std::conditional_t<sizeof(T) == 8, double, float>;
 
 /// The number as float, double or an integer, the types of real elements.
 template <class T>
 inline auto value_of(T x) {
-    if constexpr (std::is_same_v<T, Half>) {
-        return _cvtsh_ss(x.bits);
-    } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    if constexpr (kIsHalf<T>) {
         return to_float(x);
     } else if constexpr (std::is_same_v<T, Bool>) {
         return static_cast<uint8_t>(x);
@@ -75,15 +57,9 @@ inline To from_real(From x) {
     } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
         return truncate<To>(x);
     } else if constexpr (std::is_same_v<To, Half>) {
-        if constexpr (sizeof(From) == 8)
-            return {half_bits(to_float_sticky(static_cast<double>(x)))};
-        else
-            return {half_bits(static_cast<float>(x))};
+        return to_half(static_cast<Wide<From>>(x));
     } else if constexpr (std::is_same_v<To, Bfloat16>) {
-        if constexpr (sizeof(From) == 8)
-            return to_bfloat16(to_float_sticky(static_cast<double>(x)));
-        else
-            return to_bfloat16(static_cast<float>(x));
+        return to_bfloat16(static_cast<Wide<From>>(x));
     } else {
         return static_cast<To>(x);
     }
@@ -125,28 +101,6 @@ void convert(const void* from, void* to, int64_t n) {
     To* o = static_cast<To*>(to);
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = cast<To>(a[i]);
-}
-
-void half_to_float(const void* from, void* to, int64_t n) {
-    const Half* a = static_cast<const Half*>(from);
-    float* o = static_cast<float*>(to);
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i));
-        _mm256_storeu_ps(o + i, _mm256_cvtph_ps(bits));
-    }
-    for (; i < n; ++i) o[i] = value_of(a[i]);
-}
-
-void float_to_half(const void* from, void* to, int64_t n) {
-    const float* a = static_cast<const float*>(from);
-    Half* o = static_cast<Half*>(to);
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(a + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i), bits);
-    }
-    for (; i < n; ++i) o[i] = {half_bits(a[i])};
 }
 
 constexpr size_t kDtypes = 17;
@@ -209,8 +163,10 @@ constexpr std::array<Row, 4> kToAll = {to_all<float>(), to_all<double>(), to_all
 
 Convert converter(Dtype from, Dtype to) {
     if (from == Dtype::unsupported || to == Dtype::unsupported) return nullptr;
-    if (from == Dtype::float16 && to == Dtype::float32) return half_to_float;
-    if (from == Dtype::float32 && to == Dtype::float16) return float_to_half;
+    if (from == Dtype::float32 && to == Dtype::float16) return half_converters().float_to_half;
+    if (from == Dtype::float32 && to == Dtype::bfloat16) return half_converters().float_to_bfloat16;
+    if (from == Dtype::float16 && to == Dtype::float32) return half_converters().half_to_float;
+    if (from == Dtype::bfloat16 && to == Dtype::float32) return half_converters().bfloat16_to_float;
     if (const int row = compute_row(to); row >= 0) return kFromAll[static_cast<size_t>(row)][static_cast<size_t>(from)];
     if (const int row = compute_row(from); row >= 0) return kToAll[static_cast<size_t>(row)][static_cast<size_t>(to)];
     return nullptr;

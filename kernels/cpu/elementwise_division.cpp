@@ -1,4 +1,5 @@
 /// div with a tensor or a number, into out or in place: plain, or with the quotient rounded.
+#include <atomic>
 #include <cmath>
 #include <type_traits>
 
@@ -52,10 +53,10 @@ struct DivideFloor {
 /// Integer quotient; a divisor of 0 gives 0 and is recorded.
 template <class T, bool kFloor>
 struct DivideInteger {
-    bool by_zero = false;
-    T operator()(T a, T b) {
+    std::atomic<bool>* by_zero;
+    T operator()(T a, T b) const {
         if (b == 0) {
-            by_zero = true;
+            *by_zero = true;
             return 0;
         }
         if constexpr (std::is_signed_v<T>) {
@@ -70,9 +71,10 @@ struct DivideInteger {
 
 template <class T, bool kFloor>
 diopiError_t divide_integers(diopiContextHandle_t ctx, std::string_view op, const Operands& x, Dtype compute) {
-    DivideInteger<T, kFloor> f;
+    std::atomic<bool> by_zero = false;
+    const DivideInteger<T, kFloor> f{&by_zero};
     const diopiError_t error = run<T>(ctx, op, x, compute, f);
-    if (error != diopiSuccess || !f.by_zero) return error;
+    if (error != diopiSuccess || !by_zero) return error;
     return fail(diopiErrorOccurred, std::string(op) + ": ZeroDivisionError: an integer was divided by 0");
 }
 

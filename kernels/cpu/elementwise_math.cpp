@@ -9,10 +9,12 @@
 #include "kernels/cpu/unary-inl.hpp"
 #include "kernels/entries/entries.hpp"
 
+// clang-format off
 #define FORMULAS(X) \
-    X(Exp)          \
-    X(Expm1)        \
-    X(Log) X(Log2) X(Log10) X(Log1p) X(Sqrt) X(Rsqrt) X(Reciprocal) X(Sin) X(Cos) X(Erf) X(Tanh) X(TanhBackward)
+    X(Exp) X(Expm1) X(Log) X(Log2) X(Log10) X(Log1p) \
+    X(Sqrt) X(Rsqrt) X(Reciprocal) X(Sin) X(Cos) \
+    X(Erf) X(Tanh) X(TanhBackward)
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {

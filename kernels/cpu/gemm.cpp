@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 

@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/activation_softmax.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/loss.hpp"
 

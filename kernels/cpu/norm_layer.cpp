@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/norm_sums.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/gemm_vector.hpp"
 #include "kernels/cpu/norm_channels.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 

@@ -27,7 +27,7 @@ T number(const diopiScalar_t& scalar) {
 
 /// Computes in dtype `compute`, whose C++ type is T.
 template <class T, class F>
-diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& x, Dtype compute, F& f) {
+diopiError_t run(diopiContextHandle_t ctx, std::string_view op, const Operands& x, Dtype compute, const F& f) {
     T value{};
     std::array ins = {x.input, x.other};
     if (x.other_is_number) {

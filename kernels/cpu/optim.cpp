@@ -19,7 +19,7 @@ struct SgdStep {
     bool nesterov;
 
     template <bool kDecay, bool kMomentum, bool kBuf>
-    static void run(void* const* out, const void* const* in, int64_t n, void* state) {
+    static void run(void* const* out, const void* const* in, int64_t n, const void* state) {
         const SgdStep step = *static_cast<const SgdStep*>(state);
         T* param_out = static_cast<T*>(out[0]);
         const T* param = static_cast<const T*>(in[0]);

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "kernels/cpu/onednn_staging.hpp"
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/optim.hpp"
 

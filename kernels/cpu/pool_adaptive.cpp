@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/pool_planes.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/pool.hpp"
 

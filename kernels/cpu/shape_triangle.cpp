@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/onednn_threads.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/view.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/shape.hpp"

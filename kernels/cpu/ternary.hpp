@@ -7,8 +7,8 @@ namespace diopi::cpu {
 
 /// The tile function that applies f(a, b, c).
 template <class T, class F>
-TileOp ternary(Dtype compute, F& f) {
-    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, void* state) {
+TileOp ternary(Dtype compute, const F& f) {
+    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, const void* state) {
         const F g = *static_cast<const F*>(state);
         T* o = static_cast<T*>(out[0]);
         const T* a = static_cast<const T*>(in[0]);

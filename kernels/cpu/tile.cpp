@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
 
@@ -128,6 +130,24 @@ class Runner {
     std::array<Buffers, kMaxOperands> buffers_;
 };
 
+/// Calls body(part) for parts of the plan that cover it, each in its own thread.
+template <class Body>
+void in_parts(const Plan& plan, Body&& body) {
+    const Nest& nest = plan.nest;
+    // The outermost dim, unless it is too short to share.
+    size_t dim = 0;
+    while (dim + 1 < static_cast<size_t>(nest.rank) && nest.sizes[dim] < omp_get_max_threads()) ++dim;
+    const int64_t size = nest.sizes[dim];
+    parallel_for(size, size > 0 ? nest.numel / size : 0, [&](int64_t begin, int64_t end) {
+        Plan part = plan;
+        part.nest.sizes[dim] = end - begin;
+        for (size_t k = 0; k < plan.outs + plan.ins; ++k) {
+            part.views[k].data += begin * nest.strides[k][dim] * plan.views[k].item_size();
+        }
+        body(std::as_const(part));
+    });
+}
+
 void copy_runs(const Plan& plan) {
     const int64_t item_size = plan.views[0].item_size();
     const auto bytes = static_cast<size_t>(plan.nest.inner_size() * item_size);
@@ -140,7 +160,7 @@ void run_plan(Plan& plan) {
     const int64_t out_bytes = plan.views[0].numel * plan.views[0].item_size();
     plan.stream = plan.stream && plan.outs == 1 && plan.nest.rank == 1 && plan.nest.inner_stride(0) == 1 &&
                   out_bytes >= kStreamBytes;
-    Runner(plan).run();
+    in_parts(plan, [](const Plan& part) { Runner(part).run(); });
 }
 
 /// Whether all operands are equal arrays of the compute type, which need no conversion.
@@ -155,10 +175,13 @@ bool is_one_run(std::span<const View> outs, std::span<const View> ins, const Til
 }
 
 void run_at_once(const View& out, std::span<const View> ins, const TileOp& op) {
-    void* to = out.data;
-    std::array<const void*, kMaxOperands> from;
-    for (size_t k = 0; k < ins.size(); ++k) from[k] = ins[k].data;
-    op.run(&to, from.data(), out.numel, op.state);
+    parallel_for(out.numel, 1, [&](int64_t begin, int64_t end) {
+        const int64_t skipped = begin * out.item_size();
+        void* to = out.data + skipped;
+        std::array<const void*, kMaxOperands> from;
+        for (size_t k = 0; k < ins.size(); ++k) from[k] = ins[k].data + skipped;
+        op.run(&to, from.data(), end - begin, op.state);
+    });
 }
 
 }  // namespace
@@ -205,7 +228,7 @@ void copy(const View& from, const View& to) {
     plan.make_nest();
     const Nest& nest = plan.nest;
     if (from.dtype == to.dtype && nest.inner_stride(0) == 1 && nest.inner_stride(1) == 1) {
-        copy_runs(plan);
+        in_parts(plan, copy_runs);
         return;
     }
     // Some pairs of dtypes need an intermediate type; int64 does not hold the upper half of uint64.

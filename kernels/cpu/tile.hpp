@@ -11,19 +11,20 @@
 
 namespace diopi::cpu {
 
-/// out[k][0..n) from in[k][0..n), all of the compute type. An out may be the same array as an in.
-using TileFunction = void (*)(void* const* out, const void* const* in, int64_t n, void* state);
+/// out[k][0..n) from in[k][0..n), all of the compute type. An out may be the same array as an in. Several threads call
+/// it with the same state.
+using TileFunction = void (*)(void* const* out, const void* const* in, int64_t n, const void* state);
 
 struct TileOp {
     Dtype compute;
     TileFunction run;  ///< null: out is the converted input
-    void* state = nullptr;
+    const void* state = nullptr;
 };
 
-/// Runs the operator on all elements. The outs have one shape, the ins broadcast to it. The compute type is the dtype
-/// of an operand, or one of float32, float64, int64 and complex128, to which every operand converts. An in that
-/// overlaps an out without being the same view is copied first. Fails when a shape does not fit or an out repeats its
-/// elements.
+/// Runs the operator on all elements, large tensors in threads. The outs have one shape, the ins broadcast to it. The
+/// compute type is the dtype of an operand, or one of float32, float64, int64 and complex128, to which every operand
+/// converts. An in that overlaps an out without being the same view is copied first. Fails when a shape does not fit or
+/// an out repeats its elements.
 [[nodiscard]] diopiError_t for_each_tile(diopiContextHandle_t ctx, std::string_view op, std::span<const View> outs,
                                          std::span<const View> ins, const TileOp& tile_op);
 
@@ -33,30 +34,28 @@ struct TileOp {
 /// The compute type for results of dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
 
-/// The tile function that applies f(a) or f(a, b), F's copy kept in registers and its state written back.
+/// The tile function that applies f(a) or f(a, b).
 template <class T, class F>
-[[nodiscard]] TileOp unary(Dtype compute, F& f) {
-    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, void* state) {
-        F g = *static_cast<F*>(state);
+[[nodiscard]] TileOp unary(Dtype compute, const F& f) {
+    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, const void* state) {
+        const F g = *static_cast<const F*>(state);
         T* o = static_cast<T*>(out[0]);
         const T* a = static_cast<const T*>(in[0]);
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; ++i) o[i] = g(a[i]);
-        *static_cast<F*>(state) = g;
     };
     return {compute, run, &f};
 }
 
 template <class T, class F>
-[[nodiscard]] TileOp binary(Dtype compute, F& f) {
-    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, void* state) {
-        F g = *static_cast<F*>(state);
+[[nodiscard]] TileOp binary(Dtype compute, const F& f) {
+    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, const void* state) {
+        const F g = *static_cast<const F*>(state);
         T* o = static_cast<T*>(out[0]);
         const T* a = static_cast<const T*>(in[0]);
         const T* b = static_cast<const T*>(in[1]);
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; ++i) o[i] = g(a[i], b[i]);
-        *static_cast<F*>(state) = g;
     };
     return {compute, run, &f};
 }

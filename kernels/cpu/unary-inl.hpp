@@ -1,7 +1,7 @@
 /// The tiles of functions of one real number, or of two, for each instruction set. A formula F defines
 ///
 ///     static double one(double x);                  one number, for float64 and integers
-///     static HWY_INLINE Float many(Float x);        a vector, for float32 and the half types
+///     static HWY_INLINE Float many(Float x);        a vector, for float32 and the half types; default: `one` on each
 ///
 /// or both of two arguments. A source lists its formulas in a macro: `FORMULAS(DIOPI_TILES)` inside HWY_NAMESPACE
 /// compiles their tiles, and `FORMULAS(DIOPI_FORMULA)` after HWY_ONCE makes each known to map_unary and map_gradient.
@@ -23,6 +23,26 @@ namespace diopi::cpu::HWY_NAMESPACE {
 template <class F>
 constexpr bool kIsBinary = std::is_invocable_v<decltype(F::one), double, double>;
 
+template <class F>
+concept HasMany = requires {
+    &F::many;
+};
+
+template <class F>
+HWY_INLINE Float many_of(Float x) {
+    if constexpr (HasMany<F>)
+        return F::many(x);
+    else
+        return each(x, F::one);
+}
+template <class F>
+HWY_INLINE Float many_of(Float x, Float y) {
+    if constexpr (HasMany<F>)
+        return F::many(x, y);
+    else
+        return each(x, y, F::one);
+}
+
 /// The first `n` numbers; the others are 1, which is valid for every function.
 HWY_INLINE Float load_first(const float* p, int64_t n) {
     HWY_ALIGN float lanes[kLanes];
@@ -37,7 +57,7 @@ HWY_INLINE void store_first(Float x, float* p, int64_t n) {
 }
 
 template <class F>
-void float_tile(void* const* out, const void* const* in, int64_t n, void*) {
+void float_tile(void* const* out, const void* const* in, int64_t n, const void*) {
     const Floats d;
     constexpr auto kStep = static_cast<int64_t>(kLanes);
     float* o = static_cast<float*>(out[0]);
@@ -46,19 +66,19 @@ void float_tile(void* const* out, const void* const* in, int64_t n, void*) {
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
         if constexpr (kIsBinary<F>)
-            hn::StoreU(F::many(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, o + i);
+            hn::StoreU(many_of<F>(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, o + i);
         else
-            hn::StoreU(F::many(hn::LoadU(d, a + i)), d, o + i);
+            hn::StoreU(many_of<F>(hn::LoadU(d, a + i)), d, o + i);
     }
     if (i == n) return;
     if constexpr (kIsBinary<F>)
-        store_first(F::many(load_first(a + i, n - i), load_first(b + i, n - i)), o + i, n - i);
+        store_first(many_of<F>(load_first(a + i, n - i), load_first(b + i, n - i)), o + i, n - i);
     else
-        store_first(F::many(load_first(a + i, n - i)), o + i, n - i);
+        store_first(many_of<F>(load_first(a + i, n - i)), o + i, n - i);
 }
 
 template <class F>
-void double_tile(void* const* out, const void* const* in, int64_t n, void*) {
+void double_tile(void* const* out, const void* const* in, int64_t n, const void*) {
     double* o = static_cast<double*>(out[0]);
     const double* a = static_cast<const double*>(in[0]);
     for (int64_t i = 0; i < n; ++i) {
