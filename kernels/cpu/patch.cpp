@@ -1,6 +1,7 @@
 #include "kernels/cpu/patch.hpp"
 
-#include <immintrin.h>
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,8 +32,8 @@ void gather(const Patch& from, std::byte* to) {
         const int64_t span = (from.rows - 1) * from.row_stride;
         for (int64_t i = 0; i < from.n; ++i) {
             const T* next = a + (i + from.n) * from.stride;
-            _mm_prefetch(next, _MM_HINT_T0);
-            _mm_prefetch(next + span, _MM_HINT_T0);
+            hwy::Prefetch(next);
+            hwy::Prefetch(next + span);
             for (int64_t r = 0; r < from.rows; ++r) o[r * from.n + i] = a[r * from.row_stride + i * from.stride];
         }
     } else {
@@ -61,16 +62,18 @@ constexpr Gather kGather[] = {gather<uint8_t>, gather<uint16_t>, gather<uint32_t
 constexpr Scatter kScatter[] = {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>,
                                 scatter<Wide>};
 
-constexpr uintptr_t kVector = 32;
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kVector = HWY_LANES(uint8_t);
 
 bool is_aligned(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % kVector == 0; }
 
 /// Writes past the caches; both addresses are aligned.
 void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
+    const hn::ScalableTag<uint8_t> d;
     int64_t i = 0;
-    for (; i + 32 <= bytes; i += 32) {
-        const __m256i vector = _mm256_load_si256(reinterpret_cast<const __m256i*>(from + i));
-        _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i), vector);
+    for (; i + kVector <= bytes; i += kVector) {
+        hn::Stream(hn::Load(d, reinterpret_cast<const uint8_t*>(from + i)), d, reinterpret_cast<uint8_t*>(to + i));
     }
     std::memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
 }

@@ -1,9 +1,11 @@
 /// sum and mean. Sums are formed in float64, int64 or complex128, in blocks, so that rounding errors stay small.
 #include <algorithm>
 #include <complex>
+#include <vector>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/reduction.hpp"
@@ -21,6 +23,8 @@ constexpr int kLevels = 4;
 constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
 constexpr int64_t kFarRow = 256;    ///< least number of columns whose next row is prefetched
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long sum: parts do not depend on the threads
+constexpr int64_t kManyResults = 16;  ///< from so many on the results are shared among threads
 
 /// Adds up numbers in levels: each passes its sum on after kBlockOfTiles additions.
 template <class Sum>
@@ -69,9 +73,11 @@ Sum sum_row(const Element* x, int64_t n) {
 template <class Element, class Sum>
 class Summation {
  public:
-    /// element, sum: the dtypes of Element and Sum. divisor: 0 for a plain sum.
-    Summation(const Reduction& plan, const View& out, const View& in, Dtype element, Dtype sum, double divisor)
-        : plan_(plan), out_(out), in_(in), divisor_(divisor) {
+    /// element, sum: the dtypes of Element and Sum. divisor: 0 for a plain sum. columns: the innermost size of all
+    /// results, of which the plan may have a part: the order of additions depends on it.
+    Summation(const Reduction& plan, const View& out, const View& in, Dtype element, Dtype sum, double divisor,
+              int64_t columns)
+        : plan_(plan), out_(out), in_(in), element_(element), sum_(sum), divisor_(divisor), columns_(columns) {
         loader_.init(in.dtype, element, in_buffers_);
         storer_.init(out.dtype, sum, false, out_buffers_);
     }
@@ -131,6 +137,23 @@ class Summation {
     /// One result, from all elements of `joined`.
     [[nodiscard]] Sum long_sum(int64_t offset) {
         const Nest& nest = plan_.joined;
+        const int64_t size = nest.sizes[0], step = std::max<int64_t>(1, kChunk / (plan_.count / size));
+        if (step >= size) return sum_of(nest, offset);
+        std::vector<Sum> parts(static_cast<size_t>((size + step - 1) / step));
+        parallel_for(std::ssize(parts), kChunk, [&](int64_t first, int64_t last) {
+            Summation own(plan_, out_, in_, element_, sum_, divisor_, columns_);
+            Nest part = nest;
+            for (int64_t at = first; at < last; ++at) {
+                part.sizes[0] = std::min(step, size - at * step);
+                parts[static_cast<size_t>(at)] = own.sum_of(part, offset + at * step * nest.strides[0][0]);
+            }
+        });
+        Cascade<Sum> sum;
+        for (const Sum& part : parts) sum.add(part);
+        return sum.total();
+    }
+
+    [[nodiscard]] Sum sum_of(const Nest& nest, int64_t offset) {
         const int64_t n = nest.inner_size();
         const int64_t stride = nest.inner_stride(0);
         const bool nested = nest.rank > 1;
@@ -180,9 +203,9 @@ class Summation {
     void sum_columns(int64_t offset, int64_t n) {
         const Nest& nest = plan_.joined;
         const int64_t rows = nest.inner_size();
-        const int64_t groups = std::max<int64_t>(1, kLanes / n);
+        const int64_t groups = std::max<int64_t>(1, kLanes / columns_);
         const int64_t width = n * groups;
-        const int64_t step = std::max<int64_t>(1, kTile / width) * groups;
+        const int64_t step = std::max<int64_t>(1, kTile / (std::min(kColumns, columns_) * groups)) * groups;
         for (auto& level : levels_) std::fill_n(level, width, Sum{});
         int64_t counts[kLevels] = {};
         for_each_outer(nest, 1, [&](const auto& at) {
@@ -234,13 +257,32 @@ class Summation {
 
     const Reduction& plan_;
     const View out_, in_;
+    Dtype element_, sum_;
     double divisor_;
+    int64_t columns_;
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
     Sum results_[kColumns];
     Sum levels_[kLevels][kColumns];
 };
+
+/// Shares the results among threads; few results are computed one after the other, each in threads.
+template <class Element, class Sum>
+void run(const Reduction& plan, const View& out, const View& in, Dtype element, Dtype sum, double divisor) {
+    const Nest& kept = plan.kept;
+    const int64_t results = plan.results >= kManyResults ? kept.sizes[0] : 1;
+    parallel_for(results, plan.results / results * plan.count, [&](int64_t begin, int64_t end) {
+        Reduction part = plan;
+        View from = in, to = out;
+        if (results > 1) {
+            part.kept.sizes[0] = end - begin;
+            from.data += begin * kept.strides[0][0] * in.item_size();
+            to.data += begin * kept.strides[1][0] * out.item_size();
+        }
+        Summation<Element, Sum>(part, to, from, element, sum, divisor, kept.inner_size()).run();
+    });
+}
 
 diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean) {
     Reduction plan;
@@ -249,13 +291,13 @@ diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView
     // Over no elements the mean is 0/0; any divisor marks it as a mean.
     const double divisor = mean ? std::max(1.0, static_cast<double>(plan.count)) : 0.0;
     if (is_complex(in.dtype)) {
-        Summation<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor).run();
+        run<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor);
     } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
-        Summation<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor).run();
+        run<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor);
     } else if (is_floating(in.dtype)) {
-        Summation<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor).run();
+        run<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor);
     } else {
-        Summation<uint64_t, uint64_t>(plan, out, in, Dtype::int64, Dtype::int64, divisor).run();
+        run<uint64_t, uint64_t>(plan, out, in, Dtype::int64, Dtype::int64, divisor);
     }
     return diopiSuccess;
 }

@@ -1,6 +1,6 @@
 #include "kernels/cpu/tile.hpp"
 
-#include <immintrin.h>
+#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -80,7 +80,7 @@ class Runner {
                     tile(offsets, r, tile_rows, i, std::min(shape_.n, n - i));
             }
         });
-        if (plan_.stream) _mm_sfence();
+        if (plan_.stream) hwy::FlushStream();
     }
 
  private:
@@ -119,7 +119,7 @@ class Runner {
         if (from.stride != 1) return;
         const int64_t bytes = from.n * plan_.views[operand].item_size();
         const std::byte* next = from.data + bytes;
-        for (int64_t at = 0; at < bytes; at += kCacheLine) _mm_prefetch(next + at, _MM_HINT_T0);
+        for (int64_t at = 0; at < bytes; at += kCacheLine) hwy::Prefetch(next + at);
     }
 
     const Plan& plan_;

@@ -71,6 +71,25 @@ TEST_CASE("the number of threads changes no bit", "[cpu][elementwise]") {
                              [&](diopiTensorHandle_t out) { return cpu::diopiTanh(&context, out, a.get()); }));
 }
 
+TEST_CASE("the number of threads changes no bit of a sum", "[cpu][reduction]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16, Dtype::float64, Dtype::int32);
+    const auto check_sum = [&](const Shape& shape, int64_t dim, const Shape& result) {
+        INFO(to_string(shape) << ' ' << dim << ' ' << name(dtype));
+        const auto a = generate(dtype, shape, [](int64_t i) { return wave(i) * (1 + static_cast<double>(i % 7) / 3); });
+        const diopiSize_t dims{&dim, 1};
+        CHECK(is_same_in_threads(dtype, result, {},
+                                 [&](diopiTensorHandle_t out) { return cpu::diopiSum(&context, out, a.get(), dims); }));
+    };
+    check_sum({1'000'003}, 0, {});
+    check_sum({3, 300'001}, 1, {3});
+    check_sum({600, 601}, 1, {600});
+    check_sum({600, 601}, 0, {601});
+    check_sum({70'001, 9}, 0, {9});
+    check_sum({20'001, 40}, 0, {40});
+    check_sum({3, 20'001, 40}, 1, {3, 40});
+    check_sum({30, 4'100}, 0, {4'100});
+}
+
 TEST_CASE("large outputs bypass the caches in threads, too", "[cpu][elementwise]") {
     const int64_t n = (5 << 20) + 13;
     const auto a = generate(Dtype::float32, {n}, wave);
