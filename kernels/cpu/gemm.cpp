@@ -1,21 +1,31 @@
-#include "kernels/cpu/gemm.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm.cpp"
+#include <hwy/foreach_target.h>
 
-#include <immintrin.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
+#include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/threads.hpp"
 
-namespace diopi::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
 
 namespace {
 
-/// The tile of c in registers, and the blocks of a and b that stay in the caches (L1 32 KiB, L2 1 MiB); not tuned
-/// further.
-constexpr int64_t kTileRows = 6, kTileColumns = 8;
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::ScalableTag<double>;
+
+constexpr int64_t kLanes = HWY_LANES(double);
+/// The tile of c in registers, of which AVX-512 has 32, and the blocks of a and b that stay in the caches (L1 32 KiB,
+/// L2 1 MiB); not tuned further.
+constexpr int64_t kTileRows = kLanes == 8 ? 12 : 6, kTileColumns = 2 * kLanes;
 constexpr int64_t kRowBlock = 96, kColumnBlock = 1024, kDepthBlock = 256;
+static_assert(kRowBlock % kTileRows == 0 && kColumnBlock % kTileColumns == 0);
 
 struct Free {
     void operator()(double* memory) const { std::free(memory); }
@@ -49,37 +59,38 @@ void pack(const double* from, int64_t line_stride, int64_t depth_stride, int64_t
 /// One tile of c from a panel of a and a panel of b; `rows` and `columns` of it are stored.
 void tile_product(int64_t depth, const double* a, const double* b, double* c, int64_t c_stride, int64_t rows,
                   int64_t columns, bool accumulate) {
-    __m256d sum[kTileRows][2];
+    const Doubles d;
+    hn::Vec<Doubles> sum[kTileRows][2];
     // Every loop over `sum` is unrolled: an index known only at run time would keep it in memory.
-#pragma GCC unroll 6
-    for (int64_t i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = _mm256_setzero_pd();
+#pragma GCC unroll 12
+    for (int64_t i = 0; i < kTileRows; ++i) sum[i][0] = sum[i][1] = hn::Zero(d);
     for (int64_t k = 0; k < depth; ++k) {
-        const __m256d b0 = _mm256_load_pd(b + k * kTileColumns), b1 = _mm256_load_pd(b + k * kTileColumns + 4);
-#pragma GCC unroll 6
+        const auto b0 = hn::Load(d, b + k * kTileColumns), b1 = hn::Load(d, b + k * kTileColumns + kLanes);
+#pragma GCC unroll 12
         for (int64_t i = 0; i < kTileRows; ++i) {
-            const __m256d factor = _mm256_broadcast_sd(a + k * kTileRows + i);
-            sum[i][0] = _mm256_fmadd_pd(factor, b0, sum[i][0]);
-            sum[i][1] = _mm256_fmadd_pd(factor, b1, sum[i][1]);
+            const auto factor = hn::Set(d, a[k * kTileRows + i]);
+            sum[i][0] = hn::MulAdd(factor, b0, sum[i][0]);
+            sum[i][1] = hn::MulAdd(factor, b1, sum[i][1]);
         }
     }
     if (rows == kTileRows && columns == kTileColumns) {
-#pragma GCC unroll 6
+#pragma GCC unroll 12
         for (int64_t i = 0; i < kTileRows; ++i) {
             double* row = c + i * c_stride;
             if (accumulate) {
-                sum[i][0] = _mm256_add_pd(sum[i][0], _mm256_loadu_pd(row));
-                sum[i][1] = _mm256_add_pd(sum[i][1], _mm256_loadu_pd(row + 4));
+                sum[i][0] = sum[i][0] + hn::LoadU(d, row);
+                sum[i][1] = sum[i][1] + hn::LoadU(d, row + kLanes);
             }
-            _mm256_storeu_pd(row, sum[i][0]);
-            _mm256_storeu_pd(row + 4, sum[i][1]);
+            hn::StoreU(sum[i][0], d, row);
+            hn::StoreU(sum[i][1], d, row + kLanes);
         }
         return;
     }
-    alignas(32) double tile[kTileRows][kTileColumns];
-#pragma GCC unroll 6
+    HWY_ALIGN double tile[kTileRows][kTileColumns];
+#pragma GCC unroll 12
     for (int64_t i = 0; i < kTileRows; ++i) {
-        _mm256_store_pd(tile[i], sum[i][0]);
-        _mm256_store_pd(tile[i] + 4, sum[i][1]);
+        hn::Store(sum[i][0], d, tile[i]);
+        hn::Store(sum[i][1], d, tile[i] + kLanes);
     }
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) {
@@ -115,9 +126,8 @@ void serial_gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, do
     }
 }
 
-}  // namespace
-
-void gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, double* c, int64_t c_stride, bool accumulate) {
+void Product(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, double* c, int64_t c_stride,
+             bool accumulate) {
     if (k == 0 && !accumulate) {
         for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * c_stride, n, 0.0);
     }
@@ -138,4 +148,19 @@ void gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, double* c
     });
 }
 
+}  // namespace
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diopi::cpu {
+
+HWY_EXPORT(Product);
+
+void gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, double* c, int64_t c_stride, bool accumulate) {
+    HWY_DYNAMIC_DISPATCH(Product)(m, n, k, a, b, c, c_stride, accumulate);
+}
+
 }  // namespace diopi::cpu
+#endif
