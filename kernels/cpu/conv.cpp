@@ -319,10 +319,7 @@ diopiError_t convolution_backward(diopiContextHandle_t ctx, std::string_view op,
         if (failed != diopiSuccess) return failed;
     }
     if (problem.shape.is_empty()) {
-        for (const diopiTensorHandle_t gradient : {grad_input, grad_weight}) {
-            if (gradient == nullptr) continue;
-            if (const diopiError_t failed = fill(ctx, view(gradient), 0); failed != diopiSuccess) return failed;
-        }
+        fill({grad_input, grad_weight}, 0);
         return diopiSuccess;
     }
     return (x.dtype == Dtype::float64 ? backward_float64 : backward_float32)(ctx, problem, {grad_input, grad_weight},

@@ -22,9 +22,11 @@ struct AddProduct {
     }
 };
 
+/// Computed in float64: float32 would lose digits of a product below its normal numbers, which the quotient magnifies.
+template <class T>
 struct AddQuotient {
     double factor;
-    double operator()(double a, double b, double c) const { return a + factor * b / c; }
+    T operator()(T a, T b, T c) const { return static_cast<T>(double{a} + factor * double{b} / double{c}); }
 };
 
 /// out = input + value * tensor1 * tensor2.
@@ -47,8 +49,7 @@ diopiError_t addcmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     return in_type.template operator()<float>(Dtype::float32, y);
 }
 
-/// out = input + value * tensor1 / tensor2. Computed in float64: a quotient by a denormal float32 is a number there,
-/// and infinity in float32.
+/// out = input + value * tensor1 / tensor2.
 diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                      const diopiScalar_t* value) {
@@ -56,8 +57,12 @@ diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     const std::array ins = {view(input), view(tensor1), view(tensor2)};
     Dtype result{};
     if (const diopiError_t error = read_scaled_term(op, ins, true, result); error != diopiSuccess) return error;
-    AddQuotient f{number<double>(*value)};
-    return for_each_tile(ctx, op, {&y, 1}, ins, ternary<double>(Dtype::float64, f));
+    const auto in_type = [&]<class T>(Dtype compute) {
+        AddQuotient<T> f{number<double>(*value)};
+        return for_each_tile(ctx, op, {&y, 1}, ins, ternary<T>(compute, f));
+    };
+    if (wide(result) == Dtype::float64) return in_type.template operator()<double>(Dtype::float64);
+    return in_type.template operator()<float>(Dtype::float32);
 }
 
 }  // namespace

@@ -107,8 +107,7 @@ diopiError_t linear_backward(diopiContextHandle_t ctx, std::string_view op, diop
         grad_bias = nullptr;
     }
     if (x.input.numel == 0 || x.weight.numel == 0 || g.numel == 0) {
-        error = fill_all(ctx, {grad_input, grad_weight}, 0);
-        if (error != diopiSuccess) return error;
+        fill({grad_input, grad_weight}, 0);
         grad_input = grad_weight = nullptr;
     }
     const auto run = x.input.dtype == Dtype::float64 ? backward<double> : backward<float>;

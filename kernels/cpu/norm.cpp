@@ -215,7 +215,10 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, Arguments... arguments) {
     const BatchNorm a{arguments...};
     if (const diopiError_t error = check_batch_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
-    if (x.numel == 0) return fill_all(ctx, {a.save_mean, a.save_invstd}, 0);
+    if (x.numel == 0) {
+        fill({a.save_mean, a.save_invstd}, 0);
+        return diopiSuccess;
+    }
     return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
 }
 
@@ -224,7 +227,10 @@ diopiError_t batch_norm_backward(diopiContextHandle_t ctx, Arguments... argument
     const BatchNormGradient a{arguments...};
     if (const diopiError_t error = check_batch_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
-    if (x.numel == 0) return fill_all(ctx, {a.grad_weight, a.grad_bias}, 0);
+    if (x.numel == 0) {
+        fill({a.grad_weight, a.grad_bias}, 0);
+        return diopiSuccess;
+    }
     return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
 }
 

@@ -143,7 +143,10 @@ diopiError_t layer_norm(diopiContextHandle_t ctx, Arguments... arguments) {
     LayerNorm a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
-    if (x.numel == 0) return fill_all(ctx, {a.save_mean, a.save_invstd}, std::numeric_limits<double>::quiet_NaN());
+    if (x.numel == 0) {
+        fill({a.save_mean, a.save_invstd}, std::numeric_limits<double>::quiet_NaN());
+        return diopiSuccess;
+    }
     return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
 }
 
@@ -152,7 +155,10 @@ diopiError_t layer_norm_backward(diopiContextHandle_t ctx, Arguments... argument
     LayerNormGradient a{arguments...};
     if (const diopiError_t error = read_layer_norm(a); error != diopiSuccess) return error;
     const View x = view(a.input);
-    if (x.numel == 0) return fill_all(ctx, {a.grad_weight, a.grad_bias}, 0);
+    if (x.numel == 0) {
+        fill({a.grad_weight, a.grad_bias}, 0);
+        return diopiSuccess;
+    }
     return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
 }
 

@@ -74,25 +74,4 @@ diopiError_t Staging::finish() {
     return diopiSuccess;
 }
 
-diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value) {
-    View one;
-    if (const diopiError_t error = require(ctx, ShapeView{}, Dtype::float64, one); error != diopiSuccess) return error;
-    *one.as<double>() = value;
-    const auto strides = broadcast_strides(one, tensor.shape);
-    View spread = one;
-    spread.shape = tensor.shape;
-    spread.strides = {strides.data(), tensor.shape.size()};
-    spread.numel = tensor.numel;
-    copy(spread, tensor);
-    return diopiSuccess;
-}
-
-diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors, double value) {
-    for (const diopiTensorHandle_t tensor : tensors) {
-        if (tensor == nullptr) continue;
-        if (const diopiError_t error = fill(ctx, view(tensor), value); error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
-}
-
 }  // namespace diopi::cpu

@@ -81,10 +81,4 @@ class Staging {
     size_t pending_count_ = 0;
 };
 
-/// Sets every element of a tensor of any strides and dtype.
-[[nodiscard]] diopiError_t fill(diopiContextHandle_t ctx, const View& tensor, double value);
-/// The same for several tensors; null is allowed.
-[[nodiscard]] diopiError_t fill_all(diopiContextHandle_t ctx, std::initializer_list<diopiTensorHandle_t> tensors,
-                                    double value);
-
 }  // namespace diopi::cpu

@@ -135,7 +135,10 @@ diopiError_t adaptive_avg_pool_backward(diopiContextHandle_t ctx, std::string_vi
     const diopiError_t error =
         read_adaptive_pool_backward(op, sides, view(grad_input), view(grad_output), view(input), p);
     if (error != diopiSuccess || p.in.numel() == 0) return error;
-    if (p.out.numel() == 0) return fill(ctx, view(grad_input), 0);
+    if (p.out.numel() == 0) {
+        fill({grad_input}, 0);
+        return diopiSuccess;
+    }
     return (p.in.dtype == Dtype::float64 ? run_mean<double> : run_mean<float>)(ctx, p, true);
 }
 

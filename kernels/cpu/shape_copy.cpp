@@ -33,24 +33,21 @@ constexpr auto expand = expand_by<copy_into>;
 diopiError_t fill_with(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t input,
                        const diopiScalar_t* value) {
     const View to = view(input);
-    if (const diopiError_t error = check_rank(op, "input", to); error != diopiSuccess) return error;
-    diopiScalar_t number = *value;
-    alignas(16) std::byte bytes[16]{};
-    const View converted = element(bytes, to.dtype);
-    copy(element(number), converted);
-    copy(converted, to);
-    return diopiSuccess;
+    const diopiError_t error = check_rank(op, "input", to);
+    if (error == diopiSuccess) fill(to, *value);
+    return error;
 }
 
 template <int kValue>
-diopiError_t constant(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiSize_t size) {
-    const View to = view(out);
-    const diopiError_t error = check_shape(op, "out", to, list_of(size));
-    return error != diopiSuccess ? error : fill(ctx, to, kValue);
+diopiError_t constant(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t out, diopiSize_t size) {
+    const diopiError_t error = check_shape(op, "out", view(out), list_of(size));
+    if (error == diopiSuccess) fill({out}, kValue);
+    return error;
 }
 
-diopiError_t set_zero(diopiContextHandle_t ctx, std::string_view, diopiTensorHandle_t self) {
-    return fill(ctx, view(self), 0);
+diopiError_t set_zero(diopiContextHandle_t, std::string_view, diopiTensorHandle_t self) {
+    fill({self}, 0);
+    return diopiSuccess;
 }
 
 }  // namespace

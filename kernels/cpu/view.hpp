@@ -1,6 +1,8 @@
 /// The helpers that every cpu family uses: the shared views, refusals and plans, copies, and loops over a nest.
 #pragma once
 
+#include <initializer_list>
+
 #include "kernels/operands/nest.hpp"
 #include "kernels/operands/promotion.hpp"
 #include "kernels/operands/refusal.hpp"
@@ -18,6 +20,11 @@ using namespace operands;
 /// Copies `from` to `to` (its shape broadcasts, any strides, any dtype, no overlap), converted as in PyTorch: floating
 /// to integer truncates, integers wrap, non-zero is true.
 void copy(const View& from, const View& to);
+
+/// Sets every element of a tensor of any strides and dtype, at most kMaxRank dimensions.
+void fill(const View& tensor, diopiScalar_t number);
+/// The same for several tensors, with a floating number; null is allowed.
+void fill(std::initializer_list<diopiTensorHandle_t> tensors, double number);
 
 /// Calls visit(offsets) for each combination of the outer `rank - inner` dimensions; offsets[k] is the offset of
 /// operand k, in elements. The visitor loops over the `inner` innermost dimensions itself. An empty nest is not
