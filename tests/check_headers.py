@@ -53,7 +53,7 @@ MAY_INCLUDE = {
     "tests": "diopi core runtime schema kernels backend call infer check cases file step hard conformance replay "
              "profile intercept worker",
     "fuzz": "cases file capture journal baseline",
-    "benchmarks": "diopi core runtime kernels backend call timing",
+    "benchmarks": "diopi core runtime kernels backend call check timing",
 }
 TESTS_MAY_INCLUDE = {
     "check": "runtime",
