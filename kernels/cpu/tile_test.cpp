@@ -71,6 +71,31 @@ TEST_CASE("the number of threads changes no bit", "[cpu][elementwise]") {
                              [&](diopiTensorHandle_t out) { return cpu::diopiTanh(&context, out, a.get()); }));
 }
 
+TEST_CASE("a result does not depend on its neighbours", "[cpu][elementwise]") {
+    // Arguments that the C library computes are among the others.
+    const int64_t n = 3000;
+    const auto x = generate(Dtype::float32, {n}, [](int64_t i) { return i % 5 == 0 ? 1e7 : wave(i) / 3; });
+    const auto y = generate(Dtype::float32, {n}, [](int64_t i) { return i % 7 == 0 ? kInf : i % 3 == 0 ? 2 : 1.7; });
+    const auto out = [&] { return blank(Dtype::float32, {n}); };
+    const auto sin = out(), cos = out(), pow = out();
+    REQUIRE(cpu::diopiSin(&context, sin.get(), x.get()) == diopiSuccess);
+    REQUIRE(cpu::diopiCos(&context, cos.get(), x.get()) == diopiSuccess);
+    REQUIRE(cpu::diopiPowTensor(&context, pow.get(), x.get(), y.get()) == diopiSuccess);
+    int64_t different = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto one = [&](const TensorPtr& t) { return alias(t, {1}, {1}, i); };
+        const auto alone = blank(Dtype::float32, {1});
+        const auto is_same = [&](const TensorPtr& all) { return same(values(alone), values(one(all))); };
+        REQUIRE(cpu::diopiSin(&context, alone.get(), one(x).get()) == diopiSuccess);
+        different += is_same(sin) ? 0 : 1;
+        REQUIRE(cpu::diopiCos(&context, alone.get(), one(x).get()) == diopiSuccess);
+        different += is_same(cos) ? 0 : 1;
+        REQUIRE(cpu::diopiPowTensor(&context, alone.get(), one(x).get(), one(y).get()) == diopiSuccess);
+        different += is_same(pow) ? 0 : 1;
+    }
+    CHECK(different == 0);
+}
+
 TEST_CASE("the number of threads changes no bit of a sum", "[cpu][reduction]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16, Dtype::float64, Dtype::int32);
     const auto check_sum = [&](const Shape& shape, int64_t dim, const Shape& result) {

@@ -53,7 +53,7 @@ HWY_INLINE Float polynomial(Float x, const float (&c)[kCount]) {
     return p;
 }
 
-/// Calls f, a function of one or two float64 numbers, on each lane: for arguments that are rare.
+/// f, a function of one or two float64 numbers, of each lane.
 template <class F>
 HWY_NOINLINE Float each(Float x, F f) {
     HWY_ALIGN float lanes[kLanes];
@@ -195,11 +195,10 @@ struct StandardCosine {
     double operator()(double x) const { return std::cos(x); }
 };
 
-/// sin(x + quarters pi / 2). The C library computes large arguments.
+/// sin(x + quarters pi / 2). The C library computes large arguments, and leaves the other lanes as they are: a result
+/// must not depend on its neighbours.
 template <class Standard>
 HWY_INLINE Float sine(Float x, int quarters) {
-    const Mask is_near = hn::Le(absolute(x), spread(0x1p18F));
-    if (HWY_UNLIKELY(!hn::AllTrue(Floats(), is_near))) return each(x, Standard());
     const ReducedAngle a = reduce_angle(x);
     const Float z = a.r * a.r;
     const Float sin = fma(a.r * z, polynomial(z, {-0.166666523F, 0.00833200011F, -0.000194927328F}), a.r);
@@ -209,7 +208,10 @@ HWY_INLINE Float sine(Float x, int quarters) {
     const Int quadrant = a.quarters + hn::Set(di, quarters);
     const Mask is_odd = hn::MaskFromVec(hn::BitCast(Floats(), hn::Neg(hn::And(quadrant, hn::Set(di, 1)))));
     const Int sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2)));
-    return hn::Xor(choose(is_odd, cos, sin), hn::BitCast(Floats(), sign));
+    const Float y = hn::Xor(choose(is_odd, cos, sin), hn::BitCast(Floats(), sign));
+    const Mask is_near = hn::Le(absolute(x), spread(0x1p18F));
+    if (HWY_LIKELY(hn::AllTrue(Floats(), is_near))) return y;
+    return choose(is_near, y, each(x, Standard()));
 }
 
 /// 1 - 2 / (exp(2 |x|) + 1); near 0 a polynomial.
@@ -284,12 +286,11 @@ struct StandardPower {
     double operator()(double x, double y) const { return std::pow(x, y); }
 };
 
-/// x^y. The C library computes powers of 0, infinity and NaN.
-HWY_INLINE Float pow(Float x, Float y) {
+/// x^y of a finite x other than 0 and a finite y; x * x where y is 2.
+HWY_INLINE Float finite_power(Float x, Float y) {
     const Floats d;
-    const Mask is_finite = hn::And(hn::Lt(absolute(x), spread(kInfinity)), hn::Lt(absolute(y), spread(kInfinity)));
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(is_finite, hn::Ne(x, spread(0.0F)))))) return each(x, y, StandardPower());
-    if (hn::AllTrue(d, hn::Eq(y, spread(2.0F)))) return x * x;
+    const Mask is_square = hn::Eq(y, spread(2.0F));
+    if (hn::AllTrue(d, is_square)) return x * x;
     const hn::Half<Floats> half;
     const Doubles wide;
     const Float base = absolute(x);
@@ -304,7 +305,16 @@ HWY_INLINE Float pow(Float x, Float y) {
     const Int odd = hn::And(hn::ConvertTo(di, choose(is_small, y, spread(0.0F))), hn::Set(di, 1));
     const Float sign = hn::BitCast(Floats(), hn::ShiftLeft<31>(odd));
     const Float of_negative = choose(hn::Eq(hn::Round(y), y), hn::Xor(power, sign), spread(std::nanf("")));
-    return choose(is_negative(x), of_negative, power);
+    return choose(is_square, x * x, choose(is_negative(x), of_negative, power));
+}
+
+/// x^y. The C library computes powers of 0, infinity and NaN.
+HWY_INLINE Float pow(Float x, Float y) {
+    const Mask is_finite = hn::And(hn::Lt(absolute(x), spread(kInfinity)), hn::Lt(absolute(y), spread(kInfinity)));
+    const Mask is_plain = hn::And(is_finite, hn::Ne(x, spread(0.0F)));
+    const Float power = finite_power(x, y);
+    if (HWY_LIKELY(hn::AllTrue(Floats(), is_plain))) return power;
+    return choose(is_plain, power, each(x, y, StandardPower()));
 }
 
 }  // namespace diopi::cpu::HWY_NAMESPACE
