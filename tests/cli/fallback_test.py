@@ -9,14 +9,14 @@ NUMEL = 1000
 
 
 def capture():
-    """b = a * a, c = log(b), d = a + 0.3 c. The reference rounds only the last one differently from the cpu."""
+    """b = a * a, c = sqrt(b), d = a + 0.3 c. The reference rounds only the last one differently from the cpu."""
     ids = "abcd"
     storages = {f"s{i}": {"nbytes": 4 * NUMEL} for i in ids}
     storages["sa"]["fill"] = {"kind": "uniform", "dtype": "float32", "low": 0.5, "high": 2.0}
     tensors = {i: {"storage": f"s{i}", "dtype": "float32", "shape": [NUMEL], "strides": [1], "offset": 0} for i in ids}
     calls = [
         {"overload": "mul.Tensor", "function": "diopiMul", "args": {"out": "b", "input": "a", "other": "a"}},
-        {"overload": "log", "function": "diopiLog", "args": {"out": "c", "input": "b"}},
+        {"overload": "sqrt", "function": "diopiSqrt", "args": {"out": "c", "input": "b"}},
         {"overload": "add.Tensor", "layer": "last", "source": "model.py:7", "function": "diopiAdd",
          "args": {"out": "d", "input": "a", "other": "c", "alpha": {"dtype": "float64", "value": 0.3}}},
     ]
@@ -44,12 +44,12 @@ class FallbackTest(ProgramTest):
         return ["--sim-config", "chip.json"]
 
     def test_table(self):
-        run = self.simulate("--ops", "log, mul.Tensor")
+        run = self.simulate("--ops", "sqrt, mul.Tensor")
         lines = masked(run.out).splitlines()
         self.assertEqual(lines[0].split(), "Operator Function Why Calls Copies in out Bytes Copying On sim On cpu".split())
         rows = [re.sub(" +", " ", line) for line in lines[2:4]]
-        self.assertEqual(sorted(rows), ["log diopiLog forced 1 1 1 8000 B <time> <time> <time>",
-                                        "mul.Tensor diopiMul forced 1 1 1 8000 B <time> <time> <time>"])
+        self.assertEqual(sorted(rows), ["mul.Tensor diopiMul forced 1 1 1 8000 B <time> <time> <time>",
+                                        "sqrt diopiSqrt forced 1 1 1 8000 B <time> <time> <time>"])
         self.assertEqual(lines[4:], [
             "2 of 3 calls fall back to cpu.",
             "A step on sim takes <time>, with the listed operators on cpu <time> (<ratio> times).",
@@ -73,46 +73,46 @@ class FallbackTest(ProgramTest):
         self.assertEqual((answer["waited_s"], answer["waited_with_fallback_s"]), (0, 0))
 
     def test_lines_as_users_know_them(self):
-        lines = self.simulate("--ops", "log", "--format", "seed").out.splitlines()
+        lines = self.simulate("--ops", "sqrt", "--format", "seed").out.splitlines()
         tensor = "{{shape: (1000,), dtype: float32, device: {}}}"
         self.assertEqual(lines, [
-            "force fallback has been set, log will be fallback to cpu",
-            f"OpFallbackHook: {'log':<50} input: {tensor.format('device')} output: {tensor.format('device')} "
+            "force fallback has been set, sqrt will be fallback to cpu",
+            f"OpFallbackHook: {'sqrt':<50} input: {tensor.format('device')} output: {tensor.format('device')} "
             f"cpu output: {tensor.format('cpu')}"])
-        lines = self.simulate("--except", "log,mul", "--format", "seed").out.splitlines()
-        self.assertEqual(lines[:3], ["skip OpFallbackHook on mul.Tensor", "skip OpFallbackHook on log",
+        lines = self.simulate("--except", "sqrt,mul", "--format", "seed").out.splitlines()
+        self.assertEqual(lines[:3], ["skip OpFallbackHook on mul.Tensor", "skip OpFallbackHook on sqrt",
                                      "force fallback has been set, add.Tensor will be fallback to cpu"])
-        device = self.config(**{"except": ["log"]})
+        device = self.config(**{"except": ["sqrt"]})
         lines = self.simulate("--format", "seed", *device).out.splitlines()
-        self.assertEqual([line.split()[:2] for line in lines], [["OpFallbackHook:", "log"]])
+        self.assertEqual([line.split()[:2] for line in lines], [["OpFallbackHook:", "sqrt"]])
 
     def test_names_are_matched_whole(self):
         self.assertEqual(set(self.rows("--ops", "mul")), {"mul.Tensor"})
-        self.assertEqual(set(self.rows("--ops", "diopiLog")), {"log"})
-        self.assertEqual(set(self.rows("--ops", r" .*\.Tensor , log")), {"mul.Tensor", "log", "add.Tensor"})
+        self.assertEqual(set(self.rows("--ops", "diopiSqrt")), {"sqrt"})
+        self.assertEqual(set(self.rows("--ops", r" .*\.Tensor , sqrt")), {"mul.Tensor", "sqrt", "add.Tensor"})
         self.assertEqual(set(self.rows("--ops", "lo|dd")), set())
-        self.assertEqual(set(self.rows("--except", "add")), {"mul.Tensor", "log"})
-        self.assertEqual(set(self.rows("--ops", ".*", "--except", "add")), {"mul.Tensor", "log"})
+        self.assertEqual(set(self.rows("--except", "add")), {"mul.Tensor", "sqrt"})
+        self.assertEqual(set(self.rows("--ops", ".*", "--except", "add")), {"mul.Tensor", "sqrt"})
         self.assertEqual(set(self.rows()), set())
 
     def test_variables_apply_without_an_option(self):
-        both = {"DIPU_FORCE_FALLBACK_OPS_LIST": "log", "OP_FALLBACK_LIST": "mul"}
-        self.assertEqual(set(self.rows(env=both)), {"log"})
+        both = {"DIPU_FORCE_FALLBACK_OPS_LIST": "sqrt", "OP_FALLBACK_LIST": "mul"}
+        self.assertEqual(set(self.rows(env=both)), {"sqrt"})
         self.assertEqual(set(self.rows(env={"OP_FALLBACK_LIST": "mul"})), {"mul.Tensor"})
-        self.assertEqual(set(self.rows(env={"OP_FALLBACK_DISABLE_LIST": "mul"})), {"log", "add.Tensor"})
+        self.assertEqual(set(self.rows(env={"OP_FALLBACK_DISABLE_LIST": "mul"})), {"sqrt", "add.Tensor"})
         self.assertEqual(set(self.rows("--ops", "add", env=both)), {"add.Tensor"})
-        self.assertEqual(set(self.rows("--except", "add", env=both)), {"mul.Tensor", "log"})
+        self.assertEqual(set(self.rows("--except", "add", env=both)), {"mul.Tensor", "sqrt"})
         self.simulate(env={"OP_FALLBACK_LIST": "("}, code=2, err="OP_FALLBACK_LIST: '(' is no regular expression")
 
     def test_an_item_that_matches_nothing_is_a_warning(self):
-        run = self.simulate("--ops", "log,mull", err="'mull' matches no call of three (did you mean 'mul'")
+        run = self.simulate("--ops", "sqrt,mull", err="'mull' matches no call of three (did you mean 'mul'")
         self.assertNotIn("mull", run.out)
-        self.assertEqual(self.simulate("--ops", "log,mull", "--json").json["unmatched"], ["mull"])
+        self.assertEqual(self.simulate("--ops", "sqrt,mull", "--json").json["unmatched"], ["mull"])
 
     def test_calls_that_the_device_lacks_or_declines_fall_back(self):
         lacks = self.rows(*self.config(operators=["mul", "add"]))
-        self.assertEqual([(row["overload"], row["why"]) for row in lacks.values()], [("log", "not implemented")])
-        self.assertEqual(lacks["log"]["device_s"], 0)
+        self.assertEqual([(row["overload"], row["why"]) for row in lacks.values()], [("sqrt", "not implemented")])
+        self.assertEqual(lacks["sqrt"]["device_s"], 0)
         declines = self.rows(*self.config(dtypes=["float64"]))
         self.assertEqual({row["why"] for row in declines.values()}, {"declined"})
         run = self.simulate(*self.config(name="chip", operators=["add"]), out="\nA step on chip takes ")
@@ -127,11 +127,11 @@ class FallbackTest(ProgramTest):
 
     def test_waiting_takes_as_long_as_predicted(self):
         device = self.config(copy={"latency_us": 20000})
-        waited = self.simulate("--json", "--ops", "log", "--wait", *device).json
+        waited = self.simulate("--json", "--ops", "sqrt", "--wait", *device).json
         self.assertGreaterEqual(waited["step_with_fallback_s"], 0.04)
         self.assertGreaterEqual(waited["waited_with_fallback_s"], 0.04)
         self.assertLess(waited["waited_s"], 0.04)
-        run = self.simulate("--ops", "log", "--wait", *device)
+        run = self.simulate("--ops", "sqrt", "--wait", *device)
         share = re.search(r"The elapsed time is .*ms: .*% and (.*)% of it were predicted\.\n", run.out)
         self.assertGreater(float(share.group(1)), 50, str(run))
         self.assertLess(float(share.group(1)), 101, str(run))
@@ -142,7 +142,7 @@ class FallbackTest(ProgramTest):
             (["--impl", "cpu", "--wait"], "--sim-config and --wait describe the device of --impl sim"),
             (["--impl", "simm"], "no backend is called 'simm'; there are: cpu, cuda, cuda+tf32, reference, and sim"),
             (["--to", "sim"], "no backend is called 'sim'; there are: cpu, cuda, cuda+tf32, reference"),
-            (["--bisect", "--ops", "log"], "--bisect chooses the operators itself"),
+            (["--bisect", "--ops", "sqrt"], "--bisect chooses the operators itself"),
             (["--bisect", "--format", "seed"], "--bisect has no lines in the seed's format"),
             (["--repeats", "2"], "--repeats and --call-replays belong to --bisect"),
             (["--run-times", "0"], "--run-times"),
