@@ -196,7 +196,9 @@ int main(int argc, char** argv) {
     CLI::App app("the largest errors of functions of float32 numbers, in ulp");
     std::vector<std::string> functions, impls = {"cpu"};
     uint64_t every = 1;
-    app.add_option("FUNCTION", functions, "functions (default: all)");
+    std::vector<std::string> names;
+    for (const diopi::accuracy::Function& function : diopi::accuracy::kFunctions) names.emplace_back(function.name);
+    app.add_option("FUNCTION", functions, "functions (default: all)")->check(CLI::IsMember(names));
     app.add_option("--impl", impls, "backends, or libraries by their paths (default: cpu)");
     app.add_option("--every", every, "every N-th number only (default: 1)")->check(CLI::Range(1, 1 << 16));
     CLI11_PARSE(app, argc, argv);

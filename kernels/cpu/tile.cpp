@@ -138,7 +138,8 @@ void in_parts(const Plan& plan, Body&& body) {
     size_t dim = 0;
     while (dim + 1 < static_cast<size_t>(nest.rank) && nest.sizes[dim] < omp_get_max_threads()) ++dim;
     const int64_t size = nest.sizes[dim];
-    parallel_for(size, size > 0 ? nest.numel / size : 0, [&](int64_t begin, int64_t end) {
+    parallel_for(size, nest.numel / size, [&](int64_t begin, int64_t end) {
+        if (end - begin == size) return body(plan);  // most calls are small: no copy
         Plan part = plan;
         part.nest.sizes[dim] = end - begin;
         for (size_t k = 0; k < plan.outs + plan.ins; ++k) {

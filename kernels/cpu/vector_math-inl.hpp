@@ -46,10 +46,11 @@ HWY_INLINE Float within(Float x, float low, float high) {
 }
 
 /// c[0] + c[1] x + ...
-template <size_t kCount>
-HWY_INLINE Float polynomial(Float x, const float (&c)[kCount]) {
-    Float p = spread(c[kCount - 1]);
-    for (size_t i = kCount - 1; i-- > 0;) p = fma(p, x, spread(c[i]));
+template <class T, size_t kCount>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> polynomial(hn::Vec<hn::ScalableTag<T>> x, const T (&c)[kCount]) {
+    const hn::ScalableTag<T> d;
+    auto p = hn::Set(d, c[kCount - 1]);
+    for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
     return p;
 }
 
@@ -246,15 +247,6 @@ HWY_INLINE Float erf(Float x) {
     const Float bell = scaled_exp(inside * hn::Neg(inside)).value();
     const Float far = with_sign_of(hn::NegMulAdd(bell, scaled_erfc(inside), spread(1.0F)), x);
     return choose(hn::Ge(absolute(x), spread(0.9F)), far, near);
-}
-
-/// c[0] + c[1] x + ...
-template <size_t kCount>
-HWY_INLINE Double polynomial(Double x, const double (&c)[kCount]) {
-    const Doubles d;
-    Double p = hn::Set(d, c[kCount - 1]);
-    for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
-    return p;
 }
 
 /// x^y of a positive, normal x, within 2^-34 where |y log(x)| < 150, and overflowing or 0 in float32 beyond.

@@ -540,7 +540,7 @@ TEST_CASE("a sum of terms that overflow in the working dtype may be infinite or 
     CHECK_FALSE(judge(inf, 1e38, 3e38, wide).ok);
     CHECK_FALSE(judge(inf, 6e4, 3e5, half).ok);
     CHECK_FALSE(judge(inf, 1e307, 1e308, widest).ok);
-    // What is finite is held to the bound of its terms.
+    // A finite value must be within the bound of its terms.
     CHECK_FALSE(judge(2e38, 1e38, 3e39, wide).ok);
     const double reach = widest.sums * 1.7e308;
     CHECK(judge(1e306 + reach, 1e306, inf, widest).ok);
