@@ -13,6 +13,22 @@ install(DIRECTORY libdiopi/include/diopi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/diopi)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# The program prints its completion scripts and its manual page. Without an emulator a program for another architecture
+# cannot, and they are left out.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    set(printed ${CMAKE_BINARY_DIR}/printed)
+    file(MAKE_DIRECTORY ${printed})
+    add_custom_command(TARGET diopi POST_BUILD VERBATIM
+        COMMAND diopi completion bash > ${printed}/diopi
+        COMMAND diopi completion zsh > ${printed}/_diopi
+        COMMAND diopi completion fish > ${printed}/diopi.fish
+        COMMAND diopi completion man > ${printed}/diopi.1)
+    install(FILES ${printed}/diopi DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${printed}/_diopi DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${printed}/diopi.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    install(FILES ${printed}/diopi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+
 install(EXPORT diopi_targets NAMESPACE diopi:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi
         FILE diopi-targets.cmake)
 set(package ${CMAKE_BINARY_DIR}/package)

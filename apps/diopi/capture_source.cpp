@@ -13,23 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> captures_in(const std::string& folder) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-    }
-    std::ranges::sort(names);
-    return names;
-}
-
 Result<std::string> path_of(const std::string& file, const CommonOptions& options) {
-    const std::string folder = cases_folder(options) + "/captures";
-    const std::vector<std::string> known = captures_in(folder);
+    const std::vector<std::string> known = shipped_captures(options);
     const std::string list = fmt::format("{}", fmt::join(known, ", "));
     const std::string& name = file.empty() ? options.model : file;
     if (name.empty()) return bad_input("nothing to run: give --capture FILE, or one of " + list);
-    if (std::ranges::find(known, name) != known.end()) return fmt::format("{}/{}.json", folder, name);
+    if (std::ranges::find(known, name) != known.end()) return shipped_capture_path(name, options);
     if (!file.empty()) return file;
     return bad_input(
         fmt::format("there is no capture of '{}'{}; there are: {}", name, did_you_mean(name, known), list));
@@ -37,8 +26,22 @@ Result<std::string> path_of(const std::string& file, const CommonOptions& option
 
 }  // namespace
 
+std::vector<std::string> shipped_captures(const CommonOptions& options) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(cases_folder(options) + "/captures", error)) {
+        if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+std::string shipped_capture_path(const std::string& name, const CommonOptions& options) {
+    return fmt::format("{}/captures/{}.json", cases_folder(options), name);
+}
+
 bool has_capture(const CommonOptions& options) {
-    const std::vector<std::string> known = captures_in(cases_folder(options) + "/captures");
+    const std::vector<std::string> known = shipped_captures(options);
     return std::ranges::find(known, options.model) != known.end();
 }
 

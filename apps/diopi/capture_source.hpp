@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "options.hpp"
 #include "replay/capture_replay.hpp"
@@ -16,6 +17,10 @@ struct LoadedCapture {
     CaptureValues values;
     std::optional<CaptureReplay> replay;
 };
+
+/// The names of the captures that come with the program, sorted, and the path of one.
+[[nodiscard]] std::vector<std::string> shipped_captures(const CommonOptions& options);
+[[nodiscard]] std::string shipped_capture_path(const std::string& name, const CommonOptions& options);
 
 /// Whether --model names a capture that comes with the program.
 [[nodiscard]] bool has_capture(const CommonOptions& options);

@@ -78,10 +78,12 @@ const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32
 
 /// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
-    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty() || flags.level > 1;
+    const bool by_dtype = !flags.common.filter_dtype.empty() || !flags.common.only_dtype.empty();
+    const bool chooses = selects_cases(flags.common) || by_dtype || flags.level > 1;
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
         return bad_input(
-            "a capture is compared completely; leave out --fname, --filter-dtype and --level, which select cases");
+            "a capture is compared completely; leave out operators, --case, -k, --filter-dtype, --only-dtype and "
+            "--level, which select cases");
     }
     if (!flags.with.empty() && !flags.against_dtype.empty()) {
         return bad_input(
@@ -118,7 +120,7 @@ class CompareCommand {
         Status s;
         if (!flags_.with.empty())
             s = run_captures();
-        else if (!flags_.capture.empty() || (flags_.common.fname.empty() && has_capture(flags_.common)))
+        else if (!flags_.capture.empty() || (!selects_cases(flags_.common) && has_capture(flags_.common)))
             s = run_capture();
         else
             s = run_cases();
@@ -170,14 +172,15 @@ class CompareCommand {
     }
 
     Status run_cases() {
-        CaseChoice choice = choice_of(flags_.common);
-        choice.level = flags_.level;
-        choice.seed = flags_.common.seed;
-        auto cases = choose_cases(choice, target_.backend());
+        auto choice = choice_of(flags_.common);
+        if (!choice.ok()) return choice.status();
+        choice->level = flags_.level;
+        choice->seed = flags_.common.seed;
+        auto dtypes = dtypes_of(flags_.common);
+        if (!dtypes.ok()) return dtypes.status();
+        auto cases = choose_cases(*choice, target_.backend());
         if (!cases.ok()) return cases.status();
-        auto filtered = parse_dtypes(flags_.common.filter_dtype);
-        if (!filtered.ok()) return filtered.status();
-        std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
+        std::erase_if(*cases, [&](const Case& c) { return dtypes->skip_reason(c).has_value(); });
         missing_ = static_cast<int64_t>(
             std::erase_if(*cases, [&](const Case& c) { return !target_.backend().implements(c.op); }));
         std::vector<size_t> items(cases->size());
@@ -291,7 +294,6 @@ int run_compare(CompareFlags flags) {
 void add_compare_command(CLI::App& app, int& code) {
     auto flags = std::make_shared<CompareFlags>();
     CLI::App* command = app.add_subcommand("compare", "compare two operator libraries, call by call");
-    command->add_option("op", flags->common.fname, "operator, as --fname");
     add_common_options(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
     command

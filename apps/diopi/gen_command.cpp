@@ -31,16 +31,18 @@ int list(const std::vector<std::string>& names, bool json) {
 int dry_run(const GenOptions& options) {
     const CommonOptions& common = options.common;
     CaseSelection selection;
-    const bool whole = common.model.empty() && common.fname.empty() && common.case_files.empty();
-    selection.ops = common.model.empty() && (whole || !common.fname.empty());
+    auto choice = choice_of(common);
+    if (!choice.ok()) return report_error(choice.error());
+    const bool whole = common.model.empty() && choice->ops.empty() && common.case_files.empty();
+    selection.ops = common.model.empty() && (whole || !choice->ops.empty());
     selection.all_models = whole || common.model == "all";
     if (!common.model.empty() && common.model != "all") selection.models = {common.model};
     selection.files = common.case_files;
     auto catalogue = Catalogue::load(cases_folder(common), selection);
     if (!catalogue.ok()) return report_error(catalogue.error());
-    auto cases = select_cases(choice_of(common), *catalogue);
+    auto cases = select_cases(*choice, *catalogue);
     if (!cases.ok()) return report_error(cases.error());
-    const CaseTotals totals = count_cases(*catalogue, common.fname, [](const std::string& op) {
+    const CaseTotals totals = count_cases(*catalogue, choice->ops, [](const std::string& op) {
         return std::ranges::any_of(backends(), [&](const Backend* b) { return b->implements(op); });
     });
     int64_t bytes = 0;
@@ -64,12 +66,13 @@ void print_file(const GeneratedFile& file, const CommonOptions& options) {
     }
 }
 
-int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered) {
-    CaseChoice choice = choice_of(options.common);
-    choice.generated = CaseChoice::Generated::kNone;
-    auto cases = choose_cases(choice, reference_backend());
+int make_baselines(const GenOptions& options, const DtypeChoice& dtypes) {
+    auto choice = choice_of(options.common);
+    if (!choice.ok()) return report_error(choice.error());
+    choice->generated = CaseChoice::Generated::kNone;
+    auto cases = choose_cases(*choice, reference_backend());
     if (!cases.ok()) return report_error(cases.error());
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, filtered); });
+    std::erase_if(*cases, [&](const Case& c) { return dtypes.skip_reason(c).has_value(); });
     GenerateOptions generation{options.common.data,
                                options.common.seed,
                                options.force,
@@ -93,15 +96,17 @@ int make_baselines(const GenOptions& options, const std::vector<Dtype>& filtered
 int run_gen(const GenOptions& options) {
     if (auto backend = Implementation::find(options.common.impl, options.common.loading); !backend.ok())
         return report_error(backend.error());
-    auto filtered = parse_dtypes(options.common.filter_dtype);
-    if (!filtered.ok()) return report_error(filtered.error());
+    auto dtypes = dtypes_of(options.common);
+    if (!dtypes.ok()) return report_error(dtypes.error());
     if (options.list_models) return list(list_models(cases_folder(options.common)), options.common.json);
     if (options.list_ops) {
-        auto catalogue = load_catalogue(choice_of(options.common));
+        auto choice = choice_of(options.common);
+        if (!choice.ok()) return report_error(choice.error());
+        auto catalogue = load_catalogue(*choice);
         if (!catalogue.ok()) return report_error(catalogue.error());
         return list(catalogue->list_ops(), options.common.json);
     }
-    return options.dry_run ? dry_run(options) : make_baselines(options, *filtered);
+    return options.dry_run ? dry_run(options) : make_baselines(options, *dtypes);
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 
 #include "commands.hpp"
 #include "core/suggest.hpp"
+#include "help_format.hpp"
 #include "options.hpp"
+#include "validators.hpp"
 
 namespace {
 
 using diopi::Exit;
-
-constexpr const char* kVersion = "diopi 1.0.0 (DIOPI ABI 1.0.0)";
 
 /// CLI11 names the unknown word; this adds the one that was probably meant.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
@@ -49,10 +49,11 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app, int ar
 int run(int argc, char** argv) {
     CLI::App app("diopi: is my operator right, is it fast, and which operator is to blame?");
     app.name("diopi");
-    app.set_version_flag("--version", kVersion);
+    app.set_version_flag("--version", diopi::version_text);
     app.require_subcommand(1);
     app.footer(
-        "Exit codes: 0 all passed, 1 failures found, 2 bad input or usage, 3 internal error, 130 interrupted.\n"
+        "Exit codes: 0 all passed, 1 failures found, 2 bad input or usage,\n"
+        "3 internal error, 130 interrupted.\n"
         "diopi COMMAND --help prints more, with examples.");
     int code = 0;
     diopi::add_gen_command(app, code);
@@ -61,6 +62,10 @@ int run(int argc, char** argv) {
     diopi::add_profile_command(app, code);
     diopi::add_fallback_sim_command(app, code);
     diopi::add_report_command(app, code);
+    diopi::add_list_command(app, code);
+    diopi::add_about_commands(app, code);
+    diopi::read_numbers_strictly(app);
+    diopi::set_help_format(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& e) {

@@ -42,58 +42,75 @@ CLI::Validator no_file() {
             ""};
 }
 
+Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {
+    auto list = NameChoice::parse(words);
+    if (!list.ok()) return list.error();
+    std::vector<Dtype> dtypes;
+    for (const std::string& text : list->items()) {
+        if (const auto dtype = dtype_of_word(text)) {
+            dtypes.push_back(*dtype);
+            continue;
+        }
+        std::vector<std::string> known;
+        for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
+        return bad_input("there is no dtype '" + text + "'" + did_you_mean(text, known));
+    }
+    return dtypes;
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-    const char* group = "Common options";
     command
         .add_option("--impl", options.impl,
                     "operator library: cpu, cuda, cuda+tf32, reference, or a path (docs/plugins.md)")
-        ->group(group)
         ->capture_default_str();
     add_library_options(command, options.loading);
-    command.add_option("--fname", options.fname, "one operator, such as add (default all)")
-        ->group(group)
-        ->check(not_empty());
+    command.add_option("--fname", options.fname, "operators: names, commas, globs such as 'conv*' (default all)")
+        ->type_name("NAME ...");
+    command.add_option("operator", options.operators, "operators, as --fname");
     command.add_option("--model", options.model, "the cases of a model, such as resnet50 (gen --list-models)")
-        ->group(group)
         ->check(not_empty());
-    command.add_option("--case", options.case_id, "one case, such as ops/pointwise_binary.add.17")
-        ->group(group)
+    command.add_option("--case", options.case_ids, "cases by id, such as ops/pointwise_binary.add.17, or by glob")
+        ->type_name("ID ...");
+    command
+        .add_option("-k", options.expression, "cases by words: 'conv2d and not (bfloat16 or strided)' (docs/test.md)")
+        ->type_name("EXPRESSION")
         ->check(not_empty());
     command.add_option("--filter-dtype", options.filter_dtype, "skip the cases that use one of these dtypes")
-        ->group(group);
-    command.add_option("--cases", options.case_files, "more case files (docs/cases.md)")->group(group);
-    command.add_option("--cases-dir", options.cases_folder, "folder of the case files")->group(group);
-    command.add_option("--data", options.data, "folder of baselines")
-        ->group(group)
-        ->check(no_file())
-        ->capture_default_str();
-    command.add_option("--run", options.run_folder, "folder of the run's journal")->group(group)->capture_default_str();
-    command.add_option("--seed", options.seed, "seed of every random number")->group(group)->capture_default_str();
-    command.add_option("--jobs", options.jobs, "worker processes; 0: one per processor")
-        ->group(group)
-        ->check(CLI::Range(0, 1024));
-    command.add_flag("--json", options.json, "print JSON on stdout, nothing else")->group(group);
-    command.add_flag("--quiet", options.quiet, "print only failures and the summary")->group(group);
-    command.add_option("--debug-level", options.debug_level, "0, 1 or 2: amount of output")
-        ->group(group)
-        ->check(CLI::Range(0, 2));
+        ->type_name("DTYPE ...");
+    command.add_option("--only-dtype", options.only_dtype, "skip the cases that use none of these dtypes")
+        ->type_name("DTYPE ...");
+    command.add_option("--cases", options.case_files, "more case files (docs/cases.md)");
+    command.add_option("--cases-dir", options.cases_folder, "folder of the case files");
+    command.add_option("--data", options.data, "folder of baselines")->check(no_file())->capture_default_str();
+    command.add_option("--run", options.run_folder, "folder of the run's journal")->capture_default_str();
+    command.add_option("--seed", options.seed, "seed of every random number")->capture_default_str();
+    command.add_option("-j,--jobs", options.jobs, "worker processes; 0: one per processor")->check(CLI::Range(0, 1024));
+    command.add_flag("--json", options.json, "print JSON on stdout, nothing else");
+    command.add_flag("-q,--quiet", options.quiet, "print only failures and the summary");
+    command.add_option("--debug-level", options.debug_level, "0, 1 or 2: amount of output")->check(CLI::Range(0, 2));
 }
 
 void add_replay_options(CLI::App& command, CommonOptions& options) {
-    const char* group = "Common options";
     command.add_option("--impl", options.impl, "operator library: sim, cpu, cuda, reference, or a path")
-        ->group(group)
         ->capture_default_str();
     add_library_options(command, options.loading);
     command.add_option("--model", options.model, "a capture that comes with the program, such as resnet18")
-        ->group(group)
         ->check(not_empty());
-    command.add_option("--cases-dir", options.cases_folder, "folder of the case files")->group(group);
-    command.add_option("--seed", options.seed, "seed of every random number")->group(group)->capture_default_str();
-    command.add_flag("--json", options.json, "print JSON on stdout, nothing else")->group(group);
-    command.add_flag("--quiet", options.quiet, "print only the outcome")->group(group);
+    command.add_option("--cases-dir", options.cases_folder, "folder of the case files");
+    command.add_option("--seed", options.seed, "seed of every random number")->capture_default_str();
+    command.add_flag("--json", options.json, "print JSON on stdout, nothing else");
+    command.add_flag("-q,--quiet", options.quiet, "print only the outcome");
+}
+
+void add_form_options(CLI::App& command, std::string& format, int64_t& durations) {
+    command.add_option("--format", format, "table, or seed: the lines and the report that the standard's users know")
+        ->check(CLI::IsMember({"table", "seed"}))
+        ->capture_default_str();
+    command.add_option("--durations", durations, "list the N cases that took longest")
+        ->type_name("N")
+        ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}));
 }
 
 std::string cases_folder(const CommonOptions& options) {
@@ -103,12 +120,49 @@ std::string cases_folder(const CommonOptions& options) {
     return found == folders.end() ? folders.back() : *found;
 }
 
-CaseChoice choice_of(const CommonOptions& options) {
-    return {cases_folder(options), options.case_files, options.case_id, options.model, options.fname};
+bool selects_cases(const CommonOptions& options) {
+    return !options.fname.empty() || !options.operators.empty() || !options.case_ids.empty() ||
+           !options.expression.empty();
 }
 
-bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {
-    return std::ranges::any_of(dtypes, [&](Dtype dtype) { return c.uses(dtype); });
+Result<NameChoice> operators_of(const CommonOptions& options) {
+    std::vector<std::string> words = options.operators;
+    words.insert(words.end(), options.fname.begin(), options.fname.end());
+    auto list = NameChoice::parse(words);
+    return list.ok() ? list : Result<NameChoice>(bad_input("the operators (--fname): " + list.error().message));
+}
+
+Result<CaseChoice> choice_of(const CommonOptions& options) {
+    CaseChoice choice{cases_folder(options), options.case_files, options.model, {}, {}, {}};
+    auto ops = operators_of(options);
+    if (!ops.ok()) return ops.error();
+    choice.ops = std::move(*ops);
+    auto ids = NameChoice::parse(options.case_ids);
+    if (!ids.ok()) return bad_input("--case: " + ids.error().message);
+    choice.ids = std::move(*ids);
+    if (options.expression.empty()) return choice;
+    auto expression = CaseExpression::parse(options.expression);
+    if (!expression.ok()) return bad_input("-k " + expression.error().message);
+    choice.expression = std::move(*expression);
+    return choice;
+}
+
+std::optional<std::string> DtypeChoice::skip_reason(const Case& c) const {
+    const auto uses = [&](Dtype dtype) { return c.uses(dtype); };
+    const auto found = std::ranges::find_if(filtered, uses);
+    if (found != filtered.end()) return fmt::format("uses {} (--filter-dtype)", name(*found));
+    if (only.empty() || std::ranges::any_of(only, uses)) return std::nullopt;
+    std::vector<std::string_view> names;
+    for (const Dtype dtype : only) names.push_back(name(dtype));
+    return fmt::format("does not use {} (--only-dtype)", fmt::join(names, " or "));
+}
+
+Result<DtypeChoice> dtypes_of(const CommonOptions& options) {
+    auto filtered = parse_dtypes(options.filter_dtype);
+    if (!filtered.ok()) return bad_input("--filter-dtype: " + filtered.error().message);
+    auto only = parse_dtypes(options.only_dtype);
+    if (!only.ok()) return bad_input("--only-dtype: " + only.error().message);
+    return DtypeChoice{std::move(*filtered), std::move(*only)};
 }
 
 Status check_output_file(const std::string& path) {
@@ -116,20 +170,6 @@ Status check_output_file(const std::string& path) {
     // The finished file replaces anything of that name.
     if (fs::exists(path) && !fs::is_regular_file(path)) return bad_input(path + " is a device or a pipe; name a file");
     return {};
-}
-
-Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names) {
-    std::vector<Dtype> dtypes;
-    for (const std::string& text : names) {
-        if (const auto dtype = parse_dtype(text)) {
-            dtypes.push_back(*dtype);
-            continue;
-        }
-        std::vector<std::string> known;
-        for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
-        return bad_input("there is no dtype '" + text + "'" + did_you_mean(text, known));
-    }
-    return dtypes;
 }
 
 int worker_count(const CommonOptions& options) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conformance/case_choice.hpp"
+#include "core/name_choice.hpp"
 #include "core/status.hpp"
 #include "target_options.hpp"
 
@@ -21,10 +23,12 @@ enum class Exit : int { kPassed = 0, kFailures = 1, kBadInput = 2, kInternal = 3
 struct CommonOptions {
     std::string impl = "cpu";
     LibraryOptions loading;
-    std::string fname;
+    /// Operators: words of the command line, of --fname and those without an option.
+    std::vector<std::string> fname, operators;
     std::string model;
-    std::string case_id;
-    std::vector<std::string> filter_dtype;
+    std::vector<std::string> case_ids;
+    std::string expression;
+    std::vector<std::string> filter_dtype, only_dtype;
     std::vector<std::string> case_files;
     std::string cases_folder;
     std::string data = "data";
@@ -43,18 +47,29 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 /// --seed, --json, --quiet.
 void add_replay_options(CLI::App& command, CommonOptions& options);
 
-/// The cases that the options select: --case, or --model, or the operator cases, limited by --fname.
-[[nodiscard]] CaseChoice choice_of(const CommonOptions& options);
+/// Adds --format and --durations, of the report of a run.
+void add_form_options(CLI::App& command, std::string& format, int64_t& durations);
 
-[[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
+/// Whether options limit the cases: --fname or operators, --case, -k.
+[[nodiscard]] bool selects_cases(const CommonOptions& options);
+/// The operators that --fname and the words without an option name.
+[[nodiscard]] Result<NameChoice> operators_of(const CommonOptions& options);
+/// The cases that the options select: --case, or --model, or the operator cases, limited by --fname and -k.
+[[nodiscard]] Result<CaseChoice> choice_of(const CommonOptions& options);
+
+/// --filter-dtype and --only-dtype.
+struct DtypeChoice {
+    std::vector<Dtype> filtered, only;
+    /// "uses float64 (--filter-dtype)"; nullopt for a case that may run.
+    [[nodiscard]] std::optional<std::string> skip_reason(const Case& c) const;
+};
+[[nodiscard]] Result<DtypeChoice> dtypes_of(const CommonOptions& options);
 
 /// Whether a report can be written to `path` (empty: no report); checked before a long run.
 [[nodiscard]] Status check_output_file(const std::string& path);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
 [[nodiscard]] std::string cases_folder(const CommonOptions& options);
-
-[[nodiscard]] Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& names);
 
 /// --jobs, or the number of processors.
 [[nodiscard]] int worker_count(const CommonOptions& options);

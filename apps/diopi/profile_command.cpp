@@ -101,17 +101,20 @@ ProfileGrouping grouping_of(const ProfileCommand& options) {
     if (options.group_by == "call") return ProfileGrouping::kCall;
     if (options.group_by == "layer") return ProfileGrouping::kLayer;
     const CommonOptions& common = options.common;
-    const bool is_single = common.model.empty() && (!common.fname.empty() || !common.case_id.empty());
+    const bool is_single = common.model.empty() && selects_cases(common);
     return is_single ? ProfileGrouping::kCall : ProfileGrouping::kName;
 }
 
 Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend& backend) {
-    if (options.shaped.shapes.empty()) return choose_cases(choice_of(options.common), backend);
-    if (options.common.fname.empty()) {
-        return bad_input("--shape needs the name of an operator: diopi profile add --shape 1024x1024 1024x1024");
+    auto choice = choice_of(options.common);
+    if (!choice.ok()) return choice.error();
+    if (options.shaped.shapes.empty()) return choose_cases(*choice, backend);
+    const std::vector<std::string>& names = choice->ops.items();
+    if (names.size() != 1 || is_glob(names.front())) {
+        return bad_input("--shape needs the name of one operator: diopi profile add --shape 1024x1024 1024x1024");
     }
     ShapedCase wanted = options.shaped;
-    wanted.op = options.common.fname;
+    wanted.op = names.front();
     auto made = make_shaped_case(wanted);
     if (!made.ok()) return made.error();
     return std::vector<Case>{std::move(*made)};
@@ -140,7 +143,7 @@ Status write_files(const ProfileCommand& options, const Profile& profile,
 struct ProfileSetup {
     Recording* recording = nullptr;
     const Backend* against = nullptr;  ///< the other implementation; null: none
-    std::vector<Dtype> filtered;       ///< dtypes of cases that are left out
+    DtypeChoice dtypes;                ///< leaves cases out
     std::optional<Schedule> schedule;
 };
 
@@ -154,7 +157,7 @@ Result<ProfilePair> profile_cases_of(const ProfileCommand& options, Target& targ
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
-    std::erase_if(*cases, [&](const Case& c) { return uses_any(c, setup.filtered); });
+    std::erase_if(*cases, [&](const Case& c) { return setup.dtypes.skip_reason(c).has_value(); });
     view.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
     profiling.after_case = [&](size_t index) {
@@ -340,7 +343,7 @@ int show(const ProfileCommand& options, const ProfilePair& pair, const std::opti
 /// Measures the roofs of the machine, without calls.
 int run_roofs(const ProfileCommand& options, const Target& target) {
     const CommonOptions& common = options.common;
-    if (replays(options) || !common.fname.empty() || !common.model.empty() || !common.case_id.empty()) {
+    if (replays(options) || !common.model.empty() || selects_cases(common)) {
         return report_error(bad_input("--roofs measures no calls; leave out the options that select them, or --roofs"));
     }
     if (target.sim() != nullptr) {
@@ -368,9 +371,9 @@ int run_profile(const ProfileCommand& options) {
         return run_roofs(options, *target);
     }
     ProfileSetup setup;
-    auto filtered = parse_dtypes(options.common.filter_dtype);
-    if (!filtered.ok()) return report_error(filtered.error());
-    setup.filtered = std::move(*filtered);
+    auto dtypes = dtypes_of(options.common);
+    if (!dtypes.ok()) return report_error(dtypes.error());
+    setup.dtypes = std::move(*dtypes);
     if (options.group_by == "layer" && !replays(options)) {
         return report_error(bad_input("--group-by layer: cases have no layers; give --capture FILE"));
     }
@@ -417,112 +420,82 @@ int run_profile(const ProfileCommand& options) {
 }
 
 void add_measuring_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "Measurement";
     command
         .add_option("--max-time", options.max_seconds,
                     "most seconds of samples per call (default 15, or a share of 24; docs/profile.md)")
-        ->check(seconds_above_zero())
-        ->group(group);
+        ->check(seconds_above_zero());
     auto* shape =
         command.add_option("--shape", options.shaped.shapes, "a call with tensors of these shapes, 32x64 each")
-            ->type_name("SHAPE ...")
-            ->group(group);
+            ->type_name("SHAPE ...");
     command.add_option("--dtype", options.shaped.dtype, "dtype of the tensors of --shape")
         ->needs(shape)
-        ->capture_default_str()
-        ->group(group);
+        ->capture_default_str();
     command.add_option("--param", options.shaped.params, "parameters beside --shape: dim=1 kernel_size=[3,3]")
         ->needs(shape)
-        ->type_name("NAME=VALUE ...")
-        ->group(group);
+        ->type_name("NAME=VALUE ...");
     command.add_option("--steps", options.steps, "steps of each case: forward, inplace, backward")
         ->check(CLI::IsMember({"forward", "inplace", "backward"}))
-        ->capture_default_str()
-        ->group(group);
+        ->capture_default_str();
     command.add_option("--mode", options.mode, "hot: tensors in the cache; cold: in memory")
         ->check(CLI::IsMember({"hot", "cold"}))
-        ->capture_default_str()
-        ->group(group);
-    auto* schedule = command
-                         .add_option("--schedule", options.schedule,
-                                     "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1")
-                         ->group(group);
+        ->capture_default_str();
+    auto* schedule =
+        command.add_option("--schedule", options.schedule,
+                           "iterations instead of samples: skip_first=0,wait=1,warmup=1,active=3,repeat=1");
     command.add_option("--passes", options.passes, "passes over all calls, a process each; they share --max-time")
         ->check(CLI::Range(1, 10000))
         ->type_name("INT")
         ->capture_default_str()
-        ->excludes(schedule)
-        ->group(group);
+        ->excludes(schedule);
     command.add_option("--timeout", options.timeout_s, "seconds for a case in one pass, or for a replay")
         ->check(seconds_above_zero())
-        ->capture_default_str()
-        ->group(group);
-    command.add_flag("--profile-memory", options.memory, "memory that each call allocates and frees")->group(group);
+        ->capture_default_str();
+    command.add_flag("--profile-memory", options.memory, "memory that each call allocates and frees");
     auto* none = command.add_flag("--no-roofs", options.no_roofs, "do not measure the roofs of the machine");
-    none->group(group);
     command
         .add_flag("--roofs", options.only_roofs, "measure nothing else: copies, and products in every floating dtype")
-        ->excludes(none, shape, command.get_option("op"))
-        ->group(group);
+        ->excludes(none, shape);
 }
 
 void add_replaying_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "Replay of a capture";
     auto* capture = command
                         .add_option("--capture", options.capture,
                                     "the capture to replay: a file, or resnet18, resnet50, llama, bert")
                         ->type_name("FILE")
-                        ->excludes("--passes")
-                        ->group(group);
+                        ->excludes("--passes");
     command.add_option("--run-times", options.run_times, "steps that are recorded")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str()
-        ->needs(capture)
-        ->group(group);
+        ->needs(capture);
     command.add_flag("--only-forward", options.only_forward, "leave out the calls after the forward pass")
-        ->needs(capture)
-        ->group(group);
-    command.add_flag("--acc-check", options.acc_check, "first compare each call with the reference")
-        ->needs(capture)
-        ->group(group);
+        ->needs(capture);
+    command.add_flag("--acc-check", options.acc_check, "first compare each call with the reference")->needs(capture);
     command.add_option("--format", options.format, "table, or seed: the lines that the standard's users know")
         ->check(CLI::IsMember({"table", "seed"}))
-        ->capture_default_str()
-        ->group(group);
+        ->capture_default_str();
     add_target_options(command, options.target);
 }
 
 void add_showing_options(CLI::App& command, ProfileCommand& options) {
-    const char* group = "Output";
     auto* by =
         command.add_option("--group-by", options.group_by, "one row per name, shape, call, or layer of a capture")
-            ->check(CLI::IsMember({"name", "shape", "call", "layer"}))
-            ->group(group);
+            ->check(CLI::IsMember({"name", "shape", "call", "layer"}));
     command.add_flag("--group-by-input-shape", options.group_by_input_shape, "the same as --group-by shape")
-        ->excludes(by)
-        ->group(group);
-    command.add_option("--sort-by", options.sort_by, "column to sort by (docs/profile.md)")
-        ->capture_default_str()
-        ->group(group);
+        ->excludes(by);
+    command.add_option("--sort-by", options.sort_by, "column to sort by (docs/profile.md)")->capture_default_str();
     command.add_option("--row-limit", options.row_limit, "rows at most; 0: all")
         ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}))
-        ->type_name("INT")
-        ->group(group);
-    command.add_option("--trace", options.trace, "write Chrome trace JSON, for ui.perfetto.dev")
-        ->type_name("FILE")
-        ->group(group);
+        ->type_name("INT");
+    command.add_option("--trace", options.trace, "write Chrome trace JSON, for ui.perfetto.dev")->type_name("FILE");
     command.add_option("--csv", options.csv, "write a row per call, with its statistics and comparison")
-        ->type_name("FILE")
-        ->group(group);
+        ->type_name("FILE");
     auto* baseline =
         command
             .add_option("--baseline", options.baseline, "compare with the run in this folder; exit code 1 on SLOWER")
-            ->type_name("RUN")
-            ->group(group);
+            ->type_name("RUN");
     command.add_option("--against", options.against, "measure this implementation, too, by turns, and compare")
         ->type_name("IMPL")
-        ->excludes(baseline, command.get_option("--schedule"), command.get_option("--roofs"))
-        ->group(group);
+        ->excludes(baseline, command.get_option("--schedule"), command.get_option("--roofs"));
 }
 
 }  // namespace
@@ -530,7 +503,6 @@ void add_showing_options(CLI::App& command, ProfileCommand& options) {
 void add_profile_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ProfileCommand>();
     CLI::App* command = app.add_subcommand("profile", "measure the time and memory of an operator's calls");
-    command->add_option("op", options->common.fname, "operator, as --fname");
     add_measuring_options(*command, *options);
     add_showing_options(*command, *options);
     add_replaying_options(*command, *options);

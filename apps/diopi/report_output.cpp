@@ -13,7 +13,8 @@ void add_report_output_options(CLI::App& command, ReportOutput& output) {
     command.add_option("--csv", output.csv, "path of the CSV")->capture_default_str();
     command.add_option("--junit", output.junit, "also write JUnit XML");
     command.add_flag("--json", output.json, "print JSON on stdout, nothing else");
-    command.add_flag("--quiet", output.quiet, "print no table");
+    command.add_flag("-q,--quiet", output.quiet, "print no table");
+    add_form_options(command, output.format, output.durations);
 }
 
 Status check_report_output(const ReportOutput& output) {
@@ -30,7 +31,8 @@ int print_report(Journal journal, const ReportOutput& output) {
     if (output.json) {
         fmt::print("{}\n", journal_json(journal));
     } else {
-        fmt::print("{}{} written\n", journal_report(journal, output.quiet, screen_of(stdout)), output.csv);
+        const ReportForm form{output.quiet, output.format == "seed", output.durations};
+        fmt::print("{}{} written\n", journal_report(journal, form, screen_of(stdout)), output.csv);
     }
     return static_cast<int>(count(journal.results).failures() > 0 ? Exit::kFailures : Exit::kPassed);
 }

@@ -1,6 +1,7 @@
 /// The output and the files of diopi report and diopi report merge for a journal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/status.hpp"
@@ -17,6 +18,8 @@ struct ReportOutput {
     std::string junit;
     bool json = false;
     bool quiet = false;
+    std::string format = "table";
+    int64_t durations = 0;
 };
 
 void add_report_output_options(CLI::App& command, ReportOutput& output);

@@ -27,9 +27,13 @@ std::string repeat_suite_text(const RuntimeSuiteCommand& options) {
 /// Refuses options that select cases of operators: they would have no effect.
 Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
     const CommonOptions& common = options.common;
-    const std::array given = {std::pair{"--fname", !common.fname.empty()}, std::pair{"--model", !common.model.empty()},
+    const std::array given = {std::pair{"--fname", !common.fname.empty()},
+                              std::pair{"an operator", !common.operators.empty()},
+                              std::pair{"--model", !common.model.empty()},
+                              std::pair{"-k", !common.expression.empty()},
                               std::pair{"--cases", !common.case_files.empty()},
                               std::pair{"--filter-dtype", !common.filter_dtype.empty()},
+                              std::pair{"--only-dtype", !common.only_dtype.empty()},
                               std::pair{"--resume", options.resume}};
     const auto* found = std::ranges::find_if(given, [](const auto& option) { return option.second; });
     if (found == given.end()) return {};
@@ -38,15 +42,9 @@ Status refuse_options_of_operators(const RuntimeSuiteCommand& options) {
 }
 
 Result<std::vector<const RuntimeCheck*>> choose_checks(const CommonOptions& options) {
-    std::vector<const RuntimeCheck*> checks;
-    if (options.case_id.empty()) {
-        for (const RuntimeCheck& check : runtime_checks()) checks.push_back(&check);
-        return checks;
-    }
-    auto found = find_runtime_check(options.case_id);
-    if (!found.ok()) return found.error();
-    checks.push_back(*found);
-    return checks;
+    auto ids = NameChoice::parse(options.case_ids);
+    if (!ids.ok()) return bad_input("--case: " + ids.error().message);
+    return choose_runtime_checks(*ids);
 }
 
 Status write_suite_reports(const ConformanceRun& run, const RuntimeSuiteCommand& options) {

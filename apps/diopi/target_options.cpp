@@ -13,12 +13,9 @@ namespace diopi {
 
 void add_library_options(CLI::App& command, LibraryOptions& options) {
     options.on_note = [](const std::string& note) { fmt::print(stderr, "diopi: {}\n", note); };
-    const char* group = "Common options";
-    command.add_option("--impl-runtime", options.runtime, "library of its device functions, or cpu for host memory")
-        ->group(group);
+    command.add_option("--impl-runtime", options.runtime, "library of its device functions, or cpu for host memory");
     command.add_option("--impl-timeout", options.timeout_s, "seconds that a library may take to start")
         ->check(seconds_above_zero())
-        ->group(group)
         ->capture_default_str();
 }
 

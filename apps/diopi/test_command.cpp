@@ -4,120 +4,38 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "bundle_origin.hpp"
 #include "cases/device_config.hpp"
 #include "commands.hpp"
 #include "conformance/conformance.hpp"
 #include "conformance/rounds.hpp"
-#include "core/suggest.hpp"
 #include "environment.hpp"
 #include "file/checksum.hpp"
 #include "journal/case_order.hpp"
+#include "journal/journal.hpp"
 #include "options.hpp"
 #include "order_command.hpp"
-#include "record_options.hpp"
 #include "replay_command.hpp"
+#include "report/collection.hpp"
 #include "report/console.hpp"
 #include "report/error_report.hpp"
 #include "report/run_report.hpp"
+#include "report/table.hpp"
 #include "runtime_suite_command.hpp"
 #include "shrink_command.hpp"
-#include "target_options.hpp"
+#include "test_options.hpp"
 #include "validators.hpp"
-#include "variant_options.hpp"
 #include "worker/memory_limit.hpp"
 
 namespace diopi {
 
 namespace {
-
-struct TestOptions {
-    CommonOptions common;
-    TargetOptions target;
-    std::string suite = "ops";
-    VariantFlags variants;
-    std::string accuracy = "classes";
-    std::vector<std::string> checks = {"all"};
-    int level = 2;
-    std::string time, budget;  ///< as written; empty: none
-    std::vector<std::string> steps;
-    bool require_all = false;
-    std::string csv = "error_report.csv";
-    std::string junit;
-    std::string device_config;
-    double timeout_s = 300;
-    std::string memory_limit;
-    bool resume = false;
-    std::string shard;
-    bool shrink = false;
-    double shrink_time_s = 60;
-    std::optional<std::string> shuffle;  ///< the seed as written; empty: the seed of the run
-    bool find_order = false;
-    std::optional<uint64_t> addresses;
-    std::vector<std::string> in_order;
-    std::string save_failures;
-    std::string replay;
-    RecordFlags record;
-    std::vector<std::string> given;  ///< options on the command line, by name
-    std::vector<std::string> command;
-};
-
-constexpr const char* kTestExamples =
-    "Examples:\n"
-    "  diopi test --fname add --filter-dtype float64   every case of add without float64\n"
-    "  diopi test --model resnet50                     the calls of ResNet-50's training\n"
-    "  diopi test --case ops/relu.relu.3               one case again\n"
-    "  diopi test --suite runtime                      the device, streams, tensors, generators\n"
-    "  diopi test --fname linear --fill exact          whole numbers, whose sums of products are exact\n"
-    "  diopi test --save-failures bad                  and a replay bundle of each failure, in folder bad\n"
-    "  diopi test --replay bad/X.h5                    such a bundle again, on any machine\n"
-    "  diopi test --resume                             continue an interrupted run\n"
-    "  diopi test --shard 2/4 --run night/shard_2      the second of four machines\n"
-    "  diopi test --case ops/relu.relu.3 --shrink      the smallest case that fails in the same way\n"
-    "  diopi test --fname add --find-order             do verdicts depend on earlier cases?\n";
-
-CLI::Validator memory_size() {
-    const auto check = [](const std::string& text) {
-        const auto size = parse_memory_size(text);
-        return size.ok() ? std::string() : size.error().message;
-    };
-    return {check, ""};
-}
-
-/// The seed of --shuffle.
-uint64_t seed_of_shuffle(const TestOptions& options) {
-    return options.shuffle->empty() ? options.common.seed : std::stoull(*options.shuffle);
-}
-
-RunOrder run_order(const TestOptions& options) {
-    if (!options.in_order.empty()) return {RunOrder::By::kGiven};
-    if (!options.shuffle) return {options.budget.empty() ? RunOrder::By::kCost : RunOrder::By::kValue};
-    return {RunOrder::By::kShuffle, seed_of_shuffle(options)};
-}
-
-/// A shuffled run has memory at other addresses, too.
-std::optional<uint64_t> seed_of_addresses(const TestOptions& options) {
-    if (options.addresses || !options.shuffle || options.find_order) return options.addresses;
-    return seed_of_shuffle(options);
-}
-
-std::string repeat_text(const TestOptions& options) {
-    std::string text = repeat_options(options.common);
-    const auto append = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
-    if (const std::string target = repeat_target_options(options.target); !target.empty()) append(target);
-    if (const std::string variants = repeat_variants(options.variants); !variants.empty()) append(variants);
-    if (options.accuracy != "classes") append("--accuracy " + options.accuracy);
-    if (options.checks != TestOptions().checks) append(fmt::format("--checks {}", fmt::join(options.checks, " ")));
-    if (!options.steps.empty()) append(fmt::format("--steps {}", fmt::join(options.steps, " ")));
-    if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
-    if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
-    if (const auto addresses = seed_of_addresses(options)) append(fmt::format("--addresses {}", *addresses));
-    return text;
-}
 
 /// The options after `diopi test` that run the smallest form of a case from its file.
 std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const std::string& file) {
@@ -149,7 +67,7 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     std::ranges::for_each(use.unknown, warn);
     // Few rules match some of the cases.
     const CommonOptions& common = options.common;
-    const bool is_whole = common.case_id.empty() && common.fname.empty() && common.model.empty();
+    const bool is_whole = common.model.empty() && !selects_cases(common);
     if (is_whole) std::ranges::for_each(use.unmatched, warn);
     figures = {config->file, config->device, {}, use.held};
     for (size_t i = 0; i < use.matched.size(); ++i) {
@@ -159,11 +77,10 @@ Result<DeviceConfig> configure(const TestOptions& options, std::vector<Case>& ca
     return config;
 }
 
-/// The reason why a case is skipped: a dtype of --filter-dtype, or a rule of the device configuration.
-std::optional<std::string> skip_reason(const Case& c, const std::vector<Dtype>& filtered, const DeviceConfig& device) {
-    const auto found = std::ranges::find_if(filtered, [&](Dtype dtype) { return c.uses(dtype); });
-    if (found != filtered.end()) return fmt::format("uses {} (--filter-dtype)", name(*found));
-    return device.skip_reason(c);
+/// The reason why a case is skipped: its dtypes, or a rule of the device configuration.
+std::optional<std::string> skip_reason(const Case& c, const DtypeChoice& dtypes, const DeviceConfig& device) {
+    auto reason = dtypes.skip_reason(c);
+    return reason ? reason : device.skip_reason(c);
 }
 
 /// The level that goes on until its time is over.
@@ -185,30 +102,10 @@ Status write_reports(const ConformanceRun& run, const TestOptions& options, cons
     if (options.common.json) {
         fmt::print("{}\n", summary_json(run.results, figures));
     } else {
-        fmt::print("{}", run_report(run.results, figures, options.common.quiet, screen_of(stdout)));
+        const ReportForm form{options.common.quiet, options.format == "seed", options.durations};
+        fmt::print("{}", run_report(run.results, figures, form, screen_of(stdout)));
     }
     return {};
-}
-
-/// Checks the value of --shuffle.
-CLI::Validator seed_or_nothing() {
-    const auto check = [](const std::string& text) {
-        uint64_t seed = 0;
-        const bool is_valid = text.empty() || (text.front() != '-' && CLI::detail::lexical_cast(text, seed));
-        return is_valid ? std::string() : "'" + text + "' is no seed: a whole number from 0 on";
-    };
-    return {check, ""};
-}
-
-/// Accepts the name of a suite.
-CLI::Validator known_suite() {
-    const auto check = [](const std::string& text) {
-        const std::vector<std::string> known = {"ops", "runtime"};
-        if (std::ranges::find(known, text) != known.end()) return std::string();
-        const std::string hint = did_you_mean(text, known);
-        return "there is no suite '" + text + "'" + (hint.empty() ? "; there are: ops, runtime" : hint);
-    };
-    return {check, ""};
 }
 
 /// --replay with its options, and the first option that it does not take.
@@ -248,6 +145,7 @@ class TestRun {
         if (options_.common.debug_level > 0)
             fmt::print(stderr, "diopi: debug: {}\n", reference_backend().description());
         install_interrupt_handler();
+        if (options_.collect_only) return print_cases();
         if (options_.find_order) return run_order_command({options_.common, conformance_, cases_});
         auto run = run_cases();
         if (!run.ok()) return report_error(run.error());
@@ -310,9 +208,9 @@ class TestRun {
             Target::find(options_.common.impl, options_.target, options_.common.loading, memory_check_options());
         if (!target.ok()) return target.status();
         target_ = std::move(*target);
-        auto filtered = parse_dtypes(options_.common.filter_dtype);
-        if (!filtered.ok()) return filtered.status();
-        filtered_ = std::move(*filtered);
+        auto dtypes = dtypes_of(options_.common);
+        if (!dtypes.ok()) return dtypes.status();
+        dtypes_ = std::move(*dtypes);
         for (const std::string& path : {options_.csv, options_.junit}) {
             if (Status s = check_output_file(path); !s.ok()) return s;
         }
@@ -330,20 +228,24 @@ class TestRun {
     /// Selects the cases after variants and the device configuration, and of these the cases of the shard.
     Status choose() {
         const CommonOptions& common = options_.common;
-        CaseChoice choice = choice_of(common);
+        auto choice = choice_of(common);
+        if (!choice.ok()) return choice.status();
         // Hard cases have fills and layouts of their own.
-        choice.level = repeat_variants(options_.variants).empty() ? options_.level : 1;
-        choice.refusals = conformance_.cases.checks.refusals;
-        choice.generated = CaseChoice::Generated::kAll;
-        choice.seed = common.seed;
-        choice_ = choice;
-        auto cases = options_.in_order.empty() ? choose_cases(choice, target_.backend())
-                                               : choose_cases_in_order(choice, options_.in_order, target_.backend());
+        choice->level = repeat_variants(options_.variants).empty() ? options_.level : 1;
+        choice->refusals = conformance_.cases.checks.refusals;
+        choice->generated = CaseChoice::Generated::kAll;
+        choice->seed = common.seed;
+        choice_ = *choice;
+        auto cases = options_.in_order.empty() ? choose_cases(*choice, target_.backend())
+                                               : choose_cases_in_order(*choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
         auto without_variant = vary_cases(cases_, options_.variants);
         if (!without_variant.ok()) return without_variant.status();
         without_variant_ = std::move(*without_variant);
+        if (options_.last_failed) {
+            if (Status s = keep_last_failed(); !s.ok()) return s;
+        }
         own_tolerances_ = std::ranges::count_if(cases_, has_own_tolerance);
         auto device = configure(options_, cases_, figures_);
         if (!device.ok()) return device.status();
@@ -355,7 +257,7 @@ class TestRun {
     }
 
     std::optional<std::string> reason_to_skip(const Case& c) const {
-        auto reason = skip_reason(c, filtered_, device_);
+        auto reason = skip_reason(c, dtypes_, device_);
         const auto found = without_variant_.find(c.id());
         if (!reason && found != without_variant_.end()) reason = found->second;
         return reason;
@@ -370,6 +272,7 @@ class TestRun {
         conformance_.cases.legacy = options_.accuracy == "legacy";
         conformance_.order = run_order(options_);
         conformance_.budget_s = seconds_of_span(options_.budget);
+        conformance_.max_failures = options_.exit_first ? 1 : options_.maxfail;
         conformance_.pool.jobs = options_.in_order.empty() ? worker_count(options_.common) : 1;
         conformance_.pool.timeout_s = options_.timeout_s;
         conformance_.pool.echo_errors = options_.common.debug_level > 1;
@@ -393,9 +296,55 @@ class TestRun {
                            figures_,
                            own_tolerances_};
         figures.without_hard_cases = operators_without_hard_cases(cases_);
-        const bool has_end = !options_.budget.empty() && !run.interrupted;
-        if (has_end) figures.left_out = static_cast<int64_t>(cases_.size() - run.results.size());
+        const int64_t most = conformance_.max_failures;
+        const bool has_failed = most > 0 && failures_ >= most;
+        const bool has_end = !options_.budget.empty() || has_failed;
+        if (has_end && !run.interrupted) figures.left_out = static_cast<int64_t>(cases_.size() - run.results.size());
+        figures.end_reason = has_failed ? fmt::format("{} failed (--maxfail)", counted(failures_, "case"))
+                                        : "the time of --budget was over";
         return figures;
+    }
+
+    /// A terminal shows the progress, and the cases that do not pass; a pipe gets the line of each case.
+    LogLevel least_level() const {
+        if (options_.common.debug_level > 0) return LogLevel::kDebug;
+        if (options_.common.quiet) return LogLevel::kError;
+        const bool wants_lines = options_.verbose || options_.format == "seed" || !is_terminal(stdout);
+        return wants_lines ? LogLevel::kInfo : LogLevel::kWarning;
+    }
+
+    /// --collect-only: the ids of the cases, with the reasons of those that would not run.
+    int print_cases() const {
+        std::vector<CollectedCase> collected;
+        for (const Case& c : cases_) {
+            const auto reason = reason_to_skip(c);
+            const bool is_there = target_.backend().implements(c.op);
+            collected.push_back({c.id(), reason ? "skipped: " + *reason : is_there ? "" : "not implemented"});
+        }
+        fmt::print("{}",
+                   silent_ ? collection_json(collected) + "\n" : collection_text(collected, options_.common.quiet));
+        return static_cast<int>(Exit::kPassed);
+    }
+
+    /// Keeps the cases that failed in the last run, which must have had the same options.
+    Status keep_last_failed() {
+        const std::string path = journal_path(options_.common.run_folder);
+        if (!std::filesystem::exists(path)) {
+            return bad_input("--last-failed: there is no run in " + options_.common.run_folder +
+                             "; name its folder with --run");
+        }
+        auto journal = read_journal(path);
+        if (!journal.ok()) return journal.status();
+        if (journal->header.repeat != repeat_text(options_)) {
+            return bad_input("--last-failed: the run in " + options_.common.run_folder + " had the options '" +
+                             journal->header.repeat + "'; give the same ones");
+        }
+        std::set<std::string> failed_ids;
+        for (const CaseResult& result : journal->results) {
+            if (is_failure(result.verdict)) failed_ids.insert(result.case_id);
+        }
+        std::erase_if(cases_, [&](const Case& c) { return !failed_ids.contains(c.id()); });
+        return {};
     }
 
     /// Prints the lines before the first case.
@@ -411,9 +360,7 @@ class TestRun {
 
     Result<ConformanceRun> run_cases() {
         announce();
-        const LogLevel usual = options_.common.debug_level > 0 ? LogLevel::kDebug : LogLevel::kInfo;
-        const LogLevel least = options_.common.quiet ? LogLevel::kError : usual;
-        Console console({silent_ ? stderr : stdout, least, !silent_});
+        Console console({silent_ ? stderr : stdout, least_level(), !silent_});
         console.start(static_cast<int64_t>(cases_.size()));
         conformance_.on_warning = [&](const std::string& text) {
             if (silent_) {
@@ -425,7 +372,7 @@ class TestRun {
         const auto on_result = [&](const CaseResult& result, int64_t done, int64_t) {
             if (is_failure(result.verdict)) ++failures_;
             fmt::print(stderr, "{}", result.notes);
-            for (const LogMessage& message : messages_of(result, conformance_.repeat)) {
+            for (const LogMessage& message : messages_of(result, conformance_.repeat, options_.verbose)) {
                 if (!silent_) console.log(message.level, message.text);
             }
             console.advance(done, failures_);
@@ -472,7 +419,7 @@ class TestRun {
             std::vector<Case> one = {c};
             static_cast<void>(apply_device_config(device_, one));
             c = std::move(one.front());
-            return !skip_reason(c, filtered_, device_);
+            return !skip_reason(c, dtypes_, device_);
         };
         shrinking.repeat = [&](const Shrunk& shrunk, const std::string& file) {
             return repeat_shrunk_text(options_, shrunk, file);
@@ -483,7 +430,7 @@ class TestRun {
     const TestOptions& options_;
     const bool silent_;  ///< standard output has JSON
     Target target_;
-    std::vector<Dtype> filtered_;
+    DtypeChoice dtypes_;
     std::optional<Shard> shard_;
     std::vector<Case> cases_;
     std::map<std::string, std::string> without_variant_;  ///< by case id: why the case has no such variant
@@ -506,95 +453,13 @@ int run_test(const TestOptions& options) {
     return TestRun(options).run();
 }
 
-/// Options that change the order of a run, or make a failing case smaller (docs/shrink.md).
-void add_diagnosis_options(CLI::App& command, TestOptions& options) {
-    const char* group = "Failure analysis";
-    auto* shrink =
-        command.add_flag("--shrink", options.shrink, "find the smallest form of each failing case")->group(group);
-    command.add_option("--shrink-time", options.shrink_time_s, "seconds that the search for one case may take")
-        ->group(group)
-        ->needs(shrink)
-        ->check(seconds_above_zero())
-        ->capture_default_str();
-    auto* shuffle = command
-                        .add_option_function<std::string>(
-                            "--shuffle", [&options](const std::string& seed) { options.shuffle = seed; },
-                            "run the cases in an order, and with memory, that SEED shuffles; default --seed")
-                        ->group(group)
-                        ->type_name("[SEED]")
-                        ->expected(0, 1)
-                        ->check(seed_or_nothing());
-    command.add_option("--addresses", options.addresses, "move tensors in memory, as --shuffle does: a seed")
-        ->group(group)
-        ->type_name("SEED");
-    auto* find =
-        command.add_flag("--find-order", options.find_order, "find cases that depend on earlier cases or on addresses")
-            ->group(group)
-            ->excludes(shrink)
-            ->excludes(command.get_option("--addresses"))
-            ->excludes(command.get_option("--resume"));
-    command.add_option("--in-order", options.in_order, "run these cases in one worker, in this order")
-        ->group(group)
-        ->type_name("ID")
-        ->excludes(shuffle)
-        ->excludes(find)
-        ->excludes(command.get_option("--shard"));
-}
-
 }  // namespace
 
 void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     auto options = std::make_shared<TestOptions>();
     options->command.assign(argv, argv + argc);
     CLI::App* command = app.add_subcommand("test", "test an operator library against the float64 reference");
-    add_common_options(*command, options->common);
-    command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
-        ->check(known_suite())
-        ->capture_default_str();
-    add_target_options(*command, options->target);
-    add_variant_options(*command, options->variants);
-    command->add_option("--accuracy", options->accuracy, "classes (docs/accuracy.md) or legacy (isclose and a ratio)")
-        ->check(CLI::IsMember({"classes", "legacy"}))
-        ->capture_default_str();
-    command
-        ->add_option("--checks", options->checks,
-                     "all, none, or some: guards, poison, history, refusals, ... (docs/test.md)")
-        ->capture_default_str();
-    command
-        ->add_option("--level", options->level,
-                     "1: the standard's cases; 2: and some hard cases; 3: all; 4: endless (--time)")
-        ->check(CLI::Range(1, 4))
-        ->capture_default_str();
-    command->add_option("--time", options->time, "with --level 4: how long, such as 8h (docs/hard-cases.md)")
-        ->check(time_span());
-    command->add_option("--budget", options->budget, "a time such as 60s: the most telling cases first, then an end")
-        ->check(time_span());
-    command->add_option("--steps", options->steps, "steps of each case: forward, inplace, backward (default: all)")
-        ->check(CLI::IsMember({"forward", "inplace", "backward"}));
-    command->add_flag("--require-all", options->require_all, "a case that is not implemented also fails the run");
-    command->add_option("--timeout", options->timeout_s, "seconds that one case may take")
-        ->check(seconds_above_zero())
-        ->capture_default_str();
-    command
-        ->add_option("--memory-limit", options->memory_limit,
-                     "memory of one worker, such as 4G; 0: no limit; default: an equal share")
-        ->check(memory_size());
-    command->add_option("--device-config", options->device_config,
-                        "rules for a device: skips and tolerances (docs/device_config.md)");
-    command->add_flag("--resume", options->resume, "continue with the journal in the run folder");
-    command->add_option("--shard", options->shard, "run part K of N; slurm: that of the job array's task")
-        ->type_name("K/N");
-    add_diagnosis_options(*command, *options);
-    command->add_option("--csv", options->csv, "path of the error report")->capture_default_str();
-    command->add_option("--junit", options->junit, "also write JUnit XML");
-    command->add_option("--save-failures", options->save_failures, "folder for a replay bundle of each failed call")
-        ->type_name("DIR");
-    command->add_option("--replay", options->replay, "run the call of a replay bundle again (docs/test.md)")
-        ->type_name("FILE");
-    add_record_options(*command, options->record, "--record,--capture")
-        ->excludes(command->get_option("--resume"))
-        ->excludes(command->get_option("--find-order"));
-    command->footer(kTestExamples);
+    add_test_options(*command, *options);
     command->callback([options, command, &code] {
         for (const CLI::Option* option : command->get_options()) {
             if (option->count() > 0) options->given.push_back(option->get_name());

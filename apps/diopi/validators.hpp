@@ -18,4 +18,8 @@ namespace diopi {
 /// Its seconds; 0 for an empty text, or one that is no time.
 [[nodiscard]] double seconds_of_span(const std::string& text);
 
+/// Numbers of all options are whole texts: decimal, without leading zeros, a sign where there may be one, and within
+/// the range of their type. "", 010, 0x10, 1e400 and one above 2^64 are errors. Called when all options are there.
+void read_numbers_strictly(CLI::App& app);
+
 }  // namespace diopi

@@ -57,28 +57,23 @@ Result<VariantOptions> variant_options(const VariantFlags& flags) {
 }  // namespace
 
 void add_variant_options(CLI::App& command, VariantFlags& flags) {
-    const char* group = "Variants of the cases";
     std::vector<std::string> fills;
     for (const FillOption& row : kFillOptions) fills.emplace_back(row.name);
     constexpr int kMostDims = 8;
 
     command.add_option("--fill", flags.fill, "values of every tensor that accepts any values")
-        ->group(group)
         ->check(CLI::IsMember(fills));
-    command.add_option("--captured", flags.captured, "HDF5 file that --fill captured takes values from")->group(group);
-    auto* empty = command.add_flag("--empty", flags.empty, "tensors with a dim of size 0")->group(group);
-    command.add_flag("--zero-dim", flags.zero_dim, "0-dim tensors")->group(group)->excludes(empty);
-    command.add_flag("--four-bytes", flags.four_bytes, "indices of 4 bytes instead of 8")->group(group);
-    command.add_flag("--strided", flags.layout.strided, "tensors as non-contiguous views")->group(group);
-    command.add_flag("--wide", flags.layout.wide, "tensors over more than 2^31 elements of memory")->group(group);
-    command
-        .add_flag("--host-strides", flags.layout.host, "strides and outputs as other hosts of the standard give them")
-        ->group(group);
-    command.add_flag("--unaligned", flags.layout.unaligned, "tensors one element behind an aligned address")
-        ->group(group);
-    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels-last tensors")->group(group);
+    command.add_option("--captured", flags.captured, "HDF5 file that --fill captured takes values from");
+    auto* empty = command.add_flag("--empty", flags.empty, "tensors with a dim of size 0");
+    command.add_flag("--zero-dim", flags.zero_dim, "0-dim tensors")->excludes(empty);
+    command.add_flag("--four-bytes", flags.four_bytes, "indices of 4 bytes instead of 8");
+    command.add_flag("--strided", flags.layout.strided, "tensors as non-contiguous views");
+    command.add_flag("--wide", flags.layout.wide, "tensors over more than 2^31 elements of memory");
+    command.add_flag("--host-strides", flags.layout.host,
+                     "strides and outputs as other hosts of the standard give them");
+    command.add_flag("--unaligned", flags.layout.unaligned, "tensors one element behind an aligned address");
+    auto* nhwc = command.add_flag("--nhwc", flags.layout.nhwc, "channels-last tensors");
     command.add_option("--nhwc-min-dim", flags.layout.nhwc_min_dim, "for tensors with at least this many dims")
-        ->group(group)
         ->needs(nhwc)
         ->check(CLI::Range(1, kMostDims))
         ->capture_default_str();

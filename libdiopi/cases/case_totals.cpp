@@ -4,15 +4,13 @@
 
 namespace diopi {
 
-CaseTotals count_cases(const Catalogue& catalogue, const std::string& op,
+CaseTotals count_cases(const Catalogue& catalogue, const NameChoice& ops,
                        const std::function<bool(const std::string& op)>& is_implemented) {
     CaseTotals totals;
     for (const CaseGroup& group : catalogue.groups()) {
         CaseGroup chosen = group;
-        if (!op.empty() && op != "all") {
-            std::erase_if(chosen.ops, [&](const std::string& other) { return other != op; });
-            if (chosen.ops.empty()) continue;
-        }
+        std::erase_if(chosen.ops, [&](const std::string& op) { return !ops.matches(op); });
+        if (chosen.ops.empty()) continue;
         const CaseCounts counts = count(chosen);
         const bool is_model = group.suite != "ops";
         (is_model ? totals.models : totals.operators) += counts;

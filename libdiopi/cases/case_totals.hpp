@@ -16,8 +16,8 @@ struct CaseTotals {
     std::map<std::string, int64_t> not_implemented;  ///< cases by operator that nothing implements
 };
 
-/// Counts the whole catalogue, or one operator; "" and "all" stand for every operator.
-[[nodiscard]] CaseTotals count_cases(const Catalogue& catalogue, const std::string& op,
+/// Counts the cases of these operators in the whole catalogue.
+[[nodiscard]] CaseTotals count_cases(const Catalogue& catalogue, const NameChoice& ops,
                                      const std::function<bool(const std::string& op)>& is_implemented);
 
 }  // namespace diopi

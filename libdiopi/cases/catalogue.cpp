@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <system_error>
 
@@ -120,23 +121,17 @@ CaseCounts& CaseCounts::operator+=(const CaseCounts& other) {
     return *this;
 }
 
-std::vector<Case> expand(const CaseGroup& group, std::string_view op) {
+std::vector<Case> expand(const CaseGroup& group, const NameChoice& ops) {
     std::vector<Case> cases;
-    const auto found = std::find(group.ops.begin(), group.ops.end(), op);
-    if (found == group.ops.end()) return cases;
     const int64_t size = group.cases_per_op();
-    cases.reserve(static_cast<size_t>(size));
-    for (int64_t index = 0; index < size; ++index) cases.push_back(make_case(group, *found, index));
-    return cases;
-}
-
-std::vector<Case> expand(const CaseGroup& group) {
-    std::vector<Case> cases;
     for (const std::string& op : group.ops) {
-        for (Case& made : expand(group, op)) cases.push_back(std::move(made));
+        if (!ops.matches(op)) continue;
+        for (int64_t index = 0; index < size; ++index) cases.push_back(make_case(group, op, index));
     }
     return cases;
 }
+
+std::vector<Case> expand(const CaseGroup& group) { return expand(group, {}); }
 
 CaseCounts count(const CaseGroup& group) {
     const auto num_ops = static_cast<int64_t>(group.ops.size());
@@ -227,14 +222,14 @@ std::vector<std::string> Catalogue::suites() const {
     return names;
 }
 
-Result<std::vector<Case>> Catalogue::cases_of(std::string_view op) const {
+Result<std::vector<Case>> Catalogue::cases_of(const NameChoice& ops) const {
+    const std::vector<std::string> known = list_ops();
+    if (const std::string* item = ops.unmatched(known)) {
+        return bad_input(fmt::format("no case has {}'{}'{}", is_glob(*item) ? "an operator like " : "the operator ",
+                                     *item, did_you_mean(*item, known)));
+    }
     std::vector<Case> cases;
-    for (const CaseGroup& group : groups_) {
-        for (Case& made : op.empty() ? expand(group) : expand(group, op)) cases.push_back(std::move(made));
-    }
-    if (cases.empty() && !op.empty()) {
-        return bad_input(fmt::format("no case has the operator '{}'{}", op, did_you_mean(op, list_ops())));
-    }
+    for (const CaseGroup& group : groups_) std::ranges::move(expand(group, ops), std::back_inserter(cases));
     return cases;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/case_file.hpp"
+#include "core/name_choice.hpp"
 #include "core/status.hpp"
 
 namespace diopi {
@@ -21,8 +22,8 @@ struct CaseCounts {
 
 /// The cases of a group: every operator with every entry, row of dtypes and sparse combination, nested in that order.
 [[nodiscard]] std::vector<Case> expand(const CaseGroup& group);
-/// The cases of one of its operators; empty when the group does not have it.
-[[nodiscard]] std::vector<Case> expand(const CaseGroup& group, std::string_view op);
+/// The cases of those of its operators that the list has.
+[[nodiscard]] std::vector<Case> expand(const CaseGroup& group, const NameChoice& ops);
 /// The counts of expand(group), without expanding it.
 [[nodiscard]] CaseCounts count(const CaseGroup& group);
 
@@ -52,8 +53,8 @@ class Catalogue {
     /// "ops" when operator files were read, then the models, in the order of the files.
     [[nodiscard]] std::vector<std::string> suites() const;
 
-    /// All cases of an operator; refused with suggestions when no case has it. "" stands for every operator.
-    [[nodiscard]] Result<std::vector<Case>> cases_of(std::string_view op = "") const;
+    /// All cases of the operators; an item that is no operator of a case is refused with suggestions.
+    [[nodiscard]] Result<std::vector<Case>> cases_of(const NameChoice& ops = {}) const;
     /// The case of an id such as "ops/pointwise_binary.add.17"; the message names the part of the id that fails.
     [[nodiscard]] Result<Case> find(std::string_view id) const;
     /// The place of a case's group: "cases/ops/conv.json:12: /groups/0".

@@ -79,11 +79,11 @@ TEST_CASE("cases are entries times dtypes times sparse, for each operator") {
 TEST_CASE("missing strides at the end are row-major") {
     const CaseGroup group = group_of(R"({"group": "g", "ops": ["a"], "dtypes": ["float32"],
         "tensors": [{"name": "x", "shapes": [[2, 3], [4], [5]], "strides": [[1, 2], null]}]})");
-    const std::vector<Case> cases = expand(group, "a");
+    const std::vector<Case> cases = expand(group, NameChoice("a"));
     CHECK(cases[0].tensors[0].specs[0].strides == Shape{1, 2});
     CHECK(cases[1].tensors[0].specs[0].strides.empty());
     CHECK(cases[2].tensors[0].specs[0].strides.empty());
-    CHECK(expand(group, "b").empty());
+    CHECK(expand(group, NameChoice("b")).empty());
 }
 
 TEST_CASE("only present tensors of continuous dtypes have a gradient") {
@@ -143,7 +143,7 @@ TEST_CASE("the case files of this repository expand to the figures of the standa
     selection.all_models = true;
     const auto catalogue = Catalogue::load(cases_folder(), selection);
     if (!catalogue.ok()) FAIL(catalogue.error().message);
-    const CaseTotals totals = count_cases(*catalogue, "", [](const std::string&) { return true; });
+    const CaseTotals totals = count_cases(*catalogue, {}, [](const std::string&) { return true; });
     CHECK(totals.operators == CaseCounts{14143, 4131, 1784, 341});
     CHECK(catalogue->suites().size() == 1 + 43);
     int64_t models = 0;
@@ -177,7 +177,7 @@ TEST_CASE("a case is found by its id, and the error for a wrong id has a reason"
     CHECK_THAT(message("ops/rleu.relu.1"), Catch::Contains("'ops' has no group 'rleu' (did you mean 'relu'"));
     CHECK_THAT(message("ops/relu.gelu.1"), Catch::Contains("the group 'relu' has the operators relu"));
     CHECK_THAT(message("ops/relu.relu.72"), Catch::Contains("the numbers of 'relu' end at 71"));
-    CHECK_THAT(catalogue->cases_of("conv2").error().message, Catch::Contains("did you mean 'conv2d'"));
+    CHECK_THAT(catalogue->cases_of(NameChoice("conv2")).error().message, Catch::Contains("did you mean 'conv2d'"));
 }
 
 TEST_CASE("only selected cases are read") {
@@ -206,13 +206,13 @@ TEST_CASE("totals are of the chosen operator, by group and model, and list funct
     const auto catalogue = Catalogue::load(folder.path(), selection);
     REQUIRE(catalogue.ok());
     const auto is_add = [](const std::string& op) { return op == "add"; };
-    const CaseTotals all = count_cases(*catalogue, "all", is_add);
+    const CaseTotals all = count_cases(*catalogue, {}, is_add);
     CHECK(all.operators.total == 4);
     CHECK(all.models.total == 1);
     CHECK(all.groups.at("g").total == 4);
     CHECK(all.by_model.at("m").total == 1);
     CHECK(all.not_implemented == std::map<std::string, int64_t>{{"mul", 2}});
-    const CaseTotals of_mul = count_cases(*catalogue, "mul", is_add);
+    const CaseTotals of_mul = count_cases(*catalogue, NameChoice("mul"), is_add);
     CHECK(of_mul.operators.total == 2);
     CHECK(of_mul.by_model.empty());
 }

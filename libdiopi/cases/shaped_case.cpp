@@ -89,7 +89,7 @@ Result<Case> make_shaped_case(const ShapedCase& wanted) {
         return bad_input(fmt::format("--shape: no function of {} takes {} tensors; there are: {}", wanted.op,
                                      wanted.shapes.size(), signatures(wanted.op)));
     }
-    const auto dtype = parse_dtype(wanted.dtype);
+    const auto dtype = dtype_of_word(wanted.dtype);
     if (!dtype) {
         std::vector<std::string> known;
         for (const Dtype each : all_dtypes()) known.emplace_back(name(each));

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <set>
 
 #include "cases/plan.hpp"
 #include "conformance/bad_calls.hpp"
+#include "core/glob.hpp"
 #include "hard/hard_cases.hpp"
 
 namespace diopi {
@@ -16,6 +18,7 @@ namespace {
 Status check_plans(const std::vector<Case>& cases, const Catalogue& catalogue, const CaseChoice& choice,
                    const Backend& backend) {
     for (const Case& c : cases) {
+        if (c.suite == kHardSuite || c.suite == kBadSuite) continue;
         Status s = backend.implements(c.op) ? plan(c) : Status();
         if (!choice.files.empty() && rows_of(c.op).empty()) s = unknown_operator(c.op);
         if (!s.ok()) return bad_input(catalogue.place_of(c) + ": case " + c.id() + ": " + s.message());
@@ -54,6 +57,68 @@ CaseSelection selection_of(const std::vector<std::string>& ids, const std::vecto
     return selection;
 }
 
+/// The most hard cases of an operator at a level from 2 on.
+size_t most_hard_cases(int level) { return level == 2 ? 400 : std::numeric_limits<size_t>::max(); }
+
+/// The named cases, each once. A glob selects from all cases of the catalogue and the generated ones.
+class NamedCases {
+ public:
+    NamedCases(const CaseChoice& choice, const Catalogue& catalogue, const Backend* backend)
+        : choice_(choice), catalogue_(catalogue), backend_(backend) {}
+
+    Result<std::vector<Case>> find() {
+        for (const std::string& item : choice_.ids.items()) {
+            Status s = is_glob(item) ? add_matches(item) : add_one(item);
+            if (!s.ok()) return s.error();
+        }
+        return std::move(cases_);
+    }
+
+ private:
+    void add(Case c) {
+        if (taken_.insert(c.id()).second) cases_.push_back(std::move(c));
+    }
+
+    Status add_one(const std::string& id) {
+        if (is_generated(id)) {
+            if (Status s = check_generated(id, choice_.generated); !s.ok()) return s;
+        }
+        auto found = is_generated(id) ? generate(id) : catalogue_.find(id);
+        if (found.ok()) add(std::move(*found));
+        return found.status();
+    }
+
+    Status add_matches(const std::string& glob) {
+        bool is_known = false;
+        for (const Case& c : pool()) {
+            if (!matches_glob(glob, c.id())) continue;
+            is_known = true;
+            add(c);
+        }
+        if (is_known) return {};
+        const bool is_hard = is_generated(glob);
+        return bad_input("no case is like '" + glob + "'" +
+                         (is_hard ? "; the generated cases are those of --level and --seed" : ""));
+    }
+
+    /// What a glob selects from.
+    const std::vector<Case>& pool() {
+        if (is_pooled_) return pool_;
+        is_pooled_ = true;
+        auto of_files = catalogue_.cases_of();
+        if (of_files.ok()) pool_ = std::move(*of_files);
+        if (backend_ != nullptr) std::ranges::move(generated_cases(choice_, *backend_), std::back_inserter(pool_));
+        return pool_;
+    }
+
+    const CaseChoice& choice_;
+    const Catalogue& catalogue_;
+    const Backend* backend_;
+    std::vector<Case> cases_, pool_;
+    std::set<std::string> taken_;
+    bool is_pooled_ = false;
+};
+
 }  // namespace
 
 Result<Catalogue> load_catalogue(const CaseChoice& choice) {
@@ -61,14 +126,14 @@ Result<Catalogue> load_catalogue(const CaseChoice& choice) {
         return bad_input("there is no folder of case files at " + choice.folder + "; name one with --cases-dir");
     }
     CaseSelection selection;
-    if (!choice.case_id.empty()) {
-        selection = CaseSelection::for_id(choice.case_id);
-    } else if (!choice.model.empty()) {
+    if (!choice.model.empty()) {
         selection.ops = false;
         if (choice.model == "all")
             selection.all_models = true;
         else
             selection.models = {choice.model};
+    } else if (!choice.ids.empty()) {
+        selection = selection_of(choice.ids.items(), choice.files);
     } else if (!choice.files.empty()) {
         selection.ops = false;
     }
@@ -76,29 +141,31 @@ Result<Catalogue> load_catalogue(const CaseChoice& choice) {
     return Catalogue::load(choice.folder, selection);
 }
 
-Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue& catalogue) {
-    if (choice.case_id.empty()) return catalogue.cases_of(choice.op == "all" ? "" : choice.op);
-    auto found = catalogue.find(choice.case_id);
-    if (!found.ok()) return found.error();
-    return std::vector<Case>{std::move(*found)};
+Result<std::vector<Case>> select_cases(const CaseChoice& choice, const Catalogue& catalogue, const Backend* backend) {
+    Result<std::vector<Case>> cases = std::vector<Case>();
+    if (choice.ids.empty()) {
+        cases = catalogue.cases_of(choice.ops);
+        if (cases.ok() && backend != nullptr) {
+            std::ranges::move(generated_cases(choice, *backend), std::back_inserter(*cases));
+        }
+    } else {
+        cases = NamedCases(choice, catalogue, backend).find();
+        if (cases.ok()) std::erase_if(*cases, [&](const Case& c) { return !choice.ops.matches(c.op); });
+    }
+    if (!cases.ok()) return cases;
+    std::erase_if(*cases, [&](const Case& c) { return !choice.expression.matches(c); });
+    const bool is_limited = !choice.ids.empty() || !choice.expression.empty();
+    if (cases->empty() && is_limited) return bad_input("no case is all that the options ask for; leave one out");
+    return cases;
 }
-
-namespace {
-
-/// The most hard cases of an operator at a level from 2 on.
-size_t most_hard_cases(int level) { return level == 2 ? 400 : std::numeric_limits<size_t>::max(); }
-
-}  // namespace
 
 std::vector<Case> generated_cases(const CaseChoice& choice, const Backend& backend) {
     std::vector<Case> cases;
-    const bool is_of_operators = choice.case_id.empty() && choice.model.empty() && choice.files.empty();
-    if (!is_of_operators) return cases;
+    if (!choice.model.empty() || !choice.files.empty()) return cases;
     std::vector<std::string_view> operators;
     for (const Row& row : rows()) {
-        const bool is_chosen = choice.op.empty() || choice.op == "all" || choice.op == row.op;
         const bool is_new = std::ranges::find(operators, row.op) == operators.end();
-        if (is_chosen && is_new && backend.implements(row.op)) operators.push_back(row.op);
+        if (is_new && choice.ops.matches(row.op) && backend.implements(row.op)) operators.push_back(row.op);
     }
     for (const std::string_view op : operators) {
         const size_t most = choice.level < 2 ? 0 : most_hard_cases(choice.level);
@@ -118,25 +185,18 @@ std::map<std::string, std::string> operators_without_hard_cases(const std::vecto
 }
 
 Result<std::vector<Case>> choose_cases(const CaseChoice& choice, const Backend& backend) {
-    if (is_generated(choice.case_id)) {
-        if (Status s = check_generated(choice.case_id, choice.generated); !s.ok()) return s.error();
-        auto found = generate(choice.case_id);
-        if (!found.ok()) return found.error();
-        return std::vector<Case>{std::move(*found)};
-    }
     auto catalogue = load_catalogue(choice);
     if (!catalogue.ok()) return catalogue.error();
-    auto cases = select_cases(choice, *catalogue);
+    auto cases = select_cases(choice, *catalogue, &backend);
     if (!cases.ok()) return cases;
     if (Status s = check_plans(*cases, *catalogue, choice, backend); !s.ok()) return s.error();
-    std::ranges::move(generated_cases(choice, backend), std::back_inserter(*cases));
     return cases;
 }
 
 Result<std::vector<Case>> choose_cases_in_order(const CaseChoice& choice, const std::vector<std::string>& ids,
                                                 const Backend& backend) {
-    if (!choice.case_id.empty() || !choice.op.empty() || !choice.model.empty()) {
-        return bad_input("--in-order names its cases itself: leave out --case, --fname and --model");
+    if (!choice.ids.empty() || !choice.ops.empty() || !choice.model.empty() || !choice.expression.empty()) {
+        return bad_input("--in-order names its cases itself: leave out --case, --fname, -k and --model");
     }
     auto catalogue = Catalogue::load(choice.folder, selection_of(ids, choice.files));
     if (!catalogue.ok()) return catalogue.error();

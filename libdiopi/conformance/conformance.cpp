@@ -137,6 +137,7 @@ class Conformance {
 
     Status run_items(const std::vector<size_t>& items) {
         auto [pool, options] = workers_of(options_);
+        pool.is_enough = [this] { return options_.max_failures > 0 && failures_ >= options_.max_failures; };
         options.after_case = options_.after_case;
         options.save = options_.save;
         if (saves()) {
@@ -250,6 +251,7 @@ class Conformance {
     }
 
     void record(CaseResult result) {
+        failures_ += is_failure(result.verdict) ? 1 : 0;
         if (Status s = journal_->append(result); !s.ok()) status_ = s;
         report(std::move(result));
     }
@@ -265,6 +267,7 @@ class Conformance {
     std::optional<JournalWriter> journal_;
     std::set<std::string> finished_;
     ConformanceRun run_;
+    int64_t failures_ = 0;  ///< of this run, without those of a resumed journal
     std::optional<FollowUps> follow_ups_;
     std::vector<std::optional<CaseResult>> followed_;  ///< by place: results that wait for their bundles
     Status status_;

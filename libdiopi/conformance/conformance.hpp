@@ -28,6 +28,8 @@ struct ConformanceOptions {
     RunOrder order;
     /// No case starts after this time; 0: no end.
     double budget_s = 0;
+    /// No case starts after this number of failures; 0: no end.
+    int64_t max_failures = 0;
     /// The journal exists and gets more results.
     bool append = false;
     /// The hash that the results of each case must have, by case id; null: they may have any.

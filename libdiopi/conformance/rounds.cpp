@@ -42,7 +42,12 @@ Result<ConformanceRun> run_rounds(const Rounds& rounds, ConformanceOptions optio
     Merged merged;
     ConformanceRun all;
     std::map<std::string, uint64_t> hashes;
-    for (uint64_t round = 0; round == 0 || (watch.seconds() < rounds.seconds && !all.interrupted); ++round) {
+    const int64_t most = options.max_failures;
+    int64_t failures = 0;
+    const auto goes_on = [&] {
+        return watch.seconds() < rounds.seconds && !all.interrupted && (most == 0 || failures < most);
+    };
+    for (uint64_t round = 0; round == 0 || goes_on(); ++round) {
         std::vector<Case> cases = round == 0 ? rounds.first : rounds.next(round);
         if (round > 0) {
             cases.insert(cases.end(), rounds.repeated.begin(), rounds.repeated.end());
@@ -51,10 +56,12 @@ Result<ConformanceRun> run_rounds(const Rounds& rounds, ConformanceOptions optio
             options.order = {RunOrder::By::kShuffle, round};
         }
         options.budget_s = rounds.seconds - watch.seconds();
+        options.max_failures = most == 0 ? 0 : most - failures;
         on_round(round, static_cast<int64_t>(cases.size()));
         auto run = run_conformance(cases, options, on_result);
         if (!run.ok()) return run;
         for (const CaseResult& result : run->results) {
+            failures += is_failure(result.verdict) ? 1 : 0;
             if (round == 0 && result.hash != 0) hashes[result.case_id] = result.hash;
         }
         all.interrupted = run->interrupted;

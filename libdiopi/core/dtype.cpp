@@ -1,6 +1,11 @@
 #include "core/dtype.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
+#include <string>
+#include <utility>
 
 namespace diopi {
 
@@ -35,6 +40,19 @@ constexpr std::array kRows = {
     DtypeRow{Dtype::complex64, "complex64", 8, Category::kComplex, 24},
     DtypeRow{Dtype::complex128, "complex128", 16, Category::kComplex, 53},
 };
+/// Other names, as NumPy, PyTorch, compilers and users write them.
+constexpr std::pair<std::string_view, Dtype> kShortNames[] = {
+    {"i8", Dtype::int8},           {"char", Dtype::int8},        {"u8", Dtype::uint8},
+    {"byte", Dtype::uint8},        {"i16", Dtype::int16},        {"short", Dtype::int16},
+    {"u16", Dtype::uint16},        {"i32", Dtype::int32},        {"int", Dtype::int32},
+    {"u32", Dtype::uint32},        {"i64", Dtype::int64},        {"long", Dtype::int64},
+    {"u64", Dtype::uint64},        {"fp16", Dtype::float16},     {"f16", Dtype::float16},
+    {"half", Dtype::float16},      {"bf16", Dtype::bfloat16},    {"fp32", Dtype::float32},
+    {"f32", Dtype::float32},       {"float", Dtype::float32},    {"single", Dtype::float32},
+    {"fp64", Dtype::float64},      {"f64", Dtype::float64},      {"double", Dtype::float64},
+    {"boolean", Dtype::boolean},   {"tf32", Dtype::tfloat32},    {"c32", Dtype::complex32},
+    {"c64", Dtype::complex64},     {"cfloat", Dtype::complex64}, {"c128", Dtype::complex128},
+    {"cdouble", Dtype::complex128}};
 constexpr DtypeRow kUnsupported{Dtype::unsupported, "unsupported", 0, Category::kNone, 0};
 
 constexpr std::array kAll = [] {
@@ -79,6 +97,13 @@ std::optional<Dtype> parse_dtype(std::string_view text) {
         if (r.name == text) return r.dtype;
     }
     return std::nullopt;
+}
+
+std::optional<Dtype> dtype_of_word(std::string_view word) {
+    std::string small(word);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto found = std::ranges::find(kShortNames, small, &std::pair<std::string_view, Dtype>::first);
+    return found != std::end(kShortNames) ? found->second : parse_dtype(small);
 }
 
 std::span<const Dtype> all_dtypes() { return kAll; }

@@ -38,6 +38,9 @@ enum class Dtype : int {
 /// "float32", "bool", ...: the names that cases, options and reports use.
 [[nodiscard]] std::string_view name(Dtype dtype);
 [[nodiscard]] std::optional<Dtype> parse_dtype(std::string_view text);
+/// The dtype that a word on the command line means: a name in any case, or a short name such as fp16, half, f32,
+/// double, i64.
+[[nodiscard]] std::optional<Dtype> dtype_of_word(std::string_view word);
 /// Every dtype, in the order of the ABI's values.
 [[nodiscard]] std::span<const Dtype> all_dtypes();
 

@@ -38,7 +38,7 @@ Result<AbsRel> parse_tolerance(std::string_view text) {
 }
 
 Result<Dtype> parse_tolerance_dtype(std::string_view text) {
-    if (const auto dtype = parse_dtype(text)) return *dtype;
+    if (const auto dtype = dtype_of_word(text)) return *dtype;
     std::vector<std::string> known;
     for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
     return bad_input(
@@ -51,7 +51,7 @@ Status ToleranceTable::add_option(const std::string& text) {
     if (!tolerance.ok()) return tolerance.status();
     const std::string key = equals == std::string::npos ? "" : text.substr(0, equals);
     const size_t colon = key.find(':');
-    std::optional<Dtype> dtype = parse_dtype(key);
+    std::optional<Dtype> dtype = dtype_of_word(key);
     if (colon != std::string::npos) {
         const auto named = parse_tolerance_dtype(key.substr(colon + 1));
         if (!named.ok()) return bad_input(named.error().message + "; write OP:DTYPE=ATOL,RTOL");

@@ -72,11 +72,13 @@ std::string log_line(LogLevel level, std::string_view text, std::chrono::system_
     return fmt::format("{},{:03} - DIOPI-Test - {} - {}", date, since % 1000, name_of(level), text);
 }
 
-std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options) {
+std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options, bool is_verbose) {
     std::vector<LogMessage> messages;
+    const std::string details =
+        is_verbose ? fmt::format("  {}  [{}]  {}", result.case_id, result.dtype, tensor_info(result.tensors)) : "";
     for (const StepResult& step : result.steps) {
         if (step.verdict != Verdict::kPassed) continue;
-        messages.push_back({LogLevel::kInfo, fmt::format("Run diopi_functions.{} succeed", step.function)});
+        messages.push_back({LogLevel::kInfo, fmt::format("Run diopi_functions.{} succeed{}", step.function, details)});
         if (step.warning.empty()) continue;
         messages.push_back(
             {LogLevel::kWarning, fmt::format("diopi_functions.{} {}: {}", step.function, step.step, step.warning)});
@@ -121,9 +123,10 @@ void Console::start(int64_t total) {
 }
 
 void Console::advance(int64_t done, int64_t failures) {
+    const bool is_news = failures != progress_.failures;
     progress_.done = done;
     progress_.failures = failures;
-    if (std::chrono::steady_clock::now() - drawn_at_ >= kRedraw) draw();
+    if (is_news || std::chrono::steady_clock::now() - drawn_at_ >= kRedraw) draw();
 }
 
 void Console::finish() {

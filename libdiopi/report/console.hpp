@@ -23,8 +23,9 @@ struct LogMessage {
 [[nodiscard]] std::string log_line(LogLevel level, std::string_view text, std::chrono::system_clock::time_point when);
 
 /// The lines of a finished case: a message per function that ran; after a failure its reason and the command
-/// that repeats it (with `options` appended).
-[[nodiscard]] std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options);
+/// that repeats it (with `options` appended). `is_verbose`: with its id, dtype and shapes where it passed.
+[[nodiscard]] std::vector<LogMessage> messages_of(const CaseResult& result, const std::string& options,
+                                                  bool is_verbose = false);
 
 /// The progress of a run.
 struct Progress {
@@ -55,7 +56,7 @@ class Console {
     void print(std::string_view text);
     /// Starts the bar's clock.
     void start(int64_t total);
-    /// Updates the progress; draws at most ten times a second.
+    /// Updates the progress; draws at most ten times a second, and at each failure.
     void advance(int64_t done, int64_t failures);
     /// Removes the bar.
     void finish();

@@ -58,6 +58,17 @@ std::string tags_of(const CaseResult& result) {
     return tags;
 }
 
+/// "27 cases of add, mul".
+std::string cases_of(const std::map<std::string, int64_t>& cases_by_operator) {
+    int64_t sum = 0;
+    std::vector<std::string> names;
+    for (const auto& [name, cases] : cases_by_operator) {
+        sum += cases;
+        names.push_back(name);
+    }
+    return fmt::format("{} of {}", counted(sum, "case"), listed(names));
+}
+
 }  // namespace
 
 std::vector<Fault> faults_of(const CaseResult& result) {
@@ -141,6 +152,35 @@ std::string error_report(const std::vector<CaseResult>& results) {
         }
     }
     return text;
+}
+
+std::string failure_report(const std::vector<CaseResult>& results, const std::string& options) {
+    std::string failures;
+    int64_t count = 0;
+    for (const Fault& fault : faults_of(results)) {
+        if (!is_failure(fault.verdict)) continue;
+        const std::string& id = fault.result->case_id;
+        failures += fmt::format("{}--{}\n    {}{}{}\n    repeat: {}\n", ++count, failure_text(fault, "   "), id,
+                                fault.reason.empty() ? "" : ": ", fault.reason, repeat_command(id, options));
+        if (!fault.bundle.empty()) failures += fmt::format("    bundle: {}\n", fault.bundle);
+    }
+    if (count == 0) return "";
+    return fmt::format("DIOPI-Test Error Report\n{}{} Tests failed:\n{}{}", kRule, count, failures, kRule);
+}
+
+std::string unrun_report(const std::vector<CaseResult>& results, const Screen& screen) {
+    std::map<std::string, std::map<std::string, int64_t>> skipped;  // by reason and operator: cases
+    std::map<std::string, int64_t> lacking;
+    for (const CaseResult& result : results) {
+        if (result.verdict == Verdict::kSkipped) ++skipped[one_line(result.reason)][result.op];
+        if (result.verdict == Verdict::kNotImplemented) ++lacking[result.op];
+    }
+    std::string text;
+    for (const auto& [reason, operators] : skipped) {
+        text += wrapped(fmt::format("skipped: {}: {}", reason, cases_of(operators)), screen.width);
+    }
+    if (lacking.empty()) return text;
+    return text + wrapped(fmt::format("not implemented: {}", cases_of(lacking)), screen.width);
 }
 
 }  // namespace diopi

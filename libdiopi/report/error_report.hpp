@@ -8,6 +8,7 @@
 
 #include "core/status.hpp"
 #include "journal/record.hpp"
+#include "report/terminal.hpp"
 
 namespace diopi {
 
@@ -41,7 +42,16 @@ struct Fault {
 /// "diopi test --case ID" and `options`, quoted for a shell: the command that repeats one case alone.
 [[nodiscard]] std::string repeat_command(const std::string& case_id, const std::string& options);
 
-/// The whole report: failures numbered from 1, then the functions that were skipped or not implemented, with counts.
+/// The standard's report as its users know it: failures numbered from 1, then the functions that were skipped or not
+/// implemented, with counts.
 [[nodiscard]] std::string error_report(const std::vector<CaseResult>& results);
+
+/// The failures in the same form, each with its id, its reason and the command that repeats it, with `options`
+/// appended. Empty if nothing failed.
+[[nodiscard]] std::string failure_report(const std::vector<CaseResult>& results, const std::string& options);
+
+/// Lines for the cases that were skipped, one for each reason, and a line for the operators that a library lacks. Empty
+/// if each case ran.
+[[nodiscard]] std::string unrun_report(const std::vector<CaseResult>& results, const Screen& screen);
 
 }  // namespace diopi

@@ -69,6 +69,31 @@ TEST_CASE("a crash counts as a failure, skips and missing operators are counted 
           "diopi_functions.nms not implemented (1 case)\n");
 }
 
+TEST_CASE("the list of failures has the id, the reason and the command that repeats it", "[report]") {
+    CHECK(failure_report({failing_backward()}, "--seed 7") ==
+          "DIOPI-Test Error Report\n"
+          "---------------------------------\n"
+          "1 Tests failed:\n"
+          "1--Run diopi_functions.batch_norm_backward failed.   TestTag: [float32, backward]  TensorInfo : [(input, "
+          "float32, (32, 16, 112, 112)), (running_mean, float32, (16,))]\n"
+          "    ops/norm.batch_norm.0: 3 elements are off\n"
+          "    repeat: diopi test --case ops/norm.batch_norm.0 --seed 7\n"
+          "---------------------------------\n");
+    CHECK(failure_report({reported("b", "add", Verdict::kSkipped, "bool")}, "").empty());
+}
+
+TEST_CASE("what did not run is a line for each reason, and one for what a library lacks", "[report]") {
+    std::vector<CaseResult> results = {reported("a", "add", Verdict::kSkipped, "bool"),
+                                       reported("b", "add", Verdict::kSkipped, "bool"),
+                                       reported("c", "mul", Verdict::kSkipped, "bool")};
+    for (int i = 0; i < 10; ++i) {
+        results.push_back(reported("x", "op" + std::to_string(i), Verdict::kNotImplemented));
+    }
+    CHECK(unrun_report(results, {}) ==
+          "skipped: bool: 3 cases of add, mul\n"
+          "not implemented: 10 cases of op0, op1, op2, op3, op4, op5, op6, op7, ... and 2 more\n");
+}
+
 TEST_CASE("a fault names the step and the worst output", "[report]") {
     const CaseResult result = failing_backward();
     const std::vector<Fault> faults = faults_of(result);

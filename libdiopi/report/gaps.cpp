@@ -122,7 +122,7 @@ std::string gaps_text(const Gaps& gaps, const Screen& screen) {
         std::vector<std::string> names;
         for (const auto& [name, times] : gaps.absent) names.push_back(name);
         text += fmt::format("\n{} not in the library:\n{}", counted(static_cast<int64_t>(names.size()), "function"),
-                            wrapped(fmt::format("{}", fmt::join(names, ", ")), screen.width));
+                            wrapped(listed(names), screen.width));
     }
     if (!gaps.declined.empty()) {
         Table table({{"declined"}, {"calls", Align::kRight}, {"of", Align::kRight}, {"which"}});

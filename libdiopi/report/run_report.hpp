@@ -19,13 +19,20 @@ struct ReportFiles {
 [[nodiscard]] Status write_report_files(const ReportFiles& files, const std::vector<CaseResult>& results,
                                         const std::string& repeat);
 
-/// Failures, counts of verdicts, the effects of a device configuration and of an adaptor, and the summary line.
-/// `is_quiet`: no tables.
-[[nodiscard]] std::string run_report(const std::vector<CaseResult>& results, const RunFigures& figures, bool is_quiet,
-                                     const Screen& screen);
+/// The form of a report.
+struct ReportForm {
+    bool is_quiet = false;  ///< no tables
+    bool is_seed = false;   ///< the standard's error report stands first, also if nothing failed
+    int64_t durations = 0;  ///< the number of slowest cases that are listed
+};
+
+/// Counts of verdicts, the effects of a device configuration and of an adaptor, what did not run, failures, and the
+/// summary line.
+[[nodiscard]] std::string run_report(const std::vector<CaseResult>& results, const RunFigures& figures,
+                                     const ReportForm& form, const Screen& screen);
 
 /// The same for a journal, with the number of cases that have no result.
-[[nodiscard]] std::string journal_report(const Journal& journal, bool is_quiet, const Screen& screen);
+[[nodiscard]] std::string journal_report(const Journal& journal, const ReportForm& form, const Screen& screen);
 [[nodiscard]] std::string journal_json(const Journal& journal);
 
 }  // namespace diopi

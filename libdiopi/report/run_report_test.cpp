@@ -37,11 +37,11 @@ TEST_CASE("a run's text ends in its summary line, quiet or not", "[report][run]"
     RunFigures figures{"cpu", 0, 1.5, ""};
     figures.device_config = {"chip.json", "chip", {{"skip", "too slow", 2}}, 1};
     const std::vector<CaseResult> results = interrupted_run().results;
-    const std::string text = run_report(results, figures, false, {});
+    const std::string text = run_report(results, figures, {}, {});
     CHECK_THAT(text, Catch::Matchers::EndsWith("\n2 cases: 1 passed, 1 failed (1.5 s)\n"));
     CHECK_THAT(text, Contains("operator") && Contains("chip.json (chip)") && Contains("too slow"));
     CHECK_THAT(text, Contains("1 case is checked with a tolerance of it\n"));
-    const std::string quiet = run_report(results, figures, true, {});
+    const std::string quiet = run_report(results, figures, {.is_quiet = true}, {});
     CHECK_THAT(quiet, !Contains("operator ") && !Contains("chip.json"));
     CHECK_THAT(quiet, Catch::Matchers::EndsWith("\n2 cases: 1 passed, 1 failed (1.5 s)\n"));
 }
@@ -49,10 +49,10 @@ TEST_CASE("a run's text ends in its summary line, quiet or not", "[report][run]"
 TEST_CASE("a journal's text counts the cases without a result", "[report][run]") {
     Journal journal = interrupted_run();
     CHECK_THAT(
-        journal_report(journal, true, {}),
+        journal_report(journal, {.is_quiet = true}, {}),
         Contains("\n2 cases: 1 passed, 1 failed (1.0 s of work in its cases)\n3 cases of the run have no result"));
     journal.header.cases = 2;
-    CHECK_THAT(journal_report(journal, false, {}), !Contains("no result") && Contains("add"));
+    CHECK_THAT(journal_report(journal, {}, {}), !Contains("no result") && Contains("add"));
     const auto json = nlohmann::json::parse(journal_json(journal));
     CHECK(json.at("counts").at("failed") == 1);
     CHECK(json.at("seed") == 3);

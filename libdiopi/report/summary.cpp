@@ -138,6 +138,21 @@ Table summary_table(const std::vector<CaseResult>& results) {
     return table;
 }
 
+Table durations_table(const std::vector<CaseResult>& results, int64_t most) {
+    std::vector<const CaseResult*> slowest;
+    for (const CaseResult& result : results) slowest.push_back(&result);
+    std::ranges::stable_sort(slowest, std::greater<>(), &CaseResult::seconds);
+    slowest.resize(std::min(slowest.size(), static_cast<size_t>(most)));
+    Table table({{"slowest case"}, {"dtype"}, {"seconds", Align::kRight}, {"in calls", Align::kRight}});
+    for (const CaseResult* result : slowest) {
+        double calls = 0;
+        for (const StepResult& step : result->steps) calls += step.seconds;
+        table.add_row(
+            {result->case_id, result->dtype, fmt::format("{:.3f}", result->seconds), fmt::format("{:.3f}", calls)});
+    }
+    return table;
+}
+
 Table rules_table(const DeviceConfigFigures& figures) {
     Table table({{"rule", Align::kRight}, {"cases", Align::kRight}, {"effect"}, {"reason"}});
     int64_t number = 0;

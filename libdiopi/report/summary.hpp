@@ -52,8 +52,9 @@ struct RunFigures {
     int64_t own_tolerances = 0;
     /// Why no hard cases are made, by operator.
     std::map<std::string, std::string> without_hard_cases = {};
-    /// Cases that did not run because the time was over.
+    /// Cases that did not run because of `end_reason`: "the time of --budget was over".
     int64_t left_out = 0;
+    std::string end_reason = {};
 };
 
 [[nodiscard]] Counts count(const std::vector<CaseResult>& results);
@@ -65,6 +66,9 @@ struct RunFigures {
 
 /// A row per operator, those with failures first, and one for all.
 [[nodiscard]] Table summary_table(const std::vector<CaseResult>& results);
+
+/// The `most` cases that took longest: time of the whole case and of the operator's calls.
+[[nodiscard]] Table durations_table(const std::vector<CaseResult>& results, int64_t most);
 
 /// A row per rule of a device configuration: the number of matched cases, its effect and its reason.
 [[nodiscard]] Table rules_table(const DeviceConfigFigures& figures);

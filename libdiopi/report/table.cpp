@@ -27,6 +27,13 @@ std::string repeated(std::string_view piece, int times) {
 
 }  // namespace
 
+std::string listed(const std::vector<std::string>& names) {
+    constexpr size_t kMostNames = 8;
+    if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
+    const std::vector<std::string> first(names.begin(), names.begin() + kMostNames);
+    return fmt::format("{}, ... and {} more", fmt::join(first, ", "), names.size() - kMostNames);
+}
+
 std::string wrapped(const std::string& text, int width) {
     std::string lines;
     size_t line = 0;

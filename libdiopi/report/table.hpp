@@ -13,6 +13,9 @@ namespace diopi {
 /// "1 call", "2 calls".
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
 
+/// "add, mul, relu": the first names, and the number of the others: "add, mul, ... and 30 more".
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+
 /// Text broken after commas into lines of `width` columns.
 [[nodiscard]] std::string wrapped(const std::string& text, int width);
 

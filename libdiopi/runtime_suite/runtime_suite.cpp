@@ -53,16 +53,19 @@ Result<std::string> run_check(const RuntimeCheck& check, const RuntimeSubject& s
 
 std::span<const RuntimeCheck> runtime_checks() { return kChecks; }
 
-Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id) {
+Result<std::vector<const RuntimeCheck*>> choose_runtime_checks(const NameChoice& ids) {
+    std::vector<const RuntimeCheck*> chosen;
     std::vector<std::string> known;
     for (const RuntimeCheck& check : kChecks) {
         known.push_back(id_of(check));
-        if (known.back() == case_id) return &check;
+        if (ids.matches(known.back())) chosen.push_back(&check);
     }
-    const std::string hint = did_you_mean(case_id, known);
+    const std::string* unknown = ids.unmatched(known);
+    if (unknown == nullptr) return chosen;
+    const std::string hint = did_you_mean(*unknown, known);
     std::string list;
     for (const std::string& id : known) list += (list.empty() ? "; there are: " : ", ") + id;
-    return bad_input("the suite runtime has no check '" + std::string(case_id) + "'" + (hint.empty() ? list : hint));
+    return bad_input("the suite runtime has no check '" + *unknown + "'" + (hint.empty() ? list : hint));
 }
 
 CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/conformance.hpp"
+#include "core/name_choice.hpp"
 #include "runtime_suite/runtime_subject.hpp"
 
 namespace diopi {
@@ -23,8 +24,8 @@ struct RuntimeCheck {
 /// The checks in the order of execution.
 [[nodiscard]] std::span<const RuntimeCheck> runtime_checks();
 
-/// The check of a case id, "runtime/copies"; or an error that names the nearest.
-[[nodiscard]] Result<const RuntimeCheck*> find_runtime_check(std::string_view case_id);
+/// The checks of case ids, "runtime/copies", or of globs; or an error that names the nearest id.
+[[nodiscard]] Result<std::vector<const RuntimeCheck*>> choose_runtime_checks(const NameChoice& ids);
 
 /// Runs one check; an exception fails it. A passed check has its measurements in `reason`.
 [[nodiscard]] CaseResult run_runtime_check(const RuntimeCheck& check, const RuntimeSubject& subject);

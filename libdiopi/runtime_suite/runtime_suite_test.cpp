@@ -76,11 +76,12 @@ TEST_CASE("a check that needs an operator which the backend lacks is not impleme
 }
 
 TEST_CASE("a check is found by its case id, and a misspelled one is answered with the nearest") {
-    const auto found = find_runtime_check("runtime/copies");
-    REQUIRE(found.ok());
-    CHECK((*found)->name == "copies");
-    CHECK_THAT(find_runtime_check("runtime/copes").error().message, Catch::Contains("did you mean 'runtime/copies'"));
-    CHECK_THAT(find_runtime_check("relu").error().message, Catch::Contains("there are: runtime/device_info, "));
+    const auto chosen = [](const char* ids) { return choose_runtime_checks(NameChoice(ids)); };
+    REQUIRE(chosen("runtime/copies").ok());
+    CHECK(chosen("runtime/copies")->at(0)->name == "copies");
+    CHECK(chosen("runtime/*streams")->size() == 2);
+    CHECK_THAT(chosen("runtime/copes").error().message, Catch::Contains("did you mean 'runtime/copies'"));
+    CHECK_THAT(chosen("relu").error().message, Catch::Contains("there are: runtime/device_info, "));
 }
 
 TEST_CASE("a check that dies, hangs, throws or prints fails alone, and the journal has all checks") {

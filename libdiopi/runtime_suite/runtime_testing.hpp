@@ -79,9 +79,9 @@ class TestBackend {
 
 /// Runs the check of that name.
 inline CaseResult run_check(std::string_view name, const RuntimeSubject& subject) {
-    const auto check = find_runtime_check("runtime/" + std::string(name));
+    const auto check = choose_runtime_checks(NameChoice("runtime/" + std::string(name)));
     REQUIRE(check.ok());
-    return run_runtime_check(**check, subject);
+    return run_runtime_check(*check->front(), subject);
 }
 
 /// Requires that the check fails with this message.

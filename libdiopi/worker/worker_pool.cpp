@@ -90,15 +90,20 @@ class Pool {
     }
 
  private:
+    [[nodiscard]] bool must_end() const {
+        const bool is_late = options_.budget_s > 0 && watch_.seconds() >= options_.budget_s;
+        return is_late || (options_.is_enough && options_.is_enough());
+    }
+
     /// Items that come later, such as bundles of failures, are done.
-    void end_at_budget() {
-        if (is_over_ || options_.budget_s <= 0 || watch_.seconds() < options_.budget_s) return;
+    void end_early() {
+        if (is_over_ || !must_end()) return;
         is_over_ = true;
         items_.clear();
     }
 
     Status hand_out() {
-        end_at_budget();
+        end_early();
         for (const auto& worker : workers_) {
             if (worker->busy() || items_.empty()) continue;
             if (!worker->running()) {

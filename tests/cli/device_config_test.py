@@ -46,7 +46,7 @@ class DeviceConfigTest(ProgramTest):
     def test_a_skip_is_counted_and_shown_with_its_reason(self):
         run = self.run_with(0, {"ops": ["add"], "atol": 1, "reason": "coarse"},
                         {"dtypes": ["float64"], "skip": True, "reason": "no float64"}, args=(),
-                        out=["add skipped: device config: no float64 (rule 2) (2 cases)", "4 cases: 2 passed, 2 skipped",
+                        out=["skipped: device config: no float64 (rule 2): 2 cases of add", "4 cases: 2 passed, 2 skipped",
                              "chip.json (my chip)\n", "2 cases are checked with a tolerance of it"])
         self.assertRegex(run.out, r"rule +cases +effect +reason\n[- ]+\n +1 +4 +atol 1 +coarse\n +2 +2 +skip +no float64\n")
         header, results = self.journal()

@@ -66,9 +66,6 @@ class Commands:
     def help_report_merge(self):
         return show(self.test.diopi("report", "merge", "--help"))
 
-    def version(self):
-        return show(self.test.diopi("--version"))
-
     def test_add(self):
         return show(self.test.diopi("test", "--fname", "add", "--filter-dtype", "float64", "--quiet"))
 

@@ -90,7 +90,7 @@ class HardCasesTest(ProgramTest):
         self.expect(0, "test", "--cases", "mine.json", out="1 case: 1 passed")
         run = self.expect(0, "test", "--fname", "sin", "--unaligned", "--quiet")
         self.assertNotIn("hard", run.out)
-        self.assertRegex(run.out, r"\n\d+ cases: \d+ passed")
+        self.assertRegex(run.out, r"(?m)^\d+ cases: \d+ passed")
 
     def test_one_object_for_two_arguments(self):
         same = group("mine", [[4, 4]])
@@ -103,7 +103,7 @@ class HardCasesTest(ProgramTest):
 
     def test_a_budget_ends_the_run_and_resume_continues_it(self):
         run = self.expect(0, "test", "--budget", "1s", "--quiet")
-        self.assertRegex(run.out, r"\n\d+ cases did not run: the time of --budget was over \(--resume continues\)")
+        self.assertRegex(run.out, r"(?m)^\d+ cases did not run: the time of --budget was over \(--resume continues\)")
         first = self.expect(0, "test", "--fname", "sin", "--budget", "0.05s", "--json").json
         self.assertGreater(first["left_out"], 100)
         rest = self.expect(0, "test", "--fname", "sin", "--resume", "--json").json

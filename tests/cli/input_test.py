@@ -60,12 +60,12 @@ class NameTest(ProgramTest):
         self.refuse(["tset"], "tset", "did you mean 'test'?")
         self.refuse(["prof"], "prof", "did you mean 'profile'?")
         self.refuse([], "subcommand is required")
-        self.refuse(["test", "add"], "not expected: add")
+        self.refuse(["test", "ad"], "no case has the operator 'ad'", "did you mean 'add'")
 
     def test_values_of_options(self):
         self.refuse([*LONE, "--jobs", "-1"], "--jobs: Value -1 not in range 0 to 1024")
         self.refuse([*LONE, "--jobs", "many"], "--jobs", "many")
-        self.refuse([*LONE, "--seed", "abc"], "--seed = abc")
+        self.refuse([*LONE, "--seed", "abc"], "--seed: 'abc' is no whole number")
         self.refuse([*LONE, "--accuracy", "lax"], "--accuracy: lax not in {classes,legacy}")
         self.refuse([*LONE, "--debug-level", "3"], "--debug-level: Value 3 not in range 0 to 2")
         self.refuse(["test", "--fname"], "--fname")

@@ -121,7 +121,7 @@ Result<std::vector<Candidate>> find_candidates(const std::string& cases_folder, 
     if (ops.empty()) ops = catalogue->list_ops();
     std::vector<Candidate> all;
     for (const std::string& op : ops) {
-        auto cases = catalogue->cases_of(op);
+        auto cases = catalogue->cases_of(NameChoice(op));
         if (!cases.ok()) return cases.error();
         std::map<size_t, std::vector<Candidate>> of_row;
         const std::vector<Case> hard = hard_cases(op, 0, kHardCases);

@@ -144,7 +144,7 @@ Result<std::vector<Case>> list_cases() {
     if (!catalogue.ok()) return catalogue.error();
     std::vector<Case> all;
     for (const Entry& entry : entries()) {
-        auto cases = catalogue->cases_of(entry.op);
+        auto cases = catalogue->cases_of(NameChoice(entry.op));
         if (!cases.ok()) return cases.error();
         for (Case& c : *cases) {
             const int64_t n = largest_numel(c);
