@@ -14,6 +14,7 @@
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
+#include "infer/operand_dtype.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -61,29 +62,6 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
         if (result.arg == output.arg && wraps) return result.spec.dtype;
     }
     return {};
-}
-
-/// The integer dtype in which an element-wise call reads numbers and integer tensors without dimensions: that of its
-/// integer tensors, of those with dimensions if there are any. None where the results are floating numbers.
-/// Source: torch.result_type.
-std::optional<Dtype> operand_dtype(const Call& call) {
-    if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
-    std::optional<Dtype> of_all, of_dims;
-    bool reads_others = false;
-    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
-        if (!place.is_read() || place.arg.influence != Influence::both) return;
-        reads_others = reads_others || !is_integer(tensor->dtype);
-        of_all = promote(of_all.value_or(tensor->dtype), tensor->dtype);
-        if (!tensor->shape.empty()) of_dims = promote(of_dims.value_or(tensor->dtype), tensor->dtype);
-    });
-    if (!of_all || reads_others) return {};
-    Call plain = call;
-    const auto outputs = infer(plain, {});
-    const bool gives_reals = !outputs.ok() || std::ranges::any_of(*outputs, [](const OutputSpec& output) {
-        return is_floating(output.spec.dtype);
-    });
-    if (gives_reals) return {};
-    return of_dims ? of_dims : of_all;
 }
 
 void wrap_element(const Tensor& wide, Dtype dtype) {

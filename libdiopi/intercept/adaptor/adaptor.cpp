@@ -6,6 +6,7 @@
 
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
+#include "infer/operand_dtype.hpp"
 #include "intercept/device_timer.hpp"
 
 namespace diopi {
@@ -13,6 +14,9 @@ namespace diopi {
 namespace {
 
 size_t position_of(const Place& place, const Row& row) { return static_cast<size_t>(&place.arg - row.args().data()); }
+
+/// What a tensor is without a rule for it.
+TensorSpec own_spec(const Tensor& tensor) { return {tensor.shape, tensor.dtype, {}}; }
 
 std::string describe(const Call& call, const Place& place, const Tensor& tensor) {
     return fmt::format("adaptor: {}: {}, {} {}", call.row->function, place.name(), name(tensor.dtype),
@@ -57,9 +61,28 @@ std::vector<Adaptor::Change> Adaptor::changes_of(const Call& call, std::span<con
     return changes;
 }
 
-Outcome Adaptor::check_range(const Change& change, const Call& call, Context& context) {
+void Adaptor::convert_operands(std::vector<Change>& changes, Call& adapted) const {
+    const std::optional<Dtype> operand = operand_dtype(adapted);
+    if (!operand) return;
+    for (Value& value : adapted.args) {
+        auto* scalar = std::get_if<Scalar>(&value);
+        if (scalar != nullptr && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *operand);
+    }
+    for_each_tensor(adapted, [&](const Place& place, const TensorPtr& tensor) {
+        const bool is_number = tensor->shape.empty() && is_integer(tensor->dtype) && !place.is_written();
+        if (!is_number || !may_overflow(tensor->dtype, *operand)) return;
+        auto found = std::ranges::find(changes, tensor, &Change::original);
+        if (found == changes.end()) {
+            changes.push_back({tensor, own_spec(*tensor), nullptr, place, true});
+            found = changes.end() - 1;
+        }
+        found->first = *operand;
+    });
+}
+
+Outcome Adaptor::check_range(const Change& change, const TensorPtr& from, const Call& call, Context& context) {
     const DeviceTimer timer(context);
-    const auto host = to_host(*context.device, context.stream, *change.original);
+    const auto host = to_host(*context.device, context.stream, *from);
     if (!host.ok())
         return {diopiErrorOccurred, describe(call, change.place, *change.original) + ": " + host.error().message};
     const std::string out_of_range = first_out_of_range(**host, change.spec.dtype);
@@ -76,13 +99,20 @@ Outcome Adaptor::check_range(const Change& change, const Call& call, Context& co
 Outcome Adaptor::convert_in(std::vector<Change>& changes, const Call& call, Context& context,
                             const Converter& converter) {
     for (Change& change : changes) {
-        const Dtype from = change.original->dtype, to = change.spec.dtype;
+        TensorPtr values = change.original;
+        if (change.first) {
+            auto made = converter.convert(values, {values->shape, *change.first, {}}, context, last_.in);
+            if (!made.ok())
+                return {diopiErrorOccurred, describe(call, change.place, *values) + ": " + made.error().message};
+            values = std::move(*made);
+        }
+        const Dtype from = values->dtype, to = change.spec.dtype;
         // A tensor that random numbers overwrite in place may hold anything.
         const bool is_overwritten = call.row->accuracy == AccuracyClass::F && change.writes;
         if (change.reads && !is_overwritten && rules_.check_range && may_overflow(from, to)) {
-            if (Outcome outcome = check_range(change, call, context); !outcome.ok()) return outcome;
+            if (Outcome outcome = check_range(change, values, call, context); !outcome.ok()) return outcome;
         }
-        auto made = change.reads ? converter.convert(change.original, change.spec, context, last_.in)
+        auto made = change.reads ? converter.convert(values, change.spec, context, last_.in)
                                  : make_tensor(*context.device, change.spec);
         if (!made.ok()) {
             return {diopiErrorOccurred,
@@ -115,19 +145,21 @@ Outcome Adaptor::around(Call& call, Context& context, const Next& next) {
     if (rules.empty()) return next(call, context);
     std::vector<Change> changes = changes_of(call, rules);
     if (changes.empty()) return next(call, context);
+    Call adapted = call;
+    convert_element_numbers(adapted);
+    convert_operands(changes, adapted);
     last_.tensors = static_cast<int64_t>(changes.size());
     const Converter converter(next.backend(), device_tool_);
     Outcome outcome = convert_in(changes, call, context, converter);
     if (!outcome.ok()) return outcome;
-    Call adapted = call;
-    convert_element_numbers(adapted);
     std::vector<TensorPtr> ours;
     for (const Change& change : changes) ours.push_back(change.adapted);
     for_each_tensor(adapted, [&](const Place& place, TensorPtr& tensor) {
         const auto wanted = rules[position_of(place, *call.row)].wanted(*tensor);
-        if (!wanted) return;
-        const auto same = [&](const Change& c) { return c.original == tensor && c.spec == *wanted; };
-        tensor = std::ranges::find_if(changes, same)->adapted;
+        const TensorSpec spec = wanted.value_or(own_spec(*tensor));
+        const auto same = [&](const Change& c) { return c.original == tensor && c.spec == spec; };
+        const auto found = std::ranges::find_if(changes, same);
+        if (found != changes.end()) tensor = found->adapted;
     });
     const std::vector<Value> given = adapted.args;
     outcome = next(adapted, context);

@@ -1,6 +1,7 @@
 /// Adaptor: converts tensors that a device does not accept before a call, and converts its results back.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,11 +40,16 @@ class Adaptor final : public Interceptor {
         TensorPtr adapted = nullptr;
         const Place place;  ///< its first place
         bool reads = false, writes = false;
+        /// The dtype that its values have before they get that of `spec`.
+        std::optional<Dtype> first = {};
     };
     [[nodiscard]] std::vector<Change> changes_of(const Call& call, std::span<const ArgRules> rules) const;
+    /// Integers without dimensions, and integer numbers, count as elements of the dtype of the others: 300 is 44 beside
+    /// int8. Where the others are cast, nothing tells the device so.
+    void convert_operands(std::vector<Change>& changes, Call& adapted) const;
     [[nodiscard]] Outcome convert_in(std::vector<Change>& changes, const Call& call, Context& context,
                                      const Converter& converter);
-    [[nodiscard]] Outcome check_range(const Change& change, const Call& call, Context& context);
+    [[nodiscard]] Outcome check_range(const Change& change, const TensorPtr& from, const Call& call, Context& context);
     [[nodiscard]] Outcome copy_back(const std::vector<Change>& changes, const Call& call, Context& context,
                                     const Converter& converter);
 

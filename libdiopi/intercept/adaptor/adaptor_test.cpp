@@ -424,4 +424,23 @@ TEST_CASE("a large tensor is cast on the host like a small one", "[intercept][ad
     CHECK(same);
 }
 
+TEST_CASE("a number beside integers keeps their dtype when they are cast", "[adaptor]") {
+    Call quotient(*find_row("diopiDivScalar"));
+    quotient["out"] = counted(Dtype::uint8, {2});
+    quotient["input"] = counted(Dtype::uint8, {2}, {}, 254);
+    quotient["other"] = Scalar::of(int64_t{-1});  // 255 in uint8
+    quotient["rounding_mode"] = int64_t{RoundModeFloor};
+    REQUIRE(run(quotient, common(rule_of("uint8->int32"))).outcome.ok());
+    CHECK(values_of(*std::get<TensorPtr>(quotient["out"])) == std::vector<double>{0, 1});
+
+    Call larger(*find_row("diopiMaximum"));
+    larger["out"] = counted(Dtype::int8, {2});
+    larger["input"] = counted(Dtype::int32, {}, {}, 300);  // 44 in int8
+    larger["other"] = counted(Dtype::int8, {2}, {}, 43);
+    const Run done = run(larger, common(rule_of("int8->int32")));
+    REQUIRE(done.outcome.ok());
+    CHECK(values_of(*std::get<TensorPtr>(larger["out"])) == std::vector<double>{44, 44});
+    CHECK(done.seen.at("input").dtype == Dtype::int32);
+}
+
 }  // namespace diopi

@@ -1,0 +1,30 @@
+#include "infer/operand_dtype.hpp"
+
+#include <algorithm>
+
+#include "call/tensors.hpp"
+#include "infer/infer.hpp"
+
+namespace diopi {
+
+std::optional<Dtype> operand_dtype(const Call& call) {
+    if (call.row->rule != ShapeRule::broadcast && call.row->rule != ShapeRule::broadcast_div) return {};
+    std::optional<Dtype> of_all, of_dims;
+    bool reads_others = false;
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read() || place.arg.influence != Influence::both) return;
+        reads_others = reads_others || !is_integer(tensor->dtype);
+        of_all = promote(of_all.value_or(tensor->dtype), tensor->dtype);
+        if (!tensor->shape.empty()) of_dims = promote(of_dims.value_or(tensor->dtype), tensor->dtype);
+    });
+    if (!of_all || reads_others) return {};
+    Call plain = call;
+    const auto outputs = infer(plain, {});
+    const bool gives_reals = !outputs.ok() || std::ranges::any_of(*outputs, [](const OutputSpec& output) {
+        return is_floating(output.spec.dtype);
+    });
+    if (gives_reals) return {};
+    return of_dims ? of_dims : of_all;
+}
+
+}  // namespace diopi
