@@ -281,6 +281,8 @@ int run_compare(CompareFlags flags) {
     auto tolerances = tolerances_of(flags);
     if (!tolerances.ok()) return report_error(tolerances.error());
     if (Status s = check_outputs(flags); !s.ok()) return report_error(s.error());
+    // A library may change the working directory of a worker.
+    if (!flags.save_failures.empty()) flags.save_failures = std::filesystem::absolute(flags.save_failures);
     auto rows = SharedRows::create();
     if (!rows.ok()) return report_error(rows.error());
     return CompareCommand(flags, std::move(*target), **against, std::move(*tolerances), std::move(*rows)).run();

@@ -115,6 +115,11 @@ Status check_output_file(const std::string& path) {
     if (fs::is_directory(path)) return bad_input(path + " is a folder; name a file");
     // The finished file replaces anything of that name.
     if (fs::exists(path) && !fs::is_regular_file(path)) return bad_input(path + " is a device or a pipe; name a file");
+    const fs::path folder = fs::path(path).parent_path();
+    std::error_code error;
+    if (!folder.empty() && fs::status(folder, error).type() == fs::file_type::not_found) {
+        fmt::print(stderr, "diopi: there is no folder {}; it will be made for {}\n", folder.string(), path);
+    }
     return {};
 }
 
@@ -147,6 +152,10 @@ std::string repeat_options(const CommonOptions& options) {
     if (!options.cases_folder.empty()) append("--cases-dir " + shell_quoted(options.cases_folder));
     for (const std::string& file : options.case_files) append("--cases " + shell_quoted(file));
     return text;
+}
+
+std::string repeat_timeout(double timeout_s) {
+    return timeout_s == kCaseTimeout_s ? "" : fmt::format("--timeout {:g}", timeout_s);
 }
 
 int report_error(const Error& error) {

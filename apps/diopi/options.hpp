@@ -48,7 +48,8 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 
-/// Whether a report can be written to `path` (empty: no report); checked before a long run.
+/// Whether a report can be written to `path` (empty: no report); checked before a long run. Says on stderr that a
+/// folder will be made for it.
 [[nodiscard]] Status check_output_file(const std::string& path);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
@@ -61,6 +62,10 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 
 /// The options that repeat a command: backend and seed unless they are the defaults.
 [[nodiscard]] std::string repeat_options(const CommonOptions& options);
+
+/// The seconds that one case may take by default, and "--timeout 9" for another limit; empty for the default.
+inline constexpr double kCaseTimeout_s = 300;
+[[nodiscard]] std::string repeat_timeout(double timeout_s);
 
 /// Prints "diopi: error: ..." and returns its exit code.
 int report_error(const Error& error);

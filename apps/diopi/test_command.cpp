@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,7 +50,7 @@ struct TestOptions {
     std::string csv = "error_report.csv";
     std::string junit;
     std::string device_config;
-    double timeout_s = 300;
+    double timeout_s = kCaseTimeout_s;
     std::string memory_limit;
     bool resume = false;
     std::string shard;
@@ -116,6 +117,7 @@ std::string repeat_text(const TestOptions& options) {
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
     if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
     if (const auto addresses = seed_of_addresses(options)) append(fmt::format("--addresses {}", *addresses));
+    if (const std::string timeout = repeat_timeout(options.timeout_s); !timeout.empty()) append(timeout);
     return text;
 }
 
@@ -125,8 +127,8 @@ std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const 
     options.variants = {};
     options.variants.layout = shrunk.smallest.layout;
     options.variants.four_bytes = shrunk.smallest.four_bytes;
-    const bool hangs = shrunk.after.verdict == Verdict::kTimeout;
-    return repeat_text(options) + (hangs ? fmt::format(" --timeout {:g}", shrunk.timeout_s) : "");
+    if (shrunk.after.verdict == Verdict::kTimeout) options.timeout_s = shrunk.timeout_s;
+    return repeat_text(options);
 }
 
 /// Refuses options for the cases of operators, which the runtime suite cannot use.
@@ -233,7 +235,8 @@ Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFa
     auto origin = bundle_origin(backend);
     if (!origin.ok()) return origin.status();
     save = {options.save_failures, std::move(*origin),
-            [repeat = repeat_text(options)](const std::string& id) { return repeat_command(id, repeat); }};
+            [repeat = repeat_text(options)](const std::string& id) { return repeat_command(id, repeat); },
+            std::filesystem::current_path()};
     return {};
 }
 

@@ -243,7 +243,7 @@ class ToolTest(CompareTest):
 
     @needs_h5py
     def test_failures_are_saved_with_both_sides(self):
-        run = self.faulty("--capture", self.model(), "--save-failures", "saved/here")
+        run = self.faulty("--capture", self.model(), "--save-failures", "saved/here", fault="wrong away")
         self.assertEqual([path.name for path in (self.folder / "saved/here").iterdir()], ["call-1.h5"], str(run))
         with h5py.File(self.folder / "saved/here/call-1.h5") as file:
             self.assertEqual(file.attrs["function"], "diopiRelu")

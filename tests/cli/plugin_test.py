@@ -160,7 +160,7 @@ class FaultTest(PluginTest):
         (self.folder / "start.so").write_bytes(whole[:40])
         for name, text in (("text.so", "is not an ELF file"), ("arm.so", "is built for AArch64"),
                            ("half.so", "is cut short"), ("start.so", "is cut short"),
-                           ("none.so", "No such file"), ("./", "is no file")):
+                           ("none.so", "No such file"), ("./", "is a folder, not a file")):
             with self.subTest(name=name):
                 self.expect(2, "test", "--fname", "relu", "--impl", name, err=text)
                 code = 1 if name == "arm.so" else 2
