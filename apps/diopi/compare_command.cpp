@@ -78,10 +78,13 @@ const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32
 
 /// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
-    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty() || flags.level > 1;
+    const bool chooses = !flags.common.fname.empty() || !flags.common.filter_dtype.empty() || flags.level > 1 ||
+                         flags.common.only_implemented;
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
         return bad_input(
-            "a capture is compared completely; leave out --fname, --filter-dtype and --level, which select cases");
+            "a capture is compared completely; leave out --fname, --filter-dtype, --implemented and --level, which "
+            "select "
+            "cases");
     }
     if (!flags.with.empty() && !flags.against_dtype.empty()) {
         return bad_input(
@@ -175,6 +178,8 @@ class CompareCommand {
         choice.seed = flags_.common.seed;
         auto cases = choose_cases(choice, target_.backend());
         if (!cases.ok()) return cases.status();
+        keep_implemented(flags_.common, target_.backend(), *cases);
+        keep_implemented(flags_.common, against_, *cases);
         auto filtered = parse_dtypes(flags_.common.filter_dtype);
         if (!filtered.ok()) return filtered.status();
         std::erase_if(*cases, [&](const Case& c) { return uses_any(c, *filtered); });
@@ -295,6 +300,7 @@ void add_compare_command(CLI::App& app, int& code) {
     CLI::App* command = app.add_subcommand("compare", "compare two operator libraries, call by call");
     command->add_option("op", flags->common.fname, "operator, as --fname");
     add_common_options(*command, flags->common);
+    add_implemented_option(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
     command
         ->add_option("--against-dtype", flags->against_dtype,

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
+#include "report/table.hpp"
 
 namespace diopi {
 
@@ -105,6 +107,25 @@ std::string cases_folder(const CommonOptions& options) {
 
 CaseChoice choice_of(const CommonOptions& options) {
     return {cases_folder(options), options.case_files, options.case_id, options.model, options.fname};
+}
+
+void add_implemented_option(CLI::App& command, CommonOptions& options) {
+    command
+        .add_flag("--implemented", options.only_implemented, "leave out the operators that the library does not have")
+        ->group("Common options");
+}
+
+void keep_implemented(const CommonOptions& options, const Backend& backend, std::vector<Case>& cases) {
+    if (!options.only_implemented) return;
+    std::set<std::string> operators;
+    for (const Case& c : cases) {
+        if (!backend.implements(c.op)) operators.insert(c.op);
+    }
+    const auto left_out =
+        static_cast<int64_t>(std::erase_if(cases, [&](const Case& c) { return operators.contains(c.op); }));
+    if (left_out == 0) return;
+    fmt::print(stderr, "diopi: --implemented leaves out {} of {}, which {} does not have\n", counted(left_out, "case"),
+               counted(static_cast<int64_t>(operators.size()), "operator"), backend.name());
 }
 
 bool uses_any(const Case& c, const std::vector<Dtype>& dtypes) {

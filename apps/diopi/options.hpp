@@ -25,6 +25,7 @@ struct CommonOptions {
     std::string model;
     std::string case_id;
     std::vector<std::string> filter_dtype;
+    bool only_implemented = false;
     std::vector<std::string> case_files;
     std::string cases_folder;
     std::string data = "data";
@@ -45,6 +46,12 @@ void add_replay_options(CLI::App& command, CommonOptions& options);
 
 /// The cases that the options select: --case, or --model, or the operator cases, limited by --fname.
 [[nodiscard]] CaseChoice choice_of(const CommonOptions& options);
+
+/// Adds --implemented.
+void add_implemented_option(CLI::App& command, CommonOptions& options);
+
+/// With --implemented: removes the cases of operators that the backend does not have, and says on stderr how many.
+void keep_implemented(const CommonOptions& options, const Backend& backend, std::vector<Case>& cases);
 
 [[nodiscard]] bool uses_any(const Case& c, const std::vector<Dtype>& dtypes);
 

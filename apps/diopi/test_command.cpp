@@ -344,6 +344,7 @@ class TestRun {
                                                : choose_cases_in_order(choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
+        keep_implemented(common, target_.backend(), cases_);
         auto without_variant = vary_cases(cases_, options_.variants);
         if (!without_variant.ok()) return without_variant.status();
         without_variant_ = std::move(*without_variant);
@@ -551,6 +552,7 @@ void add_test_command(CLI::App& app, int& code, int argc, char** argv) {
     options->command.assign(argv, argv + argc);
     CLI::App* command = app.add_subcommand("test", "test an operator library against the float64 reference");
     add_common_options(*command, options->common);
+    add_implemented_option(*command, options->common);
     command->add_option("--suite", options->suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
         ->capture_default_str();
