@@ -8,7 +8,7 @@ from pathlib import Path
 WANTED = [
     "bin/diopi", "include/diopi/diopirt.h", "include/diopi/functions.h", "include/diopi/functions.inc",
     "include/diopi/functions_ext.h", "include/diopi/functions_mmcv.h", "include/diopi/functions_lmdeploy.h",
-    "include/diopi/functions_sparse.h", "share/diopi/cases/schema.json",
+    "include/diopi/functions_sparse.h", "include/diopi/device_functions.h", "share/diopi/cases/schema.json",
     "share/diopi/cases/device_config_schema.json", "share/diopi/cases/ops/elementwise.json",
     "share/diopi/cases/models/resnet50.json",
 ]

@@ -79,11 +79,12 @@ const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32
 /// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
     const bool by_dtype = !flags.common.filter_dtype.empty() || !flags.common.only_dtype.empty();
-    const bool chooses = selects_cases(flags.common) || by_dtype || flags.level > 1;
+    const bool chooses = selects_cases(flags.common) || by_dtype || flags.level > 1 ||
+                         flags.common.only_implemented;
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
         return bad_input(
-            "a capture is compared completely; leave out operators, --case, -k, --filter-dtype, --only-dtype and "
-            "--level, which select cases");
+            "a capture is compared completely; leave out operators, --case, -k, --filter-dtype, --only-dtype, "
+            "--implemented and --level, which select cases");
     }
     if (!flags.with.empty() && !flags.against_dtype.empty()) {
         return bad_input(
@@ -180,6 +181,8 @@ class CompareCommand {
         if (!dtypes.ok()) return dtypes.status();
         auto cases = choose_cases(*choice, target_.backend());
         if (!cases.ok()) return cases.status();
+        keep_implemented(flags_.common, target_.backend(), *cases);
+        keep_implemented(flags_.common, against_, *cases);
         std::erase_if(*cases, [&](const Case& c) { return dtypes->skip_reason(c).has_value(); });
         missing_ = static_cast<int64_t>(
             std::erase_if(*cases, [&](const Case& c) { return !target_.backend().implements(c.op); }));
@@ -284,6 +287,8 @@ int run_compare(CompareFlags flags) {
     auto tolerances = tolerances_of(flags);
     if (!tolerances.ok()) return report_error(tolerances.error());
     if (Status s = check_outputs(flags); !s.ok()) return report_error(s.error());
+    // A library may change the working directory of a worker.
+    if (!flags.save_failures.empty()) flags.save_failures = std::filesystem::absolute(flags.save_failures);
     auto rows = SharedRows::create();
     if (!rows.ok()) return report_error(rows.error());
     return CompareCommand(flags, std::move(*target), **against, std::move(*tolerances), std::move(*rows)).run();
@@ -295,6 +300,7 @@ void add_compare_command(CLI::App& app, int& code) {
     auto flags = std::make_shared<CompareFlags>();
     CLI::App* command = app.add_subcommand("compare", "compare two operator libraries, call by call");
     add_common_options(*command, flags->common);
+    add_implemented_option(*command, flags->common);
     command->add_option("--against", flags->against, "the other library")->capture_default_str();
     command
         ->add_option("--against-dtype", flags->against_dtype,

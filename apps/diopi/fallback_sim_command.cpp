@@ -13,6 +13,7 @@
 #include "replay/bisect.hpp"
 #include "replay/fallback_run.hpp"
 #include "report/adaptor_table.hpp"
+#include "report/error_report.hpp"
 #include "report/fallback_report.hpp"
 #include "target_options.hpp"
 #include "validators.hpp"
@@ -170,15 +171,16 @@ int run_simulation(Subject& subject, const FallbackSimOptions& options) {
 
 std::string repeat_of(const FallbackSimOptions& options, const BisectRecord& record) {
     std::string text = "diopi fallback-sim";
-    text += options.capture.empty() ? " --model " + options.common.model : " --capture " + options.capture;
+    text += options.capture.empty() ? " --model " + shell_quoted(options.common.model)
+                                    : " --capture " + shell_quoted(options.capture);
     text += " --ops ";
     for (const BisectRecord::Function& one : record.functions) {
         text += (&one == record.functions.data() ? "" : ",") + one.function;
     }
-    if (options.common.impl != "sim") text += " --impl " + options.common.impl;
+    if (options.common.impl != "sim") text += " --impl " + shell_quoted(options.common.impl);
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
-    if (options.other != "cpu") text += " --to " + options.other;
+    if (options.other != "cpu") text += " --to " + shell_quoted(options.other);
     if (const std::string target = repeat_target_options(options.target); !target.empty()) text += " " + target;
     if (options.common.seed != 0) text += fmt::format(" --seed {}", options.common.seed);
     return text;

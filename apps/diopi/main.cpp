@@ -1,6 +1,7 @@
 /// diopi: gen, test, compare, profile, fallback-sim, report.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -88,6 +89,8 @@ int flushed(int code) {
 }
 
 int main(int argc, char** argv) {
+    // A write past the limit of file sizes (ulimit -f) then gives an error with a message.
+    std::signal(SIGXFSZ, SIG_IGN);
     try {
         return flushed(run(argc, argv));
     } catch (const std::bad_alloc&) {

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
+#include "report/table.hpp"
 
 namespace diopi {
 
@@ -165,10 +167,32 @@ Result<DtypeChoice> dtypes_of(const CommonOptions& options) {
     return DtypeChoice{std::move(*filtered), std::move(*only)};
 }
 
+void add_implemented_option(CLI::App& command, CommonOptions& options) {
+    command.add_flag("--implemented", options.only_implemented, "leave out the operators that the library does not have");
+}
+
+void keep_implemented(const CommonOptions& options, const Backend& backend, std::vector<Case>& cases) {
+    if (!options.only_implemented) return;
+    std::set<std::string> operators;
+    for (const Case& c : cases) {
+        if (!backend.implements(c.op)) operators.insert(c.op);
+    }
+    const auto left_out =
+        static_cast<int64_t>(std::erase_if(cases, [&](const Case& c) { return operators.contains(c.op); }));
+    if (left_out == 0) return;
+    fmt::print(stderr, "diopi: --implemented leaves out {} of {}, which {} does not have\n", counted(left_out, "case"),
+               counted(static_cast<int64_t>(operators.size()), "operator"), backend.name());
+}
+
 Status check_output_file(const std::string& path) {
     if (fs::is_directory(path)) return bad_input(path + " is a folder; name a file");
     // The finished file replaces anything of that name.
     if (fs::exists(path) && !fs::is_regular_file(path)) return bad_input(path + " is a device or a pipe; name a file");
+    const fs::path folder = fs::path(path).parent_path();
+    std::error_code error;
+    if (!folder.empty() && fs::status(folder, error).type() == fs::file_type::not_found) {
+        fmt::print(stderr, "diopi: there is no folder {}; it will be made for {}\n", folder.string(), path);
+    }
     return {};
 }
 
@@ -187,6 +211,10 @@ std::string repeat_options(const CommonOptions& options) {
     if (!options.cases_folder.empty()) append("--cases-dir " + shell_quoted(options.cases_folder));
     for (const std::string& file : options.case_files) append("--cases " + shell_quoted(file));
     return text;
+}
+
+std::string repeat_timeout(double timeout_s) {
+    return timeout_s == kCaseTimeout_s ? "" : fmt::format("--timeout {:g}", timeout_s);
 }
 
 int report_error(const Error& error) {

@@ -29,6 +29,7 @@ struct CommonOptions {
     std::vector<std::string> case_ids;
     std::string expression;
     std::vector<std::string> filter_dtype, only_dtype;
+    bool only_implemented = false;
     std::vector<std::string> case_files;
     std::string cases_folder;
     std::string data = "data";
@@ -65,7 +66,14 @@ struct DtypeChoice {
 };
 [[nodiscard]] Result<DtypeChoice> dtypes_of(const CommonOptions& options);
 
-/// Whether a report can be written to `path` (empty: no report); checked before a long run.
+/// Adds --implemented.
+void add_implemented_option(CLI::App& command, CommonOptions& options);
+
+/// With --implemented: removes the cases of operators that the backend does not have, and says on stderr how many.
+void keep_implemented(const CommonOptions& options, const Backend& backend, std::vector<Case>& cases);
+
+/// Whether a report can be written to `path` (empty: no report); checked before a long run. Says on stderr that a
+/// folder will be made for it.
 [[nodiscard]] Status check_output_file(const std::string& path);
 
 /// The folder of the case files: --cases-dir, the installed one, or the source tree's.
@@ -76,6 +84,10 @@ struct DtypeChoice {
 
 /// The options that repeat a command: backend and seed unless they are the defaults.
 [[nodiscard]] std::string repeat_options(const CommonOptions& options);
+
+/// The seconds that one case may take by default, and "--timeout 9" for another limit; empty for the default.
+inline constexpr double kCaseTimeout_s = 300;
+[[nodiscard]] std::string repeat_timeout(double timeout_s);
 
 /// Prints "diopi: error: ..." and returns its exit code.
 int report_error(const Error& error);

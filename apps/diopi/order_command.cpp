@@ -27,7 +27,7 @@ std::vector<Case> cases_that_run(const OrderCommand& command) {
 int run_order_command(const OrderCommand& command) {
     const std::vector<Case> cases = cases_that_run(command);
     const ConformanceOptions& conformance = command.conformance;
-    if (Status s = StoredBaselines::check(conformance.data, cases); !s.ok()) return report_error(s.error());
+    if (Status s = check_baselines(cases, conformance); !s.ok()) return report_error(s.error());
     RunWorkers workers = workers_of(conformance);
     OrderOptions options;
     options.pool = workers.pool;

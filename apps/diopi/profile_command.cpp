@@ -157,6 +157,7 @@ Result<ProfilePair> profile_cases_of(const ProfileCommand& options, Target& targ
     const Backend& backend = target.backend();
     auto cases = cases_of(options, backend);
     if (!cases.ok()) return cases.error();
+    keep_implemented(options.common, backend, *cases);
     std::erase_if(*cases, [&](const Case& c) { return setup.dtypes.skip_reason(c).has_value(); });
     view.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
@@ -507,6 +508,7 @@ void add_profile_command(CLI::App& app, int& code) {
     add_showing_options(*command, *options);
     add_replaying_options(*command, *options);
     add_common_options(*command, options->common);
+    add_implemented_option(*command, options->common);
     add_record_options(*command, options->record);
     command->footer(kExamples);
     command->callback([options, command, &code] {

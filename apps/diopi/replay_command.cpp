@@ -19,6 +19,8 @@ std::string same_replay_text(const ReplayCommand& options) {
         text += " " + library;
     if (const std::string target = repeat_target_options(options.target); !target.empty()) text += " " + target;
     if (options.checks) text += fmt::format(" --checks {}", fmt::join(*options.checks, " "));
+    if (!options.memory_limit.empty()) text += " --memory-limit " + options.memory_limit;
+    if (const std::string timeout = repeat_timeout(options.timeout_s); !timeout.empty()) text += " " + timeout;
     return text;
 }
 

@@ -16,7 +16,7 @@ struct ReplayCommand {
     std::string file;
     /// --checks, if it was given.
     std::optional<std::vector<std::string>> checks;
-    double timeout_s = 300;
+    double timeout_s = kCaseTimeout_s;
     std::string memory_limit;
     /// The first given option that cannot be used here; empty: none.
     std::string misplaced;

@@ -21,6 +21,7 @@ std::string repeat_suite_text(const RuntimeSuiteCommand& options) {
     if (options.common.impl != CommonOptions().impl) text += " --impl " + shell_quoted(options.common.impl);
     if (const std::string library = repeat_library_options(options.common.loading); !library.empty())
         text += " " + library;
+    if (const std::string timeout = repeat_timeout(options.timeout_s); !timeout.empty()) text += " " + timeout;
     return text;
 }
 

@@ -11,7 +11,7 @@ namespace diopi {
 struct RuntimeSuiteCommand {
     CommonOptions common;
     std::string csv, junit;
-    double timeout_s = 300;
+    double timeout_s = kCaseTimeout_s;
     bool resume = false;
     std::vector<std::string> command;
 };

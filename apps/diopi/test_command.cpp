@@ -43,8 +43,8 @@ std::string repeat_shrunk_text(TestOptions options, const Shrunk& shrunk, const 
     options.variants = {};
     options.variants.layout = shrunk.smallest.layout;
     options.variants.four_bytes = shrunk.smallest.four_bytes;
-    const bool hangs = shrunk.after.verdict == Verdict::kTimeout;
-    return repeat_text(options) + (hangs ? fmt::format(" --timeout {:g}", shrunk.timeout_s) : "");
+    if (shrunk.after.verdict == Verdict::kTimeout) options.timeout_s = shrunk.timeout_s;
+    return repeat_text(options);
 }
 
 /// Refuses options for the cases of operators, which the runtime suite cannot use.
@@ -130,7 +130,8 @@ Status prepare_saving(const TestOptions& options, const Backend& backend, SaveFa
     auto origin = bundle_origin(backend);
     if (!origin.ok()) return origin.status();
     save = {options.save_failures, std::move(*origin),
-            [repeat = repeat_text(options)](const std::string& id) { return repeat_command(id, repeat); }};
+            [repeat = repeat_text(options)](const std::string& id) { return repeat_command(id, repeat); },
+            std::filesystem::current_path()};
     return {};
 }
 
@@ -240,6 +241,7 @@ class TestRun {
                                                : choose_cases_in_order(*choice, options_.in_order, target_.backend());
         if (!cases.ok()) return cases.status();
         cases_ = std::move(*cases);
+        keep_implemented(common, target_.backend(), cases_);
         auto without_variant = vary_cases(cases_, options_.variants);
         if (!without_variant.ok()) return without_variant.status();
         without_variant_ = std::move(*without_variant);

@@ -114,11 +114,13 @@ std::string repeat_text(const TestOptions& options) {
     if (!options.device_config.empty()) append("--device-config " + shell_quoted(options.device_config));
     if (!options.memory_limit.empty()) append("--memory-limit " + options.memory_limit);
     if (const auto addresses = seed_of_addresses(options)) append(fmt::format("--addresses {}", *addresses));
+    if (const std::string timeout = repeat_timeout(options.timeout_s); !timeout.empty()) append(timeout);
     return text;
 }
 
 void add_test_options(CLI::App& command, TestOptions& options) {
     add_common_options(command, options.common);
+    add_implemented_option(command, options.common);
     command.add_option("--suite", options.suite, "ops or runtime (docs/runtime.md)")
         ->check(known_suite())
         ->capture_default_str();

@@ -36,7 +36,7 @@ struct TestOptions {
     std::string csv = "error_report.csv";
     std::string junit;
     std::string device_config;
-    double timeout_s = 300;
+    double timeout_s = kCaseTimeout_s;
     std::string memory_limit;
     bool resume = false;
     std::string shard;

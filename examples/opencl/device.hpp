@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CL/cl.h>
+#include <diopi/device_functions.h>
 #include <diopi/functions.h>
 
 #include <mutex>

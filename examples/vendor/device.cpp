@@ -1,4 +1,5 @@
 /// The device: it has its own memory, calls return when their work is done, and a stream is only an identity.
+#include <diopi/device_functions.h>
 #include <diopi/functions.h>
 
 #include <cstdlib>

@@ -1,6 +1,7 @@
 /// The device functions of the exported library of the cuda kernels. If no GPU can be used, initLibrary gives the
 /// reason.
 #include <cuda_runtime_api.h>
+#include <diopi/device_functions.h>
 #include <diopi/functions.h>
 
 #include <string>

@@ -1,4 +1,5 @@
 /// The device functions of a library whose kernels work on the host's memory. Each returns when its work is done.
+#include <diopi/device_functions.h>
 #include <diopi/functions.h>
 
 #include <cstdlib>

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <diopi/device_functions.h>
 #include <diopi/functions.h>
 #include <dlfcn.h>
 #include <torch/version.h>

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/input_file.hpp"
+
 namespace diopi {
 
 namespace {
@@ -60,9 +62,9 @@ class ElfReader {
 
  private:
     Status open() {
+        if (Status s = check_input_file(file_.path); !s.ok()) return s;
         struct stat info = {};
         if (::stat(file_.path.c_str(), &info) != 0) return bad_input(file_.path + ": " + std::strerror(errno));
-        if (!S_ISREG(info.st_mode)) return bad_input(file_.path + " is no file; name a shared library");
         size_ = static_cast<uint64_t>(info.st_size);
         fd_ = ::open(file_.path.c_str(), O_RDONLY | O_CLOEXEC);
         if (fd_ < 0) return bad_input(file_.path + ": " + std::strerror(errno));

@@ -29,7 +29,7 @@ class Conformance {
 
     Result<ConformanceRun> run() {
         const Stopwatch watch;
-        if (Status s = StoredBaselines::check(options_.data, cases_); !s.ok()) return s.error();
+        if (Status s = check_baselines(cases_, options_); !s.ok()) return s.error();
         if (Status s = open_journal(); !s.ok()) return s.error();
         std::vector<size_t> items = settle_without_running();
         if (!status_.ok()) return status_.error();
@@ -55,6 +55,7 @@ class Conformance {
             }
             if (Status s = check_shard(journal->header); !s.ok()) return s;
             if (Status s = check_options(journal->header); !s.ok()) return s;
+            if (Status s = check_selection(journal->header); !s.ok()) return s;
             std::set<std::string> wanted;
             for (const Case& c : cases_) wanted.insert(c.id());
             if (Status s = reopen_journal(); !s.ok()) return s;
@@ -94,9 +95,15 @@ class Conformance {
             return bad_input("the journal in " + options_.run_folder + " is of " + title(former.shard) + ", not of " +
                              title(options_.shard) + "; give the same --shard to --resume, or another --run");
         }
-        if (former.shard.empty() || former.selection == options_.selection.checksum) return {};
-        return bad_input("the journal in " + options_.run_folder + " is of shard " + former.shard +
-                         " of another selection of cases; give the same options to --resume");
+        return {};
+    }
+
+    /// Only the same cases may be continued. A journal of an older program does not have the selection.
+    [[nodiscard]] Status check_selection(const RunHeader& former) const {
+        if (former.selection.empty() || former.selection == options_.selection.checksum) return {};
+        return bad_input("the journal in " + options_.run_folder + " is of " +
+                         (former.shard.empty() ? "" : "shard " + former.shard + " of ") +
+                         "another selection of cases; give the same options to --resume, or another --run");
     }
 
     /// Whether the run to be continued had the options of this one.
@@ -280,6 +287,12 @@ RunWorkers workers_of(const ConformanceOptions& options) {
     pool.memory_limit = memory_limit_of(pool);
     pool.budget_s = options.budget_s;
     return {pool, {options.cases, options.data, {}, pool.memory_limit}};
+}
+
+Status check_baselines(const std::vector<Case>& cases, const ConformanceOptions& options) {
+    PoolOptions readers = workers_of(options).pool;
+    readers.budget_s = 0;
+    return StoredBaselines::check(options.data, cases, options.cases.seed, readers);
 }
 
 Result<ConformanceRun> run_conformance(const std::vector<Case>& cases, const ConformanceOptions& options,

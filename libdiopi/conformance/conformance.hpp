@@ -69,6 +69,9 @@ struct RunWorkers {
 };
 [[nodiscard]] RunWorkers workers_of(const ConformanceOptions& options);
 
+/// Whether the stored baselines of the cases can be used. A run checks them itself.
+[[nodiscard]] Status check_baselines(const std::vector<Case>& cases, const ConformanceOptions& options);
+
 /// Runs the cases; `on_result` gets each result in turn (also those of a resumed journal), with the numbers of finished
 /// and of all cases.
 [[nodiscard]] Result<ConformanceRun> run_conformance(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <filesystem>
 
 #include "call/tensors.hpp"
 #include "file/atomic_file.hpp"
@@ -94,7 +95,8 @@ void FailureSaver::write(const Step& step, const std::vector<ArgTensor>& expecte
         bundle.checks = rules.checks.text();
         bundle.origin = save_.origin;
         const std::string path = bundle_path(save_.folder, bundle.case_id, step.name);
-        if (Status s = write_bundle(path, bundle); !s.ok()) return warn(s.message());
+        const std::string place = std::filesystem::path(save_.start) / path;
+        if (Status s = write_bundle(place, bundle); !s.ok()) return warn(s.message());
         files_.emplace_back(step.name, path);
     } catch (const std::exception& e) {
         warn(e.what());

@@ -16,6 +16,8 @@ struct SaveFailures {
     BundleOrigin origin;
     /// The command that repeats a case.
     std::function<std::string(const std::string& case_id)> repeat = {};
+    /// The folder that a relative `folder` is in; a library may change the working directory of its worker.
+    std::string start = {};
 };
 
 /// Makes the folder; an error when no file can be written there.

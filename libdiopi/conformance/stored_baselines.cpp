@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "step/steps.hpp"
 #include "worker/worker_pool.hpp"
 
 namespace diopi {
@@ -33,9 +34,47 @@ Status open_in_workers(const std::vector<std::string>& paths) {
     return run_in_workers(items, pool, work, done);
 }
 
+/// Whether the case can be judged by the expected values in the baseline.
+Status check_fit(const Case& c, const CaseBaseline& baseline, uint64_t seed) {
+    auto steps = CaseSteps::create(c, seed, &baseline);
+    if (!steps.ok()) return steps.status();
+    for (const std::string& name : (*steps)->names()) {
+        if (!baseline.expected.contains(name)) continue;
+        auto step = (*steps)->plan(name);
+        if (!step.ok()) return step.status();
+        if (auto expected = (*steps)->expected(*step); !expected.ok()) return expected.status();
+    }
+    return {};
+}
+
+/// Reads the baselines of these cases, in worker processes. An error names the file and the dataset or the case.
+Status read_in_workers(const std::vector<size_t>& items, const std::vector<Case>& cases, const std::string& data,
+                       uint64_t seed, const PoolOptions& pool) {
+    if (items.empty()) return {};
+    // Each worker opens the files in its own copy.
+    StoredBaselines baselines(data, seed);
+    const auto work = [&](size_t item) -> WorkAnswer {
+        const Case& c = cases[item];
+        auto baseline = baselines.find(c);
+        if (!baseline.ok()) return {.status = baseline.status()};
+        if (*baseline == nullptr) return {};
+        const Status s = check_fit(c, **baseline, seed);
+        const bool is_judged = s.ok() || s.error().code == Errc::kNotImplemented;
+        if (is_judged || s.message().starts_with((*baseline)->file)) return {.status = is_judged ? Status() : s};
+        return {.status = bad_input(fmt::format("{}: the baseline of {}: {}", (*baseline)->file, c.id(), s.message()))};
+    };
+    const auto done = [&](size_t item, const WorkOutcome& outcome, std::vector<size_t>&) -> Status {
+        if (outcome.status.ok()) return {};
+        if (outcome.finished()) return bad_input(outcome.status.message());
+        return bad_input(fmt::format("the baseline of {} cannot be read: {}", cases[item].id(), outcome.reason));
+    };
+    return run_in_workers(items, pool, work, done);
+}
+
 }  // namespace
 
-Status StoredBaselines::check(const std::string& data, const std::vector<Case>& cases) {
+Status StoredBaselines::check(const std::string& data, const std::vector<Case>& cases, uint64_t seed,
+                              const PoolOptions& pool) {
     const std::string folder = data + "/baselines";
     if (!std::filesystem::exists(folder)) return {};
     auto manifest = Manifest::load(folder);
@@ -43,13 +82,20 @@ Status StoredBaselines::check(const std::string& data, const std::vector<Case>& 
     std::set<std::string> paths;
     for (const Case& c : cases) paths.insert(baseline_path(data, c.suite, c.op));
     std::vector<std::string> stored;
+    std::set<std::string> foreign;
     for (const std::string& path : paths) {
         const std::string file = std::filesystem::path(path).lexically_relative(folder).string();
         if (manifest->find(file) == nullptr && !std::filesystem::exists(path)) continue;
         if (Status s = manifest->verify(file); !s.ok()) return bad_input(s.message());
         stored.push_back(path);
+        if (manifest->find(file) == nullptr) foreign.insert(path);
     }
-    return open_in_workers(stored);
+    if (Status s = open_in_workers(stored); !s.ok()) return s;
+    std::vector<size_t> items;
+    for (size_t i = 0; i < cases.size(); ++i) {
+        if (foreign.contains(baseline_path(data, cases[i].suite, cases[i].op))) items.push_back(i);
+    }
+    return read_in_workers(items, cases, data, seed, pool);
 }
 
 Result<const BaselineReader*> StoredBaselines::open(const std::string& path) {

@@ -11,13 +11,16 @@
 #include <memory>
 #include <system_error>
 
+#include "core/input_file.hpp"
+
 namespace diopi {
 
 namespace {
 
 Error io_error(std::string_view what, const std::string& path, int code) {
     const char* advice = "";
-    if (code == ENOSPC || code == EDQUOT || code == EFBIG) advice = "; free some space or choose another folder";
+    if (code == ENOSPC || code == EDQUOT) advice = "; free some space or choose another folder";
+    if (code == EFBIG) advice = "; raise the limit of file sizes (ulimit -f)";
     if (code == EACCES || code == EROFS) advice = "; choose a folder that you may write to";
     return failed(fmt::format("cannot {} {}: {}{}", what, path, std::strerror(code), advice));
 }
@@ -132,6 +135,7 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
 }
 
 Result<std::string> read_text_file(const std::string& path) {
+    if (Status s = check_input_file(path); !s.ok()) return s.error();
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
     if (!file) return io_error("read", path, errno);
     std::string text;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/input_file.hpp"
 #include "runtime/device.hpp"
 
 namespace diopi {
@@ -98,6 +99,7 @@ uint64_t Checksum::value() const {
 std::string Checksum::hex() const { return fmt::format("{:016x}", value()); }
 
 Result<std::string> checksum_of_file(const std::string& path) {
+    if (Status s = check_input_file(path); !s.ok()) return s.error();
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
     if (!file) return failed(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     std::vector<std::byte> buffer(size_t{1} << 20);

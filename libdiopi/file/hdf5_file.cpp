@@ -17,6 +17,7 @@
 
 #include "core/extent.hpp"
 #include "core/half.hpp"
+#include "core/input_file.hpp"
 #include "file/atomic_file.hpp"
 #include "file/hdf5_types.hpp"
 #include "runtime/device.hpp"
@@ -62,7 +63,6 @@ Error unreadable(const std::string& path, const std::string& message) {
     if (::stat(path.c_str(), &info) != 0) {
         return bad_input(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
     }
-    if (!S_ISREG(info.st_mode)) return bad_input(fmt::format("{} is not a file", path));
     if (::access(path.c_str(), R_OK) != 0) {
         return bad_input(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     }
@@ -70,6 +70,13 @@ Error unreadable(const std::string& path, const std::string& message) {
     if (!has_signature(path)) return bad_input(fmt::format("{} is not an HDF5 file", path));
     return bad_input(fmt::format("{} is truncated or damaged ({} bytes; {}); generate it again or copy it again", path,
                                  info.st_size, message));
+}
+
+/// The system's reason for a failed write, if it is known: HDF5's driver says that a write failed, but not why.
+std::string reason_of(const std::string& message) {
+    const int code = errno;
+    const bool is_known = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+    return is_known ? std::strerror(code) : message;
 }
 
 /// Rank and sizes of a dataset, within what a tensor can have.
@@ -106,6 +113,26 @@ Status check_backing(hid_t dataset, const Shape& shape, size_t element, const st
     if (is_plausible || wanted == 0) return {};
     return bad_input(
         fmt::format("{}: shape {} wants {} bytes, but only {} are stored", where, to_string(shape), wanted, stored));
+}
+
+/// Refuses a dataset whose values went through a filter that this HDF5 library does not have.
+Status check_filters(hid_t dataset, const std::string& where) {
+    const Handle properties(H5Dget_create_plist(dataset));
+    const int count = H5Pget_nfilters(properties.get());
+    for (int i = 0; i < count; ++i) {
+        char title[64] = {};
+        unsigned flags = 0;
+        size_t parameters = 0;
+        const H5Z_filter_t filter = H5Pget_filter2(properties.get(), static_cast<unsigned>(i), &flags, &parameters,
+                                                   nullptr, sizeof title, title, nullptr);
+        if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+        const std::string_view known = title[0] == '\0' ? std::string_view("without a name") : title;
+        return bad_input(
+            fmt::format("{} is stored with the filter {} (number {}), which the HDF5 library of this program does not "
+                        "have; store it without a filter, or with gzip",
+                        where, known, filter));
+    }
+    return {};
 }
 
 /// Converts float16 to float32 and back with its NaN payloads, which HDF5's own conversion does not keep.
@@ -234,10 +261,11 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
     const Handle creation = without_times(H5P_FILE_CREATE);
     auto pending = PendingFile::create(path);
     if (!pending.ok()) return pending.error();
+    errno = 0;
     const hid_t id = H5Fcreate(pending->open_path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
     if (id < 0) {
         return failed(fmt::format("cannot create {}: {}; is the folder writable, and does no other run write there?",
-                                  path, hdf5::last_error_message()));
+                                  path, reason_of(hdf5::last_error_message())));
     }
     Hdf5File file(path, id, std::move(*pending));
     if (Status s = file.write_attribute("/", "diopi_format", kHdf5Format); !s.ok()) return s.error();
@@ -245,6 +273,7 @@ Result<Hdf5File> Hdf5File::create(const std::string& path) {
 }
 
 Result<Hdf5File> Hdf5File::open(const std::string& path) {
+    if (Status s = check_input_file(path); !s.ok()) return s.error();
     const Session session;
     const Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
@@ -305,13 +334,10 @@ void Hdf5File::abandon() {
 }
 
 Status Hdf5File::write_failed(const std::string& what, size_t nbytes, const std::string& message) const {
-    // The driver says that a write failed, but not why.
-    const int code = errno;
-    const bool is_known = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
-    return failed(
-        fmt::format("cannot write {} to {}: {} ({} bytes wanted); free some space or choose another folder "
-                    "with --data",
-                    what, path_, is_known ? std::strerror(code) : message, nbytes));
+    const bool is_limited = errno == EFBIG;
+    return failed(fmt::format(
+        "cannot write {} to {}: {} ({} bytes wanted); {}", what, path_, reason_of(message), nbytes,
+        is_limited ? "raise the limit of file sizes (ulimit -f)" : "free some space or choose another folder"));
 }
 
 Status Hdf5File::create_group(const std::string& group) {
@@ -385,6 +411,7 @@ Result<TensorPtr> Hdf5File::read_stored(const std::string& group, const std::str
     const Result<Shape> shape = shape_of(space.get(), where);
     if (!shape.ok()) return shape.error();
     if (Status s = check_backing(dataset.get(), *shape, size_of(*dtype), where); !s.ok()) return s.error();
+    if (Status s = check_filters(dataset.get(), where); !s.ok()) return s.error();
     auto tensor = make_tensor(cpu_device(), {*shape, *dtype, {}});
     if (!tensor.ok()) return tensor;
     const Handle type = hdf5::type_of(*dtype);

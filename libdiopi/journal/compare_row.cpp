@@ -14,6 +14,12 @@ std::optional<UlpHistogram> histogram_from(const Json& json) {
     return histogram;
 }
 
+Json number_or_null(const std::optional<double>& number) { return number ? json_number(*number) : Json(); }
+
+std::optional<double> number_or_nothing(const Json& json) {
+    return json.is_null() ? std::nullopt : std::optional(number_of(json));
+}
+
 }  // namespace
 
 std::string to_json_line(const CompareRow& row) {
@@ -43,9 +49,9 @@ std::string to_json_line(const CompareRow& row) {
     json["tensor"] = row.tensor;
     json["seed"] = row.seed;
     json["allclose"] = row.allclose;
-    json["cosine_similarity"] = json_number(row.cosine);
+    json["cosine_similarity"] = number_or_null(row.cosine);
     json["max_abs_diff"] = json_number(row.max_abs);
-    json["max_relative_diff"] = json_number(row.max_rel);
+    json["max_relative_diff"] = number_or_null(row.max_rel);
     json["atol"] = row.atol;
     json["rtol"] = row.rtol;
     if (!row.cast.empty()) json["cast"] = row.cast;
@@ -81,9 +87,9 @@ std::optional<CompareRow> compare_row_from_json(std::string_view line) {
         row.tensor = json.at("tensor");
         row.seed = json.at("seed");
         row.allclose = json.at("allclose");
-        row.cosine = number_of(json.at("cosine_similarity"));
+        row.cosine = number_or_nothing(json.at("cosine_similarity"));
         row.max_abs = number_of(json.at("max_abs_diff"));
-        row.max_rel = number_of(json.at("max_relative_diff"));
+        row.max_rel = number_or_nothing(json.at("max_relative_diff"));
         row.atol = json.at("atol");
         row.rtol = json.at("rtol");
         row.cast = json.value("cast", "");

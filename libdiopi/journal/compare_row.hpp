@@ -29,7 +29,9 @@ struct CompareRow {
     std::string seed;     ///< numel, sizes, stride, ...: the description of a tensor in the users' format
     std::string skipped;  ///< the reason why the call was not compared; then the members below are unused
     bool allclose = false;
-    double cosine = 1, max_abs = 0, max_rel = 0, atol = 0, rtol = 0;
+    /// Nothing for a tensor of which both sides are zero up to rounding: its direction and its ratios are noise.
+    std::optional<double> cosine = 1, max_rel = 0;
+    double max_abs = 0, atol = 0, rtol = 0;
     std::string cast;  ///< "float16 and float32 as float32", if the floating dtypes of the sides differ
     std::string error;
     /// For a tensor that differs: the inputs and outputs of its call, "mat1: numel:24, sizes:[4, 6], ...", "alpha: 1".

@@ -45,7 +45,7 @@ TEST_CASE("a compared row comes back from its JSON line, NaN and infinities incl
     CHECK(line.find('\n') == std::string::npos);
     const auto again = compare_row_from_json(line);
     REQUIRE(again);
-    CHECK(std::isnan(again->cosine));
+    CHECK(std::isnan(again->cosine.value()));
     CHECK(again->max_abs == kInfinity);
     CHECK(again->max_rel == -kInfinity);
     CHECK(again->atol == 1e-4);

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 
 #include "core/extent.hpp"
+#include "core/input_file.hpp"
 #include "core/suggest.hpp"
 
 namespace diopi {
@@ -19,6 +19,8 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr size_t kMostRank = 32;  ///< the limit of HDF5
+/// More elements are a mistake: in float32 they have half a terabyte.
+constexpr int64_t kMostElements = int64_t{1} << 37;
 constexpr size_t kMostCandidates = 4096;
 
 std::vector<std::string> dtype_names() {
@@ -150,8 +152,12 @@ bool JsonReader::read_shape(const JsonNode& node, const char* expected, Shape& s
         if (item.integer < 0) return fail(item, fmt::format("a size cannot be negative: {}", item.integer));
         shape.push_back(item.integer);
     }
+    if (shape.size() > kMostRank) {
+        return fail(node, fmt::format("{} dims; a tensor has at most {}", shape.size(), kMostRank));
+    }
     if (!is_addressable(shape)) return fail(node, "the size in bytes overflows 64 bits");
-    return true;
+    if (numel(shape) <= kMostElements) return true;
+    return fail(node, fmt::format("{} elements in {}; a tensor has at most 2^37", numel(shape), to_string(shape)));
 }
 
 bool JsonReader::read_spec(const JsonNode& object, bool may_lack_strides, TensorSpec& spec) {
@@ -211,10 +217,8 @@ std::optional<int64_t> forward_extent(const TensorSpec& spec) {
 }
 
 Result<std::string> read_json_text(const std::string& path, const char* what) {
+    if (Status s = check_input_file(path); !s.ok()) return bad_input(fmt::format("{}: {}", what, s.message()));
     std::ifstream stream(path, std::ios::binary);
-    if (std::error_code error; std::filesystem::is_directory(path, error)) {
-        return bad_input(fmt::format("{}: a {} is wanted, and this is a folder", path, what));
-    }
     if (!stream) return bad_input(fmt::format("{}: the {} cannot be read", path, what));
     return std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }

@@ -219,7 +219,7 @@ TEST_CASE("NaN against a number is a difference without a size", "[run][compare]
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].differs());
     CHECK(std::isnan(rows[0].max_abs));
-    CHECK(std::isnan(rows[0].cosine));
+    CHECK(std::isnan(rows[0].cosine.value()));
     const auto same = compared(other, other);
     CHECK(same[0].allclose);
     CHECK(same[0].max_abs == 0);

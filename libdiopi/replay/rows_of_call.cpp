@@ -8,6 +8,7 @@
 
 #include "call/call_name.hpp"
 #include "call/tensors.hpp"
+#include "check/figures.hpp"
 #include "file/hdf5_file.hpp"
 #include "intercept/tensor_text.hpp"
 
@@ -51,6 +52,15 @@ void take_not_finite(CompareRow& row, const Deviation& deviation) {
     row.max_rel = row.cosine = std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Whether the tolerance takes every expected value for zero, and the sides differ by more than rounding that is
+/// relative to the expected values: a gradient that is zero but for rounding has any cosine.
+bool is_zero_up_to_rounding(const ComparedTensor& tensor) {
+    if (!tensor.allclose || tensor.deviation.max_abs == 0) return false;
+    const TensorFigures figures = figures_of(*tensor.expected);
+    const double largest = std::max(std::fabs(figures.min), std::fabs(figures.max));
+    return largest <= tensor.atol && tensor.deviation.max_abs > tensor.rtol * largest;
+}
+
 void take_figures(CompareRow& row, const ComparedTensor& tensor) {
     row.place = tensor.place;
     row.tensor = short_text(*tensor.actual);
@@ -64,6 +74,7 @@ void take_figures(CompareRow& row, const ComparedTensor& tensor) {
     row.cast = tensor.cast;
     row.error = tensor.error;
     take_not_finite(row, tensor.deviation);
+    if (is_zero_up_to_rounding(tensor)) row.cosine = row.max_rel = std::nullopt;
     const bool has_ulp = is_floating(tensor.actual->dtype) || is_complex(tensor.actual->dtype);
     const bool counted = tensor.exact != nullptr && tensor.role != ComparedTensor::Role::kInput && has_ulp &&
                          (tensor.expected->dtype == tensor.actual->dtype || !tensor.cast.empty()) &&

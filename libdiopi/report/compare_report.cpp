@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "json/json_text.hpp"
@@ -21,10 +22,16 @@ constexpr size_t kMostShown = 12;
 
 std::string figure(double x) { return fmt::format("{:.3g}", x); }
 
+/// The number in this format; `nothing` for a tensor that is zero up to rounding.
+std::string figure_or(std::string_view nothing, std::string_view format, const std::optional<double>& x) {
+    return x ? fmt::format(fmt::runtime(format), *x) : std::string(nothing);
+}
+
 struct OperatorSummary {
     std::set<std::string> calls;
     int64_t tensors = 0, different = 0;
-    double cosine = 1, max_abs = 0, max_rel = 0;
+    std::optional<double> cosine, max_rel;  ///< of the tensors that have them
+    double max_abs = 0;
     UlpHistogram ulp, other_ulp;
 };
 
@@ -32,10 +39,13 @@ struct OperatorSummary {
 void take_larger(double& largest, double x) {
     if (std::isnan(x) || x > largest) largest = x;
 }
+void take_larger(std::optional<double>& largest, const std::optional<double>& x) {
+    if (x) take_larger(largest ? *largest : largest.emplace(*x), *x);
+}
 
 /// NaN counts as the smallest.
-void take_smaller(double& smallest, double x) {
-    if (std::isnan(x) || x < smallest) smallest = x;
+void take_smaller(std::optional<double>& smallest, const std::optional<double>& x) {
+    if (x && (!smallest || std::isnan(*x) || *x < *smallest)) smallest = x;
 }
 
 /// The casts before a tensor was compared, and why it differs.
@@ -88,8 +98,8 @@ std::string operators_text(const std::vector<std::pair<std::string, OperatorSumm
     Table table(columns);
     for (const auto& [overload, summary] : summaries) {
         table.add_row({overload, fmt::format("{}", summary.calls.size()), fmt::format("{}", summary.tensors),
-                       fmt::format("{}", summary.different), fmt::format("{:.6f}", summary.cosine),
-                       figure(summary.max_abs), figure(summary.max_rel), closer(summary, sides)},
+                       fmt::format("{}", summary.different), figure_or(".", "{:.6f}", summary.cosine),
+                       figure(summary.max_abs), figure_or(".", "{:.3g}", summary.max_rel), closer(summary, sides)},
                       summary.different > 0 ? Style::kRed : Style::kPlain);
     }
     return table.empty() ? "" : table.render(screen);
@@ -294,8 +304,8 @@ std::string compare_csv(const std::vector<CompareRow>& rows) {
             text += csv_row({id, row.name, "", "", "", "", "", "", "not compared: " + row.skipped});
             continue;
         }
-        text += csv_row({id, row.name, row.allclose ? "True" : "False", fmt::format("{:.9g}", row.cosine),
-                         fmt::format("{:.9g}", row.max_abs), fmt::format("{:.9g}", row.max_rel),
+        text += csv_row({id, row.name, row.allclose ? "True" : "False", figure_or("", "{:.9g}", row.cosine),
+                         fmt::format("{:.9g}", row.max_abs), figure_or("", "{:.9g}", row.max_rel),
                          fmt::format("{}", row.atol), fmt::format("{}", row.rtol), note_of(row)});
     }
     return text;

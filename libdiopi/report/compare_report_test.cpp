@@ -9,6 +9,7 @@ namespace diopi {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 
 const CompareSides kSides{"cpu", "reference"};
 
@@ -67,6 +68,22 @@ TEST_CASE("consecutive calls that one capture lacks are one break", "[report][co
     CHECK_THAT(text, Contains(", 3 calls are in only one of them, the first at call 3 of A, add.Tensor.\n"));
 }
 
+TEST_CASE("a tensor that is zero up to rounding has no cosine and no relative difference", "[report][compare]") {
+    CompareRow zero = compared_row("call 0", true);
+    zero.cosine = zero.max_rel = std::nullopt;
+    const auto line_of = [](const std::vector<CompareRow>& rows) {
+        const std::string text = compare_text(rows, kSides, false, {});
+        const size_t start = text.find("add.Tensor");
+        return text.substr(start, text.find('\n', start) - start);
+    };
+    CHECK_THAT(line_of({zero}), Contains(" . ") && EndsWith(" ."));
+    CHECK_THAT(line_of({zero, compared_row("call 1", true)}), Contains(" 1.000000 ") && EndsWith(" 0"));
+    const auto again = compare_row_from_json(to_json_line(zero));
+    REQUIRE(again.has_value());
+    CHECK((!again->cosine && !again->max_rel));
+    CHECK_THAT(to_json_line(zero), Contains(R"("cosine_similarity":null)") && Contains(R"("max_relative_diff":null)"));
+}
+
 TEST_CASE("histograms show the side that is closer to the exact values", "[report][compare]") {
     CompareRow row = compared_row("call 0", true);
     row.ulp.emplace().counts[0] = 4;
@@ -81,6 +98,9 @@ TEST_CASE("compare's CSV has rows for differences, for tensors not compared and 
     CompareRow cast = compared_row("call 1", false);
     cast.cast = "float16 and float32 as float32";
     cast.forward_id = 7;
+    CompareRow zero = compared_row("call 4", true);
+    zero.cosine = zero.max_rel = std::nullopt;
+    CHECK_THAT(compare_csv({zero}), Contains("\r\n,add.Tensor,True,,1e-07,,0.0001,0,"));
     CHECK(compare_csv({cast, skipped_row("call 2"), lone_row("call 3 of A", "")}) ==
           "forward_id,name,allclose,cosine_similarity,max_abs_diff,max_relative_diff,atol,rtol,error_info\r\n"
           "7,add.Tensor,False,1,0.5,0,0.0001,0,compared float16 and float32 as float32: 0.5 off\r\n"

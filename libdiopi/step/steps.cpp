@@ -1,5 +1,7 @@
 #include "step/steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -17,6 +19,11 @@ Result<TensorPtr> rounded(const TensorPtr& wide, Dtype dtype) {
     auto out = make_tensor(cpu_device(), {wide->shape, dtype, {}});
     if (out.ok()) narrow(*wide, **out);
     return out;
+}
+
+/// Whether both are floating, both complex, both integers, or both bool.
+bool are_of_one_kind(Dtype a, Dtype b) {
+    return is_floating(a) == is_floating(b) && is_complex(a) == is_complex(b) && is_integer(a) == is_integer(b);
 }
 
 std::vector<Dtype> tensor_dtypes(const Call& call) {
@@ -70,6 +77,13 @@ Result<std::unique_ptr<CaseSteps>> CaseSteps::create(const Case& c, uint64_t see
     return steps;
 }
 
+Error CaseSteps::other_kind(const std::string& input, Dtype stored, Dtype wanted) const {
+    return bad_input(
+        fmt::format("{}: the baseline of {}: input '{}' is stored as {}, and the case has {}; store it in "
+                    "the dtype of the case",
+                    baseline_->file, case_->id(), input, name(stored), name(wanted)));
+}
+
 Status CaseSteps::take_inputs(uint64_t seed) {
     for (const CaseTensor& tensor : case_->tensors) {
         const auto other = std::ranges::find(tensors_, tensor.same_as, [](const auto& each) { return each.first; });
@@ -83,6 +97,8 @@ Status CaseSteps::take_inputs(uint64_t seed) {
             const std::string name = tensor.is_list ? tensor.name + "." + std::to_string(i) : tensor.name;
             const auto stored = std::ranges::find(baseline_->inputs, name, &NamedTensor::name);
             if (stored != baseline_->inputs.end()) {
+                const Dtype wanted = (*drawn)[i]->dtype;
+                if (!are_of_one_kind(stored->dtype, wanted)) return other_kind(name, stored->dtype, wanted);
                 (*drawn)[i] = stored->tensor;
             } else if (Status s = check_input(*baseline_, name, *(*drawn)[i]); !s.ok()) {
                 return s;
@@ -191,6 +207,15 @@ Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::ve
         const int arg = step.call.row->find(named.name);
         if (arg < 0 || !step.result_at(static_cast<size_t>(arg))) {
             return refuse(std::string(step.call.row->function) + " has no output '" + named.name + "'");
+        }
+        const TensorSpec spec = step.result_at(static_cast<size_t>(arg))->spec;
+        if (named.tensor->shape != spec.shape) {
+            return refuse(fmt::format("output '{}' has shape {}, and {} gives {}", named.name,
+                                      to_string(named.tensor->shape), step.call.row->function, to_string(spec.shape)));
+        }
+        if (is_complex(named.tensor->dtype) && !is_complex(spec.dtype)) {
+            return refuse(fmt::format("output '{}' is complex, and {} gives {}", named.name, step.call.row->function,
+                                      name(spec.dtype)));
         }
         expected.push_back({static_cast<size_t>(arg), named.tensor});
     }

@@ -57,6 +57,7 @@ class CaseSteps final : public Expectations {
     CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
         : case_(&c), seed_(seed), baseline_(baseline), generator_{c.key(seed), 0} {}
     Status take_inputs(uint64_t seed);
+    [[nodiscard]] Error other_kind(const std::string& input, Dtype stored, Dtype wanted) const;
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();
     /// Filled by the case's grad_fill, or by the fill that varies the case: a gradient of ones would make that of a

@@ -52,4 +52,13 @@ std::vector<pid_t> children_of_this_thread() {
     return {std::istream_iterator<pid_t>(file), {}};
 }
 
+int64_t kills_for_memory() {
+    std::ifstream file("/proc/vmstat");
+    std::string name;
+    for (int64_t count = 0; file >> name >> count;) {
+        if (name == "oom_kill") return count;
+    }
+    return 0;
+}
+
 }  // namespace diopi

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace diopi {
 
 /// Direct children of this process's calling thread; none when the kernel does not say.
 [[nodiscard]] std::vector<pid_t> children_of_this_thread();
+
+/// The number of processes that the kernel has killed since it started because memory ran out, that of the machine or
+/// of a control group; 0 when the kernel does not say.
+[[nodiscard]] int64_t kills_for_memory();
 
 }  // namespace diopi

@@ -81,6 +81,7 @@ Status Worker::start(const Work& work, const std::vector<std::unique_ptr<Worker>
     pids_ = *forked;
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pids_.guardian, 0));
     serial_ = serial;
+    kills_before_ = kills_for_memory();
     return {};
 }
 
@@ -238,7 +239,11 @@ WorkOutcome Worker::outcome(WorkOutcome::End end, std::string reason) {
 bool Worker::ran_out_of_memory(const Death& death) const {
     if (page_.lost_socket()) return false;
     const int64_t limit = options_->memory_limit;
-    return page_.out_of_memory() || (limit > 0 && death.peak_bytes >= limit / 8 * 7);
+    return page_.out_of_memory() || (limit > 0 && death.peak_bytes >= limit / 8 * 7) || was_killed_for_memory(death);
+}
+
+bool Worker::was_killed_for_memory(const Death& death) const {
+    return WIFSIGNALED(death.status) && WTERMSIG(death.status) == SIGKILL && kills_for_memory() > kills_before_;
 }
 
 std::string Worker::death_text(const Death& death) const {
@@ -248,7 +253,8 @@ std::string Worker::death_text(const Death& death) const {
                            : fmt::format("the process ended by itself with exit code {}", WEXITSTATUS(death.status));
     if (!ran_out_of_memory(death)) return text;
     if (page_.out_of_memory()) return "out of memory: " + text;
-    return fmt::format("out of memory: {} with {} in use", text, memory_text(death.peak_bytes));
+    const char* by_whom = was_killed_for_memory(death) ? " by the kernel" : "";
+    return fmt::format("out of memory: {}{} with {} in use", text, by_whom, memory_text(death.peak_bytes));
 }
 
 void Worker::close_descriptors() {

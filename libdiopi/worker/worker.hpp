@@ -68,6 +68,8 @@ class Worker {
     WorkOutcome outcome(WorkOutcome::End end, std::string reason);
     /// Whether a process probably died because memory ran out.
     [[nodiscard]] bool ran_out_of_memory(const Death& death) const;
+    /// Whether the kernel killed the process to get memory back.
+    [[nodiscard]] bool was_killed_for_memory(const Death& death) const;
     [[nodiscard]] std::string death_text(const Death& death) const;
     void close_descriptors();
     Death reap();
@@ -78,6 +80,7 @@ class Worker {
     int fd_ = -1;
     int pidfd_ = -1;
     int64_t serial_ = 0;
+    int64_t kills_before_ = 0;  ///< kills_for_memory() when the process started
     CrashPage page_;
     OutputPipe out_{OutputPipe::Keep::kBeginning}, err_{OutputPipe::Keep::kEnd};
     std::optional<size_t> item_;

@@ -23,7 +23,8 @@ namespace diopi {
 
 namespace {
 
-/// Resets blocked, ignored and handled signals, which were inherited from the parent or from its parent.
+/// Resets blocked, ignored and handled signals, which were inherited from the parent or from its parent. Only SIGXFSZ
+/// remains ignored: a file over the limit is an error of the write.
 void reset_signals() {
     for (int signal = 1; signal < NSIG; ++signal) {
 #ifdef __SANITIZE_ADDRESS__
@@ -31,7 +32,7 @@ void reset_signals() {
         if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT)
             continue;
 #endif
-        std::signal(signal, SIG_DFL);
+        if (signal != SIGXFSZ) std::signal(signal, SIG_DFL);
     }
     sigset_t none;
     sigemptyset(&none);

@@ -3,7 +3,7 @@
 
 It checks three things: every function is in the header that the list names, with that return type and those parameter
 names, and no other function is there; a pointer of exactly the listed type takes its address; enumerations and structs
-have the standard's values and layout. In the object file the operator functions must be weak, the runtime's strong.
+have the standard's values and layout. In the object file the operator functions must be weak, the runtime's and the device's strong.
 """
 import argparse
 import concurrent.futures
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-RUNTIME = "diopirt.h"
+STRONG = ("diopirt.h", "device_functions.h")  # the host or the library must define these functions
 
 ENUMERATIONS = {
     "diopiError_t": ("diopi", {
@@ -82,7 +82,7 @@ def declared(include, header):
     text = (inc if inc.exists() else include / "diopi" / header).read_text()
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
     functions = {}
-    for returns, name, parameters in re.findall(r"DIOPI_(?:RT_)?API\s+([\w\s*]+?)(\w+)\s*\(([^()]*)\)\s*;", text):
+    for returns, name, parameters in re.findall(r"DIOPI_(?:RT_|DEVICE_)?API\s+([\w\s*]+?)(\w+)\s*\(([^()]*)\)\s*;", text):
         parameters = [plain(p) for p in parameters.split(",")] if parameters.strip() not in ("", "void") else []
         functions[name] = plain(returns), parameters
     return functions
@@ -133,7 +133,7 @@ def check_linkage(nm, built, headers):
     table = subprocess.run([nm, "--undefined-only", built], capture_output=True, text=True, check=True).stdout
     kinds = {line.split()[-1]: line.split()[-2] for line in table.splitlines()}
     for header, functions in headers.items():
-        wanted = "U" if header == RUNTIME else "w"
+        wanted = "U" if header in STRONG else "w"
         for name in functions:
             if kinds.get(name) != wanted:
                 yield f"{header}: {name} must be a {'strong' if wanted == 'U' else 'weak'} symbol with C linkage"

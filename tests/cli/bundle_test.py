@@ -53,6 +53,10 @@ class BundleTest(ProgramTest):
         self.assertNotIn("WARNING", sound.out, "it is the same library")
         self.expect(0, "test", "--replay", BUNDLE, "--impl", "reference", out="1 case: 1 passed")
 
+    def test_a_library_that_changes_the_working_directory(self):
+        run = self.save("wrong away", "--checks", "none")
+        self.assertIn(f"\n    bundle: {BUNDLE}\n", run.out)
+
     def test_reports_name_the_bundle(self):
         run = self.save("wrong", "--json", "--junit", "run.xml")
         self.assertEqual(run.json["not_passed"][0]["bundle"], BUNDLE)

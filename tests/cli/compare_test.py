@@ -91,6 +91,31 @@ class FormatTest(CompareTest):
         self.assertRegex(run.out, r"\nulp of all outputs +<=0\.5 ")
         self.assertRegex(run.out, r"\nreference +100\.00% ")
 
+    def test_a_gradient_that_is_zero_up_to_rounding(self):
+        """The gradient of softmax for an incoming gradient of ones."""
+        softmax = {"group": "mine", "ops": ["softmax"], "dtypes": ["float32"], "params": {"dim": 1},
+                   "tensors": [{"name": "input", "shapes": [[64, 50]], "grad": True}]}
+        self.write("mine.json", case_file(softmax))
+        rows = {row["name"]: row for row in self.compare("--cases", "mine.json", "--json").json["tensors"]}
+        gradient, out = rows["softmax 0th input grad"], rows["softmax"]
+        self.assertEqual((gradient["cosine_similarity"], gradient["max_relative_diff"]), (None, None), gradient)
+        self.assertGreater(gradient["max_abs_diff"], 0)
+        self.assertGreater(out["cosine_similarity"], 0.999)
+        table = self.compare("--cases", "mine.json").out.splitlines()[2].split()
+        self.assertGreater(float(table[4]), 0.999, "the figures of the output remain")
+        self.assertLess(float(table[6]), 1e-3)
+        lines = list(csv.DictReader(io.StringIO(self.compare("--cases", "mine.json", "--format", "csv").out)))
+        [line] = [each for each in lines if each["name"] == gradient["name"]]
+        self.assertEqual((line["cosine_similarity"], line["max_relative_diff"]), ("", ""))
+
+    def test_operators_that_a_library_does_not_have(self):
+        self.write("few.json", {"operators": ["add"]})
+        self.write("mine.json", case_file(group("mine", [[4]], ["add", "mul"])))
+        run = self.compare("--cases", "mine.json", "--impl", "sim", "--sim-config", "few.json", "--implemented",
+                           out="1 call on sim and reference: 0 of ",
+                           err="diopi: --implemented leaves out 1 case of 1 operator, which sim does not have\n")
+        self.assertNotIn("not implemented", run.out)
+
     def test_hard_cases(self):
         cases = {each["where"].split()[0] for each in
                  self.compare("neg", "--level", "2", "--seed", "3", "--json").json["tensors"]}
@@ -243,7 +268,7 @@ class ToolTest(CompareTest):
 
     @needs_h5py
     def test_failures_are_saved_with_both_sides(self):
-        run = self.faulty("--capture", self.model(), "--save-failures", "saved/here")
+        run = self.faulty("--capture", self.model(), "--save-failures", "saved/here", fault="wrong away")
         self.assertEqual([path.name for path in (self.folder / "saved/here").iterdir()], ["call-1.h5"], str(run))
         with h5py.File(self.folder / "saved/here/call-1.h5") as file:
             self.assertEqual(file.attrs["function"], "diopiRelu")

@@ -114,7 +114,7 @@ class DeviceConfigTest(ProgramTest):
                                   err=["diopi: error: ", message])
                 self.assertEqual(run.out, "")
         self.expect(2, "test", "--device-config", "no.json", err="no.json: the device configuration cannot be read")
-        self.expect(2, "test", "--device-config", ".", err=".: a device configuration is wanted, and this is a folder")
+        self.expect(2, "test", "--device-config", ".", err="device configuration: . is a folder, not a file")
 
     def test_resume_needs_the_same_configuration(self):
         rule = {"dtypes": ["float64"], "skip": True, "reason": "r"}

@@ -1,6 +1,7 @@
 """Bad input is refused with exit code 2 and a message with the fault and its place."""
 import json
 import os
+import resource
 import subprocess
 import unittest
 
@@ -108,6 +109,7 @@ class CaseFileTest(ProgramTest):
                 run = self.expect(2, *command, "--cases", name, err=["diopi: error: ", *messages])
                 self.assertNotIn("internal", run.err)
                 self.assertEqual(run.out, "")
+        return run
 
     def refuse_contradiction(self, content, *messages):
         """Errors that are found when arguments are bound: test and gen must name file, line and place."""
@@ -146,6 +148,10 @@ class CaseFileTest(ProgramTest):
         self.refuse(case_file(group("x", [[-2]])), "/groups/0/tensors/0/shapes/0/0: a size cannot be negative: -2")
         self.refuse(case_file(group("x", [[9 * 10**12, 9 * 10**12]])), "the size in bytes overflows 64 bits")
         self.refuse(case_file(group("x", [[2.5]])), "/groups/0/tensors/0/shapes/0/0: expected")
+        self.refuse(case_file(group("x", [[1024] * 4])), "/groups/0/tensors/0/shapes/0: 1099511627776 elements in "
+                    "(1024, 1024, 1024, 1024); a tensor has at most 2^37")
+        run = self.refuse(case_file(group("x", [[1] * 70])), "/groups/0/tensors/0/shapes/0: 70 dims; a tensor has at most 32")
+        self.assertNotIn("1, 1", run.err, "a shape of so many dims helps nobody")
 
     def test_lists_of_different_length(self):
         content = group("x", [[2]])
@@ -194,6 +200,27 @@ class CaseFileTest(ProgramTest):
     def test_missing_folder_of_cases(self):
         self.expect(2, "test", "--cases-dir", "nowhere", err="no folder of case files at nowhere; name one with --cases-dir")
         self.expect(2, "test", "--cases-dir", ".", err="holds no case files")
+
+
+class PipeTest(ProgramTest):
+    """A pipe without a writer would be waited for without end."""
+
+    def test_every_option_that_names_an_input(self):
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "data/baselines/ops").mkdir(parents=True)
+        os.mkfifo(self.folder / "data/baselines/ops/relu.h5")
+        relu = "ops/relu.relu.3"
+        for args in (["test", "--cases", "pipe"], ["test", "--case", relu, "--device-config", "pipe"],
+                     ["test", "--case", relu, "--impl", "./pipe"], ["test", "--replay", "pipe"],
+                     ["test", "--case", relu, "--impl", "sim", "--sim-config", "pipe"],
+                     ["test", "--case", relu, "--adaptor", "pipe"], ["test", "--case", relu, "--data", "data"],
+                     ["test", "--case", relu, "--fill", "captured", "--captured", "pipe"],
+                     ["gen", "--cases", "pipe"], ["compare", "--capture", "pipe"], ["profile", "--capture", "pipe"],
+                     ["profile", "relu", "--baseline", "pipe"], ["fallback-sim", "--capture", "pipe"],
+                     ["report", "--audit", "pipe"]):
+            with self.subTest(args=args):
+                run = self.expect(2, *args, timeout=20, err="pipe" if "--data" not in args else "relu.h5")
+                self.assertRegex(run.err, "is a pipe or a device, not a file|Not a directory", str(run))
 
 
 class PlaceTest(ProgramTest):
@@ -267,6 +294,34 @@ class PlaceTest(ProgramTest):
         with self.small_disk(4) as disk:
             (disk / "filler").write_bytes(bytes(4096))
             self.refuse(["test", "--csv", disk / "report.csv"], "No space left on device; free some space")
+
+    def test_full_disk_for_a_profile(self):
+        quick = ["profile", "--cases", "mine.json", "--no-roofs", "--passes", "1"]
+        with self.small_disk(256) as disk:
+            with self.assertRaises(OSError), open(disk / "filler", "wb", buffering=0) as filler:
+                while True:
+                    filler.write(b"x" * 4096)
+            self.expect(2, *quick, "--run", disk, err=[f"cannot create {disk}/profile.h5: No space left on device"])
+            for option in ("--csv", "--trace"):
+                self.expect(2, *quick, option, disk / "file", err=[f"{disk}/file: No space left on device"])
+
+    def test_limit_of_file_sizes(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+        self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 101)])))
+        for command, file in (["test"], "journal.jsonl"), (["profile", "--no-roofs", "--passes", "1"], "profile.h5"), \
+                (["gen"], "add.h5"):
+            with self.subTest(command=command):
+                run = self.expect(2, *command, "--cases", "mine.json", preexec=limit)
+                self.assertRegex(run.err, f"{file}: .*File too large.*; raise the limit of file sizes \\(ulimit -f\\)")
+
+    def test_missing_folders_of_reports_are_made_and_named(self):
+        for option in ("--csv", "--junit"):
+            run = self.expect(0, "test", "--cases", "mine.json", option, f"new{option}/deep/report")
+            self.assertEqual(run.err, f"diopi: there is no folder new{option}/deep; it will be made for new{option}/deep/"
+                                      "report\n")
+            self.assertTrue((self.folder / f"new{option}/deep").is_dir())
+            self.assertEqual(self.expect(0, "test", "--cases", "mine.json", option, f"new{option}/deep/report").err, "")
 
     def test_folder_without_permission(self):
         if os.geteuid() == 0:

@@ -113,15 +113,55 @@ class InteropTest(ProgramTest):
         self.expect(0, "test", "--cases", "mine.json", out="1 case: 1 passed")
 
     def refuse(self, *messages):
-        """The case cannot be judged by this file: it fails, or the run is refused."""
-        run = self.diopi("test", "--cases", "mine.json")
-        self.assertIn(run.code, (1, 2), str(run))
-        for message in messages:
-            self.assertIn(message, run.out + run.err, str(run))
+        """The case cannot be judged by this file: the run is refused before its first case."""
+        run = self.expect(2, "test", "--cases", "mine.json", err=["diopi: error: ", *messages])
+        self.assertNotIn("DIOPI-Test", run.out)
+        self.assertFalse((self.folder / "diopi_run").exists(), str(run))
 
     def test_wrong_shape(self):
         self.foreign(shape=(1, 3))
-        self.refuse("out", "(1, 3)")
+        self.refuse("data/baselines/ops/add.h5: the baseline of ops/mine.add.0, forward: output 'out' has shape (1, 3), "
+                    "and diopiAdd gives (3,)")
+
+    def test_complex_values_for_a_real_output(self):
+        path = self.foreign(dtype=np.complex64)
+        with h5py.File(path, "r+") as file:
+            file["mine.add.0/forward/out"].attrs["dtype"] = "complex64"
+        self.refuse("output 'out' is complex, and diopiAdd gives float32")
+
+    def test_input_of_another_kind_than_the_case(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/inputs/other"]
+            file["mine.add.0/inputs/other"] = np.full(3, 2, np.int32)
+        self.refuse("data/baselines/ops/add.h5: the baseline of ops/mine.add.0: input 'other' is stored as int32, and "
+                    "the case has float32")
+
+    def test_filter_that_the_library_does_not_have(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/forward/out"]
+            file.create_dataset("mine.add.0/forward/out", data=np.full(3, 3, np.float32), compression="lzf", chunks=(3,))
+        self.refuse("/mine.add.0/forward/out is stored with the filter lzf (number 32000)", "without a filter, or with gzip")
+
+    def test_damaged_values(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/forward/out"]
+            file.create_dataset("mine.add.0/forward/out", data=np.full(3, 3, np.float32), compression="gzip", chunks=(3,))
+            chunk = file["mine.add.0/forward/out"].id.get_chunk_info(0)
+        content = bytearray(path.read_bytes())
+        for i in range(2, chunk.size):
+            content[chunk.byte_offset + i] ^= 0xff
+        path.write_bytes(content)
+        self.refuse("data/baselines/ops/add.h5: /mine.add.0/forward/out cannot be read: ")
+
+    def test_text_in_place_of_numbers(self):
+        path = self.foreign()
+        with h5py.File(path, "r+") as file:
+            del file["mine.add.0/forward/out"]
+            file["mine.add.0/forward/out"] = np.array([b"a", b"b", b"c"])
+        self.refuse("/mine.add.0/forward/out holds a string, which is no tensor")
 
     def test_floating_values_for_an_integer_output(self):
         path = self.foreign()

@@ -141,6 +141,17 @@ class JournalTest(ProgramTest):
         self.expect(2, *ARGS, "--resume", "--seed", "5",
                     err="diopi_run is of backend cpu and seed 0; give the same --impl and --seed to --resume")
 
+    def test_resume_with_other_cases_is_refused(self):
+        self.expect(0, *ARGS)
+        before = (self.folder / "diopi_run/journal.jsonl").read_bytes()
+        for others in (["--fname", "add"], ["--filter-dtype", "float32"]):
+            with self.subTest(others=others):
+                self.write("mine.json", case_file(group("mine", [[4]], ["add", "mul"], ["float64", "float32"])))
+                self.expect(2, *ARGS, *others, "--resume",
+                            err="the journal in diopi_run is of another selection of cases; give the same options to "
+                                "--resume, or another --run")
+                self.assertEqual((self.folder / "diopi_run/journal.jsonl").read_bytes(), before)
+
     def test_resume_without_a_journal(self):
         self.expect(2, *ARGS, "--resume", "--run", "nowhere", err="cannot read nowhere/journal.jsonl: No such file")
 

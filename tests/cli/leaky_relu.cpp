@@ -1,8 +1,11 @@
 /// A wrapper of the cpu backend's diopiRelu (--wrap) for another build of diopi: it gets a workspace from the context
 /// and never frees it, like a leaking operator library. DIOPI_TEST_RELU chooses another fault: "wrong" changes the last
 /// element, "strided" does so if the output is not contiguous, "order" once a call had 9000 elements, "moved" in such a
-/// call if the output lies in the second half of 1 KiB; "segv", "hang" and "print" crash, hang and print, "restores"
-/// writes to its input and restores it, "slow" takes 1 ms, "none" has no fault.
+/// call if the output lies in the second half of 1 KiB; "wrong away" is wrong in another working directory; "segv",
+/// "hang" and "print" crash, hang and print, "restores" writes to its input and restores it, "slow" takes 1 ms, "none"
+/// has no fault.
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -29,6 +32,7 @@ extern "C" diopiError_t WRAPPED_RELU(diopiContextHandle_t ctx, diopiTensorHandle
     const char* chosen = std::getenv("DIOPI_TEST_RELU");
     const std::string_view fault = chosen == nullptr ? "leak" : chosen;
     if (fault == "segv") std::raise(SIGSEGV);
+    if (fault == "wrong away" && chdir("/") != 0) return diopiErrorOccurred;
     if (fault == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(1));
     // As a library that works in its input's memory and puts it right again.
     if (fault == "restores" && input->dtype == diopi::Dtype::float32 && input->numel() > 0) {
@@ -46,7 +50,7 @@ extern "C" diopiError_t WRAPPED_RELU(diopiContextHandle_t ctx, diopiTensorHandle
     const bool is_large = out->numel() >= 9000;
     was_large = was_large || is_large;
     const bool is_moved = reinterpret_cast<uintptr_t>(out->data()) % 1024 >= 512;
-    const bool wrong = fault == "wrong" || (fault == "moved" && is_large && is_moved) ||
+    const bool wrong = fault.starts_with("wrong") || (fault == "moved" && is_large && is_moved) ||
                        (fault == "order" && was_large && !is_large) || (fault == "strided" && !out->is_contiguous());
     if (wrong && out->numel() > 0 && out->dtype == diopi::Dtype::float32) {
         int64_t last = 0;

@@ -56,6 +56,25 @@ class InTest(PluginTest):
         self.assertEqual(run.json["counts"]["passed"], 0)
         self.assertGreater(run.json["counts"]["not_implemented"], 0)
 
+    def test_only_the_operators_that_it_has(self):
+        run = self.expect(0, "test", "--implemented", "--level", "1", *ONLY_FLOAT32, "--impl", plugin("good"), "--json")
+        self.assertRegex(run.err, r"^diopi: --implemented leaves out \d+ cases of \d+ operators, which \S+ does not have\n$")
+        self.assertGreater(run.json["counts"]["passed"], 0)
+        operators = {row["op"] for row in self.journal()[1]}
+        self.assertIn("relu", operators)
+        self.assertNotIn("sigmoid", operators)
+
+    def test_the_sample_compiles_with_headers_in_the_standard_s_style(self):
+        """The standard's own headers use bool and size_t, but include only stdint.h."""
+        shutil.copytree(program.SOURCE / "libdiopi/include", self.folder / "include")
+        runtime = self.folder / "include/diopi/diopirt.h"
+        runtime.write_text(re.sub(r"#include <std(bool|def)\.h>\n", "", runtime.read_text()))
+        self.assertNotIn("stddef", runtime.read_text())
+        page = (program.SOURCE / "docs/plugins.md").read_text()
+        self.write("vendor.c", re.search(r"cat > vendor\.c <<'EOF'\n(.*?)\nEOF\n", page, re.S).group(1) + "\n")
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I", "include", "vendor.c", "-o",
+                        "vendor.so"], cwd=self.folder, check=True)
+
     def test_a_wrong_operator_fails_and_its_repeat_names_the_library(self):
         run = self.expect(1, "test", "--case", SMALL, "--impl", plugin("off_by_one"))
         self.assertIn(f"--impl {plugin('off_by_one')}", run.out)
@@ -160,7 +179,7 @@ class FaultTest(PluginTest):
         (self.folder / "start.so").write_bytes(whole[:40])
         for name, text in (("text.so", "is not an ELF file"), ("arm.so", "is built for AArch64"),
                            ("half.so", "is cut short"), ("start.so", "is cut short"),
-                           ("none.so", "No such file"), ("./", "is no file")):
+                           ("none.so", "No such file"), ("./", "is a folder, not a file")):
             with self.subTest(name=name):
                 self.expect(2, "test", "--fname", "relu", "--impl", name, err=text)
                 code = 1 if name == "arm.so" else 2

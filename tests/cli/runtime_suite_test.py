@@ -65,7 +65,7 @@ class FailureTest(ProgramTest):
         self.assertEqual(run.json["counts"]["timeout"], 1)
         fault, = run.json["not_passed"]
         self.assertEqual((fault["case"], fault["verdict"]), ("runtime/copies", "timeout"))
-        self.assertEqual(fault["repeat"], "diopi test --case runtime/copies --suite runtime --impl reference")
+        self.assertEqual(fault["repeat"], "diopi test --case runtime/copies --suite runtime --impl reference --timeout 4")
 
     def test_a_failure_has_its_reason(self):
         run = self.expect(1, *SUITE, "--case", "runtime/memory_checker", faults="null@12352")

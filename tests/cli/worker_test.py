@@ -1,5 +1,7 @@
 """A crash, an abort, a hang, exhausted memory or stray output fails one case, never the run, and leaves no process."""
+import contextlib
 import os
+import pathlib
 import random
 import resource
 import shutil
@@ -7,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+import uuid
 
 import program
 from program import ProgramTest, allocated, case_file, group
@@ -20,6 +23,28 @@ SIGNALS = {"segv": "SIGSEGV (Segmentation fault)", "bus": "SIGBUS (Bus error)", 
            "pipe": "SIGPIPE (Broken pipe)", "sys": "SIGSYS (Bad system call)", "hup": "SIGHUP (Hangup)",
            "usr1": "SIGUSR1 (User defined signal 1)", "int": "SIGINT (Interrupt)",
            "wild": "SIGSEGV (Segmentation fault)"}
+
+
+@contextlib.contextmanager
+def memory_group(limit):
+    """A control group of the kernel whose processes have so many bytes together; gives a function that enters it."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    is_old = (root / "memory").is_dir()
+    group = (root / "memory" if is_old else root) / f"diopi_{uuid.uuid4().hex}"
+    files = ["memory.limit_in_bytes"] if is_old else ["memory.max", "memory.swap.max"]
+    try:
+        group.mkdir()
+    except OSError as error:
+        raise unittest.SkipTest(f"no control group can be made here: {error}") from error
+    try:
+        try:
+            for file, bytes_left in zip(files, (limit, 0)):
+                (group / file).write_text(str(bytes_left))
+        except OSError as error:
+            raise unittest.SkipTest(f"no limit of memory can be set here: {error}") from error
+        yield lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
+    finally:
+        group.rmdir()
 
 
 class WorkerTest(ProgramTest):
@@ -67,17 +92,18 @@ class WorkerTest(ProgramTest):
         for fault in ("hang", "deaf"):
             with self.subTest(fault=fault):
                 run = self.run_with(fault, "--timeout", "1")
-                self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); it was computing", whole=True)
+                self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); it was computing", whole=True,
+                                        repeat=" --timeout 1")
 
     def test_deadlock(self):
         run = self.run_with("deadlock", "--timeout", "1")
         self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); all its threads were asleep (a "
-                              "deadlock?)", whole=True)
+                                "deadlock?)", whole=True, repeat=" --timeout 1")
 
     def test_stop(self):
         run = self.run_with("stop", "--timeout", "1")
         self.expect_only_faulty(run, "timeout", "no answer within 1.0 s (--timeout); it was stopped by a signal",
-                              whole=True)
+                                whole=True, repeat=" --timeout 1")
 
     def test_stray_output(self):
         run = self.run_with("print")
@@ -107,19 +133,22 @@ class WorkerTest(ProgramTest):
         for fault in ("flood", "floodout"):
             with self.subTest(fault=fault):
                 self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
-                                      "output flood: more than 1.0 MiB on standard output and standard error")
+                                                "output flood: more than 1.0 MiB on standard output and standard error",
+                                        repeat=" --timeout 60")
 
     def test_garbage_on_the_socket(self):
         for fault in ("garbage", "bit", f"garbage@{allocated(FAULTY)} hang"):
             with self.subTest(fault=fault):
                 self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
-                                      "garbage instead of an answer: something wrote to the socket of its worker")
+                                                "garbage instead of an answer: something wrote to the socket of its worker",
+                                        repeat=" --timeout 60")
 
     def test_closed_socket(self):
         for fault in ("close", "replace", "reroute", f"close@{allocated(FAULTY)} hang"):
             with self.subTest(fault=fault):
                 self.expect_only_faulty(self.run_with(fault, "--timeout", "60"), "crashed",
-                                      "the socket of its worker was closed or replaced", whole=True)
+                                                "the socket of its worker was closed or replaced", whole=True,
+                                        repeat=" --timeout 60")
 
     def test_writes_to_every_descriptor_do_not_damage_the_journal(self):
         # run_with reads the journal, which must be whole.
@@ -131,9 +160,9 @@ class WorkerTest(ProgramTest):
             with self.subTest(fault=fault):
                 self.assertEqual(self.run_with(fault, code=0).json["counts"]["passed"], len(SHAPES))
         self.expect_only_faulty(self.run_with(f"sleeper@{allocated(FAULTY)} segv", "--timeout", "60"), "crashed",
-                              "SIGSEGV (Segmentation fault)")
+                                "SIGSEGV (Segmentation fault)", repeat=" --timeout 60")
         self.expect_only_faulty(self.run_with(f"sleeper@{allocated(FAULTY)} hang", "--timeout", "1"), "timeout",
-                              "no answer within 1.0 s")
+                                "no answer within 1.0 s", repeat=" --timeout 1")
 
     def test_a_fork_that_returns_gives_no_second_answer(self):
         self.assertEqual(self.run_with("twin", code=0).json["counts"]["passed"], len(SHAPES))
@@ -144,6 +173,12 @@ class WorkerTest(ProgramTest):
                 run = self.run_with(fault, "--memory-limit", "512M")
                 self.expect_only_faulty(run, "crashed", "out of memory: SIGABRT (Aborted)", repeat=" --memory-limit 512M")
                 self.assertIn("(limit 512.0 MiB per worker, --memory-limit)", run.json["not_passed"][0]["reason"])
+
+    def test_the_kernel_kills_a_worker_for_its_memory(self):
+        with memory_group(400 << 20) as enter:
+            run = self.run_with("hog", "--memory-limit", "0", preexec=enter)
+        self.expect_only_faulty(run, "crashed", "out of memory: SIGKILL (Killed) by the kernel with ",
+                                repeat=" --memory-limit 0")
 
     def test_memory_limit_by_option(self):
         if program.SANITIZED:
@@ -215,7 +250,7 @@ class WorkerTest(ProgramTest):
 
     def test_exception_does_not_affect_the_other_workers(self):
         # Only copies of a shape of this rank are so large. The other worker runs a long case meanwhile.
-        rank = 41
+        rank = 29
         self.write("mine.json", case_file(group("worker", [[1] * rank, [8], [3000, 1000], [16]])))
         run = self.expect(1, "test", "--cases", "mine.json", "--jobs", "2", "--json", faults=f"throw@{rank * 8}")
         self.assertEqual(run.json["counts"]["passed"], 3, str(run))
