@@ -9,8 +9,11 @@ void register_boxing();
 /// Counter `ratio`: time of oneDNN called directly / time of the cpu backend.
 void register_convolution();
 void register_linear();
-/// Counter `ratio`: bytes read and written per second by the cpu backend / by memcpy.
+/// Counter `ratio`: bytes read and written per second by the cpu backend / by memcpy in all threads.
 void register_bandwidth();
+/// Counter `overhead_ns`: time to start a parallel region. Counter `ratio`: time of an operator in one thread / in two,
+/// at the least size that the backend shares.
+void register_threads();
 /// Counter `ratio`: Google Benchmark's time of a call / the profile's median. Counter `overhead_ns`: the time that the
 /// timing interceptor adds to a call.
 void register_profile();

@@ -1,4 +1,6 @@
 /// The table of conversions between the storage types and the compute types of tiles.
+#include <bit>
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <type_traits>
@@ -26,6 +28,15 @@ constexpr bool kIsComplex =
 /// The type from which a number is rounded to a half type.
 template <class T>
 using Wide = std::conditional_t<sizeof(T) == 8, double, float>;
+
+/// A float32 that rounds to each half type as x does: one of the two next to x, whose last bit is 1 unless it is x.
+inline float for_half(float x) { return x; }
+inline float for_half(double x) {
+    const auto nearest = static_cast<float>(x);
+    const bool is_inexact = static_cast<double>(nearest) != x, is_beyond = std::fabs(double{nearest}) > std::fabs(x);
+    const uint32_t bits = std::bit_cast<uint32_t>(nearest), below = bits - uint32_t{is_beyond};
+    return x != x ? nearest : std::bit_cast<float>(below | uint32_t{is_inexact});
+}
 
 /// The number as float, double or an integer, the types of real elements.
 template <class T>
@@ -57,9 +68,9 @@ inline To from_real(From x) {
     } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
         return truncate<To>(x);
     } else if constexpr (std::is_same_v<To, Half>) {
-        return to_half(static_cast<Wide<From>>(x));
+        return to_half(for_half(static_cast<Wide<From>>(x)));
     } else if constexpr (std::is_same_v<To, Bfloat16>) {
-        return to_bfloat16(static_cast<Wide<From>>(x));
+        return to_bfloat16(for_half(static_cast<Wide<From>>(x)));
     } else {
         return static_cast<To>(x);
     }

@@ -10,6 +10,7 @@ namespace {
 /// NaN where either is NaN.
 template <class T, bool kLarger>
 struct Extreme {
+    using Selects = void;
     T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>) {
             const T chosen = (a > b) == kLarger ? a : b;

@@ -9,6 +9,7 @@ namespace {
 
 template <class T>
 struct Negate {
+    using Selects = void;
     T operator()(T x) const {
         if constexpr (std::is_integral_v<T>)
             return static_cast<T>(0 - x);

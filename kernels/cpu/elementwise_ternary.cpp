@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/ternary.hpp"
 #include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {

@@ -1,7 +1,7 @@
 /// One of two tensors by a condition.
 #include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/ternary.hpp"
+#include "kernels/cpu/tile.hpp"
 #include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
@@ -10,6 +10,7 @@ namespace {
 
 template <class T>
 struct Choose {
+    using Selects = void;
     T operator()(T condition, T a, T b) const {
         if constexpr (std::is_same_v<T, Bool>)
             return condition == Bool::kTrue ? a : b;

@@ -44,9 +44,9 @@ struct SgdStep {
 
     [[nodiscard]] TileFunction function(bool has_buf) const {
         const bool decays = weight_decay != 0;
-        if (momentum == 0) return decays ? run<true, false, false> : run<false, false, false>;
-        if (has_buf) return decays ? run<true, true, true> : run<false, true, true>;
-        return decays ? run<true, true, false> : run<false, true, false>;
+        if (momentum == 0) return decays ? best<run<true, false, false>>() : best<run<false, false, false>>();
+        if (has_buf) return decays ? best<run<true, true, true>>() : best<run<false, true, true>>();
+        return decays ? best<run<true, true, false>>() : best<run<false, true, false>>();
     }
 };
 
@@ -61,7 +61,7 @@ diopiError_t sgd(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandl
     const auto step = [&]<class T>(Dtype compute) {
         SgdStep<T> s{T(lr), T(momentum), T(1.0 - dampening), T(weight_decay), nesterov};
         return for_each_tile(ctx, op, {outs.data(), outs.size() - drop}, {ins.data(), ins.size() - drop},
-                             {compute, s.function(t.has_buf), &s});
+                             {compute, s.function(t.has_buf), &s, Loop::arithmetic});
     };
     return t.param.dtype == Dtype::float64 ? step.template operator()<double>(Dtype::float64)
                                            : step.template operator()<float>(Dtype::float32);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/instruction_sets.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -50,7 +51,7 @@ diopiError_t step_in(diopiContextHandle_t ctx, const AdamArguments& a, bool is_d
     const Lane<T> param = lane(a.param), m = lane(a.exp_avg), v = lane(a.exp_avg_sq), most = lane(a.max_exp_avg_sq);
     if (staging.error() != diopiSuccess) return staging.error();
     const auto s = AdamFactors<T>::of(a, is_decoupled);
-    const auto body = a.max_exp_avg_sq != nullptr ? run<T, true> : run<T, false>;
+    const auto body = a.max_exp_avg_sq != nullptr ? best<run<T, true>>() : best<run<T, false>>();
     parallel_for(view(a.param).numel, 1,
                  [&](int64_t begin, int64_t end) { body(s, begin, end, param, grad, m, v, most); });
     return staging.finish();

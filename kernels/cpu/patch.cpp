@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernels/cpu/instruction_sets.hpp"
+
 namespace diopi::cpu {
 
 namespace {
@@ -66,8 +68,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kVector = HWY_LANES(uint8_t);
 
-bool is_aligned(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % kVector == 0; }
-
 /// Writes past the caches; both addresses are aligned.
 void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
     const hn::ScalableTag<uint8_t> d;
@@ -78,7 +78,46 @@ void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
     std::memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
 }
 
+template <class T>
+void fill_with(const std::byte* element, std::byte* to, int64_t count) {
+    T value;
+    std::memcpy(&value, element, sizeof(value));
+    std::fill_n(reinterpret_cast<T*>(to), count, value);
+}
+
+using Fill = void (*)(const std::byte* element, std::byte* to, int64_t count);
+
+Fill fill_of(int64_t item_size) {
+    switch (item_size) {
+        case 1:
+            return best<fill_with<uint8_t>>();
+        case 2:
+            return best<fill_with<uint16_t>>();
+        case 4:
+            return best<fill_with<uint32_t>>();
+        case 8:
+            return best<fill_with<uint64_t>>();
+        default:
+            return best<fill_with<Wide>>();
+    }
+}
+
 }  // namespace
+
+void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_t count, bool stream) {
+    constexpr int64_t kLine = 64, kBlock = 4096;
+    const Fill fill = fill_of(item_size);
+    const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
+    if (!stream || past % item_size != 0) return fill(element, to, count);
+    // The first elements up to a cache line, then blocks of equal elements.
+    alignas(kLine) std::byte block[kBlock];
+    const int64_t first = past == 0 ? 0 : std::min(count, (kLine - past) / item_size);
+    fill(element, to, first);
+    fill(element, block, kBlock / item_size);
+    const int64_t bytes = count * item_size;
+    for (int64_t i = first * item_size; i < bytes; i += kBlock) stream_out(block, to + i, std::min(kBlock, bytes - i));
+    hwy::FlushStream();
+}
 
 void Loader::init(Dtype dtype, Dtype compute, Buffers& buffers) {
     gather_ = kGather[width_index(dtype)];
@@ -105,11 +144,10 @@ const void* Loader::load(const Patch& patch) {
     return ready_;
 }
 
-void Storer::init(Dtype dtype, Dtype compute, bool stream, Buffers& buffers) {
+void Storer::init(Dtype dtype, Dtype compute, Buffers& buffers) {
     scatter_ = kScatter[width_index(dtype)];
     convert_ = dtype == compute ? nullptr : converter(compute, dtype);
     item_size_ = static_cast<int64_t>(size_of(dtype));
-    stream_ = stream;
     buffers_ = &buffers;
 }
 
@@ -118,15 +156,13 @@ void Storer::store(const void* result, const Patch& patch) {
     const bool contiguous = patch.contiguous();
     const auto* bytes = static_cast<const std::byte*>(result);
     if (convert_ != nullptr) {
-        std::byte* converted = contiguous && !stream_ ? patch.data : buffers_->raw;
+        std::byte* converted = contiguous ? patch.data : buffers_->raw;
         convert_(result, converted, patch.count());
         if (converted == patch.data) return;
         bytes = converted;
     }
     if (!contiguous) {
         scatter_(bytes, patch);
-    } else if (stream_ && is_aligned(bytes) && is_aligned(patch.data)) {
-        stream_out(bytes, patch.data, patch.count() * item_size_);
     } else {
         std::memcpy(patch.data, bytes, static_cast<size_t>(patch.count() * item_size_));
     }

@@ -26,6 +26,10 @@ using Scatter = void (*)(const std::byte* from, const Patch& to);
 
 constexpr size_t kTileBytes = kTile * 16;
 
+/// Repeats the element of `item_size` bytes (a power of 2, at most 16) `count` times from `to` on, past the caches if
+/// `stream`.
+void fill_run(const std::byte* element, int64_t item_size, std::byte* to, int64_t count, bool stream);
+
 /// Space for one operand: `raw` in its own dtype, `tile` in the compute type.
 struct Buffers {
     alignas(64) std::byte raw[kTileBytes];
@@ -50,11 +54,10 @@ class Loader {
 /// Stores arrays of the compute type into patches of one operand.
 class Storer {
  public:
-    /// stream: bypasses the caches if the address allows it.
-    void init(Dtype dtype, Dtype compute, bool stream, Buffers& buffers);
+    void init(Dtype dtype, Dtype compute, Buffers& buffers);
     /// The memory in which the patch's elements are to be computed.
     [[nodiscard]] void* target(const Patch& patch) {
-        const bool direct = convert_ == nullptr && !stream_ && patch.contiguous();
+        const bool direct = convert_ == nullptr && patch.contiguous();
         return direct ? static_cast<void*>(patch.data) : buffers_->tile;
     }
     /// Stores `result`: the memory of target(), or any other array of the compute type.
@@ -64,7 +67,6 @@ class Storer {
     Scatter scatter_ = nullptr;
     Convert convert_ = nullptr;
     int64_t item_size_ = 0;
-    bool stream_ = false;
     Buffers* buffers_ = nullptr;
 };
 

@@ -1,6 +1,10 @@
-/// sum and mean. Sums are formed in float64, int64 or complex128, in blocks, so that rounding errors stay small.
+/// sum and mean. Sums are formed in float64, int64 or complex128, in blocks, so that rounding errors stay small; a few
+/// neighbours of float32 or bfloat16 are added up in float32 before.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <complex>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/operators.hpp"
@@ -21,8 +25,9 @@ constexpr int64_t kLanes = 32;         ///< partial sums of a row: 8 AVX registe
 constexpr int64_t kBlockOfTiles = 16;  ///< partial sums joined before the next level takes over
 constexpr int kLevels = 4;
 constexpr int64_t kColumns = 4096;  ///< columns summed at once: rows far apart are then read in long runs
-constexpr int64_t kFarRow = 256;    ///< least number of columns whose next row is prefetched
-constexpr int64_t kCacheLine = 64;
+constexpr int64_t kWide = 64;       ///< from so many columns on, kRows rows are added up at once
+constexpr int64_t kRows = 8;
+constexpr int64_t kStrip = 256;       ///< columns that are added up in float32 at once
 constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long sum: parts do not depend on the threads
 constexpr int64_t kManyResults = 16;  ///< from so many on the results are shared among threads
 
@@ -50,23 +55,101 @@ class Cascade {
     int64_t counts_[kLevels] = {};
 };
 
+/// Whether a few elements are added up in float32 before they join a sum in float64. Two or three roundings to float32
+/// are fewer than those of a pairwise sum. A sum that is not finite is formed again without them.
+template <class Element, class Sum>
+constexpr bool kGroups = std::is_same_v<Sum, double> && !std::is_same_v<Element, double>;
+constexpr int64_t kGroup = 4;
+constexpr uint32_t kInfinity = 0x7f800000;  ///< the bits of the float
+
+template <class Sum, class Element>
+Sum summand(Element x) {
+    return static_cast<Sum>(widened(x));
+}
+
+/// The sum of 2 * kHalf numbers, which it overwrites.
+template <int64_t kHalf, class Sum>
+Sum folded(Sum* lanes) {
+    for (int64_t l = 0; l < kHalf; ++l) lanes[l] += lanes[l + kHalf];
+    if constexpr (kHalf == 1)
+        return lanes[0];
+    else
+        return folded<kHalf / 2>(lanes);
+}
+
+/// Adds up x in kLanes sums, kGroup elements at a time if `kGrouped`.
+template <bool kGrouped, class Element, class Sum>
+Sum sum_lanes(const Element* x, int64_t n) {
+    Sum lanes[kLanes] = {};
+    int64_t i = 0;
+    if constexpr (kGrouped) {
+        const auto at = [&](int64_t k) { return widened(x[k]); };
+        for (; i + kGroup * kLanes <= n; i += kGroup * kLanes) {
+            for (int64_t l = i; l < i + kLanes; ++l) {
+                lanes[l - i] += static_cast<Sum>((at(l) + at(l + kLanes)) + (at(l + 2 * kLanes) + at(l + 3 * kLanes)));
+            }
+        }
+    }
+    for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += summand<Sum>(x[i + l]);
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += summand<Sum>(x[i]);
+    return folded<kLanes / 2>(lanes);
+}
+
 template <class Element, class Sum>
 Sum sum_row(const Element* x, int64_t n) {
     if (n < kLanes) {
         Sum sum{};
-        for (int64_t i = 0; i < n; ++i) sum += static_cast<Sum>(x[i]);
+        for (int64_t i = 0; i < n; ++i) sum += summand<Sum>(x[i]);
         return sum;
     }
-    Sum lanes[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<Sum>(x[i + l]);
+    if constexpr (kGroups<Element, Sum>) {
+        const Sum sum = sum_lanes<true, Element, Sum>(x, n);
+        if (std::isfinite(sum)) return sum;
     }
-    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += static_cast<Sum>(x[i]);
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-        for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    return sum_lanes<false, Element, Sum>(x, n);
+}
+
+/// sums[i] += x[i]
+template <class Element, class Sum>
+void add_row(Sum* sums, const Element* x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) sums[i] += summand<Sum>(x[i]);
+}
+
+/// The sum of column i of kRows rows, each element as an X.
+template <class X, class Element>
+X column_of(const Element* x, int64_t row_stride, int64_t i) {
+    static_assert(kRows == 8);
+    const auto at = [&](int64_t r) { return static_cast<X>(widened(x[r * row_stride + i])); };
+    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
+}
+
+/// sums[i] += the sum of column i of kRows rows
+template <class Element, class Sum>
+void add_rows(Sum* sums, const Element* x, int64_t row_stride, int64_t n) {
+    if constexpr (!kGroups<Element, Sum>) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i) sums[i] += column_of<Sum>(x, row_stride, i);
+    } else {
+        float added[kStrip];
+        for (int64_t first = 0; first < n; first += kStrip) {
+            const int64_t m = std::min(kStrip, n - first);
+            uint32_t largest = 0;
+            for (int64_t i = 0; i < m; ++i) {
+                added[i] = column_of<float>(x, row_stride, first + i);
+                largest = std::max(largest, std::bit_cast<uint32_t>(std::fabs(added[i])));
+            }
+            if (largest < kInfinity) {
+                for (int64_t i = 0; i < m; ++i) sums[first + i] += static_cast<Sum>(added[i]);
+                continue;
+            }
+            for (int64_t i = 0; i < m; ++i) {
+                const bool is_finite = std::isfinite(added[i]);
+                sums[first + i] += is_finite ? static_cast<Sum>(added[i]) : column_of<Sum>(x, row_stride, first + i);
+            }
+        }
     }
-    return lanes[0];
 }
 
 /// Computes a reduction. Element: the type of the input's tiles; Sum: the type of the sums.
@@ -79,7 +162,8 @@ class Summation {
               int64_t columns)
         : plan_(plan), out_(out), in_(in), element_(element), sum_(sum), divisor_(divisor), columns_(columns) {
         loader_.init(in.dtype, element, in_buffers_);
-        storer_.init(out.dtype, sum, false, out_buffers_);
+        is_direct_ = in.dtype == element;
+        storer_.init(out.dtype, sum, out_buffers_);
     }
 
     void run() {
@@ -140,7 +224,7 @@ class Summation {
         const int64_t size = nest.sizes[0], step = std::max<int64_t>(1, kChunk / (plan_.count / size));
         if (step >= size) return sum_of(nest, offset);
         std::vector<Sum> parts(static_cast<size_t>((size + step - 1) / step));
-        parallel_for(std::ssize(parts), kChunk, [&](int64_t first, int64_t last) {
+        parallel_for(std::ssize(parts), kChunk, Loop::sum, [&](int64_t first, int64_t last) {
             Summation own(plan_, out_, in_, element_, sum_, divisor_, columns_);
             Nest part = nest;
             for (int64_t at = first; at < last; ++at) {
@@ -167,7 +251,7 @@ class Summation {
                 for (int64_t i = 0; i < n; i += kTile) {
                     const int64_t width = std::min(kTile, n - i);
                     const Element* x = load(offset + at[0] + r * row_stride + i * stride, m, row_stride, width, stride);
-                    sum.add(sum_row<Element, Sum>(x, m * width));
+                    sum.add(sum_row_(x, m * width));
                 }
             }
         });
@@ -179,13 +263,20 @@ class Summation {
         const int64_t results = plan_.kept.inner_size();
         const int64_t in_stride = plan_.kept.inner_stride(0);
         const int64_t out_stride = plan_.kept.inner_stride(1);
+        for (int64_t first = 0; first < results; first += kColumns) {
+            const int64_t m = std::min(kColumns, results - first);
+            sum_short_rows(in + first * in_stride, m, in_stride);
+            store(out + first * out_stride, m, out_stride);
+        }
+    }
+
+    void sum_short_rows(int64_t in, int64_t results, int64_t in_stride) {
         const int64_t n = plan_.count;
         const int64_t step = kTile / n;
         for (int64_t r = 0; r < results; r += step) {
             const int64_t rows = std::min(step, results - r);
             const Element* x = load(in + r * in_stride, rows, in_stride, n, plan_.joined.inner_stride(0));
-            for (int64_t k = 0; k < rows; ++k) results_[k] = sum_row<Element, Sum>(x + k * n, n);
-            store(out + r * out_stride, rows, out_stride);
+            for (int64_t k = 0; k < rows; ++k) results_[r + k] = sum_row_(x + k * n, n);
         }
     }
 
@@ -202,16 +293,20 @@ class Summation {
     /// results_[0..n) = sums of n neighbouring columns. Few columns are summed in several groups at once.
     void sum_columns(int64_t offset, int64_t n) {
         const Nest& nest = plan_.joined;
-        const int64_t rows = nest.inner_size();
+        const int64_t rows = nest.inner_size(), stride = nest.inner_stride(0);
+        const bool is_wide = columns_ >= kWide;
         const int64_t groups = std::max<int64_t>(1, kLanes / columns_);
         const int64_t width = n * groups;
-        const int64_t step = std::max<int64_t>(1, kTile / (std::min(kColumns, columns_) * groups)) * groups;
+        const int64_t step = is_wide ? kRows : kTile / (columns_ * groups) * groups;
         for (auto& level : levels_) std::fill_n(level, width, Sum{});
         int64_t counts[kLevels] = {};
         for_each_outer(nest, 1, [&](const auto& at) {
             for (int64_t r = 0; r < rows; r += step) {
-                add_rows(offset + at[0] + r * nest.inner_stride(0), std::min(step, rows - r), n, width);
-                prefetch_row(offset + at[0] + (r + step) * nest.inner_stride(0), n);
+                const int64_t first = offset + at[0] + r * stride, m = std::min(step, rows - r);
+                if (is_wide)
+                    add_wide_rows(first, m, n);
+                else
+                    add_narrow_rows(first, m, n, width);
                 pass_on(counts, width);
             }
         });
@@ -224,26 +319,29 @@ class Summation {
         }
     }
 
-    /// The hardware does not prefetch rows that lie far apart.
-    void prefetch_row(int64_t offset, int64_t n) const {
-        if (n < kFarRow || plan_.kept.inner_stride(0) != 1 || plan_.joined.inner_stride(0) <= 2 * n) return;
-        const std::byte* row = in_.data + offset * in_.item_size();
-        for (int64_t at = 0; at < n * in_.item_size(); at += kCacheLine) __builtin_prefetch(row + at);
-    }
-
-    /// Adds `rows` rows of n columns to the first level, `width` elements at a time; longer rows in parts of a tile.
-    void add_rows(int64_t offset, int64_t rows, int64_t n, int64_t width) {
-        const int64_t stride = plan_.kept.inner_stride(0);
-        for (int64_t c = 0; c < n; c += kTile) {
-            const int64_t part = std::min(kTile, n - c);
-            const int64_t count = rows * part;
-            const Element* x = load(offset + c * stride, rows, plan_.joined.inner_stride(0), part, stride);
-            for (int64_t i = 0; i < count; i += width) add_row(levels_[0] + c, x + i, std::min(width, count - i));
+    /// Adds up to kRows rows of n columns to the first level.
+    void add_wide_rows(int64_t offset, int64_t rows, int64_t n) {
+        const int64_t stride = plan_.kept.inner_stride(0), row_stride = plan_.joined.inner_stride(0);
+        const bool in_place = is_direct_ && stride == 1;
+        const int64_t part = in_place ? n : kTile / kRows;
+        for (int64_t c = 0; c < n; c += part) {
+            const int64_t m = std::min(part, n - c);
+            const Element* x = in_place ? reinterpret_cast<const Element*>(in_.data) + offset + c
+                                        : load(offset + c * stride, rows, row_stride, m, stride);
+            const int64_t next = in_place ? row_stride : m;
+            if (rows == kRows) {
+                add_rows_(levels_[0] + c, x, next, m);
+            } else {
+                for (int64_t r = 0; r < rows; ++r) add_row_(levels_[0] + c, x + r * next, m);
+            }
         }
     }
 
-    static void add_row(Sum* sums, const Element* x, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<Sum>(x[i]);
+    /// Adds `rows` rows of n columns to the first level, `width` elements at a time.
+    void add_narrow_rows(int64_t offset, int64_t rows, int64_t n, int64_t width) {
+        const int64_t count = rows * n;
+        const Element* x = load(offset, rows, plan_.joined.inner_stride(0), n, plan_.kept.inner_stride(0));
+        for (int64_t i = 0; i < count; i += width) add_row_(levels_[0], x + i, std::min(width, count - i));
     }
 
     /// After kBlockOfTiles additions the sums of a level are added to those of the next one.
@@ -260,6 +358,10 @@ class Summation {
     Dtype element_, sum_;
     double divisor_;
     int64_t columns_;
+    bool is_direct_ = false;  ///< the input needs no conversion
+    decltype(best<sum_row<Element, Sum>>()) sum_row_ = best<sum_row<Element, Sum>>();
+    decltype(best<add_row<Element, Sum>>()) add_row_ = best<add_row<Element, Sum>>();
+    decltype(best<add_rows<Element, Sum>>()) add_rows_ = best<add_rows<Element, Sum>>();
     Loader loader_;
     Storer storer_;
     Buffers in_buffers_, out_buffers_;
@@ -272,7 +374,7 @@ template <class Element, class Sum>
 void run(const Reduction& plan, const View& out, const View& in, Dtype element, Dtype sum, double divisor) {
     const Nest& kept = plan.kept;
     const int64_t results = plan.results >= kManyResults ? kept.sizes[0] : 1;
-    parallel_for(results, plan.results / results * plan.count, [&](int64_t begin, int64_t end) {
+    parallel_for(results, plan.results / results * plan.count, Loop::sum, [&](int64_t begin, int64_t end) {
         Reduction part = plan;
         View from = in, to = out;
         if (results > 1) {
@@ -294,6 +396,8 @@ diopiError_t sum(std::string_view op, const View& out, const View& in, ShapeView
         run<Complex, Complex>(plan, out, in, Dtype::complex128, Dtype::complex128, divisor);
     } else if (in.dtype == Dtype::float64 || (mean && !is_floating(in.dtype))) {
         run<double, double>(plan, out, in, Dtype::float64, Dtype::float64, divisor);
+    } else if (in.dtype == Dtype::bfloat16) {
+        run<Bfloat16, double>(plan, out, in, Dtype::bfloat16, Dtype::float64, divisor);
     } else if (is_floating(in.dtype)) {
         run<float, double>(plan, out, in, Dtype::float32, Dtype::float64, divisor);
     } else {

@@ -78,7 +78,7 @@ class ArgMax {
  public:
     ArgMax(const Reduction& plan, const View& out, const View& in, Dtype compute) : plan_(plan), out_(out), in_(in) {
         loader_.init(in.dtype, compute, in_buffers_);
-        storer_.init(out.dtype, Dtype::int64, false, out_buffers_);
+        storer_.init(out.dtype, Dtype::int64, out_buffers_);
     }
 
     void run() {

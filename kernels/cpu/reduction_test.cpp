@@ -185,3 +185,43 @@ TEST_CASE("sum and mean refuse dimensions and outs that contradict", "[cpu][redu
     CHECK(last_error().find("(3,)") != std::string::npos);
     CHECK(sum(blank(Dtype::float32, {2, 3}), in, {1}) == diopiErrorOccurred);
 }
+
+TEST_CASE("numbers whose sum overflows float32 on the way cancel out", "[cpu][reduction]") {
+    // Every fourth pair of elements, and of rows, has both signs: sums of two or four neighbours are infinite.
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16);
+    const double huge = rounded(dtype, 3e38);
+    const auto sign = [](int64_t i) { return i % 8 < 4 ? 1.0 : -1.0; };
+    const Shape shape{64, 1024};
+    const auto by_row = generate(dtype, shape, [&](int64_t i) { return huge * sign(i / 1024); });
+    const auto by_block = generate(dtype, shape, [&](int64_t i) { return huge * sign(i / 32); });
+    const auto across = blank(dtype, {1024}), along = blank(dtype, {64}), one = blank(dtype, {});
+    REQUIRE(sum(across, by_row, {0}) == diopiSuccess);
+    CHECK(values(across) == Values(1024, 0.0));
+    REQUIRE(sum(along, by_block, {1}) == diopiSuccess);
+    CHECK(values(along) == Values(64, 0.0));
+    REQUIRE(sum(one, by_block, {}) == diopiSuccess);
+    CHECK(values(one) == Values{0});
+}
+
+TEST_CASE("a mean in a half type is rounded once", "[cpu][reduction]") {
+    // Means just beside the middle of two neighbours: float32 in between would give the even one.
+    const Dtype dtype = GENERATE(Dtype::bfloat16, Dtype::float16);
+    const double ulp = dtype == Dtype::bfloat16 ? 0x1p-7 : 0x1p-10;
+    const bool is_above = GENERATE(false, true), is_odd = GENERATE(false, true);
+    const double middle = 1 + ulp * (is_odd ? 1.5 : 0.5), beside = middle + (is_above ? 0x1p-40 : -0x1p-40);
+    const auto x = tensor(Dtype::float64, {1}, {beside}), y = blank(dtype, {1});
+    REQUIRE(cpu::diopiCastDtype(&context, y.get(), x.get()) == diopiSuccess);
+    CHECK(values(y) == Values{middle + (is_above ? ulp : -ulp) / 2});
+    REQUIRE(mean(y, x, {0}) == diopiSuccess);
+    CHECK(values(y) == Values{middle + (is_above ? ulp : -ulp) / 2});
+}
+
+TEST_CASE("numbers beyond a half type's range, denormals and NaN are converted from float64", "[cpu][shape]") {
+    const Values given{1e300, -1e300, kInf, kNan, 0, -0.0, 0x1p-160, 0x1.8p-134, 65520, 65519.999, 0x1.8p-25, -0x1p-25};
+    const auto x = tensor(Dtype::float64, {int64_t(given.size())}, given);
+    const auto b = blank(Dtype::bfloat16, x->shape), h = blank(Dtype::float16, x->shape);
+    REQUIRE(cpu::diopiCastDtype(&context, b.get(), x.get()) == diopiSuccess);
+    CHECK(same(values(b), {kInf, -kInf, kInf, kNan, 0, -0.0, 0, 0x1p-133, 65536, 65536, 0x1.8p-25, -0x1p-25}));
+    REQUIRE(cpu::diopiCastDtype(&context, h.get(), x.get()) == diopiSuccess);
+    CHECK(same(values(h), {kInf, -kInf, kInf, kNan, 0, -0.0, 0, 0, kInf, 65504, 0x1p-24, -0.0}));
+}

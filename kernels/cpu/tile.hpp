@@ -6,7 +6,10 @@
 #include <complex>
 #include <span>
 
+#include "core/half.hpp"
 #include "kernels/cpu/convert.hpp"
+#include "kernels/cpu/instruction_sets.hpp"
+#include "kernels/cpu/threads.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
@@ -19,7 +22,34 @@ struct TileOp {
     Dtype compute;
     TileFunction run;  ///< null: out is the converted input
     const void* state = nullptr;
+    Loop loop = Loop::transcendental;
+    /// Where `compute` is float32: the same on arrays of bfloat16, if all operands are of that dtype; null: none.
+    TileFunction run_bfloat16 = nullptr;
 };
+
+/// Whether a function's result is one of its operands, or its negative, so that it needs no rounding.
+template <class F>
+constexpr bool kSelects = requires {
+    typename F::Selects;
+};
+
+/// An element in the type that it computes in, and back.
+template <class T>
+auto widened(T x) {
+    if constexpr (std::is_same_v<T, Bfloat16>)
+        return to_float(x);
+    else
+        return x;
+}
+template <class T, class F, class X>
+T narrowed(X x) {
+    if constexpr (!std::is_same_v<T, Bfloat16>)
+        return x;
+    else if constexpr (kSelects<F>)
+        return {static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16)};
+    else
+        return to_bfloat16(x);
+}
 
 /// Runs the operator on all elements, large tensors in threads. The outs have one shape, the ins broadcast to it. The
 /// compute type is the dtype of an operand, or one of float32, float64, int64 and complex128, to which every operand
@@ -34,30 +64,43 @@ struct TileOp {
 /// The compute type for results of dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
 
-/// The tile function that applies f(a) or f(a, b).
-template <class T, class F>
-[[nodiscard]] TileOp unary(Dtype compute, const F& f) {
-    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, const void* state) {
-        const F g = *static_cast<const F*>(state);
-        T* o = static_cast<T*>(out[0]);
-        const T* a = static_cast<const T*>(in[0]);
+/// out = f(in[0], ..., in[kIns - 1]) on arrays of T. bfloat16 computes in float32.
+template <int kIns, class T, class F>
+void map_loop(void* const* out, const void* const* in, int64_t n, const void* state) {
+    const F g = *static_cast<const F*>(state);
+    T* o = static_cast<T*>(out[0]);
+    const T* a = static_cast<const T*>(in[0]);
+    const T* b = kIns > 1 ? static_cast<const T*>(in[1]) : nullptr;
+    const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
 #pragma GCC ivdep
-        for (int64_t i = 0; i < n; ++i) o[i] = g(a[i]);
-    };
-    return {compute, run, &f};
+    for (int64_t i = 0; i < n; ++i) {
+        if constexpr (kIns == 1)
+            o[i] = narrowed<T, F>(g(widened(a[i])));
+        else if constexpr (kIns == 2)
+            o[i] = narrowed<T, F>(g(widened(a[i]), widened(b[i])));
+        else
+            o[i] = narrowed<T, F>(g(widened(a[i]), widened(b[i]), widened(c[i])));
+    }
 }
 
+/// The operator that applies f to kIns operands. `f` must live as long as it.
+template <int kIns, class T, class F>
+[[nodiscard]] TileOp map(Dtype compute, const F& f) {
+    TileOp op{compute, best<map_loop<kIns, T, F>>(), &f, Loop::arithmetic};
+    if constexpr (std::is_same_v<T, float>) op.run_bfloat16 = best<map_loop<kIns, Bfloat16, F>>();
+    return op;
+}
+template <class T, class F>
+[[nodiscard]] TileOp unary(Dtype compute, const F& f) {
+    return map<1, T>(compute, f);
+}
 template <class T, class F>
 [[nodiscard]] TileOp binary(Dtype compute, const F& f) {
-    const TileFunction run = [](void* const* out, const void* const* in, int64_t n, const void* state) {
-        const F g = *static_cast<const F*>(state);
-        T* o = static_cast<T*>(out[0]);
-        const T* a = static_cast<const T*>(in[0]);
-        const T* b = static_cast<const T*>(in[1]);
-#pragma GCC ivdep
-        for (int64_t i = 0; i < n; ++i) o[i] = g(a[i], b[i]);
-    };
-    return {compute, run, &f};
+    return map<2, T>(compute, f);
+}
+template <class T, class F>
+[[nodiscard]] TileOp ternary(Dtype compute, const F& f) {
+    return map<3, T>(compute, f);
 }
 
 /// Calls f.template operator()<T>() with the C++ type of a compute dtype. Signed integers compute as unsigned ones,

@@ -1,10 +1,12 @@
 #include <omp.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/testing.hpp"
+#include "kernels/cpu/threads.hpp"
 
 using namespace diopi;
 using namespace diopi::cpu::testing;
@@ -115,12 +117,55 @@ TEST_CASE("the number of threads changes no bit of a sum", "[cpu][reduction]") {
     check_sum({30, 4'100}, 0, {4'100});
 }
 
-TEST_CASE("large outputs bypass the caches in threads, too", "[cpu][elementwise]") {
-    const int64_t n = (5 << 20) + 13;
-    const auto a = generate(Dtype::float32, {n}, wave);
-    CHECK(is_same_in_threads(Dtype::float32, {n}, {}, [&](diopiTensorHandle_t out) {
-        return cpu::diopiAdd(&context, out, a.get(), a.get(), nullptr);
-    }));
+TEST_CASE("operators on bfloat16 alone round once, to nearest even, and keep NaN", "[cpu][elementwise]") {
+    const int64_t n = GENERATE(5, 3000);
+    const Dtype dtype = Dtype::bfloat16;
+    const auto number = [](int64_t i) { return i % 11 == 0 ? kNan : i % 13 == 0 ? -kInf : wave(i * 7) * 1.7; };
+    const auto a = generate(dtype, {n}, wave), b = generate(dtype, {n}, number), y = blank(dtype, {n});
+    const Values x = values(a), z = values(b);
+    const auto is_rounded = [&](const std::function<double(double, double)>& f) {
+        Values wanted;
+        for (size_t i = 0; i < x.size(); ++i) wanted.push_back(rounded(dtype, f(x[i], z[i])));
+        return same(values(y), wanted);
+    };
+    REQUIRE(cpu::diopiAdd(&context, y.get(), a.get(), b.get(), nullptr) == diopiSuccess);
+    CHECK(is_rounded([](double p, double q) { return p + q; }));
+    REQUIRE(cpu::diopiMul(&context, y.get(), a.get(), b.get()) == diopiSuccess);
+    CHECK(is_rounded([](double p, double q) { return p * q; }));
+    REQUIRE(cpu::diopiMaximum(&context, y.get(), a.get(), b.get()) == diopiSuccess);
+    CHECK(is_rounded([](double p, double q) { return std::isnan(q) ? q : std::max(p, q); }));
+    REQUIRE(cpu::diopiNeg(&context, y.get(), b.get()) == diopiSuccess);
+    CHECK(is_rounded([](double, double q) { return -q; }));
+}
+
+TEST_CASE("a fill that is larger than the cache writes its elements and no others", "[cpu][shape]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::uint8);
+    const auto n = (int64_t{33} << 20) / static_cast<int64_t>(size_of(dtype)) + 13;
+    const auto all = blank(dtype, {n + 2}), inner = alias(all, {n}, {1}, 1);
+    const diopiScalar_t x = scalar(3.0);
+    REQUIRE(cpu::diopiFill(&context, inner.get(), &x) == diopiSuccess);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; ++i) wrong += read(dtype, inner->data(), i).real() == 3 ? 0 : 1;
+    CHECK(wrong == 0);
+    const double before = read(dtype, blank(dtype, {1})->data(), 0).real();
+    CHECK(same(read(dtype, all->data(), 0).real(), before));
+    CHECK(same(read(dtype, all->data(), n + 1).real(), before));
+}
+
+TEST_CASE("a loop within a loop in threads stays on its thread", "[cpu]") {
+    const Threads threads(2);
+    std::atomic<int> parts = 0, calls = 0, regions = 0;
+    cpu::parallel_for(2, 1 << 20, [&](int64_t, int64_t) {
+        ++regions;
+        const int outer = omp_get_thread_num();
+        cpu::parallel_for(8, 1 << 20, [&](int64_t begin, int64_t end) {
+            ++calls;
+            parts += omp_get_level() == 1 && omp_get_thread_num() == outer ? static_cast<int>(end - begin) : 0;
+        });
+    });
+    CHECK(regions == 2);
+    CHECK(calls == 2);
+    CHECK(parts == 16);
 }
 
 TEST_CASE("a thread's division by zero is reported", "[cpu][elementwise]") {
