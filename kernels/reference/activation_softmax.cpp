@@ -27,61 +27,58 @@ struct Columns {
     }
 };
 
-/// y = exp(x - m), sum and m for the `inner` columns of one (n, inner) slice. All columns step together, so that memory
-/// is read in its order. A column of -inf, or with +inf or NaN, gives NaN by arithmetic alone.
-template <class T>
-struct Slice {
-    std::vector<T> greatest;
-    std::vector<Sum<T>> sum;
+/// Neighbouring columns that are computed together, so that memory is read in its order: few enough for their part of
+/// the tensor to stay in a cache from one pass to the next.
+constexpr int64_t kColumns = 512;
 
-    template <class From>
-    void run(const From* x, T* y, int64_t n, int64_t inner) {
-        using std::exp;
-        greatest.assign(static_cast<size_t>(inner), -std::numeric_limits<double>::infinity());
-        sum.assign(static_cast<size_t>(inner), Sum<T>());
-        T* m = greatest.data();
-        Sum<T>* total = sum.data();
-        for (int64_t k = 0; k < n; ++k) {
-            for (int64_t i = 0; i < inner; ++i) m[i] = x[k * inner + i] > m[i] ? x[k * inner + i] : m[i];
-        }
-        for (int64_t k = 0; k < n; ++k) {
-            for (int64_t i = 0; i < inner; ++i) {
-                y[k * inner + i] = exp(x[k * inner + i] - m[i]);
-                total[i] += y[k * inner + i];
-            }
-        }
-    }
-};
-
-/// One slice per index of the dimensions before dim.
-template <class From, class T, class Finish>
-void softmax_slices(const From* x, T* y, const Columns& at, Finish finish) {
-    Slice<T> slice;
+/// Calls visit(offset of the first element, number of columns) for groups of columns along dim.
+template <class Visit>
+void for_each_group(const Columns& at, Visit&& visit) {
     for (int64_t o = 0; o < at.outer; ++o) {
-        const From* from = x + o * at.n * at.inner;
-        T* to = y + o * at.n * at.inner;
-        slice.run(from, to, at.n, at.inner);
-        for (int64_t k = 0; k < at.n; ++k) {
-            for (int64_t i = 0; i < at.inner; ++i) {
-                const auto column = static_cast<size_t>(i);
-                const int64_t e = k * at.inner + i;
-                to[e] = finish(from[e] - slice.greatest[column], to[e], slice.sum[column].value());
-            }
+        for (int64_t first = 0; first < at.inner; first += kColumns) {
+            visit(o * at.n * at.inner + first, std::min(kColumns, at.inner - first));
         }
     }
+}
+
+/// softmax or its logarithm. A column of -inf, or with +inf or NaN, gives NaN by arithmetic alone.
+template <bool kLogarithm, class T>
+void softmax_of(const double* x, T* y, const Columns& at) {
+    using std::exp, std::log;
+    const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
+    std::vector<T> greatest(width), total(width);
+    std::vector<Sum<T>> sum(width);
+    T* __restrict m = greatest.data();
+    for_each_group(at, [&](int64_t start, int64_t count) {
+        std::ranges::fill(greatest, T(-std::numeric_limits<double>::infinity()));
+        std::ranges::fill(sum, Sum<T>());
+        for (int64_t k = 0; k < at.n; ++k) {
+            const double* row = x + start + k * at.inner;
+            for (int64_t i = 0; i < count; ++i) m[i] = row[i] > m[i] ? T(row[i]) : m[i];
+        }
+        for (int64_t k = 0; k < at.n; ++k) {
+            const int64_t row = start + k * at.inner;
+            for (int64_t i = 0; i < count; ++i) {
+                const T power = exp(x[row + i] - m[i]);
+                sum[static_cast<size_t>(i)] += power;
+                if (!kLogarithm) y[row + i] = power;
+            }
+        }
+        for (size_t i = 0; i < width; ++i) total[i] = kLogarithm ? log(sum[i].value()) : sum[i].value();
+        for (int64_t k = 0; k < at.n; ++k) {
+            const int64_t row = start + k * at.inner;
+            for (int64_t i = 0; i < count; ++i) {
+                const T& of_column = total[static_cast<size_t>(i)];
+                y[row + i] = kLogarithm ? x[row + i] - m[i] - of_column : y[row + i] / of_column;
+            }
+        }
+    });
 }
 
 template <class T>
 void log_softmax_of(const double* x, T* y, int64_t outer, int64_t n, int64_t inner) {
     const int64_t shape[] = {outer, n, inner};
-    softmax_slices(x, y, Columns(shape, 1), [log_sum = T(0), last = T(0)](T shifted, T, T sum) mutable {
-        using std::log;
-        if (!(sum == last)) {
-            last = sum;
-            log_sum = log(sum);
-        }
-        return shifted - log_sum;
-    });
+    softmax_of<true>(x, y, Columns(shape, 1));
 }
 
 }  // namespace
@@ -106,21 +103,23 @@ diopiError_t gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, 
         require_shape("grad_output", g.shape(), y.shape());
         require_shape("grad_input", gx.shape(), y.shape());
         const Columns at(y.shape(), dim);
-        std::vector<Sum<T>> sum(static_cast<size_t>(at.inner));
-        for (int64_t o = 0; o < at.outer; ++o) {
-            const int64_t first = o * at.n * at.inner;
-            std::fill(sum.begin(), sum.end(), Sum<T>());
+        const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
+        std::vector<Sum<T>> sum(width);
+        std::vector<T> total(width);
+        for_each_group(at, [&](int64_t start, int64_t count) {
+            std::ranges::fill(sum, Sum<T>());
             for (int64_t k = 0; k < at.n; ++k) {
-                const int64_t row = first + k * at.inner;
-                for (int64_t i = 0; i < at.inner; ++i) sum[static_cast<size_t>(i)] += term(g[row + i], y[row + i]);
+                const int64_t row = start + k * at.inner;
+                for (int64_t i = 0; i < count; ++i) sum[static_cast<size_t>(i)] += term(g[row + i], y[row + i]);
             }
+            for (size_t i = 0; i < width; ++i) total[i] = sum[i].value();
             for (int64_t k = 0; k < at.n; ++k) {
-                const int64_t row = first + k * at.inner;
-                for (int64_t i = 0; i < at.inner; ++i) {
-                    gx[row + i] = formula(g[row + i], y[row + i], sum[static_cast<size_t>(i)].value());
+                const int64_t row = start + k * at.inner;
+                for (int64_t i = 0; i < count; ++i) {
+                    gx[row + i] = formula(g[row + i], y[row + i], total[static_cast<size_t>(i)]);
                 }
             }
-        }
+        });
         gx.store();
     });
 }
@@ -135,11 +134,7 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view, diopiTens
         Output<T> y(out, "out");
         require_shape("out", y.shape(), x.shape());
         const Columns at(x.shape(), dim);
-        if (kLogarithm) {
-            log_softmax(x.data(), y.data(), at.outer, at.n, at.inner);
-        } else {
-            softmax_slices(x.data(), y.data(), at, [](T, T power, T sum) { return power / sum; });
-        }
+        softmax_of<kLogarithm>(x.data(), y.data(), at);
         y.store();
     });
 }

@@ -50,12 +50,16 @@ void store_tfloat32(std::span<const float> from, std::byte* to) {
 /// Integers and doubles are rounded from double to the 16-bit formats exactly (except integers beyond 2^53).
 template <class From>
 void store_narrow(Dtype component, std::span<const From> from, std::byte* to) {
-    if (component == Dtype::float16) {
-        auto* out = reinterpret_cast<Half*>(to);
-        for (size_t i = 0; i < from.size(); ++i) out[i] = to_half(static_cast<double>(from[i]));
-    } else {
-        auto* out = reinterpret_cast<Bfloat16*>(to);
-        for (size_t i = 0; i < from.size(); ++i) out[i] = to_bfloat16(static_cast<double>(from[i]));
+    alignas(64) double wide[kTile];
+    for (size_t first = 0; first < from.size(); first += kTile) {
+        const size_t n = std::min<size_t>(kTile, from.size() - first);
+        for (size_t i = 0; i < n; ++i) wide[i] = static_cast<double>(from[first + i]);
+        const std::span<const double> tile(wide, n);
+        if (component == Dtype::float16) {
+            to_half(tile, reinterpret_cast<Half*>(to) + first);
+        } else {
+            to_bfloat16(tile, reinterpret_cast<Bfloat16*>(to) + first);
+        }
     }
 }
 

@@ -58,7 +58,7 @@ void compare_integers(const Tensor& actual, const Tensor& oracle, Comparison& co
 }
 
 void compare_floats(const Tensor& actual, const Tensor& oracle, const Bound& bound, const Tensor* magnitude,
-                    Comparison& comparison) {
+                    OnMismatch on_mismatch, Comparison& comparison) {
     Operands operands;
     operands.actual = actual.data();
     operands.component = component_of(actual.dtype);
@@ -73,9 +73,11 @@ void compare_floats(const Tensor& actual, const Tensor& oracle, const Bound& bou
         rule.has_sums = true;
         rule.sums = 1;
     }
-    const Scan result = scan(operands, rule);
+    const Scan result = scan(operands, rule, on_mismatch);
     keep_figures(result, comparison.deviation);
-    if (result.mismatches > 0) {
+    if (result.mismatches > 0 && on_mismatch == OnMismatch::kStop) {
+        comparison.passed = false;
+    } else if (result.mismatches > 0) {
         explain(diagnose(operands, rule), actual, oracle, comparison);
     } else if (result.warnings > 0) {
         comparison.warning = "class D: " + std::to_string(result.warnings) + " of " + std::to_string(operands.count) +
@@ -86,7 +88,7 @@ void compare_floats(const Tensor& actual, const Tensor& oracle, const Bound& bou
 }  // namespace
 
 Comparison compare(const Tensor& actual, const Tensor& expected, const TensorSpec& spec, const Bound& bound,
-                   const Tensor* magnitude) {
+                   const Tensor* magnitude, OnMismatch on_mismatch) {
     Comparison comparison;
     comparison.deviation.accuracy_class = static_cast<char>(bound.accuracy);
     comparison.deviation.numel = actual.numel();
@@ -98,7 +100,7 @@ Comparison compare(const Tensor& actual, const Tensor& expected, const TensorSpe
     const Tensor oracle = to_oracle(expected, wide_dtype(spec.dtype));
     if (is_floating(spec.dtype) || is_complex(spec.dtype)) {
         const Tensor sums = magnitude != nullptr ? gathered(*magnitude) : Tensor{};
-        compare_floats(values, oracle, bound, magnitude != nullptr ? &sums : nullptr, comparison);
+        compare_floats(values, oracle, bound, magnitude != nullptr ? &sums : nullptr, on_mismatch, comparison);
     } else {
         compare_integers(values, oracle, comparison);
     }

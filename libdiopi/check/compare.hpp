@@ -14,6 +14,7 @@ namespace diopi {
 /// there is none; class B: an error that is allowed beside the rounding. float64, same shape; null otherwise, and for
 /// class E where the least that it can be is enough.
 [[nodiscard]] Comparison compare(const Tensor& actual, const Tensor& expected, const TensorSpec& spec,
-                                 const Bound& bound, const Tensor* magnitude);
+                                 const Bound& bound, const Tensor* magnitude,
+                                 OnMismatch on_mismatch = OnMismatch::kExplain);
 
 }  // namespace diopi

@@ -93,6 +93,25 @@ TEST_CASE("a stale last element fails every class, at every length") {
     }
 }
 
+TEST_CASE("a comparison that stops at a mismatch has the same verdict, without an explanation") {
+    for (const int64_t n : {1, 1024, 5003}) {
+        const std::vector<double> values = reals(n);
+        const Tensor oracle = oracle_of({n}, values), right = rounded_to(Dtype::float32, {n}, values);
+        const TensorSpec spec{{n}, Dtype::float32, {}};
+        const Bound bound = bound_of(Accuracy::B);
+        const Comparison passed = compare(right, oracle, spec, bound, nullptr, OnMismatch::kStop);
+        CHECK(passed.passed);
+        CHECK(passed.deviation.max_ulp == check(right, oracle, bound).deviation.max_ulp);
+        for (const int64_t place : {int64_t{0}, n - 1}) {
+            const Tensor wrong = rounded_to(Dtype::float32, {n}, values);
+            store(wrong, place, values[static_cast<size_t>(place)] + 0.5);
+            const Comparison stopped = compare(wrong, oracle, spec, bound, nullptr, OnMismatch::kStop);
+            CHECK_FALSE(stopped.passed);
+            CHECK(stopped.reason.empty());
+        }
+    }
+}
+
 TEST_CASE("class B refuses one ulp") {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
         const std::vector<double> values = reals(3000);

@@ -7,6 +7,9 @@
 
 namespace diopi {
 
+/// What is wanted of a comparison that fails: an explanation, or nothing, because another one follows.
+enum class OnMismatch { kExplain, kStop };
+
 /// The outcome of one comparison.
 struct Comparison {
     Deviation deviation;

@@ -63,7 +63,7 @@ Comparison compare_legacy(const Tensor& actual, const Tensor& expected, const To
     const Tensor oracle = rounded(to_oracle(expected, wide_dtype(actual.dtype)), operands.count, rule.format);
     operands.expected = oracle.data_as<double>();
 
-    const Scan result = scan(operands, rule);
+    const Scan result = scan(operands, rule, OnMismatch::kExplain);
     deviation.max_abs = result.max_abs;
     deviation.max_rel = result.max_rel;
     deviation.max_ulp = result.max_ulp;

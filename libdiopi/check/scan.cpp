@@ -264,7 +264,7 @@ double Scan::cosine() const {
     return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 1;
 }
 
-Scan scan(const Operands& operands, const Rule& rule) {
+Scan scan(const Operands& operands, const Rule& rule, OnMismatch on_mismatch) {
     Scan total;
     Block block;
     for (int64_t begin = 0; begin < operands.count; begin += kBlock) {
@@ -274,6 +274,7 @@ Scan scan(const Operands& operands, const Rule& rule) {
         const bool undecided = any(figures.suspect) || largest_of(figures.max_ulp) > kMostFinite ||
                                largest_of(figures.unequal_magnitude) >= rule.format.overflow;
         undecided ? add_judged(block, rule, total) : add_sweep(figures, total);
+        if (total.mismatches > 0 && on_mismatch == OnMismatch::kStop) break;
     }
     return total;
 }

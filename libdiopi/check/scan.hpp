@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "check/comparison.hpp"
 #include "check/judge.hpp"
 
 namespace diopi {
@@ -48,6 +49,7 @@ struct Scan {
     [[nodiscard]] double cosine() const;
 };
 
-[[nodiscard]] Scan scan(const Operands& operands, const Rule& rule);
+/// kStop: no figures of the blocks behind the first mismatch.
+[[nodiscard]] Scan scan(const Operands& operands, const Rule& rule, OnMismatch on_mismatch);
 
 }  // namespace diopi

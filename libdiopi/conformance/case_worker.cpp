@@ -50,6 +50,7 @@ WorkAnswer CaseWorker::work(const Case& c) {
     }
     const CallerState state = CallerState::now();
     CaseResult result = run_safely(c, cases);
+    trim_worker();
     const bool is_as_before = CallerState::now().changes_since(state).empty() || state.restore();
     if (options_.after_case) result.notes = options_.after_case(c);
     saver.name_files(result);

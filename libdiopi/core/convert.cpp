@@ -5,7 +5,7 @@
 #include <complex>
 #include <type_traits>
 
-#include "core/half.hpp"
+#include "core/half_simd.hpp"
 #include "core/strided.hpp"
 
 namespace diopi {
@@ -152,7 +152,13 @@ void narrow(const Tensor& from, const Tensor& to) {
             with_element_type(to.dtype, [&](auto out) {
                 using Out = decltype(out);
                 const In* source = from.data_as<In>();
-                std::transform(source, source + n, to.data_as<Out>(), [](In x) { return narrowed<Out>(x); });
+                if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Half>) {
+                    to_half(std::span<const double>(source, static_cast<size_t>(n)), to.data_as<Half>());
+                } else if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Bfloat16>) {
+                    to_bfloat16(std::span<const double>(source, static_cast<size_t>(n)), to.data_as<Bfloat16>());
+                } else {
+                    std::transform(source, source + n, to.data_as<Out>(), [](In x) { return narrowed<Out>(x); });
+                }
             });
         }
     });

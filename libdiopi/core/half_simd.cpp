@@ -18,7 +18,39 @@ uint16_t half_bits(float x) {
     return static_cast<uint16_t>(rounded | ((bits >> 16) & 0x8000u));
 }
 
+/// x as a float32 whose last bit is 1 where bits were lost ("round to odd"): rounding it to fewer bits gives what
+/// rounding x gives. Exact for the normal numbers of float32. Source: S. Boldo, G. Melquiond, Emulation of FMA and
+/// correctly rounded sums: proved algorithms using rounding to odd.
+float rounded_to_odd(double x) {
+    constexpr uint64_t kLost = 0x1fffffff;
+    const auto bits = std::bit_cast<uint64_t>(x);
+    const uint64_t odd = (bits & ~kLost) | ((bits & kLost) != 0 ? kLost + 1 : 0);
+    return static_cast<float>(std::bit_cast<double>(odd));
+}
+
+uint16_t bfloat_bits(double x) {
+    const auto bits = std::bit_cast<uint32_t>(rounded_to_odd(x));
+    const uint32_t normal = ((bits & 0x7fffffffu) + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    // The last place of the sum is that of a denormal bfloat16, so that the addition rounds.
+    const auto sum = std::bit_cast<uint64_t>(std::bit_cast<double>(std::bit_cast<uint64_t>(x) << 1 >> 1) + 0x1.8p-81);
+    const uint32_t denormal = static_cast<uint32_t>(sum) & 0xffffu;
+    const uint32_t finite = ((bits & 0x7fffffffu) < 0x00800000u ? denormal : normal) | ((bits >> 16) & 0x8000u);
+    return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : finite);
+}
+
 }  // namespace
+
+void to_half(std::span<const double> from, Half* __restrict to) {
+    const double* __restrict in = from.data();
+    const size_t n = from.size();
+    for (size_t i = 0; i < n; ++i) to[i].bits = half_bits(rounded_to_odd(in[i]));
+}
+
+void to_bfloat16(std::span<const double> from, Bfloat16* __restrict to) {
+    const double* __restrict in = from.data();
+    const size_t n = from.size();
+    for (size_t i = 0; i < n; ++i) to[i].bits = bfloat_bits(in[i]);
+}
 
 void to_half(std::span<const float> from, Half* __restrict to) {
     const float* __restrict in = from.data();

@@ -33,3 +33,32 @@ TEST_CASE("arrays of floats become the same halves as single floats", "[half]") 
     }
     CHECK(wrong == 0);
 }
+
+TEST_CASE("arrays of doubles become the same halves as single doubles", "[half]") {
+    std::vector<double> doubles;
+    for (uint32_t bits = 0; bits < 0x10000u; ++bits) {  // every half, the ties, and the doubles beside them
+        const auto half = static_cast<uint16_t>(bits), next = static_cast<uint16_t>(bits + 1);
+        const double pairs[][2] = {{to_float(Half{half}), to_float(Half{next})},
+                                   {to_float(Bfloat16{half}), to_float(Bfloat16{next})}};
+        for (const auto& [low, high] : pairs) {
+            const double tie = low / 2 + high / 2;
+            for (const double x : {low, tie, std::nextafter(tie, 0.0), std::nextafter(tie, 1e300)}) {
+                doubles.push_back(x);
+            }
+        }
+    }
+    for (uint64_t i = 0; i < 200'000; ++i) {  // any bits
+        doubles.push_back(std::bit_cast<double>(i * 0x9e3779b97f4a7c15u));
+    }
+    for (int exponent = -1074; exponent < 1024; ++exponent) doubles.push_back(-std::ldexp(1.0 + 0x1p-40, exponent));
+    std::vector<Half> halves(doubles.size());
+    std::vector<Bfloat16> bfloats(doubles.size());
+    to_half(doubles, halves.data());
+    to_bfloat16(doubles, bfloats.data());
+    size_t wrong = 0;
+    for (size_t i = 0; i < doubles.size(); ++i) {
+        wrong += halves[i].bits != to_half(doubles[i]).bits;
+        wrong += bfloats[i].bits != to_bfloat16(doubles[i]).bits;
+    }
+    CHECK(wrong == 0);
+}

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/block_pool.hpp"
+#include "runtime/arena.hpp"
 #include "runtime/cpu_info.hpp"
 #include "runtime/device.hpp"
 
@@ -19,10 +19,13 @@ namespace diopi {
 namespace {
 
 constexpr size_t kAlignment = 64;
-/// Blocks of this size and more are mapped by the kernel one by one: kept in the heap they would fragment it.
-constexpr size_t kLazyBytes = size_t{1} << 28;
-/// Blocks of this size and more come from the pool, where freed blocks are kept.
-constexpr size_t kPooledBytes = size_t{1} << 20;
+/// Blocks of this size and more are mapped by the kernel one by one: most of their pages may never be used.
+constexpr size_t kLazyBytes = size_t{1} << 30;
+/// Blocks of this size and more come from the arena, where freed pages are kept.
+constexpr size_t kArenaBytes = size_t{1} << 20;
+/// Freed pages that are kept from one case to the next. The memory that a library may use itself must not depend on the
+/// cases before.
+constexpr size_t kMostKept = size_t{512} << 20;
 
 Error out_of_memory(size_t nbytes) {
     return failed("out of memory: " + std::to_string(nbytes) +
@@ -56,18 +59,19 @@ class CpuDevice final : public Device {
         if (nbytes == 0) return std::shared_ptr<void>();
         if (nbytes > SIZE_MAX - kAlignment) return failed("cannot allocate " + std::to_string(nbytes) + " bytes");
         if (nbytes >= kLazyBytes) return map(nbytes);
-        if (nbytes >= kPooledBytes && keeps_blocks_) return pooled(nbytes);
+        if (nbytes >= kArenaBytes && keeps_blocks_) return from_arena(nbytes);
         void* memory = std::aligned_alloc(kAlignment, (nbytes + kAlignment - 1) / kAlignment * kAlignment);
         if (memory == nullptr) return out_of_memory(nbytes);
         return std::shared_ptr<void>(memory, std::free);
     }
 
     void keep_blocks() { keeps_blocks_ = true; }
+    void trim_blocks() { arena_.trim(kMostKept); }
 
-    Result<std::shared_ptr<void>> pooled(size_t nbytes) {
-        void* memory = pool_.allocate(nbytes);
+    Result<std::shared_ptr<void>> from_arena(size_t nbytes) {
+        void* memory = arena_.allocate(nbytes);
         if (memory == nullptr) return out_of_memory(nbytes);
-        return std::shared_ptr<void>(memory, [this, nbytes](void* p) { pool_.free(p, nbytes); });
+        return std::shared_ptr<void>(memory, [this, nbytes](void* p) { arena_.free(p, nbytes); });
     }
 
     /// Memory whose pages are allocated at their first use.
@@ -81,10 +85,10 @@ class CpuDevice final : public Device {
     /// The bytes that the C allocator has given out, to us and to the library alike.
     std::optional<int64_t> allocated_bytes() const override {
 #ifdef __SANITIZE_ADDRESS__
-        return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() + pool_.used_bytes());
+        return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() + arena_.used_bytes());
 #else
         const struct mallinfo2 info = mallinfo2();
-        return static_cast<int64_t>(info.uordblks + info.hblkhd + pool_.used_bytes());
+        return static_cast<int64_t>(info.uordblks + info.hblkhd + arena_.used_bytes());
 #endif
     }
     Status copy_to_device(diopiStreamHandle_t, void* dst, const void* src, size_t nbytes) override {
@@ -107,7 +111,7 @@ class CpuDevice final : public Device {
 
  private:
     std::atomic<bool> keeps_blocks_ = false;
-    BlockPool pool_;
+    Arena arena_;
 };
 
 CpuDevice& the_cpu() {
@@ -125,5 +129,7 @@ void keep_freed_blocks() {
     the_cpu().keep_blocks();
 #endif
 }
+
+void trim_freed_blocks() { the_cpu().trim_blocks(); }
 
 }  // namespace diopi

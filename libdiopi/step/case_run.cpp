@@ -60,6 +60,7 @@ StepResult run_step(const Case& c, CaseSteps& steps, const StepRules& rules, Pla
         refuse_step(result, step.error());
         return result;
     }
+    if (name == steps.names().back()) steps.release_inputs();
     result.function = step->function;
     if (c.bad) {
         apply(*c.bad, *step);

@@ -10,7 +10,7 @@ namespace {
 /// Compares by class E: first with the least bounds that there can be, which need no computation.
 Comparison compare_composite(const Expected& expected, const Tensor& actual, const ArgTensor& value,
                              const OutputSpec& output, Bound bound) {
-    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, nullptr);
+    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, nullptr, OnMismatch::kStop);
     if (comparison.passed) return comparison;
     const TensorPtr errors = expected.expectations.error_bounds(expected.step, output);
     if (errors == nullptr) bound.tolerance.instead = Tolerance::Instead::kTolerance;
@@ -20,10 +20,12 @@ Comparison compare_composite(const Expected& expected, const Tensor& actual, con
 /// Compares by class B. Of a truncated quotient the reference knows where its first rounding may show.
 Comparison compare_rounded(const Expected& expected, const Tensor& actual, const ArgTensor& value,
                            const OutputSpec& output, const Bound& bound) {
-    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, nullptr);
-    if (comparison.passed || bound.tolerance.instead != Tolerance::Instead::kNothing) return comparison;
+    const bool is_last = bound.tolerance.instead != Tolerance::Instead::kNothing;
+    const OnMismatch on_mismatch = is_last ? OnMismatch::kExplain : OnMismatch::kStop;
+    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, nullptr, on_mismatch);
+    if (comparison.passed || is_last) return comparison;
     const TensorPtr errors = expected.expectations.error_bounds(expected.step, output);
-    return errors == nullptr ? comparison : compare(actual, *value.tensor, output.spec, bound, errors.get());
+    return compare(actual, *value.tensor, output.spec, bound, errors.get());
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ Comparison compare_value(const Expected& expected, const Tensor& actual, const A
     if (bound.accuracy != AccuracyClass::D || !several)
         return compare(actual, *value.tensor, output.spec, bound, nullptr);
     TensorPtr magnitude = expectations.magnitude(step, output, Oracle::Terms::kPart);
-    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, magnitude.get());
+    Comparison comparison = compare(actual, *value.tensor, output.spec, bound, magnitude.get(), OnMismatch::kStop);
     if (comparison.passed && comparison.warning.empty()) return comparison;
     magnitude = in_tf32 ? expectations.magnitude_in_tf32(step, output, bound.extra_roundoff)
                         : expectations.magnitude(step, output, Oracle::Terms::kAll);

@@ -21,6 +21,9 @@ namespace diopi {
 
 namespace {
 
+/// Larger widened inputs are not kept for the other steps of a case: they would be most of a large case's memory.
+constexpr size_t kMostShared = size_t{64} << 20;
+
 bool takes_tensors(const Call& call) {
     for (size_t i = 0; i < call.args.size(); ++i) {
         if (!call.row->args()[i].is_output && std::holds_alternative<TensorPtr>(call.args[i])) return true;
@@ -154,7 +157,7 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     if (shared && same && sign == Sign::kKept) return tensor;
     const bool cached = shared && sign == Sign::kKept;
     if (cached) {
-        if (const auto found = widened_.find(tensor.get()); found != widened_.end()) return found->second;
+        if (const auto found = widened_.find(tensor); found != widened_.end()) return found->second;
     }
     auto out = make_tensor(cpu_device(), {tensor->shape, wide_dtype(tensor->dtype), {}});
     if (!out.ok()) return out;
@@ -162,7 +165,7 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     if (sign != Sign::kKept) drop_signs(**out);
     if (sign == Sign::kDroppedAndFinite) drop_infinities(**out);
     if (sign == Sign::kDroppedAndFlushed) flush_denormals(**out);
-    if (cached) widened_[tensor.get()] = *out;
+    if (cached && (*out)->nbytes() <= kMostShared) widened_[tensor] = *out;
     return out;
 }
 

@@ -49,7 +49,8 @@ class Oracle {
                                                           Sign sign, std::optional<Format> errors_in = {});
     [[nodiscard]] Result<TensorPtr> widened(const TensorPtr& tensor, Sign sign, bool shared);
 
-    std::unordered_map<const Tensor*, TensorPtr> widened_;
+    std::unordered_map<TensorPtr, TensorPtr>
+        widened_;  ///< by the tensor, which it keeps alive: no other gets its address
 };
 
 }  // namespace diopi

@@ -52,6 +52,8 @@ class CaseSteps final : public Expectations {
     [[nodiscard]] Result<Step> plan(const std::string& name);
     [[nodiscard]] Result<std::vector<ArgTensor>> expected(const Step& step) override;
     [[nodiscard]] const CaseTensors& tensors() const { return tensors_; }
+    /// No other step will be planned: only those inputs stay alive that a planned step has.
+    void release_inputs() { tensors_.clear(); }
 
  private:
     CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)

@@ -3,7 +3,7 @@
 #include <malloc.h>
 #include <omp.h>
 
-#include "runtime/block_pool.hpp"
+#include "runtime/arena.hpp"
 
 namespace diopi {
 
@@ -18,5 +18,7 @@ void set_up_worker() {
     keep_freed_blocks();
     omp_set_num_threads(1);
 }
+
+void trim_worker() { trim_freed_blocks(); }
 
 }  // namespace diopi

@@ -10,4 +10,7 @@ void keep_freed_memory();
 /// other processors.
 void set_up_worker();
 
+/// After a worker's item: gives back the memory that an item of usual size does not need.
+void trim_worker();
+
 }  // namespace diopi
