@@ -141,13 +141,19 @@ void log_row(const E* x, E* out, int64_t n) {
     for_each_vector<E>(n, WriteLogarithms<E>{x, out, set(static_cast<T>(s.base)), set(shift)});
 }
 
-/// The sums of up to kSoftmaxColumns columns so far; `part` belongs to the last rows.
+/// The sums of columns so far; `part` belongs to the last rows.
 template <class T>
 struct Columns {
     HWY_ALIGN T base[kSoftmaxColumns];
     HWY_ALIGN T part[kSoftmaxColumns];
     HWY_ALIGN double total[kSoftmaxColumns];
 
+    explicit Columns(int64_t columns) {
+        const int64_t n = (columns + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+        std::fill_n(base, n, kLeast<T>);
+        std::fill_n(part, n, T{0});
+        std::fill_n(total, n, 0.0);
+    }
     void join(int64_t columns) {
         for (int64_t j = 0; j < columns; ++j) {
             total[j] += static_cast<double>(part[j]);
@@ -155,13 +161,14 @@ struct Columns {
         }
     }
     /// Sets the bases of n columns to `most` where that is far above; the sums follow.
-    void raise(int64_t first, int64_t n, Vec<T> most) {
+    HWY_NOINLINE void raise(int64_t first, int64_t n, Vec<T> most) {
         HWY_ALIGN T maxima[kLanesOf<T>];
         hn::Store(most, Tag<T>(), maxima);
         for (int64_t k = 0; k < n; ++k) {
             const int64_t j = first + k;
             if (!(maxima[k] > base[j] + T{kBelowMaximum})) continue;
-            const double scale = std::exp(static_cast<double>(base[j]) - static_cast<double>(maxima[k]));
+            const bool is_first = base[j] == kLeast<T>;
+            const double scale = is_first ? 0 : std::exp(static_cast<double>(base[j]) - static_cast<double>(maxima[k]));
             part[j] = static_cast<T>(static_cast<double>(part[j]) * scale);
             total[j] *= scale;
             base[j] = maxima[k];
@@ -195,10 +202,7 @@ struct AddRows {
 template <class E>
 void sum_columns(const E* x, int64_t size, int64_t stride, int64_t columns, PowerSums& result) {
     using T = ComputeOf<E>;
-    Columns<T> sums;
-    std::fill_n(sums.base, kSoftmaxColumns, kLeast<T>);
-    std::fill_n(sums.part, kSoftmaxColumns, T{0});
-    std::fill_n(sums.total, kSoftmaxColumns, 0.0);
+    Columns<T> sums(columns);
     int64_t k = 0;
     while (k < size) {
         const int64_t end = std::min(size, k + kRowPart);
@@ -208,7 +212,8 @@ void sum_columns(const E* x, int64_t size, int64_t stride, int64_t columns, Powe
         for (; k < end; ++k) for_each_vector<E>(columns, AddRows<1, E>{x + k * stride, stride, sums});
         sums.join(columns);
     }
-    for (int64_t j = 0; j < columns; ++j) result.of[j] = {static_cast<double>(sums.base[j]), sums.total[j]};
+    for (int64_t j = 0; j < columns; ++j) result.base[j] = static_cast<double>(sums.base[j]);
+    std::copy_n(sums.total, columns, result.sum);
 }
 
 /// One row of columns: exp(x - base) * scale, or (x - base) - scale.
@@ -220,8 +225,8 @@ struct WriteRow {
     const T* base;
     const T* scale;
     HWY_INLINE void operator()(int64_t j, int64_t n) const {
-        const Tag<T> d;
-        const Vec<T> centred = load_up_to(x + j, n) - hn::Load(d, base + j), factor = hn::Load(d, scale + j);
+        const Vec<T> centred = load_up_to(x + j, n) - load_up_to(base + j, n);
+        const Vec<T> factor = load_up_to(scale + j, n);
         if constexpr (kLogarithm)
             store_up_to(centred - factor, out + j, n);
         else
@@ -233,12 +238,12 @@ template <bool kLogarithm, class E>
 void write_columns(const E* x, E* out, int64_t size, int64_t stride, int64_t columns, const PowerSums& sums,
                    const double* factors) {
     using T = ComputeOf<E>;
-    HWY_ALIGN T base[kSoftmaxColumns] = {};
-    HWY_ALIGN T scale[kSoftmaxColumns] = {};
-    for (int64_t j = 0; j < columns; ++j) {
-        base[j] = static_cast<T>(sums.of[j].base);
-        const double factor = factors == nullptr ? 1 : factors[j];
-        scale[j] = static_cast<T>(kLogarithm ? std::log(sums.of[j].sum) : factor / sums.of[j].sum);
+    HWY_ALIGN T base[kSoftmaxColumns];
+    HWY_ALIGN T scale[kSoftmaxColumns];
+    for (int64_t j = 0; j < columns; ++j) base[j] = static_cast<T>(sums.base[j]);
+    for (int64_t j = 0; kLogarithm && j < columns; ++j) scale[j] = static_cast<T>(std::log(sums.sum[j]));
+    for (int64_t j = 0; !kLogarithm && j < columns; ++j) {
+        scale[j] = static_cast<T>((factors == nullptr ? 1 : factors[j]) / sums.sum[j]);
     }
     for (int64_t k = 0; k < size; ++k) {
         for_each_vector<E>(columns, WriteRow<kLogarithm, E>{x + k * stride, out + k * stride, base, scale});
@@ -334,9 +339,7 @@ struct WriteGradientRow {
 template <bool kLogarithm, class E>
 HWY_INLINE void column_gradients(const E* g, const E* y, E* grad, int64_t size, int64_t stride, int64_t columns) {
     using T = ComputeOf<E>;
-    Columns<T> sums;
-    std::fill_n(sums.part, kSoftmaxColumns, T{0});
-    std::fill_n(sums.total, kSoftmaxColumns, 0.0);
+    Columns<T> sums(columns);
     for (int64_t k = 0; k < size; ++k) {
         const int64_t at = k * stride;
         for_each_vector<E>(columns, AddTerms<kLogarithm, E>{{g + at, y + at}, sums});

@@ -17,7 +17,7 @@ struct PowerSum {
     double base, sum;
 };
 struct PowerSums {
-    PowerSum of[kSoftmaxColumns];
+    double base[kSoftmaxColumns], sum[kSoftmaxColumns];
 };
 
 /// E is float, double, Half or Bfloat16. `out` may be `x`, `grad` may be `g` or `y`. The columns are 1 to

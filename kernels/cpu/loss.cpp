@@ -140,7 +140,9 @@ diopiError_t one_class_forward(diopiContextHandle_t ctx, const DenseLoss& loss, 
         for_each_block(s, [&](int64_t outer, int64_t column, int64_t columns) {
             PowerSums powers;
             kernels.sum_columns(x + outer * s.size * s.inner + column, s.size, s.inner, columns, powers);
-            for (int64_t j = 0; j < columns; ++j) set_loss(outer * s.inner + column + j, powers.of[j]);
+            for (int64_t j = 0; j < columns; ++j) {
+                set_loss(outer * s.inner + column + j, {powers.base[j], powers.sum[j]});
+            }
         });
     }
     write_losses(loss, y, scale_of(loss, total), [=](int64_t i) { return losses[i]; });
@@ -182,7 +184,7 @@ class OneClassGradient {
         for (int64_t j = 0; j < columns; ++j) {
             E* grad = grad_ + first + j;
             if (!is_ignored(sample + j)) {
-                grad[target_[sample + j] * s.inner] = at_target(picked[j], powers.of[j], factors[j]);
+                grad[target_[sample + j] * s.inner] = at_target(picked[j], {powers.base[j], powers.sum[j]}, factors[j]);
                 continue;
             }
             for (int64_t k = 0; k < s.size; ++k) grad[k * s.inner] = E{};

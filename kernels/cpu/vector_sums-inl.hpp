@@ -14,13 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {
 
 /// The sum of the lanes, in double.
-template <class T>
-HWY_INLINE double lane_sum(Vec<T> x) {
-    HWY_ALIGN T lanes[kLanesOf<T>];
-    hn::Store(x, Tag<T>(), lanes);
-    double sum = 0;
-    for (const T lane : lanes) sum += static_cast<double>(lane);
-    return sum;
+HWY_INLINE double lane_sum(Vec<double> x) { return hn::GetLane(hn::SumOfLanes(Tag<double>(), x)); }
+HWY_INLINE double lane_sum(Vec<float> x) {
+    const Tag<double> d;
+    const hn::Half<Tag<float>> half;
+    return lane_sum(hn::PromoteTo(d, hn::LowerHalf(half, x)) + hn::PromoteTo(d, hn::UpperHalf(half, x)));
 }
 
 /// Sums of kSums terms over one or more runs of elements.
@@ -73,7 +71,7 @@ class Sums {
     HWY_INLINE void join() {
         for (int k = 0; k < kSums; ++k) {
             for (int chain = 1; chain < kChains; ++chain) lanes_[0][k] = lanes_[0][k] + lanes_[chain][k];
-            totals_[k] += lane_sum<T>(lanes_[0][k]);
+            totals_[k] += lane_sum(lanes_[0][k]);
         }
         clear();
     }
