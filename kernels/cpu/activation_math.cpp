@@ -28,10 +28,12 @@ constexpr float kSiluEnd = -120, kGeluEnd = -15, kGeluTanhEnd = -12;
 
 /// The logistic function: `small` is exp(-|x|), `share` is 1 / (1 + small).
 struct Logistic {
-    Scaled small;
+    Scaled<Float> small;
     Float share;
 };
-HWY_INLINE Logistic logistic_of(const Scaled& small) { return {small, spread(1.0F) / (small.value() + spread(1.0F))}; }
+HWY_INLINE Logistic logistic_of(const Scaled<Float>& small) {
+    return {small, spread(1.0F) / (small.value() + spread(1.0F))};
+}
 HWY_INLINE Logistic logistic(Float x) { return logistic_of(scaled_exp(hn::Neg(within(absolute(x), 0.0F, 150.0F)))); }
 
 /// sigmoid(x), s being logistic(x).
@@ -73,7 +75,7 @@ struct SiluBackward {
 /// The integral of the normal density from |x| on: product of a smooth function and exp(-x^2 / 2).
 struct Tail {
     Float smooth;
-    Scaled bell;
+    Scaled<Float> bell;
     [[nodiscard]] HWY_INLINE Float value() const { return smooth * bell.first * bell.second; }
 };
 HWY_INLINE Tail tail_of(Float x) {
@@ -131,7 +133,7 @@ HWY_INLINE Stretched stretched(Float x) {
 /// logistic(2 u)
 HWY_INLINE Logistic logistic_of_stretched(Float x) {
     const Stretched u = stretched(within(absolute(x), 0.0F, -kGeluTanhEnd));
-    const Scaled small = scaled_exp(hn::Neg(u.whole));
+    const Scaled<Float> small = scaled_exp(hn::Neg(u.whole));
     return logistic_of({hn::NegMulAdd(small.first, u.rest, small.first), small.second});
 }
 

@@ -49,7 +49,7 @@ Values expected_gradient(const Shape& shape, int64_t dim, const Values& g, const
 
 }  // namespace
 
-TEST_CASE("softmax, its logarithm and their gradients along any dimension") {
+TEST_CASE("softmax, its logarithm and their gradients along any dimension", "[vectors]") {
     const auto [shape, dim] = GENERATE(table<Shape, int64_t>({{Shape{}, 0},
                                                               {Shape{16}, 0},
                                                               {{1}, 0},
@@ -76,7 +76,7 @@ TEST_CASE("softmax, its logarithm and their gradients along any dimension") {
     check_close(*gx, expected_gradient(shape, dim, values(*g), values(*result), logarithm), 16);
 }
 
-TEST_CASE("the exponential of softmax is right from the largest to the smallest result") {
+TEST_CASE("the exponential of softmax is right from the largest to the smallest result", "[vectors]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::float64);
     const bool column = GENERATE(false, true);
     const double range = dtype == Dtype::float32 ? 110 : 750;
@@ -102,7 +102,7 @@ TEST_CASE("the exponential of softmax is right from the largest to the smallest 
     CHECK(got.back() == 0);
 }
 
-TEST_CASE("softmax of infinities and NaN") {
+TEST_CASE("softmax of infinities and NaN", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const bool column = GENERATE(false, true);
     const double nan = std::nan("");
@@ -123,7 +123,7 @@ TEST_CASE("softmax of infinities and NaN") {
     }
 }
 
-TEST_CASE("softmax does not overflow, wherever the large element is") {
+TEST_CASE("softmax does not overflow, wherever the large element is", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto place = GENERATE(size_t{0}, size_t{9}, size_t{60});
     const bool column = GENERATE(false, true);
@@ -141,7 +141,7 @@ TEST_CASE("softmax does not overflow, wherever the large element is") {
     CHECK(values(*y) == out);
 }
 
-TEST_CASE("softmax of empty tensors, into a wider dtype, and along a dimension that does not exist") {
+TEST_CASE("softmax of empty tensors, into a wider dtype, and along a dimension that does not exist", "[vectors]") {
     diopiContext ctx(cpu_device());
     const auto none = random({16, 0, 7}, Dtype::float32, 1);
     CHECK(cpu::diopiSoftmax(&ctx, none.get(), none.get(), -2) == diopiSuccess);

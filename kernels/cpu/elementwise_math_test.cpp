@@ -72,7 +72,7 @@ Values all_kinds_of_floats() {
 
 }  // namespace
 
-TEST_CASE("functions of float32 numbers have errors of little more than their rounding") {
+TEST_CASE("functions of float32 numbers have errors of little more than their rounding", "[vectors]") {
     const Values list = all_kinds_of_floats();
     const auto n = static_cast<int64_t>(list.size());
     const auto in = tensor({n}, Dtype::float32, list), out = unwritten({n}, Dtype::float32);
@@ -100,7 +100,7 @@ TEST_CASE("functions of float32 numbers have errors of little more than their ro
     }
 }
 
-TEST_CASE("functions of numbers accept every dtype, strides, tails and their own input as output") {
+TEST_CASE("functions of numbers accept every dtype, strides, tails and their own input as output", "[vectors]") {
     const Dtype dtype = GENERATE(Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64);
     diopiContext ctx(cpu_device());
     for (const int64_t n : {1, 3, 4, 5, 1031}) {
@@ -117,7 +117,7 @@ TEST_CASE("functions of numbers accept every dtype, strides, tails and their own
     CHECK(values(*root) == Values{0, 1, 2});
 }
 
-TEST_CASE("functions of numbers refuse results that are not floating, complex inputs and other shapes") {
+TEST_CASE("functions of numbers refuse results that are not floating, complex inputs and other shapes", "[vectors]") {
     diopiContext ctx(cpu_device());
     const auto whole = unwritten({2}, Dtype::int32), real = unwritten({2}, Dtype::float32);
     CHECK(cpu::diopiExp(&ctx, whole.get(), real.get()) == diopiDtypeNotSupported);

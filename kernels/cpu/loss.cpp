@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/cpu/activation_softmax.hpp"
+#include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/threads.hpp"
@@ -63,11 +64,11 @@ void write_losses(const DenseLoss& loss, T* out, double scale, OfSample&& of_sam
 /// The factor of the losses: 1, or 1 / divisor under ReductionMean. Over no targets 0 * inf gives NaN.
 double scale_of(const DenseLoss& loss, double divisor) { return loss.reduction == ReductionMean ? 1 / divisor : 1; }
 
-template <class T>
+template <class E, class T>
 diopiError_t nll_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t out,
                          diopiTensorHandle_t total_out) {
     Staging staging(ctx);
-    const auto* x = staging.in<T>(loss.input);
+    const auto* x = staging.in<E>(loss.input);
     const auto* target = staging.in<int64_t>(loss.target);
     const auto* weight = staging.in<double>(loss.weight);
     auto* y = staging.out<T>(out);
@@ -78,15 +79,14 @@ diopiError_t nll_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiT
     write_losses(loss, y, scale_of(loss, total), [&](int64_t i) -> double {
         const int64_t t = target[i];
         if (t == loss.ignore_index) return 0;
-        return -(weight == nullptr ? 1 : weight[t]) *
-               static_cast<double>(x[loss.first_class(i) + t * loss.shape.inner]);
+        return -(weight == nullptr ? 1 : weight[t]) * to_double(x[loss.first_class(i) + t * loss.shape.inner]);
     });
     if (total_to != nullptr) *total_to = total;
     return staging.finish();
 }
 
 /// `saved_total`: the total weight from the forward function; null: it is summed up here.
-template <class T>
+template <class E>
 diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t grad_input,
                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t saved_total) {
     Staging staging(ctx);
@@ -94,19 +94,141 @@ diopiError_t nll_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopi
     const auto* target = staging.in<int64_t>(loss.target);
     const auto* weight = staging.in<double>(loss.weight);
     const auto* saved = staging.in<double>(saved_total);
-    auto* grad = staging.out<T>(grad_input);
+    auto* grad = staging.out<E>(grad_input);
     if (staging.error() != diopiSuccess) return staging.error();
     double total = 0;
     if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
     const double scale = scale_of(loss, saved != nullptr ? *saved : total);
-    std::fill_n(grad, loss.shape.numel(), T{0});
+    parallel_for(loss.shape.numel(), 1,
+                 [=](int64_t first, int64_t last) { std::fill(grad + first, grad + last, E{}); });
     for (int64_t i = 0; i < loss.samples(); ++i) {
         const int64_t t = target[i];
         if (t == loss.ignore_index) continue;
         const double factor = g[loss.reduction == ReductionNone ? i : 0] * scale;
-        grad[loss.first_class(i) + t * loss.shape.inner] =
-            static_cast<T>(-(weight == nullptr ? 1 : weight[t]) * factor);
+        grad[loss.first_class(i) + t * loss.shape.inner] = rounded<E>(-(weight == nullptr ? 1 : weight[t]) * factor);
     }
+    return staging.finish();
+}
+
+/// Whether each target is one class, and no part of its weight is spread over the others.
+bool has_one_class(const DenseLoss& loss) { return !loss.has_probabilities() && loss.smoothing == 0; }
+
+/// The cross entropy of samples with one class each: log(sum(exp(x))) - x[target], without a softmax in memory.
+template <class E, class T>
+diopiError_t one_class_forward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t out) {
+    Staging staging(ctx);
+    const auto* x = staging.in<E>(loss.input);
+    const auto* target = staging.in<int64_t>(loss.target);
+    const auto* weight = staging.in<double>(loss.weight);
+    auto* losses = staging.buffer<double>(loss.samples());
+    auto* y = staging.out<T>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    double total = 0;
+    if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
+    const SoftmaxKernels<E>& kernels = softmax_kernels<E>();
+    const SoftmaxShape& s = loss.shape;
+    const auto set_loss = [&](int64_t i, const PowerSum& powers) {
+        const int64_t t = target[i];
+        losses[i] = 0;
+        if (t == loss.ignore_index) return;
+        const double picked = to_double(x[loss.first_class(i) + t * s.inner]) - powers.base;
+        losses[i] = (weight == nullptr ? 1 : weight[t]) * (std::log(powers.sum) - picked);
+    };
+    if (s.inner == 1) {
+        for_each_row(s, [&](int64_t row) { set_loss(row, kernels.sum_row(x + row * s.size, s.size)); });
+    } else {
+        for_each_block(s, [&](int64_t outer, int64_t column, int64_t columns) {
+            PowerSums powers;
+            kernels.sum_columns(x + outer * s.size * s.inner + column, s.size, s.inner, columns, powers);
+            for (int64_t j = 0; j < columns; ++j) {
+                set_loss(outer * s.inner + column + j, {powers.base[j], powers.sum[j]});
+            }
+        });
+    }
+    write_losses(loss, y, scale_of(loss, total), [=](int64_t i) { return losses[i]; });
+    return staging.finish();
+}
+
+/// The gradient of samples with one class each: (softmax(x) - [class is the target]) * factor.
+template <class E>
+class OneClassGradient {
+ public:
+    OneClassGradient(const DenseLoss& loss, const E* x, const int64_t* target, const double* weight, const double* g,
+                     double scale, E* grad)
+        : loss_(loss), x_(x), target_(target), weight_(weight), g_(g), scale_(scale), grad_(grad) {}
+
+    void row(int64_t i) const {
+        const int64_t size = loss_.shape.size, t = target_[i];
+        E* grad = grad_ + i * size;
+        if (t == loss_.ignore_index) {
+            std::fill_n(grad, size, E{});
+            return;
+        }
+        const double picked = to_double(x_[i * size + t]), factor = factor_of(i);
+        const PowerSum powers = softmax_kernels<E>().row(x_ + i * size, grad, size, factor);
+        grad[t] = at_target(picked, powers, factor);
+    }
+
+    void block(int64_t outer, int64_t column, int64_t columns) const {
+        const SoftmaxShape& s = loss_.shape;
+        const SoftmaxKernels<E>& kernels = softmax_kernels<E>();
+        const int64_t first = outer * s.size * s.inner + column, sample = outer * s.inner + column;
+        PowerSums powers;
+        double factors[kSoftmaxColumns], picked[kSoftmaxColumns];
+        for (int64_t j = 0; j < columns; ++j) {
+            factors[j] = factor_of(sample + j);
+            picked[j] = is_ignored(sample + j) ? 0 : to_double(x_[first + j + target_[sample + j] * s.inner]);
+        }
+        kernels.sum_columns(x_ + first, s.size, s.inner, columns, powers);
+        kernels.columns(x_ + first, grad_ + first, s.size, s.inner, columns, powers, factors);
+        for (int64_t j = 0; j < columns; ++j) {
+            E* grad = grad_ + first + j;
+            if (!is_ignored(sample + j)) {
+                grad[target_[sample + j] * s.inner] = at_target(picked[j], {powers.base[j], powers.sum[j]}, factors[j]);
+                continue;
+            }
+            for (int64_t k = 0; k < s.size; ++k) grad[k * s.inner] = E{};
+        }
+    }
+
+ private:
+    [[nodiscard]] bool is_ignored(int64_t i) const { return target_[i] == loss_.ignore_index; }
+    [[nodiscard]] double factor_of(int64_t i) const {
+        if (is_ignored(i)) return 0;
+        const double weight = weight_ == nullptr ? 1 : weight_[target_[i]];
+        return weight * g_[loss_.reduction == ReductionNone ? i : 0] * scale_;
+    }
+    [[nodiscard]] static E at_target(double picked, const PowerSum& powers, double factor) {
+        return rounded<E>((std::exp(picked - powers.base) / powers.sum - 1) * factor);
+    }
+
+    const DenseLoss& loss_;
+    const E* x_;
+    const int64_t* target_;
+    const double* weight_;
+    const double* g_;
+    double scale_;
+    E* grad_;
+};
+
+template <class E>
+diopiError_t one_class_backward(diopiContextHandle_t ctx, const DenseLoss& loss, diopiTensorHandle_t grad_input,
+                                diopiConstTensorHandle_t grad_output) {
+    Staging staging(ctx);
+    const auto* x = staging.in<E>(loss.input);
+    const auto* target = staging.in<int64_t>(loss.target);
+    const auto* weight = staging.in<double>(loss.weight);
+    const auto* g = staging.in<double>(grad_output);
+    auto* grad = staging.out<E>(grad_input);
+    if (staging.error() != diopiSuccess) return staging.error();
+    double total = 0;
+    if (const diopiError_t error = total_weight(loss, target, weight, total); error != diopiSuccess) return error;
+    const OneClassGradient<E> gradient(loss, x, target, weight, g, scale_of(loss, total), grad);
+    if (loss.shape.inner == 1)
+        for_each_row(loss.shape, [&](int64_t i) { gradient.row(i); });
+    else
+        for_each_block(loss.shape,
+                       [&](int64_t outer, int64_t column, int64_t columns) { gradient.block(outer, column, columns); });
     return staging.finish();
 }
 
@@ -241,8 +363,8 @@ diopiError_t nll_loss(diopiContextHandle_t ctx, std::string_view op, diopiTensor
     Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
-    const auto run = loss.input.dtype == Dtype::float64 ? nll_forward<double> : nll_forward<float>;
-    return run(ctx, DenseLoss(loss), out, total);
+    return with_elements({loss.input.dtype},
+                         [&]<class E, class T>() { return nll_forward<E, T>(ctx, DenseLoss(loss), out, total); });
 }
 
 diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
@@ -252,8 +374,9 @@ diopiError_t nll_loss_backward(diopiContextHandle_t ctx, std::string_view op, di
     Loss loss{op, view(input), view(target), weight, reduction, ignore_index};
     const diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
     if (error != diopiSuccess || loss.input.numel == 0) return error;
-    const auto run = loss.input.dtype == Dtype::float64 ? nll_backward<double> : nll_backward<float>;
-    return run(ctx, DenseLoss(loss), grad_input, grad_output, total);
+    return with_elements({loss.input.dtype, view(grad_input).dtype}, [&]<class E, class>() {
+        return nll_backward<E>(ctx, DenseLoss(loss), grad_input, grad_output, total);
+    });
 }
 
 diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
@@ -263,8 +386,12 @@ diopiError_t cross_entropy(diopiContextHandle_t ctx, std::string_view op, diopiT
     Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     if (const diopiError_t error = read_loss(loss); error != diopiSuccess) return error;
     if (const diopiError_t error = check_reduced(loss, "out", view(out)); error != diopiSuccess) return error;
-    const auto run = loss.input.dtype == Dtype::float64 ? entropy_forward<double> : entropy_forward<float>;
-    return run(ctx, DenseLoss(loss), out);
+    const DenseLoss dense(loss);
+    if (has_one_class(dense)) {
+        return with_elements({loss.input.dtype},
+                             [&]<class E, class T>() { return one_class_forward<E, T>(ctx, dense, out); });
+    }
+    return (loss.input.dtype == Dtype::float64 ? entropy_forward<double> : entropy_forward<float>)(ctx, dense, out);
 }
 
 diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
@@ -274,8 +401,14 @@ diopiError_t cross_entropy_backward(diopiContextHandle_t ctx, std::string_view o
     Loss loss{op, view(input), view(target), weight, reduction, ignore_index, true, label_smoothing};
     const diopiError_t error = read_gradient(loss, view(grad_input), view(grad_output));
     if (error != diopiSuccess || loss.input.numel == 0) return error;
+    const DenseLoss dense(loss);
+    if (has_one_class(dense)) {
+        return with_elements({loss.input.dtype, view(grad_input).dtype}, [&]<class E, class>() {
+            return one_class_backward<E>(ctx, dense, grad_input, grad_output);
+        });
+    }
     const auto run = loss.input.dtype == Dtype::float64 ? entropy_backward<double> : entropy_backward<float>;
-    return run(ctx, DenseLoss(loss), grad_input, grad_output);
+    return run(ctx, dense, grad_input, grad_output);
 }
 
 }  // namespace

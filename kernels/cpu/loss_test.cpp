@@ -3,7 +3,7 @@
 using namespace diopi;
 using namespace diopi::testing;
 
-TEST_CASE("losses and their gradients of strided tensors are those of contiguous ones") {
+TEST_CASE("losses and their gradients of strided tensors are those of contiguous ones", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto [is_entropy, has_probabilities] =
         GENERATE(table<bool, bool>({{false, false}, {true, false}, {true, true}}));
@@ -35,7 +35,7 @@ TEST_CASE("losses and their gradients of strided tensors are those of contiguous
     CHECK(gradients[0] == gradients[1]);
 }
 
-TEST_CASE("a label smoothing below 0 is none") {
+TEST_CASE("a label smoothing below 0 is none", "[vectors]") {
     const auto x = random({20, 9}, Dtype::float32, 1), g = tensor({}, Dtype::float32, {1});
     const auto t = tensor({20}, Dtype::int64, Values(20, 4));
     diopiContext ctx(cpu_device());
@@ -54,7 +54,7 @@ TEST_CASE("a label smoothing below 0 is none") {
     CHECK(gradients[0] == gradients[1]);
 }
 
-TEST_CASE("the mean of no targets is NaN, their sum 0, and their gradients 0") {
+TEST_CASE("the mean of no targets is NaN, their sum 0, and their gradients 0", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const auto [input, targets] = GENERATE(table<Shape, Shape>({{{3, 4}, {3}}, {{4, 0}, {4}}, {{0, 4}, {0}}}));
     const auto x = random(input, dtype, 1);
@@ -77,7 +77,7 @@ TEST_CASE("the mean of no targets is NaN, their sum 0, and their gradients 0") {
     CHECK(values(*gx) == Values(static_cast<size_t>(numel(input)), 0.0));
 }
 
-TEST_CASE("probabilities over no classes have a mean of NaN") {
+TEST_CASE("probabilities over no classes have a mean of NaN", "[vectors]") {
     const auto x = random({3, 0}, Dtype::float32, 1), out = unwritten({}, Dtype::float32);
     diopiContext ctx(cpu_device());
     REQUIRE(cpu::diopiCrossEntropyLoss(&ctx, out.get(), x.get(), x.get(), nullptr, ReductionMean, -100, 0.1) ==
@@ -88,7 +88,7 @@ TEST_CASE("probabilities over no classes have a mean of NaN") {
     CHECK(values(*out) == Values{0});
 }
 
-TEST_CASE("a target that is no class is refused with its number") {
+TEST_CASE("a target that is no class is refused with its number", "[vectors]") {
     const auto x = random({3, 4}, Dtype::float32, 1), gx = unwritten({3, 4}, Dtype::float32);
     const auto out = unwritten({}, Dtype::float32), g = tensor({}, Dtype::float32, {1});
     const double wild = GENERATE(4.0, -1.0);

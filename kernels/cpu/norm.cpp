@@ -1,10 +1,8 @@
-/// Batch normalisation. Sums in parts of the compute type, joined in double; every element is read twice for the
-/// statistics, so that the variance does not cancel.
-#include "kernels/cpu/norm_channels.hpp"
-
+/// Batch normalisation. Every element is read twice for the statistics, so that the variance does not cancel.
 #include <cmath>
 
-#include "kernels/cpu/norm_sums.hpp"
+#include "kernels/cpu/elements.hpp"
+#include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/entries/entries.hpp"
 #include "kernels/operands/norm.hpp"
@@ -13,66 +11,29 @@ namespace diopi::cpu {
 
 namespace {
 
-/// (x - mean)^2
-template <class T>
-struct SquaredDistance {
-    const T* x;
-    const T* mean;
-    Vector<T> vector(int64_t at, int64_t n, int64_t c) const {
-        const Vector<T> d = load_up_to(x + at, n, mean[c]) - spread(mean[c]);
-        return d * d;
-    }
-    T scalar(int64_t at, int64_t c) const { return (x[at] - mean[c]) * (x[at] - mean[c]); }
-};
+/// The loops over elements of type E, which compute in T.
+template <class E, class T>
+const ChannelKernels<E, T>& kernels_of() {
+    return std::get<ChannelKernels<E, T>>(channel_table());
+}
 
-/// Calls body(offset, number of elements, channel) for runs of elements of one channel (plain), or with channel -1 for
-/// rows of all channels (channels last).
+/// Calls body(first, last) for parts of the runs of elements, in threads.
 template <class Body>
-void for_each_run(const ChannelShape& s, Body&& body) {
-    const bool plain = s.layout == Layout::plain;
-    const int64_t runs = plain ? s.count * s.channels : s.per_channel(), length = plain ? s.inner : s.channels;
-    parallel_for(runs, length, [&](int64_t first, int64_t last) {
-        for (int64_t run = first; run < last; ++run) body(run * length, length, plain ? run % s.channels : -1);
-    });
-}
-
-/// out = (x - mean[c]) * scale[c] + shift[c]
-template <class T>
-void apply(const ChannelShape& s, const T* x, const T* mean, const T* scale, const T* shift, T* out) {
-    for_each_run(s, [=](int64_t at, int64_t n, int64_t channel) {
-        if (channel < 0) {
-            for (int64_t i = 0; i < n; ++i) out[at + i] = (x[at + i] - mean[i]) * scale[i] + shift[i];
-            return;
-        }
-        const T m = mean[channel], a = scale[channel], b = shift[channel];
-        for (int64_t i = 0; i < n; ++i) out[at + i] = (x[at + i] - m) * a + b;
-    });
-}
-
-/// grad = (g - shift[c] - (x - mean[c]) * slope[c]) * scale[c]
-template <class T>
-void apply_gradient(const ChannelShape& s, const T* g, const T* x, const T* mean, const T* shift, const T* slope,
-                    const T* scale, T* grad) {
-    for_each_run(s, [=](int64_t at, int64_t n, int64_t channel) {
-        if (channel < 0) {
-            for (int64_t i = 0; i < n; ++i) {
-                grad[at + i] = (g[at + i] - shift[i] - (x[at + i] - mean[i]) * slope[i]) * scale[i];
-            }
-            return;
-        }
-        const T m = mean[channel], a = shift[channel], b = slope[channel], c = scale[channel];
-        for (int64_t i = 0; i < n; ++i) grad[at + i] = (g[at + i] - a - (x[at + i] - m) * b) * c;
-    });
+void for_runs(const ChannelShape& s, Body&& body) {
+    parallel_for(s.runs(), s.run_length(), body);
 }
 
 /// Biased variance and mean of every channel; mean in the compute type too, for the terms.
-template <class T>
-void statistics(const ChannelShape& s, const T* x, double* mean, T* rounded_mean, double* variance) {
+template <class E, class T>
+void statistics(const ChannelShape& s, const E* x, double* mean, T* rounded_mean, double* variance) {
     const auto count = static_cast<double>(s.per_channel());
-    reduce_channels<T>(s, SumTerm<T>{x}, mean);
-    for (int64_t c = 0; c < s.channels; ++c) rounded_mean[c] = static_cast<T>(mean[c] /= count);
-    reduce_channels<T>(s, SquaredDistance<T>{x, rounded_mean}, variance);
-    for (int64_t c = 0; c < s.channels; ++c) variance[c] /= count;
+    const auto& kernels = kernels_of<E, T>();
+    for_channels(s, [&](int64_t first, int64_t last) {
+        kernels.sums(s, first, last, x, mean);
+        for (int64_t c = first; c < last; ++c) rounded_mean[c] = static_cast<T>(mean[c] /= count);
+        kernels.squares(s, first, last, x, rounded_mean, variance);
+        for (int64_t c = first; c < last; ++c) variance[c] /= count;
+    });
 }
 
 /// (N, C) has its channels last.
@@ -112,15 +73,15 @@ diopiError_t save(diopiContextHandle_t ctx, diopiTensorHandle_t saved, const dou
     return staging.finish();
 }
 
-template <class T>
+template <class E, class T>
 diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
     const View input = view(a.input), out = view(a.out);
     const ChannelShape s = shape_of(input, out);
     Staging staging(ctx);
-    const auto* x = staging.in<T>(input, staged_layout(s, input));
+    const auto* x = staging.in<E>(input, staged_layout(s, input));
     const auto* weight = staging.in<double>(a.weight);
     const auto* bias = staging.in<double>(a.bias);
-    auto* y = staging.out<T>(out, staged_layout(s, input));
+    auto* y = staging.out<E>(out, staged_layout(s, input));
     auto* rounded = staging.buffer<T>(3 * s.channels);
     auto* exact = staging.buffer<double>(3 * s.channels);
     const auto* old_mean = a.training ? nullptr : staging.in<double>(a.running_mean);
@@ -142,7 +103,9 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
         const double rest = (static_cast<double>(mean[c]) - mean64[c]) * static_cast<double>(scale[c]);
         shift[c] = static_cast<T>((bias == nullptr ? 0 : bias[c]) + (std::isfinite(rest) ? rest : 0));
     }
-    apply(s, x, mean, scale, shift, y);
+    for_runs(s, [&](int64_t first, int64_t last) {
+        kernels_of<E, T>().normalize(s, first, last, x, mean, scale, shift, y);
+    });
     if (a.training) {
         const auto count = static_cast<double>(s.per_channel());
         const diopiError_t first = update_running(ctx, a.running_mean, mean64, 1, a.momentum);
@@ -155,7 +118,7 @@ diopiError_t forward(diopiContextHandle_t ctx, const BatchNorm& a) {
     return staging.finish();
 }
 
-template <class T>
+template <class E, class T>
 diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
     const View input = view(a.input), grad_output = view(a.grad_output);
     const ChannelShape s = shape_of(input, grad_output);
@@ -165,12 +128,12 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
     };
     const bool has_saved = is_saved(a.save_mean) && is_saved(a.save_invstd);
     Staging staging(ctx);
-    const auto* x = staging.in<T>(input, layout);
-    const auto* g = staging.in<T>(grad_output, layout);
+    const auto* x = staging.in<E>(input, layout);
+    const auto* g = staging.in<E>(grad_output, layout);
     const auto* weight = staging.in<double>(a.weight);
     const auto* known_mean = staging.in<double>(a.training ? has_saved ? a.save_mean : nullptr : a.running_mean);
     const auto* known_spread = staging.in<double>(a.training ? has_saved ? a.save_invstd : nullptr : a.running_var);
-    auto* gx = staging.out<T>(a.grad_input, layout);
+    auto* gx = staging.out<E>(a.grad_input, layout);
     auto* gw = staging.out<double>(a.grad_weight);
     auto* gb = staging.out<double>(a.grad_bias);
     auto* rounded = staging.buffer<T>(4 * s.channels);
@@ -190,8 +153,11 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
         mean[c] = static_cast<T>(mean64[c]);
     }
     const auto count = static_cast<double>(s.per_channel());
-    if (a.training || gw != nullptr) reduce_channels<T>(s, ProductTerm<T>{g, x, mean}, product);
-    if (a.training || gb != nullptr) channel_sums(s, g, sum);
+    const auto& kernels = kernels_of<E, T>();
+    const bool has_sums = a.training || gw != nullptr || gb != nullptr;
+    for_channels(s, [&](int64_t first, int64_t last) {
+        if (has_sums) kernels.gradient_sums(s, first, last, g, x, mean, sum, product);
+    });
     for (int64_t c = 0; c < s.channels; ++c) {
         shift[c] = a.training ? static_cast<T>(sum[c] / count) : T{0};
         slope[c] = a.training ? static_cast<T>(product[c] * invstd[c] * invstd[c] / count) : T{0};
@@ -200,12 +166,13 @@ diopiError_t backward(diopiContextHandle_t ctx, const BatchNormGradient& a) {
         if (gb != nullptr) gb[c] = sum[c];
     }
     if (gx != nullptr) {
-        if (a.training) {
-            apply_gradient(s, g, x, mean, shift, slope, scale, gx);
-        } else {
-            std::fill_n(mean, s.channels, T{0});
-            apply(s, g, mean, scale, shift, gx);
-        }
+        if (!a.training) std::fill_n(mean, s.channels, T{0});
+        for_runs(s, [&](int64_t first, int64_t last) {
+            if (a.training)
+                kernels.gradient(s, first, last, g, x, mean, shift, slope, scale, gx);
+            else
+                kernels.normalize(s, first, last, g, mean, scale, shift, gx);
+        });
     }
     return staging.finish();
 }
@@ -219,7 +186,7 @@ diopiError_t batch_norm(diopiContextHandle_t ctx, Arguments... arguments) {
         fill({a.save_mean, a.save_invstd}, 0);
         return diopiSuccess;
     }
-    return (x.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, a);
+    return with_elements({x.dtype, view(a.out).dtype}, [&]<class E, class T>() { return forward<E, T>(ctx, a); });
 }
 
 template <class... Arguments>
@@ -231,17 +198,12 @@ diopiError_t batch_norm_backward(diopiContextHandle_t ctx, Arguments... argument
         fill({a.grad_weight, a.grad_bias}, 0);
         return diopiSuccess;
     }
-    return (x.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, a);
+    const Dtype result = a.grad_input == nullptr ? x.dtype : view(a.grad_input).dtype;
+    return with_elements({x.dtype, view(a.grad_output).dtype, result},
+                         [&]<class E, class T>() { return backward<E, T>(ctx, a); });
 }
 
 }  // namespace
-
-template <class T>
-void channel_sums(const ChannelShape& shape, const T* x, double* sums) {
-    reduce_channels<T>(shape, SumTerm<T>{x}, sums);
-}
-template void channel_sums(const ChannelShape& shape, const float* x, double* sums);
-template void channel_sums(const ChannelShape& shape, const double* x, double* sums);
 
 #include "kernels/entries/norm.inc"
 

@@ -33,7 +33,7 @@ struct NormalizedRows {
 
 }  // namespace
 
-TEST_CASE("layer norm normalises each row, for every dtype, strides and parameters") {
+TEST_CASE("layer norm normalises each row, for every dtype, strides and parameters", "[vectors]") {
     const Rows& rows = kRows[GENERATE(range(size_t{0}, std::size(kRows)))];
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const bool affine = GENERATE(false, true);
@@ -53,7 +53,7 @@ TEST_CASE("layer norm normalises each row, for every dtype, strides and paramete
     check_close(*invstd, e.invstd, 32, 32);
 }
 
-TEST_CASE("the gradients of layer norm, for every dtype, strides and choice of them") {
+TEST_CASE("the gradients of layer norm, for every dtype, strides and choice of them", "[vectors]") {
     const Rows& rows = kRows[GENERATE(range(size_t{0}, std::size(kRows)))];
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const bool affine = GENERATE(false, true), all = GENERATE(false, true);
@@ -88,7 +88,7 @@ TEST_CASE("the gradients of layer norm, for every dtype, strides and choice of t
     check_close(*gb, want_b, 32, static_cast<double>(rows.count()));
 }
 
-TEST_CASE("layer norm of nothing, and what it refuses") {
+TEST_CASE("layer norm of nothing, and what it refuses", "[vectors]") {
     diopiContext ctx(cpu_device());
     const IntList three = {3}, none = {0};
     const auto empty = unwritten({0, 3}, Dtype::float32), flat = unwritten({2, 0}, Dtype::float32);

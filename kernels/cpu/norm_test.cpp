@@ -46,7 +46,8 @@ const Layouted kInputs[] = {{{5, 3, 4, 7}, {}},       {{5, 70, 4, 7}, {1960, 1, 
 
 }  // namespace
 
-TEST_CASE("batch norm in training normalises with the statistics of the batch and moves the running ones") {
+TEST_CASE("batch norm in training normalises with the statistics of the batch and moves the running ones",
+          "[vectors]") {
     const auto& [shape, strides] = kInputs[GENERATE(range(size_t{0}, std::size(kInputs)))];
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const bool mixed = GENERATE(false, true);
@@ -80,7 +81,7 @@ TEST_CASE("batch norm in training normalises with the statistics of the batch an
     check_close(*running_var, moved_var);
 }
 
-TEST_CASE("the gradient of batch norm in training sees the statistics move") {
+TEST_CASE("the gradient of batch norm in training sees the statistics move", "[vectors]") {
     const auto& [shape, strides] = kInputs[GENERATE(range(size_t{0}, std::size(kInputs)))];
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const bool saved = GENERATE(true, false);
@@ -112,7 +113,7 @@ TEST_CASE("the gradient of batch norm in training sees the statistics move") {
     check_close(*gb, grad_bias, 64, 64);
 }
 
-TEST_CASE("batch norm in evaluation uses the running statistics, forward and backward") {
+TEST_CASE("batch norm in evaluation uses the running statistics, forward and backward", "[vectors]") {
     const auto& [shape, strides] = kInputs[GENERATE(range(size_t{0}, std::size(kInputs)))];
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
     const Channels c(shape);
@@ -147,7 +148,7 @@ TEST_CASE("batch norm in evaluation uses the running statistics, forward and bac
     check_close(*kept_mean, ms);
 }
 
-TEST_CASE("batch norm keeps the variance of values far from zero") {
+TEST_CASE("batch norm keeps the variance of values far from zero", "[vectors]") {
     const auto x = tensor({4, 1}, Dtype::float32, {10000.0, 10001.0, 10002.0, 10003.0}),
                y = unwritten({4, 1}, Dtype::float32);
     diopiContext ctx(cpu_device());
@@ -157,7 +158,7 @@ TEST_CASE("batch norm keeps the variance of values far from zero") {
     check_close(*y, {-1.5 * unit, -0.5 * unit, 0.5 * unit, 1.5 * unit});
 }
 
-TEST_CASE("batch norm in training without running statistics, with one value a channel, or none") {
+TEST_CASE("batch norm in training without running statistics, with one value a channel, or none", "[vectors]") {
     const auto x = random({1, 3}, Dtype::float32, 1), y = unwritten({1, 3}, Dtype::float32);
     const auto var = random({3}, Dtype::float32, 2);
     diopiContext ctx(cpu_device());
@@ -176,7 +177,7 @@ TEST_CASE("batch norm in training without running statistics, with one value a c
     CHECK(values(*gw) == Values(3, 0.0));
 }
 
-TEST_CASE("batch norm in evaluation without running statistics is refused") {
+TEST_CASE("batch norm in evaluation without running statistics is refused", "[vectors]") {
     const auto x = random({2, 3}, Dtype::float32, 1);
     diopiContext ctx(cpu_device());
     CHECK(cpu::diopiBatchNorm(&ctx, x.get(), nullptr, nullptr, x.get(), nullptr, nullptr, nullptr, nullptr, false, 0.1,

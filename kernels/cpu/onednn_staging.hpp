@@ -5,6 +5,7 @@
 #include <array>
 #include <type_traits>
 
+#include "core/half.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
@@ -16,12 +17,14 @@ enum class Layout : int64_t { plain, channels_last };
 [[nodiscard]] Layout layout_of(const View& tensor);
 
 template <class Compute>
-constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>  ? Dtype::float64
-                                : std::is_same_v<Compute, float> ? Dtype::float32
-                                                                 : Dtype::int64;
+constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>     ? Dtype::float64
+                                : std::is_same_v<Compute, float>    ? Dtype::float32
+                                : std::is_same_v<Compute, Half>     ? Dtype::float16
+                                : std::is_same_v<Compute, Bfloat16> ? Dtype::bfloat16
+                                                                    : Dtype::int64;
 
 /// The operands of one call in the form for computing. error() and finish() return the first error; after it the
-/// pointers are null. Compute is float, double or int64_t.
+/// pointers are null. Compute is float, double, int64_t, or a half type whose kernel converts itself.
 class Staging {
  public:
     explicit Staging(diopiContextHandle_t ctx) : ctx_(ctx) {}

@@ -73,7 +73,7 @@ TEST_CASE("the number of threads changes no bit", "[cpu][elementwise]") {
                              [&](diopiTensorHandle_t out) { return cpu::diopiTanh(&context, out, a.get()); }));
 }
 
-TEST_CASE("a result does not depend on its neighbours", "[cpu][elementwise]") {
+TEST_CASE("a result does not depend on its neighbours", "[cpu][elementwise][vectors]") {
     // Arguments that the C library computes are among the others.
     const int64_t n = 3000;
     const auto x = generate(Dtype::float32, {n}, [](int64_t i) { return i % 5 == 0 ? 1e7 : wave(i) / 3; });

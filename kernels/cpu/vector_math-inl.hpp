@@ -34,22 +34,43 @@ constexpr float kInfinity = HUGE_VALF;
 
 HWY_INLINE Float spread(float x) { return hn::Set(Floats(), x); }
 HWY_INLINE Float fma(Float a, Float b, Float c) { return hn::MulAdd(a, b, c); }
-HWY_INLINE Float absolute(Float x) { return hn::Abs(x); }
-HWY_INLINE Float with_sign_of(Float magnitude, Float x) { return hn::CopySign(magnitude, x); }
+/// The same number in each lane.
+template <class V>
+HWY_INLINE V all(double x) {
+    return hn::Set(hn::DFromV<V>(), static_cast<hn::TFromV<V>>(x));
+}
+template <class V>
+HWY_INLINE V absolute(V x) {
+    return hn::Abs(x);
+}
+template <class V>
+HWY_INLINE V with_sign_of(V magnitude, V x) {
+    return hn::CopySign(magnitude, x);
+}
 /// a where the mask is set, else b.
-HWY_INLINE Float choose(Mask mask, Float a, Float b) { return hn::IfThenElse(mask, a, b); }
-HWY_INLINE Mask is_number(Float x) { return hn::Eq(x, x); }
-HWY_INLINE Mask is_negative(Float x) { return hn::Lt(x, spread(0.0F)); }
+template <class V>
+HWY_INLINE V choose(hn::Mask<hn::DFromV<V>> mask, V a, V b) {
+    return hn::IfThenElse(mask, a, b);
+}
+template <class V>
+HWY_INLINE auto is_number(V x) {
+    return hn::Eq(x, x);
+}
+template <class V>
+HWY_INLINE auto is_negative(V x) {
+    return hn::Lt(x, hn::Zero(hn::DFromV<V>()));
+}
 /// x cut off to [low, high]; NaN becomes a number of them.
-HWY_INLINE Float within(Float x, float low, float high) {
-    return hn::Min(hn::Max(choose(is_number(x), x, spread(low)), spread(low)), spread(high));
+template <class V>
+HWY_INLINE V within(V x, hn::TFromV<V> low, hn::TFromV<V> high) {
+    return hn::Min(hn::Max(choose(is_number(x), x, all<V>(low)), all<V>(low)), all<V>(high));
 }
 
 /// c[0] + c[1] x + ...
-template <class T, size_t kCount>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> polynomial(hn::Vec<hn::ScalableTag<T>> x, const T (&c)[kCount]) {
-    const hn::ScalableTag<T> d;
-    auto p = hn::Set(d, c[kCount - 1]);
+template <class V, size_t kCount>
+HWY_INLINE V polynomial(V x, const hn::TFromV<V> (&c)[kCount]) {
+    const hn::DFromV<V> d;
+    V p = hn::Set(d, c[kCount - 1]);
     for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
     return p;
 }
@@ -73,44 +94,98 @@ HWY_NOINLINE Float each(Float x, Float y, F f) {
     return hn::Load(Floats(), lanes);
 }
 
-/// 2^k; k in [-126, 127].
-HWY_INLINE Float power_of_two(Int k) { return hn::BitCast(Floats(), hn::ShiftLeft<23>(k + hn::Set(Ints(), 127))); }
+/// The formats of floating numbers, and what exp takes from them.
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+    using Bits = int32_t;
+    static constexpr int kFraction = 23, kBias = 127;
+    /// Adding it leaves the nearest whole number in the lowest bits.
+    static constexpr float kShift = 0x1.8p23F;
+    static constexpr float kLog2e = 1.44269504F, kLog2 = 0.693145752F, kLog2Rest = 1.42860677e-6F;
+    /// (exp(r) - 1 - r) / r^2
+    static constexpr float kExpBelow[] = {0.5F, 0.16666539F, 0.041666612F, 0.00836710073F, 0.00139175227F};
+    /// Where exp is 0, and beyond all numbers.
+    static constexpr float kExpLow = -150, kExpHigh = 129;
+};
+template <>
+struct Format<double> {
+    using Bits = int64_t;
+    static constexpr int kFraction = 52, kBias = 1023;
+    static constexpr double kShift = 0x1.8p52;
+    static constexpr double kLog2e = 1.4426950408889634, kLog2 = 0x1.62e42fefa38p-1, kLog2Rest = 0x1.ef35793c7673p-45;
+    static constexpr double kExpBelow[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
+                                           1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
+                                           1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+    static constexpr double kExpLow = -760, kExpHigh = 711;
+};
+template <class V>
+using FormatOf = Format<hn::TFromV<V>>;
+template <class V>
+using BitsOf = hn::Vec<hn::RebindToSigned<hn::DFromV<V>>>;
+
+/// 2^k of a normal number.
+template <class V>
+HWY_INLINE V power_of_two(BitsOf<V> k) {
+    using F = FormatOf<V>;
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    return hn::BitCast(hn::DFromV<V>(), hn::ShiftLeft<F::kFraction>(k + hn::Set(di, F::kBias)));
+}
 
 /// x = whole log(2) + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r^2 p.
+template <class V>
 struct ReducedExponent {
-    Float r, p;
-    Int whole;
+    V r, p;
+    BitsOf<V> whole;
 };
 
-/// x in [-150, 129].
-HWY_INLINE ReducedExponent reduce_exponent(Float x) {
-    const Float k = hn::Round(x * spread(1.44269504F));
-    const Float r = fma(k, spread(-1.42860677e-6F), fma(k, spread(-0.693145752F), x));
-    return {r, polynomial(r, {0.5F, 0.16666539F, 0.041666612F, 0.00836710073F, 0.00139175227F}),
-            hn::ConvertTo(Ints(), k)};
+/// x between kExpLow and kExpHigh of its format.
+template <class V>
+HWY_INLINE ReducedExponent<V> reduce_exponent(V x) {
+    using F = FormatOf<V>;
+    const hn::DFromV<V> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const V shift = hn::Set(d, F::kShift);
+    const V shifted = hn::MulAdd(x, hn::Set(d, F::kLog2e), shift);
+    const V k = shifted - shift;
+    const V r = hn::NegMulAdd(k, hn::Set(d, F::kLog2Rest), hn::NegMulAdd(k, hn::Set(d, F::kLog2), x));
+    return {r, polynomial(r, F::kExpBelow), hn::BitCast(di, shifted) - hn::BitCast(di, shift)};
 }
 
 /// A number as the product of two, so that it has all digits although it is below the normal numbers.
+template <class V>
 struct Scaled {
-    Float first, second;
-    [[nodiscard]] HWY_INLINE Float value() const { return first * second; }
+    V first, second;
+    [[nodiscard]] HWY_INLINE V value() const { return first * second; }
 };
 
-/// exp(x) of x in [-150, 129].
-HWY_INLINE Scaled scaled_exp(Float x) {
-    const ReducedExponent e = reduce_exponent(x);
-    const Float power = fma(e.r * e.r, e.p, e.r) + spread(1.0F);
-    const Int half = hn::ShiftRight<1>(e.whole);
-    return {power * power_of_two(half), power_of_two(e.whole - half)};
+/// exp(x) of x between kExpLow and kExpHigh of its format.
+template <class V>
+HWY_INLINE Scaled<V> scaled_exp(V x) {
+    const ReducedExponent<V> e = reduce_exponent(x);
+    const V power = hn::MulAdd(e.r * e.r, e.p, e.r) + hn::Set(hn::DFromV<V>(), 1.0F);
+    const BitsOf<V> half = hn::ShiftRight<1>(e.whole);
+    return {power * power_of_two<V>(half), power_of_two<V>(e.whole - half)};
 }
 
-HWY_INLINE Float exp(Float x) { return choose(is_number(x), scaled_exp(within(x, -150.0F, 129.0F)).value(), x); }
+/// exp(x) of x that are not large: below 16, say. NaN stays: the maximum has its second operand then, or NaN.
+template <class V>
+HWY_INLINE V exp_below(V x) {
+    return scaled_exp(hn::Max(hn::Set(hn::DFromV<V>(), FormatOf<V>::kExpLow), x)).value();
+}
+
+template <class V>
+HWY_INLINE V exp(V x) {
+    using F = FormatOf<V>;
+    return choose(is_number(x), scaled_exp(within(x, F::kExpLow, F::kExpHigh)).value(), x);
+}
 
 /// exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), halved and doubled again because 2^128 is no float32 number.
 HWY_INLINE Float expm1(Float x) {
-    const ReducedExponent e = reduce_exponent(within(x, -30.0F, 89.0F));
+    const ReducedExponent<Float> e = reduce_exponent(within(x, -30.0F, 89.0F));
     const Float below = fma(e.r * e.r, e.p, e.r);
-    const Float half = power_of_two(e.whole - hn::Set(Ints(), 1));
+    const Float half = power_of_two<Float>(e.whole - hn::Set(Ints(), 1));
     const Float y = fma(half, below, half - spread(0.5F));
     return choose(hn::And(is_number(x), hn::Ne(x, spread(0.0F))), y + y, x);
 }
@@ -170,7 +245,7 @@ HWY_INLINE Float log1p(Float x) {
     const Float u = x + spread(1.0F);
     const Float lost = x - (u - spread(1.0F));
     const Split s = split(u);
-    const Float scale = power_of_two(hn::Neg(hn::Min(s.e, hn::Set(Ints(), 30))));
+    const Float scale = power_of_two<Float>(hn::Neg(hn::Min(s.e, hn::Set(Ints(), 30))));
     const Float y = logarithm(u, log_of(s.e, fma(lost, scale, s.m - spread(1.0F))));
     return choose(hn::Eq(x, spread(0.0F)), x, y);
 }
@@ -233,9 +308,9 @@ HWY_INLINE Float scaled_erfc(Float x) {
 }
 
 /// exp(-x^2 / 2) of x in [-15, 15], with what the square loses.
-HWY_INLINE Scaled scaled_bell(Float x) {
+HWY_INLINE Scaled<Float> scaled_bell(Float x) {
     const Float square = x * x, below = hn::MulSub(x, x, square);
-    const Scaled e = scaled_exp(square * spread(-0.5F));
+    const Scaled<Float> e = scaled_exp(square * spread(-0.5F));
     return {fma(e.first, below * spread(-0.5F), e.first), e.second};
 }
 

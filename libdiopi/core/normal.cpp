@@ -1,9 +1,5 @@
 #include "core/normal.hpp"
 
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cmath>
 
@@ -51,21 +47,10 @@ void philox_tile(uint64_t key, uint64_t first, uint64_t high, int64_t n, Words& 
     }
 }
 
-/// Square roots in place. errno keeps compilers from vectorising std::sqrt, hence the intrinsics; both round exactly.
-void sqrt_tile(float* x, int64_t n) {
-    int64_t i = 0;
-#ifdef __AVX__
-    for (; i + 8 <= n; i += 8) _mm256_store_ps(x + i, _mm256_sqrt_ps(_mm256_load_ps(x + i)));
-#endif
-    for (; i < n; ++i) x[i] = std::sqrt(x[i]);
-}
-
-void sqrt_tile(double* x, int64_t n) {
-    int64_t i = 0;
-#ifdef __AVX__
-    for (; i + 4 <= n; i += 4) _mm256_store_pd(x + i, _mm256_sqrt_pd(_mm256_load_pd(x + i)));
-#endif
-    for (; i < n; ++i) x[i] = std::sqrt(x[i]);
+/// Square roots in place; -fno-math-errno lets the compiler vectorise them.
+template <class T>
+void sqrt_tile(T* x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) x[i] = std::sqrt(x[i]);
 }
 
 /// The numbers per block, and the function that turns the words of n blocks into n * kPerBlock numbers.
