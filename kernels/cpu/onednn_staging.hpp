@@ -1,10 +1,12 @@
-/// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, or float64 for float64;
-/// dense, with the channels second or last. A tensor that already has that form is used without a copy.
+/// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, bfloat16 for the machine's
+/// units, or float64 for float64; dense, with the channels second or last. A tensor that already has that form is used
+/// without a copy.
 #pragma once
 
 #include <array>
 #include <type_traits>
 
+#include "core/half.hpp"
 #include "kernels/cpu/view.hpp"
 
 namespace diopi::cpu {
@@ -16,12 +18,13 @@ enum class Layout : int64_t { plain, channels_last };
 [[nodiscard]] Layout layout_of(const View& tensor);
 
 template <class Compute>
-constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>  ? Dtype::float64
-                                : std::is_same_v<Compute, float> ? Dtype::float32
-                                                                 : Dtype::int64;
+constexpr Dtype kComputeDtype = std::is_same_v<Compute, double>     ? Dtype::float64
+                                : std::is_same_v<Compute, float>    ? Dtype::float32
+                                : std::is_same_v<Compute, Bfloat16> ? Dtype::bfloat16
+                                                                    : Dtype::int64;
 
 /// The operands of one call in the form for computing. error() and finish() return the first error; after it the
-/// pointers are null. Compute is float, double or int64_t.
+/// pointers are null. Compute is float, double, Bfloat16 or int64_t.
 class Staging {
  public:
     explicit Staging(diopiContextHandle_t ctx) : ctx_(ctx) {}
