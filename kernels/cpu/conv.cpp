@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/conv_float64.hpp"
+#include "kernels/cpu/conv_parts.hpp"
 #include "kernels/cpu/conv_plans.hpp"
-#include "kernels/cpu/conv_weight.hpp"
 #include "kernels/cpu/norm_channels.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/view.hpp"
@@ -74,14 +74,14 @@ diopiError_t backward(diopiContextHandle_t ctx, ConvProblem p, const ConvGradien
         const Images grad_input(p.shape.sides, view(grads.input));
         auto* gx = staging.out<T>(grad_input.view(), p.input);
         if (staging.error() != diopiSuccess) return staging.error();
-        const diopiError_t error = convolve_backward_input(ctx, p, g, w, gx);
+        const diopiError_t error = input_gradient(ctx, p, g, w, gx);
         if (error != diopiSuccess) return error;
     }
     if (grads.weight != nullptr) {
         const auto* x = staging.in<T>(input, p.input);
         auto* gw = staging.out<float>(view(grads.weight), p.weight);
         if (staging.error() != diopiSuccess) return staging.error();
-        const diopiError_t error = convolve_backward_weight(ctx, p, g, x, gw, staging);
+        const diopiError_t error = weight_gradient(ctx, p, g, x, gw, staging);
         if (error != diopiSuccess) return error;
     }
     return staging.finish();

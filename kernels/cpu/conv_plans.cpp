@@ -235,7 +235,6 @@ diopiError_t convolve_backward_input(diopiContextHandle_t ctx, const ConvProblem
 
 diopiError_t correlate(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* input,
                        float* grad_weight) {
-    const OneThread one_thread;
     return run_plan(ctx, kBackwardWeight, p, make_backward_weight, {grad_out, input, grad_weight});
 }
 

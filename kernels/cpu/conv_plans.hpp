@@ -34,7 +34,7 @@ struct ConvMemory {
 /// grad_input = the transposed convolution of grad_out with weight.
 [[nodiscard]] diopiError_t convolve_backward_input(diopiContextHandle_t ctx, const ConvProblem& problem,
                                                    const void* grad_out, const void* weight, void* grad_input);
-/// grad_weight = the correlation of input with grad_out, in float32 for either dtype. On one thread.
+/// grad_weight = the correlation of input with grad_out, in float32 for either dtype.
 [[nodiscard]] diopiError_t correlate(diopiContextHandle_t ctx, const ConvProblem& problem, const void* grad_out,
                                      const void* input, float* grad_weight);
 

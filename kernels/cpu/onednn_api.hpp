@@ -28,6 +28,9 @@ template <class Primitive, class Forward, class... Args>
 #endif
 }
 
+/// Whether the gradient of a strided convolution's input depends on the number of threads (seen with 3.2 and float32).
+constexpr bool kStridedGradientsVary = DNNL_VERSION_MAJOR >= 3;
+
 /// The same sizes and dtype in a layout that the primitive chooses.
 [[nodiscard]] inline dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3

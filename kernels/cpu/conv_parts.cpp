@@ -1,8 +1,9 @@
-#include "kernels/cpu/conv_weight.hpp"
+#include "kernels/cpu/conv_parts.hpp"
 
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/cpu/onednn_api.hpp"
 #include "kernels/cpu/threads.hpp"
 
 namespace diopi::cpu {
@@ -53,6 +54,22 @@ Part make_part(const ConvProblem& whole, Span images, Span channels) {
     return part;
 }
 
+int64_t item_size(const ConvProblem& p) { return p.type == dnnl::memory::data_type::bf16 ? 2 : 4; }
+
+/// Calls body(i) for i in [0, count), in threads in which oneDNN uses one thread; each returns an error.
+template <class Body>
+diopiError_t for_each_part(int64_t count, Body&& body) {
+    std::atomic<bool> failed = false;
+    parallel_for(count, kWorkPerThread, [&](int64_t first, int64_t last) {
+        const OneThread one_thread;
+        for (int64_t i = first; i < last; ++i) {
+            if (body(i) != diopiSuccess) failed = true;
+        }
+    });
+    return failed ? fail(diopiErrorOccurred, "oneDNN could not compute a part of a convolution's gradient")
+                  : diopiSuccess;
+}
+
 /// to = the sum of `count` arrays of `n` numbers, in their order.
 void add_up(const float* terms, int64_t count, int64_t n, float* to) {
     constexpr int64_t kTile = 2048;
@@ -80,30 +97,40 @@ WeightParts weight_parts(const ConvShape& s) {
     return parts;
 }
 
-diopiError_t convolve_backward_weight(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out,
-                                      const void* input, float* grad_weight, Staging& staging) {
+diopiError_t input_gradient(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* weight,
+                            void* grad_input) {
+    const ConvShape& s = p.shape;
+    const bool is_strided = std::ranges::any_of(s.window.stride, [](int64_t step) { return step > 1; });
+    if (!onednn::kStridedGradientsVary || !is_strided) {
+        return convolve_backward_input(ctx, p, grad_out, weight, grad_input);
+    }
+    const int64_t parts = std::min(s.count, kMostParts);
+    return for_each_part(parts, [&](int64_t i) {
+        const Part part = make_part(p, part_of(i, parts, s.count, 1), {0, s.groups == 1 ? s.out_channels : s.groups});
+        const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
+        auto* gx = static_cast<std::byte*>(grad_input) + part.input * item_size(p);
+        return convolve_backward_input(ctx, part.problem, g, weight, gx);
+    });
+}
+
+diopiError_t weight_gradient(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* input,
+                             float* grad_weight, Staging& staging) {
     const ConvShape& s = p.shape;
     const WeightParts parts = weight_parts(s);
-    const int64_t size = p.type == dnnl::memory::data_type::bf16 ? 2 : 4, numel = s.out_channels * s.depth();
+    const int64_t numel = s.out_channels * s.depth();
     float* sums = parts.images == 1 ? grad_weight : staging.buffer<float>(parts.images * numel);
     if (staging.error() != diopiSuccess) return staging.error();
-    std::atomic<bool> failed = false;
-    const int64_t count = parts.images * parts.channels;
-    parallel_for(count, kWorkPerThread, [&](int64_t first, int64_t last) {
-        for (int64_t at = first; at < last; ++at) {
-            const Span images = part_of(at / parts.channels, parts.images, s.count, 1);
-            const Span channels = part_of(at % parts.channels, parts.channels,
-                                          s.groups == 1 ? s.out_channels : s.groups, parts.channels == 1 ? 1 : kBlock);
-            const Part part = make_part(p, images, channels);
-            const auto* g = static_cast<const std::byte*>(grad_out) + part.out * size;
-            const auto* x = static_cast<const std::byte*>(input) + part.input * size;
-            float* to = sums + at / parts.channels * numel + part.weight;
-            if (correlate(ctx, part.problem, g, x, to) != diopiSuccess) failed = true;
-        }
+    const int64_t units = s.groups == 1 ? s.out_channels : s.groups, block = parts.channels == 1 ? 1 : kBlock;
+    const diopiError_t error = for_each_part(parts.images * parts.channels, [&](int64_t i) {
+        const int64_t set = i / parts.channels;
+        const Part part = make_part(p, part_of(set, parts.images, s.count, 1),
+                                    part_of(i % parts.channels, parts.channels, units, block));
+        const auto* g = static_cast<const std::byte*>(grad_out) + part.out * item_size(p);
+        const auto* x = static_cast<const std::byte*>(input) + part.input * item_size(p);
+        return correlate(ctx, part.problem, g, x, sums + set * numel + part.weight);
     });
-    if (failed) return fail(diopiErrorOccurred, "oneDNN could not compute the gradient of a convolution's weight");
-    if (parts.images > 1) add_up(sums, parts.images, numel, grad_weight);
-    return diopiSuccess;
+    if (error == diopiSuccess && parts.images > 1) add_up(sums, parts.images, numel, grad_weight);
+    return error;
 }
 
 }  // namespace diopi::cpu
