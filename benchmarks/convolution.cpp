@@ -59,9 +59,9 @@ struct Descs {
 dnnl::convolution_forward::primitive_desc forward_desc(const Layer& layer, dnnl::prop_kind kind, Layouts layouts) {
     const Descs user(layer);
     const memory::dims stride{layer.stride, layer.stride}, padding{layer.padding, layer.padding};
-    return {{kind, dnnl::algorithm::convolution_direct, offered(layouts, user.input), offered(layouts, user.weight),
-             offered(layouts, user.out), stride, padding, padding},
-            direct_engine()};
+    return describe<dnnl::convolution_forward>(kind, dnnl::algorithm::convolution_direct, offered(layouts, user.input),
+                                               offered(layouts, user.weight), offered(layouts, user.out), stride,
+                                               padding, padding);
 }
 
 void forward(benchmark::State& state, const Layer& layer, Layouts layouts) {
@@ -96,14 +96,12 @@ void backward(benchmark::State& state, const Layer& layer, Layouts layouts) {
     const memory::dims stride{layer.stride, layer.stride}, padding{layer.padding, layer.padding};
     const auto algorithm = dnnl::algorithm::convolution_direct;
     const auto hint = forward_desc(layer, dnnl::prop_kind::forward_training, layouts);
-    const dnnl::convolution_backward_data::primitive_desc data(
-        {algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out), stride,
-         padding, padding},
-        direct_engine(), hint);
-    const dnnl::convolution_backward_weights::primitive_desc weights(
-        {algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out), stride,
-         padding, padding},
-        direct_engine(), hint);
+    const auto data = describe_gradient<dnnl::convolution_backward_data>(
+        hint, algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out),
+        stride, padding, padding);
+    const auto weights = describe_gradient<dnnl::convolution_backward_weights>(
+        hint, algorithm, offered(layouts, user.input), offered(layouts, user.weight), offered(layouts, user.out),
+        stride, padding, padding);
     const DirectProgram::Operand data_operands[] = {{DNNL_ARG_DIFF_DST, user.out, o.grad_out.get()},
                                                     {DNNL_ARG_WEIGHTS, user.weight, o.weight.get()},
                                                     {DNNL_ARG_DIFF_SRC, user.input, expected_input.get(), true}};

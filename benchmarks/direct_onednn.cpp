@@ -10,8 +10,7 @@ const dnnl::engine& direct_engine() {
 }
 
 memory::desc offered(Layouts layouts, const memory::desc& user) {
-    if (layouts == Layouts::plain) return user;
-    return {user.dims(), user.data_type(), memory::format_tag::any};
+    return layouts == Layouts::plain ? user : onednn::any_layout(user);
 }
 
 void DirectProgram::add(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive,

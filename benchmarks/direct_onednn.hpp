@@ -1,17 +1,28 @@
 /// oneDNN as called by a program that knows its shapes beforehand: primitives and reorders are made once, on plain user
-/// memory. The cpu backend is measured against it, so nothing here may come from the cpu backend.
+/// memory. The cpu backend is measured against it, so nothing here may come from the cpu backend but the names of
+/// oneDNN's interface.
 #pragma once
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "core/tensor.hpp"
+#include "kernels/cpu/onednn_api.hpp"
 
 namespace diopi::bench {
 
 [[nodiscard]] const dnnl::engine& direct_engine();
+
+/// The description of a primitive, with the arguments of oneDNN 3 after the engine.
+template <class Primitive, class... Args>
+[[nodiscard]] typename Primitive::primitive_desc describe(const Args&... args) {
+    return onednn::describe<Primitive>(direct_engine(), dnnl::primitive_attr(), args...);
+}
+template <class Primitive, class Forward, class... Args>
+[[nodiscard]] typename Primitive::primitive_desc describe_gradient(const Forward& forward, const Args&... args) {
+    return onednn::describe_gradient<Primitive>(direct_engine(), dnnl::primitive_attr(), forward, args...);
+}
 
 /// The layouts of a primitive: those that it chooses, with reorders from and to the user's, or the user's.
 enum class Layouts { chosen, plain };

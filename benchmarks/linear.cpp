@@ -28,9 +28,8 @@ struct Operands {
 };
 
 dnnl::inner_product_forward::primitive_desc forward_desc(const Operands& o, dnnl::prop_kind kind, Layouts layouts) {
-    return {{kind, offered(layouts, o.input_desc), offered(layouts, o.weight_desc), o.bias_desc,
-             offered(layouts, o.out_desc)},
-            direct_engine()};
+    return describe<dnnl::inner_product_forward>(kind, offered(layouts, o.input_desc), offered(layouts, o.weight_desc),
+                                                 o.bias_desc, offered(layouts, o.out_desc));
 }
 
 void forward(benchmark::State& state, Layouts layouts) {
@@ -60,12 +59,11 @@ void backward(benchmark::State& state, Layouts layouts) {
                                   random_tensor({kOut}, 10)};
     DirectProgram direct;
     const auto hint = forward_desc(o, dnnl::prop_kind::forward_training, layouts);
-    const dnnl::inner_product_backward_data::primitive_desc data(
-        {offered(layouts, o.input_desc), offered(layouts, o.weight_desc), offered(layouts, o.out_desc)},
-        direct_engine(), hint);
-    const dnnl::inner_product_backward_weights::primitive_desc weights(
-        {offered(layouts, o.input_desc), offered(layouts, o.weight_desc), o.bias_desc, offered(layouts, o.out_desc)},
-        direct_engine(), hint);
+    const auto data = describe_gradient<dnnl::inner_product_backward_data>(
+        hint, offered(layouts, o.input_desc), offered(layouts, o.weight_desc), offered(layouts, o.out_desc));
+    const auto weights = describe_gradient<dnnl::inner_product_backward_weights>(
+        hint, offered(layouts, o.input_desc), offered(layouts, o.weight_desc), o.bias_desc,
+        offered(layouts, o.out_desc));
     const DirectProgram::Operand data_operands[] = {{DNNL_ARG_DIFF_DST, o.out_desc, o.grad_out.get()},
                                                     {DNNL_ARG_WEIGHTS, o.weight_desc, o.weight.get()},
                                                     {DNNL_ARG_DIFF_SRC, o.input_desc, expected[0].get(), true}};

@@ -1,9 +1,15 @@
-# Every dependency is a package of Debian 12; scripts/install_dependencies.sh names them.
+# Every dependency is a package of Debian 12; scripts/install_dependencies.sh names them. Another oneDNN is found by
+# dnnl_DIR (docs/building.md).
 find_package(fmt 9 REQUIRED)
 find_package(CLI11 2 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 if(NOT DIOPI_FUZZ)
-    find_package(dnnl 2.6 REQUIRED)
+    # Without a version: the package would refuse another major number than the wanted one.
+    find_package(dnnl REQUIRED)
+    if(dnnl_VERSION VERSION_LESS 2.6 OR dnnl_VERSION VERSION_GREATER_EQUAL 4)
+        message(FATAL_ERROR "oneDNN ${dnnl_VERSION} in ${dnnl_DIR}: 2.6 to 3 is wanted")
+    endif()
+    message(STATUS "diopi: oneDNN ${dnnl_VERSION}")
     find_package(hwy 1 REQUIRED)
     find_package(OpenMP REQUIRED)
 endif()

@@ -1,7 +1,10 @@
-/// The linear layer: oneDNN's matrix product in float32, half types widened to it, our own product in float64.
+/// The linear layer: oneDNN's matrix product in float32, half types widened to it, bfloat16 on the machine's units
+/// where these suit the values, our own product in float64.
 #include <algorithm>
 
+#include "kernels/cpu/bfloat16_units.hpp"
 #include "kernels/cpu/norm_channels.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/entries/entries.hpp"
@@ -11,37 +14,61 @@ namespace diopi::cpu {
 
 namespace {
 
+/// `bias` is null or one number for each column.
 template <class T>
 diopiError_t forward(diopiContextHandle_t ctx, const Linear& s, const View& out, diopiConstTensorHandle_t bias) {
     Staging staging(ctx);
-    const bool fused = bias != nullptr && s.is_row(view(bias));
     const auto* x = staging.in<T>(s.input);
     const auto* w = staging.in<T>(s.weight);
-    const auto* b = fused ? staging.in<T>(bias) : nullptr;
+    const auto* b = staging.in<T>(bias);
     auto* y = staging.out<T>(out);
-    const T* added = nullptr;
-    if (bias != nullptr && !fused) {
-        const View given = view(bias);
-        const auto strides = broadcast_strides(given, out.shape);
-        View spread = given;
-        spread.shape = out.shape;
-        spread.strides = {strides.data(), out.shape.size()};
-        spread.numel = out.numel;
-        added = staging.in<T>(spread);
-    }
     if (staging.error() != diopiSuccess) return staging.error();
     const ProductShape size{s.rows(), s.out(), s.in()};
     const diopiError_t error = product(ctx, size, Matrices<T>{x}, Matrices<T>{w, true}, b, y);
+    return error == diopiSuccess ? staging.finish() : error;
+}
+
+/// The same with a bias that broadcasts to out.
+template <class T>
+diopiError_t forward_broadcast(diopiContextHandle_t ctx, const Linear& s, const View& out, const View& bias) {
+    Staging staging(ctx);
+    const auto strides = broadcast_strides(bias, out.shape);
+    View spread = bias;
+    spread.shape = out.shape;
+    spread.strides = {strides.data(), out.shape.size()};
+    spread.numel = out.numel;
+    const auto* x = staging.in<T>(s.input);
+    const auto* w = staging.in<T>(s.weight);
+    const auto* added = staging.in<T>(spread);
+    auto* y = staging.out<T>(out);
+    if (staging.error() != diopiSuccess) return staging.error();
+    const ProductShape size{s.rows(), s.out(), s.in()};
+    const T* no_bias = nullptr;
+    const diopiError_t error = product(ctx, size, Matrices<T>{x}, Matrices<T>{w, true}, no_bias, y);
     if (error != diopiSuccess) return error;
-    if (added != nullptr) {
-        for (int64_t i = 0; i < out.numel; ++i) y[i] += added[i];
-    }
+    for (int64_t i = 0; i < out.numel; ++i) y[i] += added[i];
     return staging.finish();
+}
+
+bool suits_units(const Linear& s, const View& out, diopiConstTensorHandle_t bias) {
+    if (out.dtype != Dtype::bfloat16) return false;
+    return bias == nullptr ? suit_bfloat16_units(s.input, s.weight)
+                           : suit_bfloat16_units(s.input, s.weight, {view(bias)});
 }
 
 struct Gradients {
     diopiTensorHandle_t input, weight, bias;
 };
+
+/// The gradient of out, in the type that its sums are computed from.
+template <class T>
+auto for_sums(Staging& staging, const View& grad_output, const T* loaded) {
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+        return staging.in<float>(grad_output);
+    } else {
+        return loaded;
+    }
+}
 
 template <class T>
 diopiError_t backward(diopiContextHandle_t ctx, const Linear& s, Gradients grads, const View& grad_output) {
@@ -52,19 +79,27 @@ diopiError_t backward(diopiContextHandle_t ctx, const Linear& s, Gradients grads
     auto* gb = staging.out<double>(grads.bias);
     const auto* w = gx == nullptr ? nullptr : staging.in<T>(s.weight);
     const auto* x = gw == nullptr ? nullptr : staging.in<T>(s.input);
+    const auto* terms = gb == nullptr ? nullptr : for_sums(staging, grad_output, g);
     if (staging.error() != diopiSuccess) return staging.error();
+    const T* no_bias = nullptr;
     if (gx != nullptr) {
         const diopiError_t error =
-            product(ctx, {s.rows(), s.in(), s.out()}, Matrices<T>{g}, Matrices<T>{w}, nullptr, gx);
+            product(ctx, {s.rows(), s.in(), s.out()}, Matrices<T>{g}, Matrices<T>{w}, no_bias, gx);
         if (error != diopiSuccess) return error;
     }
     if (gw != nullptr) {
         const diopiError_t error =
-            product(ctx, {s.out(), s.in(), s.rows()}, Matrices<T>{g, true}, Matrices<T>{x}, nullptr, gw);
+            product(ctx, {s.out(), s.in(), s.rows()}, Matrices<T>{g, true}, Matrices<T>{x}, no_bias, gw);
         if (error != diopiSuccess) return error;
     }
-    if (gb != nullptr) channel_sums({s.rows(), s.out(), 1, Layout::channels_last}, g, gb);
+    if (gb != nullptr) channel_sums({s.rows(), s.out(), 1, Layout::channels_last}, terms, gb);
     return staging.finish();
+}
+
+bool gradients_suit_units(const Linear& s, const Gradients& grads, const View& grad_output) {
+    return (grads.input == nullptr || suit_bfloat16_units(grad_output, s.weight)) &&
+           (grads.weight == nullptr || suit_bfloat16_units(grad_output, s.input)) &&
+           (grads.input != nullptr || grads.weight != nullptr);
 }
 
 /// Sums a gradient of out down to a bias that broadcasts, element by element: such a bias is rare.
@@ -90,7 +125,12 @@ diopiError_t linear(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     Linear x;
     const diopiError_t error = read_linear(op, y, view(input), view(weight), bias, x);
     if (error != diopiSuccess || y.numel == 0) return error;
-    return (x.input.dtype == Dtype::float64 ? forward<double> : forward<float>)(ctx, x, y, bias);
+    const bool wide = x.input.dtype == Dtype::float64;
+    if (bias != nullptr && !x.is_row(view(bias))) {
+        return (wide ? forward_broadcast<double> : forward_broadcast<float>)(ctx, x, y, view(bias));
+    }
+    if (suits_units(x, y, bias)) return forward<Bfloat16>(ctx, x, y, bias);
+    return (wide ? forward<double> : forward<float>)(ctx, x, y, bias);
 }
 
 diopiError_t linear_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
@@ -110,8 +150,9 @@ diopiError_t linear_backward(diopiContextHandle_t ctx, std::string_view op, diop
         fill({grad_input, grad_weight}, 0);
         grad_input = grad_weight = nullptr;
     }
-    const auto run = x.input.dtype == Dtype::float64 ? backward<double> : backward<float>;
-    return run(ctx, x, {grad_input, grad_weight, grad_bias}, g);
+    const Gradients grads{grad_input, grad_weight, grad_bias};
+    if (gradients_suit_units(x, grads, g)) return backward<Bfloat16>(ctx, x, grads, g);
+    return (x.input.dtype == Dtype::float64 ? backward<double> : backward<float>)(ctx, x, grads, g);
 }
 
 }  // namespace

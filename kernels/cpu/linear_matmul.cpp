@@ -1,9 +1,11 @@
-/// Products of matrices and of batches of them. Half types compute in float32.
+/// Products of matrices and of batches of them. Half types compute in float32; bfloat16 on the machine's units where
+/// these suit the values.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/norm_channels.hpp"
+#include "kernels/cpu/bfloat16_units.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/product.hpp"
 #include "kernels/cpu/tile.hpp"
@@ -43,13 +45,13 @@ bool is_one(ShapeView batch) {
 
 /// c = a * b, where each operand has its own batch dimensions, which broadcast to `batch`. Where c has fewer, the
 /// products that belong to the same matrix are added up.
-template <class T>
+template <class T, class C>
 struct Contraction {
     ShapeView batch;
     int64_t m, n, k;
     Matrices<T> a, b;
     ShapeView a_batch, b_batch, c_batch;
-    T* c;
+    C* c;
 
     [[nodiscard]] diopiError_t run(diopiContextHandle_t ctx) const {
         const int64_t count = numel(batch);
@@ -95,22 +97,25 @@ Matrices<T> transpose(Matrices<T> x) {
     return x;
 }
 
-/// out = input * other; the shapes have been checked.
-template <class T>
+/// out = input * other, computed as products of T with sums of C; the shapes have been checked.
+template <class T, class C>
 diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
     Staging staging(ctx);
     const Matrices<T> a = load<T>(staging, dims.a), b = load<T>(staging, dims.b);
-    T* c = staging.out<T>(out);
+    C* c = staging.out<C>(out);
     if (staging.error() != diopiSuccess) return staging.error();
-    const Contraction<T> contraction{dims.batch, dims.a.rows(),  dims.b.columns(), dims.a.columns(), a,
-                                     b,          dims.a.batch(), dims.b.batch(),   dims.batch,       c};
+    const Contraction<T, C> contraction{dims.batch, dims.a.rows(),  dims.b.columns(), dims.a.columns(), a,
+                                        b,          dims.a.batch(), dims.b.batch(),   dims.batch,       c};
     if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
     return staging.finish();
 }
 
-diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out) {
-    const bool wide = computes_in_float64({dims.a.view, dims.b.view});
-    return (wide ? multiply<double> : multiply<float>)(ctx, dims, out);
+diopiError_t multiply(diopiContextHandle_t ctx, const ProductDims& dims, const View& out, bool wide) {
+    const View &a = dims.a.view, &b = dims.b.view;
+    if (wide) return multiply<double, double>(ctx, dims, out);
+    if (!suit_bfloat16_units(a, b)) return multiply<float, float>(ctx, dims, out);
+    if (out.dtype == Dtype::bfloat16) return multiply<Bfloat16, Bfloat16>(ctx, dims, out);
+    return multiply<Bfloat16, float>(ctx, dims, out);
 }
 
 template <int64_t kRank>
@@ -119,7 +124,32 @@ diopiError_t matmul(diopiContextHandle_t ctx, std::string_view op, diopiTensorHa
     const View y = view(out);
     ProductDims dims;
     const diopiError_t error = read_product(op, y, view(input), view(other), kRank, dims);
-    return error == diopiSuccess ? multiply(ctx, dims, y) : error;
+    if (error != diopiSuccess) return error;
+    return multiply(ctx, dims, y, computes_in_float64({dims.a.view, dims.b.view}));
+}
+
+/// grad = a * b, where the products of one matrix of grad are added up in C.
+template <class T, class C>
+diopiError_t multiply_into(diopiContextHandle_t ctx, Contraction<T, C> contraction, const View& grad) {
+    Staging staging(ctx);
+    contraction.c = staging.out<C>(grad);
+    if (staging.error() != diopiSuccess) return staging.error();
+    if (numel(contraction.batch) == 0) std::fill_n(contraction.c, grad.numel, C{});
+    if (const diopiError_t error = contraction.run(ctx); error != diopiSuccess) return error;
+    return staging.finish();
+}
+
+template <class T>
+diopiError_t gradient(diopiContextHandle_t ctx, const Contraction<T, T>& c, const View& grad) {
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+        // Sums of several products are rounded to bfloat16 once.
+        if (numel(c.c_batch) != numel(c.batch)) {
+            const Contraction<T, float> wide{c.batch, c.m,       c.n,       c.k,       c.a,
+                                             c.b,     c.a_batch, c.b_batch, c.c_batch, nullptr};
+            return multiply_into(ctx, wide, grad);
+        }
+    }
+    return multiply_into(ctx, c, grad);
 }
 
 template <class T>
@@ -128,25 +158,23 @@ diopiError_t multiply_backward(diopiContextHandle_t ctx, const ProductDims& dims
     Staging staging(ctx);
     const int64_t m = dims.a.rows(), n = dims.b.columns(), k = dims.a.columns();
     const Matrices<T> g{staging.in<T>(grad_out)};
-    T* ga = staging.out<T>(grad_input);
-    T* gb = staging.out<T>(grad_other);
-    const Matrices<T> a = gb == nullptr ? Matrices<T>{} : load<T>(staging, dims.a);
-    const Matrices<T> b = ga == nullptr ? Matrices<T>{} : load<T>(staging, dims.b);
+    const Matrices<T> a = grad_other == nullptr ? Matrices<T>{} : load<T>(staging, dims.a);
+    const Matrices<T> b = grad_input == nullptr ? Matrices<T>{} : load<T>(staging, dims.b);
     if (staging.error() != diopiSuccess) return staging.error();
-    const bool no_products = numel(dims.batch) == 0;
-    if (ga != nullptr) {
-        if (no_products) std::fill_n(ga, dims.a.view.numel, T{0});
-        const Contraction<T> to_input{dims.batch,     m, k, n, g, transpose(b), dims.batch, dims.b.batch(),
-                                      dims.a.batch(), ga};
-        if (const diopiError_t error = to_input.run(ctx); error != diopiSuccess) return error;
+    const ShapeView whole = dims.batch, a_batch = dims.a.batch(), b_batch = dims.b.batch();
+    if (grad_input != nullptr) {
+        const Contraction<T, T> to_input{whole, m, k, n, g, transpose(b), whole, b_batch, a_batch, nullptr};
+        const diopiError_t error = gradient(ctx, to_input, view(grad_input));
+        if (error != diopiSuccess) return error;
     }
-    if (gb != nullptr) {
-        if (no_products) std::fill_n(gb, dims.b.view.numel, T{0});
-        const Contraction<T> to_other{dims.batch,     k, n, m, transpose(a), g, dims.a.batch(), dims.batch,
-                                      dims.b.batch(), gb};
-        if (const diopiError_t error = to_other.run(ctx); error != diopiSuccess) return error;
-    }
-    return staging.finish();
+    if (grad_other == nullptr) return diopiSuccess;
+    const Contraction<T, T> to_other{whole, k, n, m, transpose(a), g, a_batch, whole, b_batch, nullptr};
+    return gradient(ctx, to_other, view(grad_other));
+}
+
+/// Whether all products of the gradients that are wanted suit the machine's units.
+bool gradients_suit_units(const View& a, const View& b, const View& g, bool wants_a, bool wants_b) {
+    return (!wants_a || suit_bfloat16_units(g, b)) && (!wants_b || suit_bfloat16_units(a, g));
 }
 
 diopiError_t matmul_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
@@ -156,8 +184,13 @@ diopiError_t matmul_backward(diopiContextHandle_t ctx, std::string_view op, diop
     ProductDims dims;
     const diopiError_t error = read_product_gradient(op, grad_input, grad_other, g, a, b, dims);
     if (error != diopiSuccess) return error;
-    const bool wide = computes_in_float64({a, b, g});
-    return (wide ? multiply_backward<double> : multiply_backward<float>)(ctx, dims, grad_input, grad_other, g);
+    auto* run = multiply_backward<float>;
+    if (computes_in_float64({a, b, g})) {
+        run = multiply_backward<double>;
+    } else if (gradients_suit_units(a, b, g, grad_input != nullptr, grad_other != nullptr)) {
+        run = multiply_backward<Bfloat16>;
+    }
+    return run(ctx, dims, grad_input, grad_other, g);
 }
 
 template <class T>
@@ -193,11 +226,12 @@ diopiError_t add_matmul(diopiContextHandle_t ctx, std::string_view op, diopiTens
     if (const diopiError_t error = read_product_sum(op, y, addend, a, b, kRank, dims); error != diopiSuccess) {
         return error;
     }
-    if (beta.value == 0 && alpha.value == 1) return multiply(ctx, dims, y);
-    const bool wide = computes_in_float64({a, b, addend});
+    const bool has_one_term = beta.value == 0 && alpha.value == 1;
+    const bool wide = computes_in_float64({a, b}) || (!has_one_term && addend.dtype == Dtype::float64);
+    if (has_one_term) return multiply(ctx, dims, y, wide);
     View made;
     diopiError_t error = require(ctx, y.shape, wide ? Dtype::float64 : Dtype::float32, made);
-    if (error == diopiSuccess) error = (wide ? multiply<double> : multiply<float>)(ctx, dims, made);
+    if (error == diopiSuccess) error = multiply(ctx, dims, made, wide);
     if (error != diopiSuccess) return error;
     return (wide ? combine<double> : combine<float>)(ctx, op, y, addend, made, beta.value, alpha.value);
 }

@@ -102,6 +102,9 @@ const dnnl::primitive_attr& onednn_attr() {
     return attr;
 }
 
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
+
 Plan::Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands)
     : primitive_(primitive) {
     const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
@@ -142,7 +145,10 @@ void Plan::bind(const dnnl::primitive_desc_base& desc, const Operand& operand) {
 
 diopiError_t Plan::run(diopiContextHandle_t ctx, std::span<void* const> data) {
     View workspace;
-    if (workspace_bytes_ > 0 && workspace_bytes_ <= kMaxKept) workspace.data = kept_workspace(workspace_bytes_);
+    if (workspace_bytes_ > 0 && (workspace_bytes_ <= kMaxKept || omp_in_parallel() != 0)) {
+        workspace.data = kept_workspace(workspace_bytes_);
+        if (workspace.data == nullptr && omp_in_parallel() != 0) return diopiErrorOccurred;
+    }
     if (workspace_bytes_ > 0 && workspace.data == nullptr) {
         const int64_t shape[] = {static_cast<int64_t>(workspace_bytes_)};
         if (const diopiError_t error = require(ctx, shape, Dtype::uint8, workspace); error != diopiSuccess) {

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/half.hpp"
+
 namespace diopi::cpu {
 
 /// The CPU engine of the process.
@@ -20,6 +22,26 @@ namespace diopi::cpu {
 /// Attributes under which the caller provides the scratchpad.
 [[nodiscard]] const dnnl::primitive_attr& onednn_attr();
 
+/// While it lives, OpenMP and oneDNN use one thread in this thread.
+class OneThread {
+ public:
+    OneThread();
+    ~OneThread();
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+ private:
+    int before_;
+};
+
+/// oneDNN's name of an element type.
+template <class T>
+constexpr dnnl::memory::data_type kDataType;
+template <>
+inline constexpr auto kDataType<float> = dnnl::memory::data_type::f32;
+template <>
+inline constexpr auto kDataType<Bfloat16> = dnnl::memory::data_type::bf16;
+
 /// An argument of a primitive: DNNL_ARG_SRC, ..., the layout of the caller's memory, and the caller's memory.
 struct Operand {
     int arg = 0;
@@ -28,8 +50,8 @@ struct Operand {
 };
 
 /// A primitive with the caller's layouts. If the primitive prefers another layout, run() reorders into and out of
-/// workspace of the thread, or of the context if it is large. Each thread has its own plans: two threads must not use
-/// one.
+/// workspace of the thread, or of the context if it is large and no other thread can use the context. Each thread has
+/// its own plans: two threads must not use one.
 class Plan {
  public:
     Plan(const dnnl::primitive_desc_base& desc, const dnnl::primitive& primitive, std::span<const Operand> operands);

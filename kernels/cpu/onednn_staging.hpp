@@ -1,5 +1,6 @@
-/// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, or float64 for float64;
-/// dense, with the channels second or last. A tensor that already has that form is used without a copy.
+/// Brings tensors into the form that oneDNN and the other heavy kernels compute on: float32, bfloat16 for the machine's
+/// units, or float64 for float64; dense, with the channels second or last. A tensor that already has that form is used
+/// without a copy.
 #pragma once
 
 #include <array>

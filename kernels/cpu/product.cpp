@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/onednn.hpp"
+#include "kernels/cpu/onednn_api.hpp"
 
 namespace diopi::cpu {
 
@@ -11,37 +12,64 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc matrices_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
-    if (batch == 1) {
-        return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
+using Type = memory::data_type;
+
+/// `count` dense matrices, one after the other.
+memory::desc matrices_desc(int64_t count, int64_t rows, int64_t columns, Type type, bool transposed) {
+    using Tag = memory::format_tag;
+    return {{count, rows, columns}, type, transposed ? Tag::acb : Tag::abc};
+}
+
+/// The same for an operand of a batch; a batch of one is a matrix for oneDNN.
+memory::desc operand_desc(int64_t batch, bool repeated, int64_t rows, int64_t columns, Type type, bool transposed) {
+    using Tag = memory::format_tag;
+    if (batch == 1) return {{rows, columns}, type, transposed ? Tag::ba : Tag::ab};
+    return matrices_desc(repeated ? 1 : batch, rows, columns, type, transposed);
+}
+
+/// A batch of products, and the use that is made of its operands.
+struct Form {
+    ProductShape shape;
+    bool a_transposed, a_repeated, b_transposed, b_repeated, has_bias;
+    Into into;
+    Type in, out;
+
+    [[nodiscard]] PlanKey key() const {
+        constexpr int64_t kMatmul = 200;
+        int64_t flags = 0;
+        for (const bool flag : {a_transposed, a_repeated, b_transposed, b_repeated, has_bias, into == Into::kAdd,
+                                in == Type::bf16, out == Type::bf16}) {
+            flags = 2 * flags + (flag ? 1 : 0);
+        }
+        return {kMatmul, shape.batch, shape.m, shape.n, shape.k, flags};
     }
-    return {
-        {batch, rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::acb : memory::format_tag::abc};
-}
+};
 
-memory::desc repeated_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
-    const auto tag = transposed ? memory::format_tag::acb : memory::format_tag::abc;
-    if (batch == 1) return matrices_desc(1, rows, columns, transposed);
-    return {{1, rows, columns}, memory::data_type::f32, tag};
-}
+/// Terms from which a transposed left operand is reordered: for longer sums oneDNN (2.6.3 and 3.2) gives each thread a
+/// part of the terms, and the result depends on the number of threads.
+constexpr int64_t kLongSum = 1024;
 
-Plan make_plan(const ProductShape& s, bool a_transposed, bool a_repeated, bool b_transposed, bool b_repeated,
-               bool has_bias, Into into) {
-    const auto left = (a_repeated ? repeated_desc : matrices_desc)(s.batch, s.m, s.k, a_transposed);
-    const auto right = (b_repeated ? repeated_desc : matrices_desc)(s.batch, s.k, s.n, b_transposed);
-    const auto result = matrices_desc(s.batch, s.m, s.n, false), row = repeated_desc(s.batch, 1, s.n, false);
-    const auto desc = has_bias ? dnnl::matmul::desc(left, right, row, result) : dnnl::matmul::desc(left, right, result);
+Plan make_plan(const Form& f) {
+    const ProductShape& s = f.shape;
+    const auto left = operand_desc(s.batch, f.a_repeated, s.m, s.k, f.in, f.a_transposed);
+    const auto right = operand_desc(s.batch, f.b_repeated, s.k, s.n, f.in, f.b_transposed);
+    const auto result = operand_desc(s.batch, false, s.m, s.n, f.out, false);
+    const auto row = operand_desc(s.batch, true, 1, s.n, f.out, false);
+    const bool reorders = f.a_transposed && s.k >= kLongSum;
+    const auto inner_left = reorders ? operand_desc(s.batch, f.a_repeated, s.m, s.k, f.in, false) : left;
     dnnl::primitive_attr attr;  // a copy of onednn_attr() would share its post-operations
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (into == Into::kAdd) {
+    if (f.into == Into::kAdd) {
         dnnl::post_ops adds;
         adds.append_sum(1.0F);
         attr.set_post_ops(adds);
     }
-    const dnnl::matmul::primitive_desc chosen(desc, attr, onednn_engine());
+    const auto chosen = f.has_bias
+                            ? onednn::describe<dnnl::matmul>(onednn_engine(), attr, inner_left, right, row, result)
+                            : onednn::describe<dnnl::matmul>(onednn_engine(), attr, inner_left, right, result);
     std::vector<Operand> operands{
         {DNNL_ARG_SRC, left, false}, {DNNL_ARG_WEIGHTS, right, false}, {DNNL_ARG_DST, result, true}};
-    if (has_bias) operands.push_back({DNNL_ARG_BIAS, row, false});
+    if (f.has_bias) operands.push_back({DNNL_ARG_BIAS, row, false});
     return Plan(chosen, dnnl::matmul(chosen), operands);
 }
 
@@ -53,28 +81,41 @@ void write_empty_sums(const ProductShape& s, const T* bias, T* c, Into into) {
         if (bias != nullptr)
             std::copy_n(bias, s.n, c + i * s.n);
         else
-            std::fill_n(c + i * s.n, s.n, T{0});
+            std::fill_n(c + i * s.n, s.n, T{});
     }
+}
+
+template <class T, class C>
+diopiError_t run_product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<T> a, Matrices<T> b, const C* bias,
+                         C* c, Into into) {
+    if (s.batch == 0 || s.m == 0 || s.n == 0 || s.k == 0) {
+        write_empty_sums(s, bias, c, into);
+        return diopiSuccess;
+    }
+    const Form form{s,    a.transposed, a.repeated,  b.transposed, b.repeated, bias != nullptr,
+                    into, kDataType<T>, kDataType<C>};
+    Plan* plan = cached_plan(form.key(), [&] { return make_plan(form); });
+    if (plan == nullptr) return diopiErrorOccurred;
+    // oneDNN takes every operand as writable and writes only the result.
+    void* const data[] = {const_cast<T*>(a.data), const_cast<T*>(b.data), c, const_cast<C*>(bias)};
+    return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
 }
 
 }  // namespace
 
 diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<float> a, Matrices<float> b,
                      const float* bias, float* c, Into into) {
-    if (s.batch == 0 || s.m == 0 || s.n == 0 || s.k == 0) {
-        write_empty_sums(s, bias, c, into);
-        return diopiSuccess;
-    }
-    constexpr int64_t kMatmul = 200;
-    const int64_t forms = (a.transposed ? 1 : 0) | (b.transposed ? 2 : 0) | (a.repeated ? 4 : 0) |
-                          (b.repeated ? 8 : 0) | (bias != nullptr ? 16 : 0) | (into == Into::kAdd ? 32 : 0);
-    Plan* plan = cached_plan({kMatmul, s.batch, s.m, s.n, s.k, forms}, [&] {
-        return make_plan(s, a.transposed, a.repeated, b.transposed, b.repeated, bias != nullptr, into);
-    });
-    if (plan == nullptr) return diopiErrorOccurred;
-    // oneDNN takes every operand as writable and writes only the result.
-    void* const data[] = {const_cast<float*>(a.data), const_cast<float*>(b.data), c, const_cast<float*>(bias)};
-    return plan->run(ctx, {data, bias == nullptr ? size_t{3} : size_t{4}});
+    return run_product(ctx, s, a, b, bias, c, into);
+}
+
+diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
+                     const Bfloat16* bias, Bfloat16* c, Into into) {
+    return run_product(ctx, s, a, b, bias, c, into);
+}
+
+diopiError_t product(diopiContextHandle_t ctx, const ProductShape& s, Matrices<Bfloat16> a, Matrices<Bfloat16> b,
+                     const float* bias, float* c, Into into) {
+    return run_product(ctx, s, a, b, bias, c, into);
 }
 
 diopiError_t product(diopiContextHandle_t, const ProductShape& s, Matrices<double> a, Matrices<double> b,

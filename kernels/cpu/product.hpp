@@ -1,9 +1,11 @@
-/// Batches of matrix products: oneDNN's in float32, our own in float64.
+/// Batches of matrix products: oneDNN's in float32 and bfloat16, our own in float64.
 #pragma once
 
 #include <diopi/diopirt.h>
 
 #include <cstdint>
+
+#include "core/half.hpp"
 
 namespace diopi::cpu {
 
@@ -24,9 +26,16 @@ struct ProductShape {
 /// The use of the old values of c.
 enum class Into { kOverwrite, kAdd };
 
-/// c (batch, m, n) = a * b + bias (n numbers; null: none), or c += a * b, which takes no bias. Dense and row-major.
+/// c (batch, m, n) = a * b + bias (n numbers; null: none), or c += a * b, which takes no bias. Dense and row-major. The
+/// bits of c do not depend on the number of threads. Products of bfloat16 numbers are for the machine's units (see
+/// suit_bfloat16_units), are added up in float32, and rounded once.
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<float> a,
                                    Matrices<float> b, const float* bias, float* c, Into into = Into::kOverwrite);
+[[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<Bfloat16> a,
+                                   Matrices<Bfloat16> b, const Bfloat16* bias, Bfloat16* c,
+                                   Into into = Into::kOverwrite);
+[[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<Bfloat16> a,
+                                   Matrices<Bfloat16> b, const float* bias, float* c, Into into = Into::kOverwrite);
 [[nodiscard]] diopiError_t product(diopiContextHandle_t ctx, const ProductShape& shape, Matrices<double> a,
                                    Matrices<double> b, const double* bias, double* c, Into into = Into::kOverwrite);
 

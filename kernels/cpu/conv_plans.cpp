@@ -1,0 +1,241 @@
+#include "kernels/cpu/conv_plans.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/onednn_api.hpp"
+#include "kernels/cpu/threads.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+
+/// The first number of a PlanKey: one for each kind of convolution plan.
+enum Kind : int64_t { kForward = 100, kBackwardInput, kBackwardWeight, kPointwise, kPointwiseBackward };
+
+/// The numbers of the problem's own sides.
+memory::dims dims_of(const ConvProblem& p, const Sides& sides) {
+    return {sides.end() - static_cast<std::ptrdiff_t>(p.shape.sides), sides.end()};
+}
+/// The same after other sizes.
+memory::dims dims_of(const ConvProblem& p, memory::dims first, const Sides& sides) {
+    first.insert(first.end(), sides.end() - static_cast<std::ptrdiff_t>(p.shape.sides), sides.end());
+    return first;
+}
+
+/// The steps of the windows as oneDNN takes them. It counts the elements between two taps: its dilation is ours less 1.
+struct Steps {
+    memory::dims stride, dilation, padding;
+
+    explicit Steps(const ConvProblem& p)
+        : stride(dims_of(p, p.window().stride)),
+          dilation(dims_of(p, p.window().dilation)),
+          padding(dims_of(p, p.window().padding)) {
+        for (auto& step : dilation) --step;
+    }
+};
+
+/// Memory formats of tensors with one, two and three sides: row-major, and with the channels last.
+struct Tags {
+    Tag plain, channels_last;
+    [[nodiscard]] Tag of(Layout layout) const { return layout == Layout::plain ? plain : channels_last; }
+};
+constexpr Tags kImageTags[] = {{Tag::abc, Tag::acb}, {Tag::abcd, Tag::acdb}, {Tag::abcde, Tag::acdeb}};
+constexpr Tags kGroupedTags[] = {{Tag::abcd, Tag::abdc}, {Tag::abcde, Tag::abdec}, {Tag::abcdef, Tag::abdefc}};
+
+/// The memory descriptors of a problem: in the caller's layouts, and ones that the primitive may choose.
+struct Descs {
+    memory::desc input, weight, bias, out;
+};
+
+/// Images, or `channels` channels of images with `stride` channels.
+memory::desc image_desc(const ConvProblem& p, int64_t channels, const Sides& sides, Layout layout, int64_t stride) {
+    memory::dims dims = dims_of(p, {p.shape.count, channels}, sides);
+    if (stride == 0 || stride == channels) return {dims, p.type, kImageTags[p.shape.sides - 1].of(layout)};
+    memory::dims strides(dims.size());
+    int64_t next = layout == Layout::plain ? 1 : stride;
+    for (size_t d = dims.size(); d-- > 2; next *= dims[d]) strides[d] = next;
+    strides[1] = layout == Layout::plain ? next : 1;
+    strides[0] = area_of(sides) * stride;
+    return {dims, p.type, strides};
+}
+
+Descs user_descs(const ConvProblem& p) {
+    const ConvShape& s = p.shape;
+    const Sides& kernel = s.window.kernel;
+    Descs descs;
+    descs.input = image_desc(p, s.channels, s.in, p.input, p.input_stride);
+    descs.out = image_desc(p, s.out_channels, s.out, p.out, p.out_stride);
+    descs.bias = {{s.out_channels}, p.type, Tag::a};
+    descs.weight = s.groups == 1 ? memory::desc(dims_of(p, {s.out_channels, s.channels}, kernel), p.type,
+                                                kImageTags[s.sides - 1].of(p.weight))
+                                 : memory::desc(dims_of(p, {s.groups, s.group_out(), s.group_in()}, kernel), p.type,
+                                                kGroupedTags[s.sides - 1].of(p.weight));
+    return descs;
+}
+
+/// Whether the primitive works on the caller's images. oneDNN 2.6.3 computes wrong gradients of bfloat16 images whose
+/// channels are last and do not fill its blocks of 16.
+bool keeps_layout(const ConvProblem& p) {
+    constexpr int64_t kBlock = 16;
+    const ConvShape& s = p.shape;
+    if (p.input != Layout::channels_last || p.out != Layout::channels_last) return false;
+    if (p.input_stride != 0 || p.out_stride != 0) return false;
+    return p.type == Type::f32 || (s.group_in() % kBlock == 0 && s.group_out() % kBlock == 0);
+}
+
+/// Channels-last images stay as they are; otherwise the primitive chooses, and the plan reorders.
+Descs primitive_descs(const ConvProblem& p, const Descs& user) {
+    using onednn::any_layout;
+    const bool keep = keeps_layout(p);
+    return {keep ? user.input : any_layout(user.input), any_layout(user.weight), user.bias,
+            keep ? user.out : any_layout(user.out)};
+}
+
+PlanKey key_of(Kind kind, const ConvProblem& p) {
+    const ConvShape& s = p.shape;
+    const Window& w = s.window;
+    PlanKey key{kind,
+                static_cast<int64_t>(s.sides),
+                s.count,
+                s.channels,
+                s.out_channels,
+                s.groups,
+                static_cast<int64_t>(p.input),
+                static_cast<int64_t>(p.weight),
+                static_cast<int64_t>(p.out),
+                p.has_bias ? 1 : 0,
+                static_cast<int64_t>(p.type),
+                p.input_stride,
+                p.out_stride};
+    key.reserve(key.size() + 5 * kMostSides + 1);
+    for (const Sides* sides : {&s.in, &w.kernel, &w.stride, &w.padding, &w.dilation}) {
+        key.insert(key.end(), sides->begin(), sides->end());
+    }
+    return key;
+}
+
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvProblem& p, const Descs& d, dnnl::prop_kind kind) {
+    const auto algorithm = dnnl::algorithm::convolution_direct;
+    const Steps steps(p);
+    const auto describe = [&](const auto&... bias_and_out) {
+        return onednn::describe<dnnl::convolution_forward>(onednn_engine(), onednn_attr(), kind, algorithm, d.input,
+                                                           d.weight, bias_and_out..., steps.stride, steps.dilation,
+                                                           steps.padding, steps.padding);
+    };
+    return p.has_bias ? describe(d.bias, d.out) : describe(d.out);
+}
+
+Plan make_forward(const ConvProblem& p) {
+    const Descs user = user_descs(p);
+    const auto desc = forward_desc(p, primitive_descs(p, user), dnnl::prop_kind::forward_inference);
+    std::vector<Operand> operands{
+        {DNNL_ARG_SRC, user.input, false}, {DNNL_ARG_WEIGHTS, user.weight, false}, {DNNL_ARG_DST, user.out, true}};
+    if (p.has_bias) operands.push_back({DNNL_ARG_BIAS, user.bias, false});
+    return Plan(desc, dnnl::convolution_forward(desc), operands);
+}
+
+/// A gradient of the problem without its bias.
+template <class Primitive>
+typename Primitive::primitive_desc gradient_desc(ConvProblem p, const Descs& d, const memory::desc& weight) {
+    p.has_bias = false;
+    const Steps steps(p);
+    return onednn::describe_gradient<Primitive>(onednn_engine(), onednn_attr(),
+                                                forward_desc(p, d, dnnl::prop_kind::forward_training),
+                                                dnnl::algorithm::convolution_direct, d.input, weight, d.out,
+                                                steps.stride, steps.dilation, steps.padding, steps.padding);
+}
+
+Plan make_backward_input(const ConvProblem& p) {
+    const Descs user = user_descs(p), d = primitive_descs(p, user);
+    const auto desc = gradient_desc<dnnl::convolution_backward_data>(p, d, d.weight);
+    const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
+                                {DNNL_ARG_WEIGHTS, user.weight, false},
+                                {DNNL_ARG_DIFF_SRC, user.input, true}};
+    return Plan(desc, dnnl::convolution_backward_data(desc), operands);
+}
+
+Plan make_backward_weight(const ConvProblem& p) {
+    const Descs user = user_descs(p), d = primitive_descs(p, user);
+    ConvProblem in_float32 = p;
+    in_float32.type = Type::f32;
+    const memory::desc grad_weight = user_descs(in_float32).weight;
+    const auto desc = gradient_desc<dnnl::convolution_backward_weights>(p, d, onednn::any_layout(grad_weight));
+    const Operand operands[] = {{DNNL_ARG_DIFF_DST, user.out, false},
+                                {DNNL_ARG_SRC, user.input, false},
+                                {DNNL_ARG_DIFF_WEIGHTS, grad_weight, true}};
+    return Plan(desc, dnnl::convolution_backward_weights(desc), operands);
+}
+
+diopiError_t run_plan(diopiContextHandle_t ctx, Kind kind, const ConvProblem& problem, Plan (*make)(const ConvProblem&),
+                      std::initializer_list<const void*> data) {
+    Plan* plan = cached_plan(key_of(kind, problem), [&] { return make(problem); });
+    if (plan == nullptr) return diopiErrorOccurred;
+    std::array<void*, 4> pointers{};
+    // oneDNN takes every operand as writable and writes only the outputs.
+    std::ranges::transform(data, pointers.begin(), [](const void* p) { return const_cast<void*>(p); });
+    return plan->run(ctx, {pointers.data(), data.size()});
+}
+
+/// to (count, rows, area) = the weight, or its transpose, times from (count, columns, area).
+Plan make_pointwise(const ConvProblem& p, bool transposed) {
+    const ConvShape& s = p.shape;
+    const int64_t rows = transposed ? s.channels : s.out_channels, columns = transposed ? s.out_channels : s.channels;
+    const memory::desc weight({1, rows, columns}, p.type, transposed ? Tag::acb : Tag::abc);
+    const memory::desc from({s.count, columns, s.area()}, p.type, Tag::abc);
+    const memory::desc to({s.count, rows, s.area()}, p.type, Tag::abc);
+    const auto desc = onednn::describe<dnnl::matmul>(onednn_engine(), onednn_attr(), weight, from, to);
+    const Operand operands[] = {
+        {DNNL_ARG_WEIGHTS, from, false}, {DNNL_ARG_SRC, weight, false}, {DNNL_ARG_DST, to, true}};
+    return Plan(desc, dnnl::matmul(desc), operands);
+}
+
+Plan make_pointwise_forward(const ConvProblem& p) { return make_pointwise(p, false); }
+Plan make_pointwise_backward(const ConvProblem& p) { return make_pointwise(p, true); }
+
+void add_bias(const ConvShape& s, const float* bias, float* out) {
+    parallel_for(s.count * s.out_channels, s.out_area(), [&](int64_t first, int64_t last) {
+        for (int64_t plane = first; plane < last; ++plane) {
+            const float b = bias[plane % s.out_channels];
+            for (int64_t i = plane * s.out_area(); i < (plane + 1) * s.out_area(); ++i) out[i] += b;
+        }
+    });
+}
+
+}  // namespace
+
+bool ConvProblem::is_product() const {
+    /// Pixels from which a pointwise convolution is computed as a matrix product.
+    constexpr int64_t kPointwiseArea = 16;
+    return shape.is_pointwise() && shape.groups == 1 && input == Layout::plain && out == Layout::plain &&
+           shape.area() >= kPointwiseArea;
+}
+
+diopiError_t convolve(diopiContextHandle_t ctx, const ConvProblem& p, const ConvMemory& m) {
+    // A bias is added after the product, so a result in bfloat16 would be rounded twice.
+    if (p.is_product() && !(p.has_bias && p.type == Type::bf16)) {
+        const diopiError_t error = run_plan(ctx, kPointwise, p, make_pointwise_forward, {m.input, m.weight, m.out});
+        if (error != diopiSuccess) return error;
+        if (p.has_bias) add_bias(p.shape, static_cast<const float*>(m.bias), static_cast<float*>(m.out));
+        return diopiSuccess;
+    }
+    return p.has_bias ? run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out, m.bias})
+                      : run_plan(ctx, kForward, p, make_forward, {m.input, m.weight, m.out});
+}
+
+diopiError_t convolve_backward_input(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out,
+                                     const void* weight, void* grad_input) {
+    return p.is_product()
+               ? run_plan(ctx, kPointwiseBackward, p, make_pointwise_backward, {grad_out, weight, grad_input})
+               : run_plan(ctx, kBackwardInput, p, make_backward_input, {grad_out, weight, grad_input});
+}
+
+diopiError_t correlate(diopiContextHandle_t ctx, const ConvProblem& p, const void* grad_out, const void* input,
+                       float* grad_weight) {
+    return run_plan(ctx, kBackwardWeight, p, make_backward_weight, {grad_out, input, grad_weight});
+}
+
+}  // namespace diopi::cpu

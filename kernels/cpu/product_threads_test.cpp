@@ -1,0 +1,102 @@
+/// Products and convolutions have the same bits for any number of threads.
+#include <omp.h>
+
+#include <functional>
+
+#include "kernels/cpu/onednn_testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+namespace {
+
+/// Numbers of many magnitudes, whose sums depend on the order of the additions.
+TensorPtr uneven(const Shape& shape, Dtype dtype, uint32_t seed, const Shape& strides = {}) {
+    Values from(static_cast<size_t>(numel(shape)));
+    uint32_t state = seed * 2654435761U + 12345U;
+    for (double& x : from) {
+        state = state * 1664525U + 1013904223U;
+        const double fraction = 1 + static_cast<double>(state >> 8) * 0x1p-24;
+        x = std::ldexp(state & 0x80 ? fraction : -fraction, -static_cast<int>((state >> 8) % 9));
+    }
+    return tensor(shape, dtype, from, strides);
+}
+
+/// Runs `compute`, which writes `outputs`, with each number of threads, and compares the results with those of one.
+void check_threads(const std::vector<TensorPtr>& outputs, const std::function<diopiError_t(diopiContext&)>& compute) {
+    const int before = omp_get_max_threads();
+    std::vector<Values> expected;
+    for (const int threads : {1, 2, 3, 8}) {
+        INFO(threads << " threads");
+        omp_set_num_threads(threads);
+        diopiContext ctx(cpu_device());
+        const diopiError_t error = compute(ctx);
+        omp_set_num_threads(before);
+        REQUIRE(error == diopiSuccess);
+        std::vector<Values> got;
+        for (const TensorPtr& t : outputs) got.push_back(values(*t));
+        if (threads == 1) expected = got;
+        for (size_t i = 0; i < got.size(); ++i) CHECK((got[i] == expected[i]));
+    }
+}
+
+constexpr Dtype kComputed[] = {Dtype::float32, Dtype::bfloat16, Dtype::float64};
+
+}  // namespace
+
+TEST_CASE("a product of matrices has the same bits for any number of threads") {
+    struct Size {
+        int64_t m, n, k;
+    };
+    const Dtype dtype = kComputed[GENERATE(range(0, 3))];
+    const auto s = GENERATE(Size{64, 64, 4096}, Size{8, 8, 20000}, Size{200, 10, 2500}, Size{300, 1, 2048},
+                            Size{1, 300, 2048}, Size{130, 140, 150}, Size{7, 5, 1024}, Size{1, 1, 50000});
+    const int form = GENERATE(0, 1, 2, 3);
+    INFO(s.m << " x " << s.n << " x " << s.k << ", form " << form << " " << name(dtype));
+    const auto a = uneven({s.m, s.k}, dtype, 1, form & 1 ? Shape{1, s.m} : Shape{});
+    const auto b = uneven({s.k, s.n}, dtype, 2, form & 2 ? Shape{1, s.k} : Shape{});
+    const auto y = unwritten({s.m, s.n}, dtype);
+    check_threads({y}, [&](diopiContext& ctx) { return cpu::diopiMm(&ctx, y.get(), a.get(), b.get()); });
+}
+
+TEST_CASE("batches of products and the gradients of linear have the same bits for any number of threads") {
+    const Dtype dtype = kComputed[GENERATE(range(0, 3))];
+    const auto a = uneven({3, 7, 3000}, dtype, 1, {21000, 1, 7}), b = uneven({3, 3000, 5}, dtype, 2);
+    const auto y = unwritten({3, 7, 5}, dtype);
+    check_threads({y}, [&](diopiContext& ctx) { return cpu::diopiBmm(&ctx, y.get(), a.get(), b.get()); });
+    const auto x = uneven({2048, 40}, dtype, 3), w = uneven({48, 40}, dtype, 4), g = uneven({2048, 48}, dtype, 5);
+    const auto gx = unwritten({2048, 40}, dtype), gw = unwritten({48, 40}, dtype), gb = unwritten({48}, dtype);
+    check_threads({gx, gw, gb}, [&](diopiContext& ctx) {
+        return cpu::diopiLinearBackward(&ctx, gx.get(), gw.get(), gb.get(), g.get(), x.get(), w.get());
+    });
+}
+
+TEST_CASE("a convolution and its gradients have the same bits for any number of threads") {
+    struct Layer {
+        Shape input, weight;
+        int64_t stride, padding, groups;
+    };
+    const Dtype dtype = kComputed[GENERATE(range(0, 3))];
+    const auto s =
+        GENERATE(Layer{{8, 32, 28, 28}, {32, 32, 3, 3}, 1, 1, 1}, Layer{{2, 3, 64, 64}, {16, 3, 7, 7}, 2, 3, 1},
+                 Layer{{2, 64, 7, 7}, {128, 64, 1, 1}, 1, 0, 1}, Layer{{4, 32, 28, 28}, {32, 1, 3, 3}, 1, 1, 32},
+                 Layer{{5, 7, 13, 13}, {9, 7, 3, 3}, 2, 1, 1}, Layer{{1, 48, 14, 14}, {96, 48, 3, 3}, 1, 1, 1},
+                 Layer{{6, 64, 14, 14}, {64, 16, 3, 3}, 1, 1, 4});
+    const bool last = GENERATE(false, true);
+    INFO(to_string(s.input) << " by " << to_string(s.weight) << " " << name(dtype) << " channels last: " << last);
+    const auto reach = [&](size_t d) { return (s.input[d] + 2 * s.padding - s.weight[d]) / s.stride + 1; };
+    const Shape out{s.input[0], s.weight[0], reach(2), reach(3)};
+    const auto strides = [&](const Shape& shape) { return last ? channels_last(shape) : Shape{}; };
+    const auto x = uneven(s.input, dtype, 1, strides(s.input)), w = uneven(s.weight, dtype, 2, strides(s.weight));
+    const auto g = uneven(out, dtype, 3, strides(out)), y = unwritten(out, dtype, strides(out));
+    const auto gx = unwritten(s.input, dtype, strides(s.input)), gw = unwritten(s.weight, dtype, strides(s.weight));
+    const IntList stride{s.stride}, padding{s.padding}, one{1};
+    check_threads({y}, [&](diopiContext& ctx) {
+        return cpu::diopiConvolution2d(&ctx, y.get(), x.get(), w.get(), nullptr, list(stride), list(padding), list(one),
+                                       s.groups);
+    });
+    check_threads({gx, gw}, [&](diopiContext& ctx) {
+        return cpu::diopiConvolution2dBackward(&ctx, gx.get(), gw.get(), nullptr, g.get(), x.get(), w.get(), nullptr,
+                                               list(stride), list(padding), list(one), s.groups);
+    });
+}
