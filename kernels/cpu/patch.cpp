@@ -69,7 +69,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kVector = HWY_LANES(uint8_t);
 
 /// Writes past the caches; both addresses are aligned.
-void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
+HWY_ATTR void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
     const hn::ScalableTag<uint8_t> d;
     int64_t i = 0;
     for (; i + kVector <= bytes; i += kVector) {

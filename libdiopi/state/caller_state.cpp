@@ -13,10 +13,6 @@
 #include <cstring>
 #include <string_view>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 extern char** environ;
 
 namespace diopi {
@@ -27,8 +23,15 @@ namespace {
 /// Without the flags of the exceptions that happened, which every calculation may raise.
 constexpr uint64_t kExceptionFlags = 0x3f;
 
-uint64_t vector_control() { return _mm_getcsr() & ~kExceptionFlags; }
-void set_vector_control(uint64_t control) { _mm_setcsr(static_cast<unsigned>(control)); }
+uint64_t vector_control() {
+    uint32_t control = 0;
+    asm volatile("stmxcsr %0" : "=m"(control));
+    return control & ~kExceptionFlags;
+}
+void set_vector_control(uint64_t control) {
+    const auto word = static_cast<uint32_t>(control);
+    asm volatile("ldmxcsr %0" : : "m"(word));
+}
 uint64_t x87_control() {
     uint16_t word = 0;
     asm volatile("fnstcw %0" : "=m"(word));
@@ -39,6 +42,7 @@ void set_x87_control(uint64_t control) {
     asm volatile("fldcw %0" : : "m"(word));
 }
 #elif defined(__aarch64__)
+/// The flags of the exceptions are in another register.
 uint64_t vector_control() {
     uint64_t control = 0;
     asm volatile("mrs %0, fpcr" : "=r"(control));
