@@ -22,7 +22,7 @@ for argument in "$@"; do
                 opencl-headers pocl-opencl-icd    # for examples/opencl: OpenCL on the processor
                 python3 python3-h5py              # also for scripts that read baselines
             ) ;;
-        --torch) packages+=(libtorch-dev) ;;
+        --torch) packages+=(libtorch-dev python3-torch) ;;
         --fuzz) packages+=(clang libclang-rt-dev) ;;
         --package) packages+=(patchelf xz-utils) ;;
         --aarch64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;

@@ -71,6 +71,7 @@ class Calling {
         plan.op.callBoxed(stack);
         if (generator_ != nullptr) advance();
         if (!plan.writes_results) store(plan, stack);
+        for (const Plan& more : plan.more) run(more);
     }
 
  private:
@@ -80,17 +81,23 @@ class Calling {
         return parameter < 0 ? nullptr : static_cast<diopiConstTensorHandle_t>(at(parameter).pointer);
     }
 
+    /// An absent text is an empty one.
+    [[nodiscard]] std::string_view text(int parameter) const {
+        const auto* words = static_cast<const char*>(at(parameter).pointer);
+        return words == nullptr ? std::string_view() : words;
+    }
+
     [[nodiscard]] bool is_met(const Plan::Condition& condition) const {
         const Argument& argument = at(condition.parameter);
+        const ArgKind kind = arg(condition.parameter).kind;
+        if (kind == ArgKind::text) return text(condition.parameter) == condition.text;
         if (argument.is_absent || condition.text == "None") return argument.is_absent && condition.text == "None";
-        switch (arg(condition.parameter).kind) {
+        switch (kind) {
             case ArgKind::boolean:
                 return (argument.integer != 0) == (condition.text == "True");
             case ArgKind::int_list:
             case ArgKind::int_list_ptr:
                 return condition.text == "[]" && argument.size.len == 0;
-            case ArgKind::text:
-                return static_cast<const char*>(argument.pointer) == condition.text;
             case ArgKind::scalar:
                 return scalar_of(*static_cast<const diopiScalar_t*>(argument.pointer)).toDouble() == condition.number;
             case ArgKind::float32:
@@ -197,7 +204,7 @@ class Calling {
         switch (kind) {
             case ArgKind::tensor:
             case ArgKind::const_tensor:
-                return listed(borrow(handle(source.parameter)), wanted);
+                return listed(viewed(source), wanted);
             case ArgKind::tensors:
             case ArgKind::const_tensors:
                 return tensors(source.parameter, type);
@@ -212,7 +219,7 @@ class Calling {
             case ArgKind::boolean:
                 return number(argument.integer != 0, type);
             case ArgKind::text:
-                return std::string(static_cast<const char*>(argument.pointer));
+                return std::string(text(source.parameter));
             case ArgKind::int64_ptr:
                 return number(*static_cast<const int64_t*>(argument.pointer), type);
             case ArgKind::float64_ptr:
@@ -222,6 +229,15 @@ class Calling {
             default:
                 return number(argument.integer, type);
         }
+    }
+
+    at::Tensor viewed(const Plan::Source& source) const {
+        const at::Tensor tensor = borrow(handle(source.parameter));
+        if (source.form != AtenArgument::Form::kFolded || tensor.dim() <= source.dim) return tensor;
+        std::vector<int64_t> sizes = tensor.sizes().slice(0, static_cast<size_t>(source.dim)).vec();
+        sizes.push_back(1);
+        sizes.push_back(c10::multiply_integers(tensor.sizes().slice(static_cast<size_t>(source.dim))));
+        return tensor.reshape(sizes);
     }
 
     /// The tensor, or a list of it where ATen wants one.
@@ -304,11 +320,19 @@ class Calling {
         return seed_ ^ (offset_ * 0x9E3779B97F4A7C15u);
     }
 
+    /// PyTorch's own generator. Devices of other libraries may have none.
+    static at::Generator own_generator() try {
+        return at::globalContext().defaultGenerator(device());
+    } catch (const c10::Error& e) {
+        TORCH_CHECK_NOT_IMPLEMENTED(false, "PyTorch has no generator for ", device().str(), ": ",
+                                    e.what_without_backtrace());
+    }
+
     IValue generator(int parameter) {
         if (at(parameter).is_absent) return {};
         const uint64_t seed = take_seed(parameter);
         if (device().is_cpu()) return at::detail::createCPUGenerator(seed);
-        at::Generator made = at::globalContext().defaultGenerator(device()).clone();
+        at::Generator made = own_generator().clone();
         made.set_current_seed(seed);
         return made;
     }
@@ -316,7 +340,7 @@ class Calling {
     /// For overloads that draw from PyTorch's own generator.
     void seed_default(int parameter) {
         if (at(parameter).is_absent) return;
-        at::Generator own = at::globalContext().defaultGenerator(device());
+        at::Generator own = own_generator();
         const std::lock_guard lock(own.mutex());
         own.set_current_seed(take_seed(parameter));
     }

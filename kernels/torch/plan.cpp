@@ -117,7 +117,8 @@ class Planning {
             used_[static_cast<size_t>(source - call_.arguments.begin())] = true;
             const bool is_tensor = row_.args()[static_cast<size_t>(source->parameter)].is_tensor();
             if (plan_.first_input < 0 && is_tensor) plan_.first_input = source->parameter;
-            return Plan::Source{.kind = Kind::kParameter, .parameter = source->parameter, .form = source->form};
+            return Plan::Source{
+                .kind = Kind::kParameter, .parameter = source->parameter, .form = source->form, .dim = source->dim};
         }
         if (has_gradient) {
             return Plan::Source{
@@ -139,6 +140,35 @@ class Planning {
 /// Better ones first: ATen writes the results itself.
 int rank_of(const Plan& plan) { return plan.writes_results ? 0 : 1; }
 
+void note(std::string& drift, const std::string& what) {
+    if (drift.find(what) == std::string::npos) drift += (drift.empty() ? "" : "; ") + what;
+}
+
+/// The plans for the overloads of one call, the best first. `drift` tells what the others lack.
+std::vector<Plan> plans_for(const Row& row, const AtenCall& call, std::string& drift) {
+    std::vector<Plan> plans;
+    for (const std::string_view overload : call.overloads) {
+        const size_t dot = overload.find('.');
+        const std::string name = "aten::" + std::string(overload.substr(0, dot));
+        const std::string rest(dot == std::string_view::npos ? "" : overload.substr(dot + 1));
+        const auto op = c10::Dispatcher::singleton().findSchema({name, rest});
+        std::string why = "this PyTorch has no such overload";
+        auto plan = op ? Planning(row, call, *op).run(why) : std::nullopt;
+        if (plan) {
+            plans.push_back(std::move(*plan));
+        } else {
+            note(drift, std::string(overload) + ": " + why);
+        }
+    }
+    std::ranges::stable_sort(plans, {}, rank_of);
+    for (const AtenCall& next : call.more) {
+        const std::vector<Plan> more = plans_for(row, next, drift);
+        if (more.empty()) return {};
+        for (Plan& plan : plans) plan.more.push_back(more.front());
+    }
+    return plans;
+}
+
 }  // namespace
 
 bool is_list_of_tensors(const c10::Argument& argument) {
@@ -149,22 +179,7 @@ bool is_list_of_tensors(const c10::Argument& argument) {
 Plans make_plans(const Row& row) {
     Plans made;
     for (const AtenCall& call : aten_calls_of(row)) {
-        std::vector<Plan> of_call;
-        for (const std::string_view overload : call.overloads) {
-            const size_t dot = overload.find('.');
-            const std::string name = "aten::" + std::string(overload.substr(0, dot));
-            const std::string rest(dot == std::string_view::npos ? "" : overload.substr(dot + 1));
-            const auto op = c10::Dispatcher::singleton().findSchema({name, rest});
-            std::string why = "this PyTorch has no such overload";
-            auto plan = op ? Planning(row, call, *op).run(why) : std::nullopt;
-            if (plan) {
-                of_call.push_back(std::move(*plan));
-            } else {
-                made.drift += (made.drift.empty() ? "" : "; ") + std::string(overload) + ": " + why;
-            }
-        }
-        std::ranges::stable_sort(of_call, {}, rank_of);
-        std::ranges::move(of_call, std::back_inserter(made.plans));
+        std::ranges::move(plans_for(row, call, made.drift), std::back_inserter(made.plans));
     }
     return made;
 }

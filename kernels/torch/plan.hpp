@@ -30,7 +30,7 @@ struct Plan {
         AtenArgument::Form form = AtenArgument::Form::kPlain;
         c10::IValue value{};
         AtenShape::Form shape = AtenShape::Form::kFrom;
-        int64_t dim = 0;
+        int64_t dim = 0;  ///< of `shape`, and of a folded tensor
     };
     /// A value that a parameter must have.
     struct Condition {
@@ -55,7 +55,8 @@ struct Plan {
     std::vector<int> incoming;                   ///< then the parameter that has the gradient of each result; -1: none
     bool writes_results = false;                 ///< ATen writes the results; else they are copied
     int first_input = -1;
-    int seed = -1;  ///< a generator that ATen does not take: its state goes into PyTorch's own
+    int seed = -1;           ///< a generator that ATen does not take: its state goes into PyTorch's own
+    std::vector<Plan> more;  ///< calls after this one
     /// The parameter that has the shape and dtype of the first result.
     [[nodiscard]] int first_result() const { return results.empty() ? incoming[0] : results[0]; }
 };

@@ -105,6 +105,7 @@ int print_table() {
         for (const diopi::torch_impl::Plan& plan : plans.plans) {
             text += text.empty() ? "" : ", ";
             text += (plan.gradients.empty() ? "" : "gradient of ") + c10::toString(plan.op.operator_name());
+            for (const auto& more : plan.more) text += " and " + c10::toString(more.op.operator_name());
         }
         if (!plans.plans.empty()) {
             ++served;

@@ -12,6 +12,7 @@ namespace {
 enum class Use : uint8_t {
     kWhole,  ///< one call of the standard for one of ATen
     kPart,   ///< of several calls
+    kAnd,    ///< one more call of ATen after that of the row before
     kNone    ///< no call: `sources` has the reason
 };
 
@@ -32,6 +33,7 @@ constexpr TableRow kTable[] = {
 #define ATEN_THEN(function, sources) {"", #function, sources, "", Use::kPart},
 #define ATEN_BACK ATEN_ROW
 #define ATEN_GRADIENT ATEN_ROW
+#define ATEN_AND(overloads, function, sources) {overloads, #function, sources, "", Use::kAnd},
 #define ATEN_NONE(function, reason) {"", #function, reason, "", Use::kNone},
 #include "aten/all.inc"
 #undef ATEN_ROW
@@ -39,6 +41,7 @@ constexpr TableRow kTable[] = {
 #undef ATEN_THEN
 #undef ATEN_BACK
 #undef ATEN_GRADIENT
+#undef ATEN_AND
 #undef ATEN_NONE
 };
 
@@ -78,6 +81,17 @@ std::optional<std::string_view> inside(std::string_view text, std::string_view f
     return is_name(name) ? std::optional(name) : std::nullopt;
 }
 
+/// Reads "folded(self, 2)".
+std::optional<std::pair<std::string_view, int64_t>> folded(std::string_view text) {
+    constexpr std::string_view kBegin = "folded(";
+    const size_t comma = text.find(',');
+    if (!text.starts_with(kBegin) || comma == std::string_view::npos || text.back() != ')') return std::nullopt;
+    const std::string_view digits = trimmed(text.substr(comma + 1, text.size() - comma - 2));
+    int64_t dim = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), dim);
+    return std::pair(text.substr(kBegin.size(), comma - kBegin.size()), dim);
+}
+
 /// Names that are Python's words end with an underscore in the table.
 std::string_view plain(std::string_view name) { return name == "from_" ? name.substr(0, 4) : name; }
 
@@ -115,6 +129,8 @@ bool take(AtenCall& call, int parameter, std::string_view source) {
         call.arguments.push_back({*numbers, parameter, Form::kPlain});
     } else if (const auto mode = inside(source, "rounding_of")) {
         call.arguments.push_back({*mode, parameter, Form::kRounding});
+    } else if (const auto part = folded(source)) {
+        call.arguments.push_back({part->first, parameter, Form::kFolded, part->second});
     } else if (const auto name = inside(source, "gradient_of")) {
         const int result = result_of(*name);
         if (result >= 0) set_result(call.incoming, result, parameter);
@@ -230,7 +246,12 @@ std::vector<AtenCall> aten_calls_of(const Row& row) {
         const bool has_more =
             i + 1 < std::size(kTable) && kTable[i + 1].overloads.empty() && kTable[i + 1].use == Use::kPart;
         if (table.function != row.function || table.use != Use::kWhole || has_more) continue;
-        if (auto call = read(table, row)) calls.push_back(std::move(*call));
+        auto call = read(table, row);
+        if (!call) continue;
+        for (size_t next = i + 1; next < std::size(kTable) && kTable[next].use == Use::kAnd; ++next) {
+            if (auto more = read(kTable[next], row)) call->more.push_back(std::move(*more));
+        }
+        calls.push_back(std::move(*call));
     }
     return calls;
 }

@@ -14,11 +14,13 @@ struct AtenArgument {
     enum class Form : uint8_t {
         kPlain,
         kRounding,  ///< a rounding mode, which ATen has as a text
-        kGenerator
+        kGenerator,
+        kFolded  ///< a tensor whose dims from `dim` on are one, behind a dim of size 1
     };
     std::string_view name;  ///< ATen's
     int parameter = -1;     ///< position in the row
     Form form = Form::kPlain;
+    int64_t dim = 0;
 };
 
 /// A value in the text of the table: None, True, 2, 0.5, [], 'add'.
@@ -65,7 +67,8 @@ struct AtenCall {
     std::vector<int> results;            ///< the parameter of each result, -1: it is not wanted
     /// Not empty: the function does not make this call, but differentiates it.
     std::vector<AtenGradient> gradients;
-    std::vector<int> incoming;  ///< then the parameter that has the gradient of each result, -1: none
+    std::vector<int> incoming;   ///< then the parameter that has the gradient of each result, -1: none
+    std::vector<AtenCall> more;  ///< calls after this one
 };
 
 /// All ways, in the order of the table; empty where no row can be read backwards.

@@ -93,6 +93,24 @@ TEST_CASE("a row of the way back leaves parameters out, and takes values from sh
     CHECK(norm[0].shapes[2].dim == 2);
 }
 
+TEST_CASE("a tensor may be folded, and a function may need a second call", "[aten]") {
+    const auto losses = calls_of("diopiNLLLossV2");
+    REQUIRE(losses.size() == 4);
+    CHECK(losses[1].arguments[0].form == AtenArgument::Form::kFolded);
+    CHECK(losses[1].arguments[0].name == "self");
+    CHECK(losses[1].arguments[0].dim == 2);
+    CHECK(losses[1].arguments[1].dim == 1);
+    REQUIRE(losses[1].ranks.size() == 1);
+    CHECK(losses[1].ranks[0].rank == 3);
+
+    const auto ctc = calls_of("diopiCTCLoss");
+    REQUIRE(ctc.size() == 1);
+    CHECK(ctc[0].results == std::vector<int>{0});
+    REQUIRE(ctc[0].more.size() == 1);
+    CHECK(ctc[0].more[0].overloads == std::vector<std::string_view>{"_ctc_loss.Tensor"});
+    CHECK(ctc[0].more[0].results == std::vector<int>{1, 2});
+}
+
 TEST_CASE("a row of a gradient names what comes in and what goes out", "[aten]") {
     const auto calls = calls_of("diopiAdaptiveAvgPool1dBackward");
     REQUIRE(calls.size() == 1);

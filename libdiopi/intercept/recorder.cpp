@@ -30,6 +30,14 @@ TensorPtr whole_storage(const Tensor& tensor) {
     return whole;
 }
 
+/// Takes the numbers that the function gives back through pointers.
+void take_numbers(const Call& call, Call& captured) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const ArgKind kind = call.row->args()[i].kind;
+        if (kind == ArgKind::boolean_ptr || kind == ArgKind::float64_ptr) captured.args[i] = call.args[i];
+    }
+}
+
 }  // namespace
 
 Recipe recipe_like(const Tensor& host) {
@@ -152,11 +160,13 @@ Status Recorder::record(const Call& call, Context& context, const std::vector<Us
     return {};
 }
 
-Status Recorder::record_results(Context& context, const std::vector<Use>& uses, bool succeeded) {
+Status Recorder::record_results(const Call& call, Context& context, const std::vector<Use>& uses) {
     CapturedCall& captured = capture_.calls.back();
-    if (!succeeded || (captured.call && values_ == nullptr)) return {};
+    if (captured.call) take_numbers(call, *captured.call);
+    if (captured.call && values_ == nullptr) return {};
     size_t nth = 0;
-    for (const Use& use : uses) {
+    // The call has tensors now that the function made.
+    for (const Use& use : captured.call ? uses_of(call) : uses) {
         if (!use.writes) continue;
         const auto host = to_host(*context.device, context.stream, *use.tensor);
         if (!host.ok()) return host.status();
@@ -184,7 +194,7 @@ Outcome Recorder::around(Call& call, Context& context, const Next& next) {
         return record(call, context, uses);
     });
     Outcome outcome = next(call, context);
-    guarded([&] { return record_results(context, uses, outcome.ok()); });
+    guarded([&] { return outcome.ok() ? record_results(call, context, uses) : Status(); });
     return outcome;
 }
 

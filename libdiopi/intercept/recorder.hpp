@@ -50,7 +50,7 @@ class Recorder final : public Interceptor {
 
     Status record(const Call& call, Context& context, const std::vector<Use>& uses);
     /// Records the results of a call that ran.
-    Status record_results(Context& context, const std::vector<Use>& uses, bool succeeded);
+    Status record_results(const Call& call, Context& context, const std::vector<Use>& uses);
     [[nodiscard]] CapturedCall described(const Call& call);
     [[nodiscard]] Call copy_of(const Call& call);
     Status record_beginning(const Tensor& tensor, size_t storage, Context& context);

@@ -6,6 +6,7 @@
 
 #include "backend/testing.hpp"
 #include "capture/capture_json.hpp"
+#include "file/hdf5_file.hpp"
 #include "file/test_folder.hpp"
 #include "intercept/testing.hpp"
 
@@ -261,6 +262,51 @@ TEST_CASE("kept values are the storages before a call, and its results after it"
     CHECK(floats_of(recording.context, **values->result(0, "out")) == std::vector<float>{4, 6});
     CHECK(floats_of(recording.context, **values->result(1, "input")) == std::vector<float>{2, 4, 6});
     CHECK(*values->result(1, "other") == nullptr);
+}
+
+/// A function that makes its first argument.
+struct Making final : Interceptor {
+    explicit Making(Value made) : value(std::move(made)) {}
+    Outcome around(Call& call, Context&, const Next&) override {
+        call.args[0] = value;
+        return {};
+    }
+    Value value;
+};
+
+TEST_CASE("numbers and tensors that a function makes are recorded as they are after the call",
+          "[intercept][recorder]") {
+    const TestFolder folder;
+    auto spool = CaptureSpool::create(folder / "x.json");
+    REQUIRE(spool.ok());
+    Recorder recorder(&*spool);
+    Context context{cpu_device()};
+    const auto run = [&](const char* function, Value before, Value after) {
+        Making making(std::move(after));
+        Chain chain(cpu());
+        chain.add(recorder);
+        chain.add(making);
+        Call call(*find_row(function));
+        call.args[0] = std::move(before);
+        call["input"] = floats({1, 2});
+        call[std::string_view(function) == "diopiEqual" ? "other" : "mask"] = floats({1, 0});
+        REQUIRE(chain.run(call, context).ok());
+    };
+    run("diopiEqual", false, true);
+    run("diopiMaskedSelect", TensorList(1), TensorList{floats({1})});
+    auto recorded = recorder.take();
+    REQUIRE(recorded.ok());
+    CHECK(std::get<bool>((*recorded->calls[0].call)["out"]));
+    CHECK(std::get<TensorList>((*recorded->calls[1].call)["out"])[0] == nullptr);
+    REQUIRE(spool->add(0, std::move(*recorded)).ok());
+    Capture head;
+    head.name = "x";
+    REQUIRE(spool->publish(head, true).ok());
+    const auto file = Hdf5File::open(folder / "x.h5");
+    REQUIRE(file.ok());
+    const auto made = file->read_tensor("calls/1", "out.0");
+    REQUIRE(made.ok());
+    CHECK(floats_of(context, **made) == std::vector<float>{1});
 }
 
 TEST_CASE("a recording that fails does not change the calls, and reports the error", "[intercept][recorder]") {

@@ -30,6 +30,7 @@ class Parameter:
     optional: bool = False
     length_of: str = ""  # the list whose length it is
     overwritten: bool = False  # the operator's own tensor, whose old content is not read
+    returned: bool = False  # a number that the function gives back through a pointer
 
 
 def _types():
@@ -64,7 +65,8 @@ def _parameters(types, row):
         overwritten = writes and "&" in arg.marks and "unread" in arg.roles
         reads = not writes or ("&" in arg.marks and not overwritten)
         optional = "?" in arg.marks or not reads
-        result.append(Parameter(name, kind, reads, writes, optional, arg.length_of, overwritten))
+        returned = c_type in ("bool*", "double*") and "?" not in arg.marks
+        result.append(Parameter(name, kind, reads, writes, optional, arg.length_of, overwritten, returned))
     return tuple(result)
 
 

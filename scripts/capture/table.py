@@ -8,7 +8,8 @@ from .standard import LIBRARY
 INCLUDE = re.compile(r'#include "(aten/\w+\.inc)"')
 TITLE = re.compile(r"// (.*): ATen's overloads")
 LITERALS = r'((?:\s*"(?:[^"\\]|\\.)*")+)'
-ROW = re.compile(rf"^ATEN_(ROW|EACH|THEN|BACK|GRADIENT)\((?:{LITERALS},)?\s*(\w+),{LITERALS}(?:,{LITERALS})?\)$", re.MULTILINE)
+ROW = re.compile(rf"^ATEN_(ROW|EACH|THEN|BACK|AND|GRADIENT)\((?:{LITERALS},)?\s*(\w+),{LITERALS}(?:,{LITERALS})?\)$",
+                 re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def rows_in(text):
     rows = []
     for kind, overloads, function, sources, when in ROW.findall(text):
         call = (function, text_of(sources))
-        if kind in ("BACK", "GRADIENT"):
+        if kind in ("BACK", "AND", "GRADIENT"):
             continue
         if kind == "THEN":
             before = rows.pop()

@@ -33,7 +33,7 @@ class TableTest(unittest.TestCase):
                 self.assertEqual(given, [name for name in signature if name not in lengths], row.overloads)
 
     def test_every_row_of_the_way_back_gives_the_arguments_of_its_function_in_order(self):
-        rows = [row for text in table.texts() for row in table.ROW.findall(text) if row[0] in ("BACK", "GRADIENT")]
+        rows = [row for text in table.texts() for row in table.ROW.findall(text) if row[0] in ("BACK", "AND", "GRADIENT")]
         self.assertGreater(len(rows), 80)
         for _, overloads, function, text, _ in rows:
             given = list(dict.fromkeys(name for name, _ in mapping.sources(table.text_of(text))))
