@@ -59,8 +59,9 @@ int64_t item_size(const ConvProblem& p) { return p.type == dnnl::memory::data_ty
 /// Calls body(i) for i in [0, count), in threads in which oneDNN uses one thread; each returns an error.
 template <class Body>
 diopiError_t for_each_part(int64_t count, Body&& body) {
+    constexpr int64_t kEnough = 1 << 20;  // elements: each part is worth a thread
     std::atomic<bool> failed = false;
-    parallel_for(count, kWorkPerThread, [&](int64_t first, int64_t last) {
+    parallel_for(count, kEnough, [&](int64_t first, int64_t last) {
         const OneThread one_thread;
         for (int64_t i = first; i < last; ++i) {
             if (body(i) != diopiSuccess) failed = true;
