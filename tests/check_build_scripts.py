@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 SOURCE, CMAKE = Path(sys.argv[1]), sys.argv[2]
-OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH", "DIOPI_TORCH", "DIOPI_TORCH_PATH")
+OPTIONS = ("DIOPI_CUDA", "DIOPI_CUDA_ARCHITECTURES", "DIOPI_CPU_ARCH", "DIOPI_TORCH", "DIOPI_TORCH_PATH", "dnnl_DIR")
 
 
 class BuildScriptsTest(unittest.TestCase):
@@ -51,6 +51,8 @@ class BuildScriptsTest(unittest.TestCase):
             commands = self.commands_of("scripts/build.sh", "release", "diopi", DIOPI_CUDA=value)
             self.assertEqual(commands, [f"cmake --preset release -DDIOPI_CUDA={value}",
                                         "cmake --build build/release --target diopi"])
+        self.assertEqual(self.commands_of("scripts/build.sh", dnnl_DIR="/onednn")[0],
+                         "cmake --preset release -Ddnnl_DIR=/onednn")
         self.assertEqual(self.commands_of("scripts/build.sh"),
                          ["cmake --preset release", "cmake --build build/release"])
 

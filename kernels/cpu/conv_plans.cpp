@@ -77,8 +77,8 @@ Descs user_descs(const ConvProblem& p) {
     return descs;
 }
 
-/// Whether the primitive works on the caller's images. oneDNN 2.6.3 computes wrong gradients of bfloat16 images whose
-/// channels are last and do not fill its blocks of 16.
+/// Whether the primitive works on the caller's images. oneDNN 2.6.3 computed a wrong gradient of bfloat16 images whose
+/// channels are last and do not fill its blocks of 16 (17 channels to 33, 1 x 1).
 bool keeps_layout(const ConvProblem& p) {
     constexpr int64_t kBlock = 16;
     const ConvShape& s = p.shape;

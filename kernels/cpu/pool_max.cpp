@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "kernels/cpu/operators.hpp"
 #include "kernels/cpu/pool_planes.hpp"
@@ -61,13 +62,30 @@ struct RowWindow {
     }
 };
 
-/// Joins tap `right` of the input row that begins at `row` into one row of maxima.
+/// The columns of all rows of windows: computed once, because small rows take less time than the divisions.
+struct RowColumns {
+    std::vector<Span> places;    ///< for each tap: the windows in which it lies inside
+    std::vector<int64_t> first;  ///< for each window: the column of its first tap that lies inside
+
+    RowColumns(const PoolShape& s, const Window& w)
+        : places(static_cast<size_t>(w.kernel[2])), first(static_cast<size_t>(s.out[2])) {
+        const int64_t stride = w.stride[2], step = w.dilation[2];
+        for (size_t right = 0; right < places.size(); ++right) {
+            places[right] = inside(s.out[2], stride, static_cast<int64_t>(right) * step - w.padding[2], s.in[2]);
+        }
+        for (size_t x = 0; x < first.size(); ++x) {
+            const int64_t left = static_cast<int64_t>(x) * stride - w.padding[2];
+            first[x] = left + inside(w.kernel[2], step, left, s.in[2]).first * step;
+        }
+    }
+};
+
+/// Joins tap `right` of the input row that begins at `row` into one row of maxima, in the windows `places`.
 template <class T, bool kIndexed>
-void join_row(const PoolShape& s, const Window& w, const T* plane, int64_t row, int64_t right, T* best,
+void join_row(const PoolShape& s, const Window& w, Span places, const T* plane, int64_t row, int64_t right, T* best,
               IndexOf<T>* where) {
     using Index = IndexOf<T>;
     const int64_t stride = w.stride[2], offset = right * w.dilation[2] - w.padding[2];
-    const Span places = inside(s.out[2], stride, offset, s.in[2]);
     if (places.first >= places.last) return;
     const int64_t first = row + places.first * stride + offset, n = places.last - places.first;
     if (s.lanes > 1) {
@@ -85,23 +103,23 @@ void join_row(const PoolShape& s, const Window& w, const T* plane, int64_t row, 
 
 /// One row of windows. `where` gets the place in the plane.
 template <class T, bool kIndexed>
-void max_row(const PoolShape& s, const Window& w, const T* plane, int64_t z, int64_t y, T* best, IndexOf<T>* where) {
+void max_row(const PoolShape& s, const Window& w, const RowColumns& columns, const T* plane, int64_t z, int64_t y,
+             T* best, IndexOf<T>* where) {
     const RowWindow at(s, w, z, y);
     std::fill_n(best, s.out_row(), -std::numeric_limits<T>::infinity());
     if constexpr (kIndexed) {
         // Where every element is -inf, the first one of the window is the maximum.
         const int64_t row = at.place(s, w, at.layers.first, at.rows.first);
         for (int64_t x = 0; x < s.out[2]; ++x) {
-            const int64_t left = x * w.stride[2] - w.padding[2];
-            const int64_t column = left + inside(w.kernel[2], w.dilation[2], left, s.in[2]).first * w.dilation[2];
-            std::fill_n(where + x * s.lanes, s.lanes, static_cast<IndexOf<T>>(row + column));
+            std::fill_n(where + x * s.lanes, s.lanes,
+                        static_cast<IndexOf<T>>(row + columns.first[static_cast<size_t>(x)]));
         }
     }
     for (int64_t deep = at.layers.first; deep < at.layers.last; ++deep) {
         for (int64_t down = at.rows.first; down < at.rows.last; ++down) {
             const int64_t row = at.place(s, w, deep, down);
             for (int64_t right = 0; right < w.kernel[2]; ++right) {
-                join_row<T, kIndexed>(s, w, plane, row, right, best, where);
+                join_row<T, kIndexed>(s, w, columns.places[static_cast<size_t>(right)], plane, row, right, best, where);
             }
         }
     }
@@ -110,9 +128,10 @@ void max_row(const PoolShape& s, const Window& w, const T* plane, int64_t z, int
 template <class T, bool kIndexed>
 void max_rows(const PoolShape& s, const Window& w, const T* in, T* out, IndexOf<T>* indices) {
     const int64_t row = s.out_row(), rows = s.out[0] * s.out[1];
+    const RowColumns columns(s, w);
     parallel_for(s.count * rows, row * w.taps(), [&](int64_t first, int64_t last) {
         for (int64_t at = first; at < last; ++at) {
-            max_row<T, kIndexed>(s, w, in + at / rows * s.in_size(), at % rows / s.out[1], at % s.out[1],
+            max_row<T, kIndexed>(s, w, columns, in + at / rows * s.in_size(), at % rows / s.out[1], at % s.out[1],
                                  out + at * row, kIndexed ? indices + at * row : indices);
         }
     });
