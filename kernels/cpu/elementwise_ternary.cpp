@@ -21,11 +21,26 @@ struct AddProduct {
     }
 };
 
-/// Computed in float64: float32 would lose digits of a product below its normal numbers, which the quotient magnifies.
+/// a + factor * b / c, computed in float64: float32 would lose digits of a product below its normal numbers, which the
+/// quotient magnifies, and would overflow before it.
 template <class T>
 struct AddQuotient {
     double factor;
     T operator()(T a, T b, T c) const { return static_cast<T>(double{a} + factor * double{b} / double{c}); }
+};
+
+/// The same in float32, for factors of 2^-16 to 1 whose float32 is exact: a small b is scaled, so that no digit is
+/// lost.
+struct AddQuotientInFloat {
+    float factor;
+    float operator()(float a, float b, float c) const {
+        const bool is_small = std::fabs(b) < 0x1p-110F;
+        const float quotient = factor * (is_small ? b * 0x1p48F : b) / c;
+        return std::fma(quotient, is_small ? 0x1p-48F : 1.0F, a);
+    }
+    [[nodiscard]] static bool takes(double factor) {
+        return std::fabs(factor) >= 0x1p-16 && std::fabs(factor) <= 1 && double{static_cast<float>(factor)} == factor;
+    }
 };
 
 /// out = input + value * tensor1 * tensor2.
@@ -56,10 +71,15 @@ diopiError_t addcdiv(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     const std::array ins = {view(input), view(tensor1), view(tensor2)};
     Dtype result{};
     if (const diopiError_t error = read_scaled_term(op, ins, true, result); error != diopiSuccess) return error;
+    const auto factor = number<double>(*value);
     const auto in_type = [&]<class T>(Dtype compute) {
-        AddQuotient<T> f{number<double>(*value)};
+        AddQuotient<T> f{factor};
         return for_each_tile(ctx, op, {&y, 1}, ins, ternary<T>(compute, f));
     };
+    if (wide(result) == Dtype::float32 && AddQuotientInFloat::takes(factor)) {
+        AddQuotientInFloat f{static_cast<float>(factor)};
+        return for_each_tile(ctx, op, {&y, 1}, ins, ternary<float>(Dtype::float32, f));
+    }
     if (wide(result) == Dtype::float64) return in_type.template operator()<double>(Dtype::float64);
     return in_type.template operator()<float>(Dtype::float32);
 }

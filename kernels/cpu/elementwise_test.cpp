@@ -459,3 +459,22 @@ TEST_CASE("contradicting shapes and outs are refused with a message", "[cpu][ele
     CHECK(cpu::diopiAddcdiv(&context, whole.get(), whole.get(), whole.get(), whole.get(), &one) ==
           diopiDtypeNotSupported);
 }
+
+TEST_CASE("addcdiv keeps the digits of products below the normal numbers", "[cpu][elementwise]") {
+    // One factor computes in float32, the other in float64.
+    const double factor = GENERATE(0x1p-16, 3.0);
+    const Values b{0x1p-149, 0x1.8p-140, -0x1.234p-120, 0x1p-110, 1.5, kInf, 0, 0},
+        c{0x1p-149, 0x1p-130, 0x1p-118, 3, 0x1p-149, 2, 0, -1};
+    const int64_t n = int64_t(b.size());
+    const auto zero = generate(Dtype::float32, {n}, [](int64_t) { return 0.0; }), y = blank(Dtype::float32, {n});
+    const auto x1 = tensor(Dtype::float32, {n}, b), x2 = tensor(Dtype::float32, {n}, c);
+    const diopiScalar_t value = scalar(factor);
+    REQUIRE(cpu::diopiAddcdiv(&context, y.get(), zero.get(), x1.get(), x2.get(), &value) == diopiSuccess);
+    const Values got = values(y);
+    for (size_t i = 0; i < b.size(); ++i) {
+        const double exact = factor * values(x1)[i] / values(x2)[i], wanted = rounded(Dtype::float32, exact);
+        INFO(i << ": " << got[i] << ", wanted " << wanted);
+        const bool is_near = std::fabs(got[i] - wanted) <= std::max(std::fabs(wanted) * 0x1p-23, 0x1p-149);
+        CHECK((got[i] == wanted || is_near || (std::isnan(got[i]) && std::isnan(wanted))));
+    }
+}
