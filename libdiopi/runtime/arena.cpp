@@ -10,13 +10,9 @@ namespace diopi {
 namespace {
 
 constexpr size_t kPage = 4096;
-/// From this size on the kernel is asked for huge pages, which it clears with fewer faults.
-constexpr size_t kHugeBytes = size_t{2} << 20;
 
-std::byte* map_pages(size_t size) {
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    return static_cast<std::byte*>(memory);
+void* reserve(size_t size) {
+    return mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 }  // namespace
@@ -27,14 +23,10 @@ void* Arena::allocate(size_t nbytes) {
     const size_t size = rounded(nbytes);
     const std::lock_guard lock(mutex_);
     std::byte* memory = take_kept(size);
+    if (memory == nullptr) memory = map(size);
     if (memory == nullptr) {
-        const size_t most = std::max(most_, used_ + size), wanted = used_ + kept_size_ + size;
-        if (wanted > most) release(wanted - most);
-        memory = map_pages(size);
-        if (memory == nullptr) {
-            release(kept_size_);
-            memory = map_pages(size);
-        }
+        release(kept_size_);
+        memory = map(size);
     }
     if (memory == nullptr) return nullptr;
     used_ += size;
@@ -97,17 +89,53 @@ void Arena::keep(std::byte* start, size_t size) {
     kept_.emplace(start, size);
 }
 
+/// A new range of addresses, with the kept pages as far as they go. No kept range was large enough: to give one back
+/// and to let the kernel clear other pages takes much longer than to move pages.
+std::byte* Arena::map(size_t size) {
+    void* reserved = reserve(size);
+    if (reserved == MAP_FAILED) return nullptr;
+    auto* start = static_cast<std::byte*>(reserved);
+    size_t filled = 0;
+    while (filled < size && !kept_.empty()) {
+        const auto [from, length] = *kept_.begin();
+        const auto seam = seams_.upper_bound(from);
+        const size_t whole = seam == seams_.end() ? length : std::min<size_t>(length, *seam - from);
+        const size_t part = std::min(whole, size - filled);
+        if (mremap(from, part, part, MREMAP_MAYMOVE | MREMAP_FIXED, start + filled) == MAP_FAILED) break;
+        drop_front(part);
+        seams_.insert(start + filled);
+        filled += part;
+    }
+    if (filled == size) return start;
+    if (mprotect(start + filled, size - filled, PROT_READ | PROT_WRITE) == 0) {
+        seams_.insert(start + filled);
+        return start;
+    }
+    munmap(start, size);
+    return nullptr;
+}
+
+/// Forgets the first bytes of the lowest kept range, which are no longer mapped.
+void Arena::drop_front(size_t size) {
+    auto range = kept_.extract(kept_.begin());
+    std::byte* start = range.key();
+    seams_.erase(seams_.lower_bound(start), seams_.lower_bound(start + size));
+    kept_size_ -= size;
+    if (range.mapped() == size) return;
+    range.key() = start + size;
+    range.mapped() -= size;
+    seams_.insert(start + size);
+    kept_.insert(std::move(range));
+}
+
 /// Unmaps that many kept bytes, from the start of the lowest ranges: blocks are taken from the ends.
 void Arena::release(size_t size) {
     while (size > 0) {
-        auto range = kept_.extract(kept_.begin());
-        const size_t part = std::min(size, range.mapped());
-        munmap(range.key(), part);
+        const auto [start, length] = *kept_.begin();
+        const size_t part = std::min(size, length);
+        munmap(start, part);
+        drop_front(part);
         size -= part;
-        kept_size_ -= part;
-        range.key() += part;
-        range.mapped() -= part;
-        if (range.mapped() > 0) kept_.insert(std::move(range));
     }
 }
 

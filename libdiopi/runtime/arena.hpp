@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace diopi {
 
 /// Blocks of whole pages that are mapped apart from the C allocator's heap, which becomes fragmented: with small pieces
 /// between large ones, large blocks fit into no gap, and the heap grows although most of it is free. Freed pages are
-/// kept mapped, because the kernel clears each page that it hands out; neighbours are joined, so that a block of any
-/// size fits. Used and kept bytes together never exceed the most that was used at one time since the last trim(), or
-/// that was kept then. Several threads may use it.
+/// kept mapped, because the kernel clears each page that it hands out; neighbours are joined, and where no range is
+/// large enough, pages of several are moved together, so that a block of any size gets them. Huge pages were tried and
+/// were slower: the kernel has to free them first. Used and kept bytes together never exceed the most that was used at
+/// one time since the last trim(), or that was kept then. Several threads may use it.
 class Arena {
  public:
     Arena() = default;
@@ -35,11 +37,14 @@ class Arena {
 
  private:
     [[nodiscard]] std::byte* take_kept(size_t size);
+    [[nodiscard]] std::byte* map(size_t size);
     void keep(std::byte* start, size_t size);
     void release(size_t size);
+    void drop_front(size_t size);
 
     mutable std::mutex mutex_;
     std::map<std::byte*, size_t> kept_;  ///< by address; no two are neighbours
+    std::set<std::byte*> seams_;         ///< where mappings may begin: pages on both sides are moved apart
     size_t used_ = 0, kept_size_ = 0, most_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/arena.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -30,6 +32,12 @@ struct Marked {
     }
 };
 
+long page_faults() {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
 }  // namespace
 
 TEST_CASE("the pages of freed neighbours serve a block of any size") {
@@ -50,6 +58,24 @@ TEST_CASE("the pages of freed neighbours serve a block of any size") {
     arena.free(parts[1], 3 * kMiB);
     CHECK(arena.allocate(12 * kMiB) == whole.memory);
     arena.free(whole.memory, whole.nbytes);
+}
+
+TEST_CASE("a block gets the pages of several kept ranges, which the kernel need not clear again") {
+    Arena arena;
+    std::vector<Marked> blocks;
+    for (unsigned char i = 0; i < 8; ++i) blocks.push_back(Marked::make(arena, 4 * kMiB, i));
+    for (size_t i = 0; i < 8; i += 2) arena.free(blocks[i].memory, blocks[i].nbytes);
+    CHECK(arena.kept_bytes() == 16 * kMiB);
+    auto* memory = static_cast<std::byte*>(arena.allocate(16 * kMiB));
+    REQUIRE(memory != nullptr);
+    CHECK(arena.kept_bytes() == 0);
+    const long before = page_faults();
+    std::memset(memory, 9, 16 * kMiB);
+    CHECK(page_faults() - before < 100);
+    for (size_t i = 1; i < 8; i += 2) CHECK(blocks[i].is_intact());
+    arena.free(memory, 16 * kMiB);
+    for (size_t i = 1; i < 8; i += 2) arena.free(blocks[i].memory, blocks[i].nbytes);
+    CHECK(arena.kept_bytes() == 32 * kMiB);
 }
 
 TEST_CASE("blocks of an arena never overlap, and used and kept bytes stay below the maximum of used bytes") {
