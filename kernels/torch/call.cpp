@@ -292,11 +292,18 @@ class Calling {
         return list;
     }
 
-    IValue tensors(int parameter, const c10::TypePtr& type) const {
+    /// The length of a list: that of its own, or the one length that all lists of the function have.
+    [[nodiscard]] int64_t length_of(std::string_view list) const {
         int64_t count = 0;
         for (size_t i = 0; i < row_.args().size(); ++i) {
-            if (row_.args()[i].list == arg(parameter).name) count = arguments_[i].integer;
+            if (row_.args()[i].list == list) return arguments_[i].integer;
+            if (!row_.args()[i].list.empty()) count = arguments_[i].integer;
         }
+        return count;
+    }
+
+    IValue tensors(int parameter, const c10::TypePtr& type) const {
+        const int64_t count = length_of(arg(parameter).name);
         const auto* handles = static_cast<const diopiConstTensorHandle_t*>(at(parameter).pointer);
         const bool may_lack = type->expectRef<c10::ListType>().getElementType()->kind() == TypeKind::OptionalType;
         if (may_lack) {

@@ -6,13 +6,16 @@
 #include <diopi/device_functions.h>
 #include <diopi/functions.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <torch/version.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kernels/torch/plan.hpp"
 #include "runtime/context.hpp"
@@ -77,6 +80,30 @@ void check_table() {
     }
     TORCH_CHECK(count == 0, "it was built for another PyTorch (" TORCH_VERSION "): ", count,
                 " functions have no overload in this one, such as ", lacks, "; build it again (docs/torch.md)");
+}
+
+/// The OpenMP runtimes of the process, by their files.
+std::vector<std::string> openmp_runtimes() {
+    std::vector<std::string> found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* list) {
+            const std::string path = info->dlpi_name;
+            const std::string name = path.substr(path.rfind('/') + 1);
+            const bool is_runtime =
+                name.starts_with("libgomp") || name.starts_with("libiomp") || name.starts_with("libomp.");
+            if (is_runtime) static_cast<std::vector<std::string>*>(list)->push_back(path);
+            return 0;
+        },
+        &found);
+    return found;
+}
+
+/// Each runtime has threads of its own, which compete for the same cores: figures of such a process mean little.
+void check_openmp() {
+    const std::vector<std::string> runtimes = openmp_runtimes();
+    if (runtimes.size() < 2) return;
+    std::fprintf(stderr, "libdiopi_torch.so: %zu OpenMP runtimes in one process, each with its own threads: %s, %s\n",
+                 runtimes.size(), runtimes[0].c_str(), runtimes[1].c_str());
 }
 
 /// Memory of PyTorch's allocator by its address.
@@ -184,6 +211,7 @@ extern "C" {
 diopiError_t initLibrary() {
     return guarded([] {
         choose();
+        check_openmp();
         check_table();
     });
 }

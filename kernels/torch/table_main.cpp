@@ -76,6 +76,12 @@ std::string text_of(size_t index) {
     return "";
 }
 
+/// The reason why the library lacks a function that has no plans.
+std::string reason_of(const diopi::Row& row, const diopi::torch_impl::Plans& plans) {
+    if (const std::string_view reason = diopi::no_aten_call(row); !reason.empty()) return std::string(reason);
+    return plans.drift.empty() ? "there is no row for it" : plans.drift;
+}
+
 int print_entries() {
     for (const char* set : {"functions", "functions_ext", "functions_lmdeploy", "functions_mmcv", "functions_sparse"}) {
         std::printf("#include <diopi/%s.h>\n", set);
@@ -83,9 +89,13 @@ int print_entries() {
     std::printf(
         "\n#include \"kernels/torch/argument.hpp\"\n#include \"kernels/torch/plan.hpp\"\n\n"
         "using diopi::torch_impl::Argument;\nusing diopi::torch_impl::call;\n\nextern \"C\" {\n");
-    std::string indices;
+    std::string indices, reasons;
     for (const diopi::Row& row : diopi::rows()) {
-        if (diopi::torch_impl::make_plans(row).plans.empty()) continue;
+        const diopi::torch_impl::Plans plans = diopi::torch_impl::make_plans(row);
+        if (plans.plans.empty()) {
+            reasons += "    R\"(" + std::string(row.function) + ": " + reason_of(row, plans) + "\n)\"\n";
+            continue;
+        }
         std::printf("\n%s", text_of(row.index()).c_str());
         indices += (indices.empty() ? "" : ", ") + std::to_string(row.index());
     }
@@ -93,6 +103,10 @@ int print_entries() {
         "\n}  // extern \"C\"\n\nstd::span<const size_t> diopi::torch_impl::entries() {\n"
         "    static constexpr size_t kEntries[] = {%s};\n    return kEntries;\n}\n",
         indices.c_str());
+    std::printf(
+        "\n// diopi report --audit reads it (docs/plugins.md).\n"
+        "[[gnu::section(\".diopi_reasons\"), gnu::used]] static const char kReasons[] =\n%s;\n",
+        reasons.c_str());
     return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -109,10 +123,8 @@ int print_table() {
         }
         if (!plans.plans.empty()) {
             ++served;
-        } else if (const std::string_view reason = diopi::no_aten_call(row); !reason.empty()) {
-            text = "none: " + std::string(reason);
         } else {
-            text = "none: " + (plans.drift.empty() ? "there is no row for it" : plans.drift);
+            text = "none: " + reason_of(row, plans);
         }
         std::printf("%s: %s\n", row.function.data(), text.c_str());
     }

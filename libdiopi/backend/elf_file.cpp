@@ -117,9 +117,12 @@ class ElfReader {
 
     Status read_sections() {
         bool any = false;
+        size_t names = 0;
+        if (elf_getshdrstrndx(elf_, &names) != 0) return cut_short();
         for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
             GElf_Shdr shape;
             if (gelf_getshdr(section, &shape) == nullptr) return cut_short();
+            if (text(names, shape.sh_name) == ".diopi_reasons") read_reasons(section);
             if (shape.sh_type != SHT_DYNSYM && shape.sh_type != SHT_DYNAMIC) continue;
             Elf_Data* data = elf_getdata(section, nullptr);
             if (data == nullptr || shape.sh_entsize == 0) return cut_short();
@@ -137,6 +140,13 @@ class ElfReader {
     [[nodiscard]] std::string text(size_t strings, size_t offset) const {
         const char* found = elf_strptr(elf_, strings, offset);
         return found == nullptr ? "" : found;
+    }
+
+    void read_reasons(Elf_Scn* section) {
+        const Elf_Data* data = elf_getdata(section, nullptr);
+        if (data == nullptr || data->d_buf == nullptr) return;
+        const std::string_view text(static_cast<const char*>(data->d_buf), data->d_size);
+        file_.reasons = text.substr(0, text.find('\0'));
     }
 
     void read_symbols(Elf_Data* data, int entries, size_t strings) {

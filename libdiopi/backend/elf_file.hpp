@@ -24,6 +24,7 @@ struct ElfFile {
     std::string interpreter;  ///< the dynamic linker that a program asks for; empty for a library
     std::vector<std::string> needed;
     std::vector<ElfSymbol> symbols;
+    std::string reasons;  ///< the text of the section .diopi_reasons
 };
 
 /// Reads the file; if it is for another machine, only its header. Bad input if it is no ELF file, or is truncated.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 #include "backend/dynamic_linker.hpp"
@@ -41,6 +42,20 @@ void resolve(LibraryAudit& audit, const NeededLibraries& needed) {
     }
 }
 
+/// Takes the lines "function: reason" for functions that are missing.
+void take_reasons(LibraryAudit& audit, std::string_view text) {
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const size_t colon = line.find(": ");
+        if (colon == std::string_view::npos) continue;
+        const std::string function(line.substr(0, colon));
+        const auto& missing = audit.symbols.missing;
+        if (std::ranges::find(missing, function) == missing.end()) continue;
+        audit.reasons.emplace_back(function, line.substr(colon + 2));
+    }
+}
+
 }  // namespace
 
 bool LibraryAudit::is_usable() const {
@@ -57,6 +72,7 @@ Result<LibraryAudit> audit_library(const std::string& path) {
     audit.is_ours = file->is_ours;
     if (!file->is_ours) return audit;
     audit.symbols = symbols_of(*file);
+    take_reasons(audit, file->reasons);
     audit.needed = file->needed;
     auto needed = list_needed_libraries(path);
     if (!needed.ok()) return needed.error();

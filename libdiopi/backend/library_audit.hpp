@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/library_symbols.hpp"
@@ -15,7 +16,9 @@ struct LibraryAudit {
     std::vector<std::string> needed;     ///< in its own table
     std::vector<std::string> not_found;  ///< missing libraries that it, or one of its dependencies, needs
     std::vector<std::string> undefined;  ///< symbols that neither this program nor a needed library has
-    std::vector<std::string> messages;   ///< other messages of the dynamic linker
+    /// Why functions are missing, as the library says itself: "diopiNms", "it is a function of torchvision".
+    std::vector<std::pair<std::string, std::string>> reasons;
+    std::vector<std::string> messages;  ///< other messages of the dynamic linker
 
     /// Whether `--impl path` can use it as it is.
     [[nodiscard]] bool is_usable() const;

@@ -51,6 +51,14 @@ std::string functions_text(const LibraryAudit& audit, const Screen& screen) {
     return table.empty() ? "" : table.render(screen);
 }
 
+/// A line per function of which the library says why it is missing.
+std::string reasons_text(const LibraryAudit& audit, const Screen& screen) {
+    if (audit.reasons.empty()) return "";
+    Table table({{"missing"}, {"reason"}});
+    for (const auto& [function, reason] : audit.reasons) table.add_row({function, reason});
+    return table.render(screen) + "\n";
+}
+
 /// A line per finding, the worst first.
 Names findings(const LibraryAudit& audit) {
     const LibrarySymbols& symbols = audit.symbols;
@@ -95,7 +103,7 @@ std::string audit_report(const LibraryAudit& audit, bool is_quiet, const Screen&
             "{}: wrong architecture: built for {}, which this machine cannot run; build it for this one\n", audit.path,
             audit.machine);
     }
-    std::string text = is_quiet ? "" : functions_text(audit, screen) + "\n";
+    std::string text = is_quiet ? "" : functions_text(audit, screen) + "\n" + reasons_text(audit, screen);
     const LibrarySymbols& symbols = audit.symbols;
     text += fmt::format("{}: {}, {} of {} functions, {} missing; {} device functions, {} queries; needs {}\n",
                         audit.path, audit.machine, symbols.implemented.size(), rows().size(), symbols.missing.size(),
@@ -115,12 +123,15 @@ std::string audit_json(const LibraryAudit& audit) {
     for (const MangledSymbol& one : symbols.mangled) {
         mangled.push_back({{"name", one.name}, {"signature", one.signature}, {"symbol", one.symbol}});
     }
+    Json reasons = Json::object();
+    for (const auto& [function, reason] : audit.reasons) reasons[function] = reason;
     const Json json = {{"library", audit.path},
                        {"usable", audit.is_usable()},
                        {"machine", audit.machine},
                        {"right_machine", audit.is_ours},
                        {"implemented", symbols.implemented},
                        {"missing", symbols.missing},
+                       {"reasons", std::move(reasons)},
                        {"queries", symbols.queries},
                        {"device_functions", symbols.device},
                        {"missing_device_functions", symbols.missing_device},

@@ -37,6 +37,14 @@ TEST_CASE("an audit lists functions, then findings, then remarks", "[report][aud
     CHECK_THAT(quiet, Contains("not found: libvendor.so") && !Contains("unknown:") && !Contains("operator "));
 }
 
+TEST_CASE("an audit has the reasons of the library for what it lacks", "[report][audit]") {
+    LibraryAudit audit = one_function();
+    CHECK_THAT(audit_report(audit, false, {}), !Contains("reason"));
+    audit.reasons = {{"diopiMul", "the chip has no multiplier"}};
+    CHECK_THAT(audit_report(audit, false, {}), Contains("diopiMul  the chip has no multiplier"));
+    CHECK(nlohmann::json::parse(audit_json(audit)).at("reasons").at("diopiMul") == "the chip has no multiplier");
+}
+
 TEST_CASE("an audit shows how to use a library, and for another machine's library only that fact", "[report][audit]") {
     LibraryAudit audit = one_function();
     REQUIRE(audit.is_usable());

@@ -131,13 +131,18 @@ def optimiser_step(kind, param, grad, state, **options):
     optimiser.step()
 
 
+def single(number):
+    """The number as the C argument has it."""
+    return torch.tensor(number, dtype=torch.float32).item()
+
+
 def adam(kind):
     def run(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, lr, beta1, beta2, eps, weight_decay, step, amsgrad):
         state = {"step": torch.tensor(float(step - 1)), "exp_avg": exp_avg, "exp_avg_sq": exp_avg_sq}
         if amsgrad:
             state["max_exp_avg_sq"] = max_exp_avg_sq
-        optimiser_step(kind, param, grad, state, lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=weight_decay,
-                       amsgrad=amsgrad)
+        optimiser_step(kind, param, grad, state, lr=single(lr), betas=(single(beta1), single(beta2)), eps=single(eps),
+                       weight_decay=single(weight_decay), amsgrad=amsgrad)
     return run
 
 

@@ -169,6 +169,14 @@ class FaultTest(PluginTest):
         self.accept("mangled", "diopiSigmoid(diopiContext*, diopiTensor*, diopiTensor const*) has C++ linkage")
         self.refuse("all_mangled", "has no function of the standard", "has C++ linkage", 'extern "C"')
 
+    def test_the_audit_has_the_reasons_of_a_library_for_what_it_lacks(self):
+        (self.folder / "reasons").write_text("diopiAsin: no table of it\nnonsense\ndiopiRelu: it is there\n")
+        subprocess.run(["objcopy", "--add-section", ".diopi_reasons=reasons", plugin("good"), "with.so"],
+                       cwd=self.folder, check=True)
+        self.assertEqual(self.diopi("report", "--audit", "with.so", "--json").json["reasons"],
+                         {"diopiAsin": "no table of it"})
+        self.assertEqual(self.diopi("report", "--audit", plugin("good"), "--json").json["reasons"], {})
+
     def test_files_that_are_no_library(self):
         (self.folder / "text.so").write_text("INPUT(-lvendor)\n")
         header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 183, 1, 0, 0, 0, 0, 64, 0, 0, 0,

@@ -63,6 +63,9 @@ class Calls:
     def integers(self, *shape, low=0, high=4, dtype="int64"):
         return self.new(dtype, shape, {"kind": "integers", "low": low, "high": high})
 
+    def whole(self, *shape):
+        return self.integers(*shape, low=-4, high=5, dtype="float32")
+
     def mask(self, *shape):
         return self.integers(*shape, high=2, dtype="bool")
 

@@ -44,23 +44,24 @@ def linear(c):
 
 
 def conv(c):
+    """Whole numbers, of which every sum is exact: the kernel that PyTorch takes depends on the process."""
     for rank in (2, 3):
         sides = [6] * rank
         how = {"stride": [2] * rank, "padding": [1] * rank, "dilation": [1] * rank, "groups": 2}
         for bias in (True, False):
-            inputs = {"input": c.normal(2, 4, *sides), "weight": c.normal(6, 2, *[3] * rank)}
+            inputs = {"input": c.whole(2, 4, *sides), "weight": c.whole(6, 2, *[3] * rank)}
             c.call(f"diopiConvolution{rank}d", out=c.to(2, 6, *[3] * rank), **inputs,
-                   bias=c.normal(6) if bias else None, **how)
+                   bias=c.whole(6) if bias else None, **how)
             c.call(f"diopiConvolution{rank}dBackward", grad_input=c.to(2, 4, *sides),
                    grad_weight=c.to(6, 2, *[3] * rank), grad_bias=c.to(6) if bias else None,
-                   grad_output=c.normal(2, 6, *[3] * rank), **inputs, bias_sizes=[6] if bias else None, **how)
-            inputs = {"input": c.normal(2, 4, *[3] * rank), "weight": c.normal(4, 3, *[3] * rank)}
+                   grad_output=c.whole(2, 6, *[3] * rank), **inputs, bias_sizes=[6] if bias else None, **how)
+            inputs = {"input": c.whole(2, 4, *[3] * rank), "weight": c.whole(4, 3, *[3] * rank)}
             back = {**how, "output_padding": [1] * rank}
-            c.call(f"diopiConvTranspose{rank}d", out=c.to(2, 6, *sides), **inputs, bias=c.normal(6) if bias else None,
+            c.call(f"diopiConvTranspose{rank}d", out=c.to(2, 6, *sides), **inputs, bias=c.whole(6) if bias else None,
                    **back)
             c.call(f"diopiConvTranspose{rank}dBackward", grad_input=c.to(2, 4, *[3] * rank),
                    grad_weight=c.to(4, 3, *[3] * rank), grad_bias=c.to(6) if bias else None,
-                   grad_output=c.normal(2, 6, *sides), **inputs, bias_sizes=[6] if bias else None, **back)
+                   grad_output=c.whole(2, 6, *sides), **inputs, bias_sizes=[6] if bias else None, **back)
     windows = {"kernel_size": [2, 3], "dilation": [1, 1], "padding": [1, 0], "stride": [2, 1]}
     c.call("diopiIm2Col", out=c.to(2, 18, 16), input=c.normal(2, 3, 6, 6), **windows)
     c.call("diopiCol2Im", out=c.to(2, 3, 6, 6), input=c.normal(2, 18, 16), output_size=[6, 6], **windows)

@@ -1,6 +1,6 @@
 /// A device of PyTorch's PrivateUse1 kind, as vendors bring them in a library of their own. Its memory is the host's,
 /// and each kernel is the processor's, on the same memory. DIOPI_OPEN_DEVICE_RECORD names a file for the operators that
-/// ran.
+/// ran; DIOPI_OPEN_DEVICE_MEMORY is the largest number of bytes that one allocation gets. It has no generators.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
@@ -19,6 +19,10 @@ constexpr c10::DeviceType kType = c10::DeviceType::PrivateUse1;
 C10_REGISTER_GUARD_IMPL(PrivateUse1, c10::impl::NoOpDeviceGuardImpl<kType>);
 
 at::DataPtr allocate(size_t bytes) {
+    if (const char* most = std::getenv("DIOPI_OPEN_DEVICE_MEMORY")) {
+        TORCH_CHECK_WITH(OutOfMemoryError, bytes <= std::strtoull(most, nullptr, 10),
+                         "open device out of memory. Tried to allocate ", bytes, " bytes");
+    }
     void* memory = bytes == 0 ? nullptr : std::malloc(bytes);
     return {memory, memory, &std::free, c10::Device(kType, 0)};
 }
