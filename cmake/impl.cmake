@@ -37,6 +37,7 @@ endfunction()
 
 diopi_impl_library(diopi_impl BACKEND cpu OBJECTS diopi_cpu SOURCES kernels/export/host_device.cpp
                    LIBRARIES DNNL::dnnl hwy::hwy OpenMP::OpenMP_CXX)
+add_dependencies(installed diopi_impl)
 install(TARGETS diopi_impl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # Hosts look for this one name, so the libraries are in different folders.
@@ -45,5 +46,6 @@ if(DIOPI_HAS_CUDA)
                        SOURCES kernels/export/cuda_device.cpp libdiopi/runtime/opened_library.cpp LIBRARIES CUDA::cudart_static)
     set_target_properties(diopi_impl_cuda PROPERTIES OUTPUT_NAME diopi_impl LINKER_LANGUAGE CXX
                                                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cuda)
+    add_dependencies(installed diopi_impl_cuda)
     install(TARGETS diopi_impl_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cuda)
 endif()

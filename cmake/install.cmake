@@ -7,11 +7,15 @@ target_include_directories(diopi_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_S
                                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(diopi_shared PUBLIC diopi_headers)
 
+# All targets that are installed, for scripts/package.sh.
+add_custom_target(installed)
+add_dependencies(installed diopi diopi_shared)
 install(TARGETS diopi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS diopi_shared diopi_headers EXPORT diopi_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY libdiopi/include/diopi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY cases DESTINATION ${CMAKE_INSTALL_DATADIR}/diopi)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT diopi_targets NAMESPACE diopi:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/diopi
         FILE diopi-targets.cmake)

@@ -2,11 +2,13 @@
 # Installs the missing packages of those that diopi needs (Debian 12, root or sudo). Prints nothing when none is
 # missing.
 # --tests adds the packages for the tests and benchmarks, --torch PyTorch with its headers, --fuzz those for
-# scripts/fuzz.sh.
+# scripts/fuzz.sh, --package those for scripts/package.sh, --aarch64 those for scripts/build_aarch64.sh.
+# --list-libraries installs nothing, and prints the packages with the headers and libraries that the build and its tests
+# use: a build for another machine takes them from that machine's packages.
 set -euo pipefail
 
-packages=(
-    g++ cmake ninja-build pkg-config          # for the build
+packages=(g++ cmake ninja-build pkg-config)   # for the build
+libraries=(
     libfmt-dev libcli11-dev nlohmann-json3-dev libhdf5-dev libdnnl-dev libhwy-dev librandom123-dev
     libelf-dev                                # to read a vendor's library without loading it
     ocl-icd-opencl-dev                        # the CMake package of libdnnl-dev looks for it; examples/opencl
@@ -22,8 +24,14 @@ for argument in "$@"; do
             ) ;;
         --torch) packages+=(libtorch-dev) ;;
         --fuzz) packages+=(clang libclang-rt-dev) ;;
+        --package) packages+=(patchelf xz-utils) ;;
+        --aarch64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;
+        --list-libraries)
+            echo "${libraries[*]} catch2"
+            exit ;;
     esac
 done
+packages+=("${libraries[@]}")
 
 missing=()
 for package in "${packages[@]}"; do
