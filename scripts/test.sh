@@ -2,12 +2,12 @@
 # The same set-up as quickstart.sh with the packages that tests need, then every test. --torch installs Debian's PyTorch,
 # builds libdiopi_torch.so and tests it. --full adds the long tests (sanitizers, each header alone, fuzzing for seconds,
 # an operator added as the docs say, the mutation score, bisection's score, all operator cases, as root a Slurm job
-# array).
+# array, the build for aarch64 under qemu, the packages in a bare Debian).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 full=0
-packages=(--tests)
+packages=(--tests --package)
 for argument in "$@"; do
     case $argument in
         --full) full=1 ;;
@@ -41,5 +41,14 @@ if [ $full -eq 1 ]; then
         scripts/slurm_demo.sh
     else
         echo "scripts/slurm_demo.sh left out: it starts Slurm's daemons and must run as root"
+    fi
+    if unshare --user --map-root-user --mount true; then
+        scripts/build_aarch64.sh
+        for architecture in x86_64 aarch64; do
+            scripts/package.sh --arch $architecture
+            tests/check_bare_debian.sh $architecture
+        done
+    else
+        echo "the packages and aarch64 left out: this user may not make user namespaces; run it as root"
     fi
 fi

@@ -25,7 +25,8 @@ class BuildScriptsTest(unittest.TestCase):
         for name in ("scripts/build.sh", "scripts/test.sh", ".ci/run"):
             (self.folder / "tree" / name).write_text((SOURCE / name).read_text())
             (self.folder / "tree" / name).chmod(0o755)
-        self.script(self.folder / "tree/scripts/install_dependencies.sh", "")
+        for name in ("install_dependencies.sh", "debian_root.sh"):
+            self.script(self.folder / "tree/scripts" / name, "")
         for name in ("cmake", "ctest"):
             self.script(self.tools / name, f'echo {name} "$@" >> {self.notes}')
 
@@ -52,6 +53,10 @@ class BuildScriptsTest(unittest.TestCase):
                                         "cmake --build build/release --target diopi"])
         self.assertEqual(self.commands_of("scripts/build.sh"),
                          ["cmake --preset release", "cmake --build build/release"])
+
+    def test_a_build_for_another_machine_has_no_options_for_this_one(self):
+        self.assertEqual(self.commands_of("scripts/build.sh", "aarch64", "diopi", DIOPI_CUDA="ON", DIOPI_TORCH="ON"),
+                         ["cmake --preset aarch64", "cmake --build build/aarch64 --target diopi"])
 
     def test_ci_builds_cuda_where_a_compiler_for_it_is_and_no_user_does_by_that(self):
         self.script(self.tools / "nvcc", "")

@@ -69,7 +69,7 @@ constexpr int64_t kVector = HWY_LANES(uint8_t);
 bool is_aligned(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % kVector == 0; }
 
 /// Writes past the caches; both addresses are aligned.
-void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
+HWY_ATTR void stream_out(const std::byte* from, std::byte* to, int64_t bytes) {
     const hn::ScalableTag<uint8_t> d;
     int64_t i = 0;
     for (; i + kVector <= bytes; i += kVector) {
