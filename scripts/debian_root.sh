@@ -52,8 +52,9 @@ for package in "$state"/archives/*.deb; do
     name=$(dpkg-deb --field "$package" Package)
     dpkg-deb --fsys-tarfile "$package" | tar -xv --keep-directory-symlink --no-same-owner -C "$root" |
         sed 's|^\.||; s|/$||; s|^$|/.|' > "$database/info/$name.list"
-    printf 'Package: %s\nStatus: install ok unpacked\nVersion: %s\nArchitecture: %s\nMaintainer: -\nDescription: -\n\n' \
-        "$name" "$(dpkg-deb --field "$package" Version)" "$architecture" >> "$database/status"
+    printf '%s: %s\n' Package "$name" Status 'install ok unpacked' Version "$(dpkg-deb --field "$package" Version)" \
+        Architecture "$architecture" Maintainer - Description - >> "$database/status"
+    echo >> "$database/status"
 done
 apt-get "${options[@]}" clean
 # Links that the packages' installation scripts make.

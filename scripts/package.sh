@@ -95,7 +95,8 @@ done
 [ -z "$folder" ] || exit 0
 # The dates and the order of the files are those of the commit, so that an unchanged tree gives the same archive.
 archive=build/$name.tar.xz
-tar -C build/package --sort=name --owner=0 --group=0 --numeric-owner "--mtime=@$(git log -1 --format=%ct 2>/dev/null || echo 0)" \
-    -c "$name" | xz -6 -T0 > "$archive"
+date=$(git log -1 --format=%ct 2>/dev/null || echo 0)
+tar -C build/package --sort=name --owner=0 --group=0 --numeric-owner "--mtime=@$date" -c "$name" |
+    xz -6 -T0 > "$archive"
 rm -rf build/package
 echo "$archive: $(du -h "$archive" | cut -f1)"

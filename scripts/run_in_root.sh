@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command in a root file system that scripts/debian_root.sh unpacked, with /dev, /proc, /tmp and the named folders
-# of this machine under their own names. It needs no root where user namespaces are allowed, changes nothing outside, and
-# leaves no process. Usage: scripts/run_in_root.sh ROOT [FOLDER...] -- COMMAND...
+# Runs a command in a root file system that scripts/debian_root.sh unpacked, with /dev, /proc, /tmp and the named
+# folders of this machine under their own names. It needs no root where user namespaces are allowed, changes nothing
+# outside, and leaves no process. Usage: scripts/run_in_root.sh ROOT [FOLDER...] -- COMMAND...
 # qemu runs the programs of aarch64: it is registered in the command's own namespace (Linux 6.7 or later), unless this
 # machine has registered it already.
 set -euo pipefail
@@ -41,4 +41,5 @@ folder=/
 # This shell stays as the first process of the namespace, which ends all others when the command has ended.
 unshare --root="$root" --wd="$folder" "$@" || exit $?
 '
-exec unshare --user --map-root-user --mount --pid --fork --kill-child --mount-proc bash -c "$prepare" "$0" "$root" "${folders[@]}" -- "$@"
+exec unshare --user --map-root-user --mount --pid --fork --kill-child --mount-proc \
+    bash -c "$prepare" "$0" "$root" "${folders[@]}" -- "$@"

@@ -169,8 +169,8 @@ HWY_INLINE Scaled<V> scaled_exp(V x) {
     return {power * power_of_two<V>(half), power_of_two<V>(e.whole - half)};
 }
 
-/// exp(x) of x that are not large: below 16, say. NaN stays: the maximum has its second operand then on x86, where it is
-/// the faster way. NEON's has the number.
+/// exp(x) of x that are not large: below 16, say. NaN stays: the maximum has its second operand then on x86, where it
+/// is the faster way. NEON's has the number.
 template <class V>
 HWY_INLINE V exp_below(V x) {
     const V low = all<V>(FormatOf<V>::kExpLow);

@@ -63,7 +63,8 @@ Shape Draft::shape(size_t least_rank) const {
             break;
     }
     while (made.size() < least_rank) made.insert(made.begin(), 2);
-    return limited(std::move(made), made.size() - 1);
+    const size_t last = made.size() - 1;
+    return limited(std::move(made), last);
 }
 
 const Arg* Draft::arg_named(std::string_view arg) const {
