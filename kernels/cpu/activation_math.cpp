@@ -23,52 +23,69 @@ constexpr double kCubic = 0.044715;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// Where x sigmoid(x) and x Phi(x) are below all numbers.
-constexpr float kSiluEnd = -120, kGeluEnd = -15, kGeluTanhEnd = -12;
+/// Where x Phi(x) and its approximation are below all float32 numbers.
+constexpr float kGeluEnd = -15, kGeluTanhEnd = -12;
 
 /// The logistic function: `small` is exp(-|x|), `share` is 1 / (1 + small).
+template <class V>
 struct Logistic {
-    Scaled<Float> small;
-    Float share;
+    Scaled<V> small;
+    V share;
 };
-HWY_INLINE Logistic logistic_of(const Scaled<Float>& small) {
-    return {small, spread(1.0F) / (small.value() + spread(1.0F))};
+template <class V>
+HWY_INLINE Logistic<V> logistic_of(const Scaled<V>& small) {
+    return {small, all<V>(1) / (small.value() + all<V>(1))};
 }
-HWY_INLINE Logistic logistic(Float x) { return logistic_of(scaled_exp(hn::Neg(within(absolute(x), 0.0F, 150.0F)))); }
+template <class V>
+HWY_INLINE Logistic<V> logistic(V x) {
+    return logistic_of(scaled_exp(hn::Neg(within(absolute(x), 0, -FormatOf<V>::kExpLow))));
+}
 
 /// sigmoid(x), s being logistic(x).
-HWY_INLINE Float sigmoid_of(Float x, const Logistic& s) {
-    const Float y = choose(is_negative(x), s.share * s.small.first * s.small.second, s.share);
+template <class V>
+HWY_INLINE V sigmoid_of(V x, const Logistic<V>& s) {
+    const V y = choose(is_negative(x), s.share * s.small.first * s.small.second, s.share);
     return choose(is_number(x), y, x);
 }
 /// factor sigmoid(x) with all digits, s being logistic(x); factor times 0 for x below `end`.
-HWY_INLINE Float times_sigmoid(Float factor, Float x, const Logistic& s, float end) {
-    const Float share = factor * s.share;
-    const Float y = choose(is_negative(x), share * s.small.first * s.small.second, share);
-    return choose(hn::Lt(x, spread(end)), factor * spread(0.0F), choose(is_number(x), y, x));
+template <class V>
+HWY_INLINE V times_sigmoid(V factor, V x, const Logistic<V>& s, hn::TFromV<V> end) {
+    const V share = factor * s.share;
+    const V y = choose(is_negative(x), share * s.small.first * s.small.second, share);
+    return choose(hn::Lt(x, all<V>(end)), factor * all<V>(0), choose(is_number(x), y, x));
 }
 
 struct Sigmoid {
     static double one(double x) { return sigmoid(x); }
-    static HWY_INLINE Float many(Float x) { return sigmoid_of(x, logistic(x)); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return sigmoid_of(x, logistic(x));
+    }
 };
 struct SigmoidBackward {
     static double one(double g, double y) { return g * ((1 - y) * y); }
-    static HWY_INLINE Float many(Float g, Float y) { return g * ((spread(1.0F) - y) * y); }
+    template <class V>
+    static HWY_INLINE V many(V g, V y) {
+        return g * ((all<V>(1) - y) * y);
+    }
 };
 
 struct Silu {
     static double one(double x) { return x / (1 + std::exp(-x)); }
-    static HWY_INLINE Float many(Float x) { return times_sigmoid(x, x, logistic(x), kSiluEnd); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return times_sigmoid(x, x, logistic(x), FormatOf<V>::kExpLow);
+    }
 };
 struct SiluBackward {
     static double one(double g, double x) {
         const double s = sigmoid(x);
         return g * s * (1 + x * (1 - s));
     }
-    static HWY_INLINE Float many(Float g, Float x) {
-        const Float s = sigmoid_of(x, logistic(x));
-        return g * s * fma(x, spread(1.0F) - s, spread(1.0F));
+    template <class V>
+    static HWY_INLINE V many(V g, V x) {
+        const V s = sigmoid_of(x, logistic(x));
+        return g * s * hn::MulAdd(x, all<V>(1) - s, all<V>(1));
     }
 };
 
@@ -131,10 +148,10 @@ HWY_INLINE Stretched stretched(Float x) {
 }
 
 /// logistic(2 u)
-HWY_INLINE Logistic logistic_of_stretched(Float x) {
+HWY_INLINE Logistic<Float> logistic_of_stretched(Float x) {
     const Stretched u = stretched(within(absolute(x), 0.0F, -kGeluTanhEnd));
     const Scaled<Float> small = scaled_exp(hn::Neg(u.whole));
-    return logistic_of({hn::NegMulAdd(small.first, u.rest, small.first), small.second});
+    return logistic_of(Scaled<Float>{hn::NegMulAdd(small.first, u.rest, small.first), small.second});
 }
 
 /// x sigmoid(2 u)
@@ -153,7 +170,7 @@ struct GeluTanhBackward {
         return g * (s + 2 * x * (s * (1 - s)) * (kSqrtTwoByPi * (1 + 3 * kCubic * (x * x))));
     }
     static HWY_INLINE Float many(Float g, Float x) {
-        const Logistic s = logistic_of_stretched(x);
+        const Logistic<Float> s = logistic_of_stretched(x);
         const Float inside = with_sign_of(within(absolute(x), 0.0F, -kGeluTanhEnd), x);
         const Float slope = fma(inside * inside, spread(static_cast<float>(3 * kCubic)), spread(1.0F));
         const Float steep = s.share * s.share * s.small.first * (inside * spread(static_cast<float>(2 * kSqrtTwoByPi)));

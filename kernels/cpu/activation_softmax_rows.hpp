@@ -9,7 +9,7 @@
 namespace diopi::cpu {
 
 /// The columns that one call may handle.
-constexpr int64_t kSoftmaxColumns = 128;
+constexpr int64_t kSoftmaxColumns = 256;
 
 /// sum = the sum of exp(x - base); base is the maximum, or near it. Both are NaN, or the sum is 0 or infinite, where a
 /// softmax is NaN.

@@ -23,61 +23,93 @@ namespace {
 
 struct Exp {
     static double one(double x) { return std::exp(x); }
-    static HWY_INLINE Float many(Float x) { return exp(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return exp(x);
+    }
 };
 
 struct Expm1 {
     static double one(double x) { return std::expm1(x); }
-    static HWY_INLINE Float many(Float x) { return expm1(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return expm1(x);
+    }
 };
 
 struct Log {
     static double one(double x) { return std::log(x); }
-    static HWY_INLINE Float many(Float x) { return log(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return log(x);
+    }
 };
 
 struct Log2 {
     static double one(double x) { return std::log2(x); }
-    static HWY_INLINE Float many(Float x) { return log_to_base(x, 1.44269502F, 1.92596303e-8F, 1.0F, 0.0F); }
+    static HWY_INLINE Float many(Float x) { return log_to_base(x, {1.44269502F, 1.92596303e-8F}, {1, 0}); }
+    static HWY_INLINE Double many(Double x) {
+        return log_to_base(x, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0});
+    }
 };
 
 struct Log10 {
     static double one(double x) { return std::log10(x); }
     static HWY_INLINE Float many(Float x) {
-        return log_to_base(x, 0.434294492F, -1.010305e-8F, 0.301025391F, 4.60503907e-6F);
+        return log_to_base(x, {0.434294492F, -1.010305e-8F}, {0.301025391F, 4.60503907e-6F});
+    }
+    static HWY_INLINE Double many(Double x) {
+        return log_to_base(x, {0.4342944819032518, 1.098319650216765e-17},
+                           {0.30102999566361177, 3.694239077158931e-13});
     }
 };
 
 struct Log1p {
     static double one(double x) { return std::log1p(x); }
-    static HWY_INLINE Float many(Float x) { return log1p(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return log1p(x);
+    }
 };
 
 struct Sqrt {
     static double one(double x) { return std::sqrt(x); }
-    static HWY_INLINE Float many(Float x) { return hn::Sqrt(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return hn::Sqrt(x);
+    }
 };
 
 struct Rsqrt {
     static double one(double x) { return 1 / std::sqrt(x); }
-    static HWY_INLINE Float many(Float x) { return spread(1.0F) / hn::Sqrt(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return all<V>(1) / hn::Sqrt(x);
+    }
 };
 
 struct Reciprocal {
     static double one(double x) { return 1 / x; }
-    static HWY_INLINE Float many(Float x) { return spread(1.0F) / x; }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return all<V>(1) / x;
+    }
 };
 
 struct Sin {
     static double one(double x) { return std::sin(x); }
-    static HWY_INLINE Float many(Float x) {
-        return choose(hn::Eq(x, spread(0.0F)), x, sine<StandardSine>(x, 0));  // the sign of 0
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return choose(hn::Eq(x, all<V>(0)), x, sine<StandardSine>(x, 0));  // the sign of 0
     }
 };
 
 struct Cos {
     static double one(double x) { return std::cos(x); }
-    static HWY_INLINE Float many(Float x) { return sine<StandardCosine>(x, 1); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return sine<StandardCosine>(x, 1);
+    }
 };
 
 struct Erf {
@@ -87,11 +119,17 @@ struct Erf {
 
 struct Tanh {
     static double one(double x) { return std::tanh(x); }
-    static HWY_INLINE Float many(Float x) { return tanh(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return tanh(x);
+    }
 };
 struct TanhBackward {
     static double one(double g, double y) { return g * ((1 - y) * (1 + y)); }
-    static HWY_INLINE Float many(Float g, Float y) { return g * ((spread(1.0F) - y) * (spread(1.0F) + y)); }
+    template <class V>
+    static HWY_INLINE V many(V g, V y) {
+        return g * ((all<V>(1) - y) * (all<V>(1) + y));
+    }
 };
 
 }  // namespace

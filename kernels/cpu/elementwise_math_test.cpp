@@ -55,6 +55,47 @@ const Named kFunctions[] = {
     {"pow 3.5", 0.51, cube, [](double x) { return std::pow(x, 3.5); }},
 };
 
+struct NamedWide {
+    const char* name;
+    double max_ulps;
+    Unary run;
+    std::function<long double(long double)> exact;
+};
+
+const NamedWide kWideFunctions[] = {
+    {"exp", 1.1, cpu::diopiExp, [](long double x) { return std::exp(x); }},
+    {"expm1", 2, cpu::diopiExpm1, [](long double x) { return std::expm1(x); }},
+    {"log", 1, cpu::diopiLog, [](long double x) { return std::log(x); }},
+    {"log2", 1.2, cpu::diopiLog2, [](long double x) { return std::log2(x); }},
+    {"log10", 1.2, cpu::diopiLog10, [](long double x) { return std::log10(x); }},
+    {"log1p", 1.5, cpu::diopiLog1p, [](long double x) { return std::log1p(x); }},
+    {"rsqrt", 1.5, cpu::diopiRsqrt, [](long double x) { return 1 / std::sqrt(x); }},
+    {"sin", 2, cpu::diopiSin, [](long double x) { return std::sin(x); }},
+    {"cos", 2, cpu::diopiCos, [](long double x) { return std::cos(x); }},
+    {"tanh", 2.7, cpu::diopiTanh, [](long double x) { return std::tanh(x); }},
+    {"sigmoid", 3, cpu::diopiSigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }},
+    {"silu", 4, cpu::diopiSilu, [](long double x) { return x / (1 + std::exp(-x)); }},
+};
+
+/// float64 numbers of both signs and every exponent from denormals to 2^12, and beyond; NaN and infinity.
+Values all_kinds_of_doubles() {
+    Values list = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 5e-324, -5e-324, 3e-310, 1e22, -1e300, 1.7e308};
+    uint64_t state = 1;
+    for (int exponent = -1060; exponent <= 12; exponent += exponent < -60 ? 50 : 1) {
+        for (int i = 0; i < 600; ++i) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            const double m = 1 + static_cast<double>(state >> 11) * 0x1p-53;
+            list.push_back(std::ldexp(i % 2 == 0 ? m : -m, exponent));
+        }
+    }
+    for (int i = -40; i <= 40; ++i) {
+        list.push_back(1 + i * 0x1p-52);
+        list.push_back(i * M_PI / 2);
+        list.push_back(i * 1e6 * M_PI / 2);
+    }
+    return list;
+}
+
 /// Every 61,007th float32 number, both signs, NaN and infinity among them; and the neighbourhood of 1 and of multiples
 /// of pi / 2.
 Values all_kinds_of_floats() {
@@ -93,6 +134,34 @@ TEST_CASE("functions of float32 numbers have errors of little more than their ro
                 continue;
             }
             const double ulps = std::fabs(got[i] - exact) / ulp_of(exact, format);
+            if (!(ulps <= function.max_ulps)) REQUIRE(ulps <= function.max_ulps);
+            worst = std::max(worst, ulps);
+        }
+        CHECK(worst > 0.4);
+    }
+}
+
+TEST_CASE("functions of float64 numbers have errors of little more than their rounding", "[vectors]") {
+    const Values list = all_kinds_of_doubles();
+    const auto n = static_cast<int64_t>(list.size());
+    const auto in = tensor({n}, Dtype::float64, list), out = unwritten({n}, Dtype::float64);
+    const Format format = format_of(Dtype::float64);
+    diopiContext ctx(cpu_device());
+    for (const NamedWide& function : kWideFunctions) {
+        REQUIRE(function.run(&ctx, out.get(), in.get()) == diopiSuccess);
+        const Values got = values(*out);
+        double worst = 0;
+        for (size_t i = 0; i < list.size(); ++i) {
+            const long double exact = function.exact(static_cast<long double>(list[i]));
+            const auto nearest = static_cast<double>(exact);
+            INFO(function.name << " of " << list[i] << " is " << got[i] << ", wanted " << nearest);
+            if (std::isnan(nearest) || std::isinf(nearest)) {
+                const bool same = std::isnan(nearest) ? std::isnan(got[i]) : got[i] == nearest;
+                if (!same) REQUIRE(same);
+                continue;
+            }
+            const auto error = static_cast<double>(std::fabs(static_cast<long double>(got[i]) - exact));
+            const double ulps = error / ulp_of(nearest, format);
             if (!(ulps <= function.max_ulps)) REQUIRE(ulps <= function.max_ulps);
             worst = std::max(worst, ulps);
         }

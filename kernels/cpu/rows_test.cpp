@@ -164,7 +164,7 @@ TEST_CASE("a row has the same bits alone as among others", "[vectors]") {
 
 TEST_CASE("a column has the same bits alone as among others", "[vectors]") {
     const Dtype dtype = kFloats[GENERATE(range(0, 4))];
-    const int64_t first = GENERATE(0, 7, 125, kMatrixColumns - 3), columns = GENERATE(2, 3);
+    const int64_t first = GENERATE(0, 7, 125, 253, kMatrixColumns - 3), columns = GENERATE(2, 3);
     const auto x = part(dtype, 0, kMatrixRows, 0, kMatrixColumns, 1),
                g = part(dtype, 0, kMatrixRows, 0, kMatrixColumns, 2);
     const auto some_x = part(dtype, 0, kMatrixRows, first, columns, 1),

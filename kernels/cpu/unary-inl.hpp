@@ -1,10 +1,14 @@
 /// The tiles of functions of one real number, or of two, for each instruction set. A formula F defines
 ///
-///     static double one(double x);                  one number, for float64 and integers
-///     static HWY_INLINE Float many(Float x);        a vector, for float32 and the half types; default: `one` on each
+///     static double one(double x);                  one number
+///     static HWY_INLINE Float many(Float x);        a vector of float32, for the half types, too
+///     template <class V>
+///     static HWY_INLINE V many(V x);                the same, for float64 (and integers), too
 ///
-/// or both of two arguments. A source lists its formulas in a macro: `FORMULAS(DIOPI_TILES)` inside HWY_NAMESPACE
-/// compiles their tiles, and `FORMULAS(DIOPI_FORMULA)` after HWY_ONCE makes each known to map_unary and map_gradient.
+/// or all of two arguments. Where it has no vectors, `one` computes each element; also without fused multiply-add,
+/// whose exact products most of these functions need. A source lists its formulas in a macro: `FORMULAS(DIOPI_TILES)`
+/// inside HWY_NAMESPACE compiles their tiles, and `FORMULAS(DIOPI_FORMULA)` after HWY_ONCE makes each known to
+/// map_unary and map_gradient.
 #if defined(DIOPI_CPU_UNARY) == defined(HWY_TARGET_TOGGLE)
 #ifdef DIOPI_CPU_UNARY
 #undef DIOPI_CPU_UNARY
@@ -16,6 +20,7 @@
 
 #include "kernels/cpu/unary.hpp"
 #include "kernels/cpu/vector_math-inl.hpp"
+#include "kernels/cpu/vector_memory-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace diopi::cpu::HWY_NAMESPACE {
@@ -23,77 +28,44 @@ namespace diopi::cpu::HWY_NAMESPACE {
 template <class F>
 constexpr bool kIsBinary = std::is_invocable_v<decltype(F::one), double, double>;
 
-template <class F>
-concept HasMany = requires {
-    &F::many;
-};
+template <class F, class V>
+concept HasMany = (HWY_NATIVE_FMA != 0) && (
+                                               requires(V x) { F::many(x); } || requires(V x) { F::many(x, x); });
 
-template <class F>
-HWY_INLINE Float many_of(Float x) {
-    if constexpr (HasMany<F>)
-        return F::many(x);
+template <class F, class V, class... Vs>
+HWY_INLINE V many_of(V x, Vs... others) {
+    if constexpr (HasMany<F, V>)
+        return F::many(x, others...);
     else
-        return each(x, F::one);
-}
-template <class F>
-HWY_INLINE Float many_of(Float x, Float y) {
-    if constexpr (HasMany<F>)
-        return F::many(x, y);
-    else
-        return each(x, y, F::one);
+        return each(x, others..., F::one);
 }
 
-/// The first `n` numbers; the others are 1, which is valid for every function.
-HWY_INLINE Float load_first(const float* p, int64_t n) {
-    HWY_ALIGN float lanes[kLanes];
-    hn::Store(spread(1.0F), Floats(), lanes);
-    for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-    return hn::Load(Floats(), lanes);
-}
-HWY_INLINE void store_first(Float x, float* p, int64_t n) {
-    HWY_ALIGN float lanes[kLanes];
-    hn::Store(x, Floats(), lanes);
-    for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
-
-template <class F>
-void float_tile(void* const* out, const void* const* in, int64_t n, const void*) {
-    const Floats d;
-    constexpr auto kStep = static_cast<int64_t>(kLanes);
-    float* o = static_cast<float*>(out[0]);
-    const float* a = static_cast<const float*>(in[0]);
-    const float* b = kIsBinary<F> ? static_cast<const float*>(in[1]) : nullptr;
+/// T is float or double. The last vector is filled up with 1, which is valid for every function.
+template <class F, class T>
+void tile(void* const* out, const void* const* in, int64_t n, const void*) {
+    constexpr int64_t kStep = kLanesOf<T>;
+    T* o = static_cast<T*>(out[0]);
+    const T* a = static_cast<const T*>(in[0]);
+    const T* b = kIsBinary<F> ? static_cast<const T*>(in[1]) : nullptr;
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
         if constexpr (kIsBinary<F>)
-            hn::StoreU(many_of<F>(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, o + i);
+            store(many_of<F>(load(a + i), load(b + i)), o + i);
         else
-            hn::StoreU(many_of<F>(hn::LoadU(d, a + i)), d, o + i);
+            store(many_of<F>(load(a + i)), o + i);
     }
     if (i == n) return;
     if constexpr (kIsBinary<F>)
-        store_first(many_of<F>(load_first(a + i, n - i), load_first(b + i, n - i)), o + i, n - i);
+        store_first(many_of<F>(load_first(a + i, n - i, T{1}), load_first(b + i, n - i, T{1})), o + i, n - i);
     else
-        store_first(many_of<F>(load_first(a + i, n - i)), o + i, n - i);
-}
-
-template <class F>
-void double_tile(void* const* out, const void* const* in, int64_t n, const void*) {
-    double* o = static_cast<double*>(out[0]);
-    const double* a = static_cast<const double*>(in[0]);
-    for (int64_t i = 0; i < n; ++i) {
-        if constexpr (kIsBinary<F>)
-            o[i] = F::one(a[i], static_cast<const double*>(in[1])[i]);
-        else
-            o[i] = F::one(a[i]);
-    }
+        store_first(many_of<F>(load_first(a + i, n - i, T{1})), o + i, n - i);
 }
 
 }  // namespace diopi::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #define DIOPI_TILES(F) \
-    RealTiles F##Tiles() { return {float_tile<F>, double_tile<F>}; }
+    RealTiles F##Tiles() { return {tile<F, float>, tile<F, double>}; }
 
 #define DIOPI_FORMULA(F)                                                      \
     HWY_EXPORT(F##Tiles);                                                     \

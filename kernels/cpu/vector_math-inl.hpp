@@ -1,6 +1,6 @@
-/// Elementary functions of float32 vectors, compiled for each instruction set by Highway. Results below the smallest
-/// normal number are right, too. Powers compute in float64, because an exponent of 100 magnifies a rounding by as much.
-/// Coefficients: scripts/fit_polynomials.py. Methods: Muller, "Elementary Functions".
+/// Elementary functions of float32 and float64 vectors, compiled for each instruction set by Highway. Results below the
+/// smallest normal number are right, too. Powers of float32 compute in float64, because an exponent of 100 magnifies a
+/// rounding by as much. Coefficients: scripts/fit_polynomials.py. Methods: Muller, "Elementary Functions".
 ///
 /// A lambda does not get the instruction set of the functions around it: none of these functions has one.
 #if defined(DIOPI_CPU_VECTOR_MATH) == defined(HWY_TARGET_TOGGLE)
@@ -29,7 +29,6 @@ using Mask = hn::Mask<Floats>;
 using Doubles = hn::ScalableTag<double>;
 using Double = hn::Vec<Doubles>;
 
-constexpr size_t kLanes = HWY_LANES(float);
 constexpr float kInfinity = HUGE_VALF;
 
 HWY_INLINE Float spread(float x) { return hn::Set(Floats(), x); }
@@ -76,22 +75,24 @@ HWY_INLINE V polynomial(V x, const hn::TFromV<V> (&c)[kCount]) {
 }
 
 /// f, a function of one or two float64 numbers, of each lane.
-template <class F>
-HWY_NOINLINE Float each(Float x, F f) {
-    HWY_ALIGN float lanes[kLanes];
-    hn::Store(x, Floats(), lanes);
-    for (float& lane : lanes) lane = static_cast<float>(f(static_cast<double>(lane)));
-    return hn::Load(Floats(), lanes);
+template <class V, class F>
+HWY_NOINLINE V each(V x, F f) {
+    using T = hn::TFromV<V>;
+    HWY_ALIGN T lanes[HWY_LANES(T)];
+    hn::Store(x, hn::DFromV<V>(), lanes);
+    for (T& lane : lanes) lane = static_cast<T>(f(static_cast<double>(lane)));
+    return hn::Load(hn::DFromV<V>(), lanes);
 }
-template <class F>
-HWY_NOINLINE Float each(Float x, Float y, F f) {
-    HWY_ALIGN float lanes[kLanes], others[kLanes];
-    hn::Store(x, Floats(), lanes);
-    hn::Store(y, Floats(), others);
-    for (size_t i = 0; i < kLanes; ++i) {
-        lanes[i] = static_cast<float>(f(static_cast<double>(lanes[i]), static_cast<double>(others[i])));
+template <class V, class F>
+HWY_NOINLINE V each(V x, V y, F f) {
+    using T = hn::TFromV<V>;
+    HWY_ALIGN T lanes[HWY_LANES(T)], others[HWY_LANES(T)];
+    hn::Store(x, hn::DFromV<V>(), lanes);
+    hn::Store(y, hn::DFromV<V>(), others);
+    for (size_t i = 0; i < HWY_LANES(T); ++i) {
+        lanes[i] = static_cast<T>(f(static_cast<double>(lanes[i]), static_cast<double>(others[i])));
     }
-    return hn::Load(Floats(), lanes);
+    return hn::Load(hn::DFromV<V>(), lanes);
 }
 
 /// The formats of floating numbers, and what exp takes from them.
@@ -108,6 +109,15 @@ struct Format<float> {
     static constexpr float kExpBelow[] = {0.5F, 0.16666539F, 0.041666612F, 0.00836710073F, 0.00139175227F};
     /// Where exp is 0, and beyond all numbers.
     static constexpr float kExpLow = -150, kExpHigh = 129;
+    static constexpr float kExpm1Low = -30, kExpm1High = 89;
+    static constexpr float kLeastNormal = 0x1p-126F;
+    /// pi / 2 is the sum of the parts, of which each has all its digits.
+    static constexpr float kHalfPi[] = {1.57079637F, -4.37113883e-8F, -1.71512451e-15F};
+    /// The largest angle that the three parts reduce.
+    static constexpr float kLargestAngle = 0x1p18F;
+    /// (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4, of r^2.
+    static constexpr float kSine[] = {-0.166666523F, 0.00833200011F, -0.000194927328F};
+    static constexpr float kCosine[] = {0.0416666418F, -0.00138871174F, 2.44096336e-05F};
 };
 template <>
 struct Format<double> {
@@ -119,11 +129,43 @@ struct Format<double> {
                                            1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
                                            1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
     static constexpr double kExpLow = -760, kExpHigh = 711;
+    static constexpr double kExpm1Low = -60, kExpm1High = 710;
+    static constexpr double kLeastNormal = 0x1p-1022;
+    static constexpr double kHalfPi[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+    static constexpr double kLargestAngle = 0x1p30;
+    // Coefficients: fdlibm, k_sin.c and k_cos.c.
+    static constexpr double kSine[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
+                                       -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                                       -2.50507602534068634195e-08, 1.58969099521155010221e-10};
+    static constexpr double kCosine[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                                         2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                                         2.08757232129817482790e-09, -1.13596475577881948265e-11};
 };
 template <class V>
 using FormatOf = Format<hn::TFromV<V>>;
 template <class V>
 using BitsOf = hn::Vec<hn::RebindToSigned<hn::DFromV<V>>>;
+
+/// The nearest whole number of a small x: adding kShift leaves it in the lowest bits.
+template <class V>
+struct Nearest {
+    V value;
+    BitsOf<V> bits;
+};
+template <class V>
+HWY_INLINE Nearest<V> nearest_multiple(V x, V per_unit) {
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const V shift = all<V>(FormatOf<V>::kShift);
+    const V shifted = hn::MulAdd(x, per_unit, shift);
+    return {shifted - shift, hn::BitCast(di, shifted) - hn::BitCast(di, shift)};
+}
+/// A small whole number as a floating one.
+template <class V>
+HWY_INLINE V to_number(BitsOf<V> k) {
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const V shift = all<V>(FormatOf<V>::kShift);
+    return hn::BitCast(hn::DFromV<V>(), hn::BitCast(di, shift) + k) - shift;
+}
 
 /// 2^k of a normal number.
 template <class V>
@@ -144,13 +186,9 @@ struct ReducedExponent {
 template <class V>
 HWY_INLINE ReducedExponent<V> reduce_exponent(V x) {
     using F = FormatOf<V>;
-    const hn::DFromV<V> d;
-    const hn::RebindToSigned<decltype(d)> di;
-    const V shift = hn::Set(d, F::kShift);
-    const V shifted = hn::MulAdd(x, hn::Set(d, F::kLog2e), shift);
-    const V k = shifted - shift;
-    const V r = hn::NegMulAdd(k, hn::Set(d, F::kLog2Rest), hn::NegMulAdd(k, hn::Set(d, F::kLog2), x));
-    return {r, polynomial(r, F::kExpBelow), hn::BitCast(di, shifted) - hn::BitCast(di, shift)};
+    const Nearest<V> k = nearest_multiple(x, all<V>(F::kLog2e));
+    const V r = hn::NegMulAdd(k.value, all<V>(F::kLog2Rest), hn::NegMulAdd(k.value, all<V>(F::kLog2), x));
+    return {r, polynomial(r, F::kExpBelow), k.bits};
 }
 
 /// A number as the product of two, so that it has all digits although it is below the normal numbers.
@@ -183,28 +221,35 @@ HWY_INLINE V exp(V x) {
     return choose(is_number(x), scaled_exp(within(x, F::kExpLow, F::kExpHigh)).value(), x);
 }
 
-/// exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), halved and doubled again because 2^128 is no float32 number.
-HWY_INLINE Float expm1(Float x) {
-    const ReducedExponent<Float> e = reduce_exponent(within(x, -30.0F, 89.0F));
-    const Float below = fma(e.r * e.r, e.p, e.r);
-    const Float half = power_of_two<Float>(e.whole - hn::Set(Ints(), 1));
-    const Float y = fma(half, below, half - spread(0.5F));
-    return choose(hn::And(is_number(x), hn::Ne(x, spread(0.0F))), y + y, x);
+/// exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), halved and doubled again because 2^(largest exponent + 1) is no number.
+template <class V>
+HWY_INLINE V expm1(V x) {
+    using F = FormatOf<V>;
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const ReducedExponent<V> e = reduce_exponent(within(x, F::kExpm1Low, F::kExpm1High));
+    const V below = hn::MulAdd(e.r * e.r, e.p, e.r);
+    const V half = power_of_two<V>(e.whole - hn::Set(di, 1));
+    const V y = hn::MulAdd(half, below, half - all<V>(0.5));
+    return choose(hn::And(is_number(x), hn::Ne(x, all<V>(0))), y + y, x);
 }
 
 /// A positive number as m 2^e with m in [sqrt(1/2), sqrt(2)).
+template <class V>
 struct Split {
-    Float m;
-    Int e;
+    V m;
+    BitsOf<V> e;
 };
 
-HWY_INLINE Split split(Float x) {
-    const Ints di;
-    const Mask is_small = hn::Lt(x, spread(0x1p-126F));
-    const Int bits = hn::BitCast(di, choose(is_small, x * spread(0x1p23F), x));
-    const Int e = hn::ShiftRight<23>(bits - hn::BitCast(di, spread(0.707106781F)));
-    const Float m = hn::BitCast(Floats(), bits - hn::ShiftLeft<23>(e));
-    return {m, e - hn::IfThenElseZero(hn::RebindMask(di, is_small), hn::Set(di, 23))};
+template <class V>
+HWY_INLINE Split<V> split(V x) {
+    using F = FormatOf<V>;
+    const hn::DFromV<V> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto is_small = hn::Lt(x, all<V>(F::kLeastNormal));
+    const auto bits = hn::BitCast(di, choose(is_small, x * power_of_two<V>(hn::Set(di, F::kFraction)), x));
+    const auto e = hn::ShiftRight<F::kFraction>(bits - hn::BitCast(di, all<V>(0.70710678118654752)));
+    const V m = hn::BitCast(d, bits - hn::ShiftLeft<F::kFraction>(e));
+    return {m, e - hn::IfThenElseZero(hn::RebindMask(di, is_small), hn::Set(di, F::kFraction))};
 }
 
 /// log(1 + f) - f; 1 + f in [sqrt(1/2), sqrt(2)).
@@ -214,56 +259,64 @@ HWY_INLINE Float log_below(Float f) {
     const Float square = f * f;
     return fma(square * f, p, square * spread(-0.5F));
 }
+/// Formula and coefficients: fdlibm, e_log.c.
+HWY_INLINE Double log_below(Double f) {
+    const Double s = f / (f + all<Double>(2)), z = s * s, w = z * z, half_square = f * f * all<Double>(0.5);
+    const Double even =
+        w * polynomial(w, {3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01});
+    const Double odd = z * polynomial(w, {6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01,
+                                          1.479819860511658591e-01});
+    return hn::MulSub(s, half_square + (odd + even), half_square);
+}
 
 /// e log(2) + log(1 + f)
-HWY_INLINE Float log_of(Int e, Float f) {
-    const Float k = hn::ConvertTo(Floats(), e);
-    return fma(k, spread(0.693145752F), f + fma(k, spread(1.42860677e-6F), log_below(f)));
+template <class V>
+HWY_INLINE V log_of(BitsOf<V> e, V f) {
+    using F = FormatOf<V>;
+    const V k = to_number<V>(e);
+    return hn::MulAdd(k, all<V>(F::kLog2), f + hn::MulAdd(k, all<V>(F::kLog2Rest), log_below(f)));
 }
 
 /// y, the logarithm of x, where x is positive and finite.
-HWY_INLINE Float logarithm(Float x, Float y) {
-    y = choose(hn::Eq(x, spread(0.0F)), spread(-kInfinity), y);
-    y = choose(is_negative(x), spread(std::nanf("")), y);
-    return choose(hn::Lt(x, spread(kInfinity)), y, x);
+template <class V>
+HWY_INLINE V logarithm(V x, V y) {
+    y = choose(hn::Eq(x, all<V>(0)), all<V>(-HUGE_VAL), y);
+    y = choose(is_negative(x), all<V>(std::nan("")), y);
+    return choose(hn::Lt(x, all<V>(HUGE_VAL)), y, x);
 }
 
-HWY_INLINE Float log(Float x) {
-    const Split s = split(x);
-    return logarithm(x, log_of(s.e, s.m - spread(1.0F)));
+template <class V>
+HWY_INLINE V log(V x) {
+    const Split<V> s = split(x);
+    return logarithm(x, log_of(s.e, s.m - all<V>(1)));
 }
 
-/// The logarithm to a base: log(x) times a factor in two parts; `unit` is the logarithm of 2 in two parts.
-HWY_INLINE Float log_to_base(Float x, float factor, float factor_below, float unit, float unit_below) {
-    const Split s = split(x);
-    const Float f = s.m - spread(1.0F), k = hn::ConvertTo(Floats(), s.e);
-    const Float below = fma(f, spread(factor_below), log_below(f) * spread(factor));
-    const Float y = fma(k, spread(unit), fma(f, spread(factor), fma(k, spread(unit_below), below)));
-    return logarithm(x, y);
+/// A number as the sum of one of type T and the rest.
+template <class T>
+struct InParts {
+    T number, rest;
+};
+
+/// The logarithm to a base: log(x) times `factor`; `unit` is the logarithm of 2.
+template <class V, class T = hn::TFromV<V>>
+HWY_INLINE V log_to_base(V x, InParts<T> factor, InParts<T> unit) {
+    const Split<V> s = split(x);
+    const V f = s.m - all<V>(1), k = to_number<V>(s.e);
+    const V below = hn::MulAdd(f, all<V>(factor.rest), log_below(f) * all<V>(factor.number));
+    const V rest = hn::MulAdd(f, all<V>(factor.number), hn::MulAdd(k, all<V>(unit.rest), below));
+    return logarithm(x, hn::MulAdd(k, all<V>(unit.number), rest));
 }
 
 /// log(u) with u = 1 + x, and what u lost of x.
-HWY_INLINE Float log1p(Float x) {
-    const Float u = x + spread(1.0F);
-    const Float lost = x - (u - spread(1.0F));
-    const Split s = split(u);
-    const Float scale = power_of_two<Float>(hn::Neg(hn::Min(s.e, hn::Set(Ints(), 30))));
-    const Float y = logarithm(u, log_of(s.e, fma(lost, scale, s.m - spread(1.0F))));
-    return choose(hn::Eq(x, spread(0.0F)), x, y);
-}
-
-/// x minus the nearest multiple of pi / 2, in three parts of 24 digits; |x| <= 2^18.
-struct ReducedAngle {
-    Float r;
-    Int quarters;
-};
-
-HWY_INLINE ReducedAngle reduce_angle(Float x) {
-    const Float k = hn::Round(x * spread(0.636619772F));
-    Float r = fma(k, spread(-1.57079637F), x);
-    r = fma(k, spread(4.37113883e-8F), r);
-    r = fma(k, spread(1.71512451e-15F), r);
-    return {r, hn::ConvertTo(Ints(), k)};
+template <class V>
+HWY_INLINE V log1p(V x) {
+    const hn::RebindToSigned<hn::DFromV<V>> di;
+    const V u = x + all<V>(1);
+    const V lost = x - (u - all<V>(1));
+    const Split<V> s = split(u);
+    const V scale = power_of_two<V>(hn::Neg(hn::Min(s.e, hn::Set(di, FormatOf<V>::kBias - 1))));
+    const V y = logarithm(u, log_of(s.e, hn::MulAdd(lost, scale, s.m - all<V>(1))));
+    return choose(hn::Eq(x, all<V>(0)), x, y);
 }
 
 struct StandardSine {
@@ -273,23 +326,32 @@ struct StandardCosine {
     double operator()(double x) const { return std::cos(x); }
 };
 
-/// sin(x + quarters pi / 2). The C library computes large arguments, and leaves the other lanes as they are: a result
-/// must not depend on its neighbours.
-template <class Standard>
-HWY_INLINE Float sine(Float x, int quarters) {
-    const ReducedAngle a = reduce_angle(x);
-    const Float z = a.r * a.r;
-    const Float sin = fma(a.r * z, polynomial(z, {-0.166666523F, 0.00833200011F, -0.000194927328F}), a.r);
-    const Float cos = fma(z * z, polynomial(z, {0.0416666418F, -0.00138871174F, 2.44096336e-05F}),
-                          fma(z, spread(-0.5F), spread(1.0F)));
-    const Ints di;
-    const Int quadrant = a.quarters + hn::Set(di, quarters);
-    const Mask is_odd = hn::MaskFromVec(hn::BitCast(Floats(), hn::Neg(hn::And(quadrant, hn::Set(di, 1)))));
-    const Int sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2)));
-    const Float y = hn::Xor(choose(is_odd, cos, sin), hn::BitCast(Floats(), sign));
-    const Mask is_near = hn::Le(absolute(x), spread(0x1p18F));
-    if (HWY_LIKELY(hn::AllTrue(Floats(), is_near))) return y;
+/// sin(x + quarters pi / 2): x minus the nearest multiple of pi / 2. The C library computes large arguments, and leaves
+/// the other lanes as they are: a result must not depend on its neighbours.
+template <class Standard, class V>
+HWY_INLINE V sine(V x, int quarters) {
+    using F = FormatOf<V>;
+    const hn::DFromV<V> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const Nearest<V> k = nearest_multiple(x, all<V>(0.63661977236758134));
+    V r = x;
+    for (const auto part : F::kHalfPi) r = hn::NegMulAdd(k.value, all<V>(part), r);
+    const V z = r * r;
+    const V sin = hn::MulAdd(r * z, polynomial(z, F::kSine), r);
+    const V cos = hn::MulAdd(z * z, polynomial(z, F::kCosine), hn::MulAdd(z, all<V>(-0.5), all<V>(1)));
+    const BitsOf<V> quadrant = k.bits + hn::Set(di, quarters);
+    const auto is_odd = hn::MaskFromVec(hn::BitCast(d, hn::Neg(hn::And(quadrant, hn::Set(di, 1)))));
+    const V sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(hn::TFromV<V>) - 2>(hn::And(quadrant, hn::Set(di, 2))));
+    const V y = hn::Xor(choose(is_odd, cos, sin), sign);
+    const auto is_near = hn::Le(absolute(x), all<V>(F::kLargestAngle));
+    if (HWY_LIKELY(hn::AllTrue(d, is_near))) return y;
     return choose(is_near, y, each(x, Standard()));
+}
+
+/// expm1(2 |x|) / (expm1(2 |x|) + 2)
+HWY_INLINE Double tanh(Double x) {
+    const Double e = expm1(within(absolute(x), 0, 25) * all<Double>(2));
+    return choose(is_number(x), with_sign_of(e / (e + all<Double>(2)), x), x);
 }
 
 /// 1 - 2 / (exp(2 |x|) + 1); near 0 a polynomial.
