@@ -97,6 +97,7 @@ done
 archive=build/$name.tar.xz
 date=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 tar -C build/package --sort=name --owner=0 --group=0 --numeric-owner "--mtime=@$date" -c "$name" |
-    xz -6 -T0 > "$archive"
+    xz -6 -T0 > "$archive.part"
+mv "$archive.part" "$archive"
 rm -rf build/package
 echo "$archive: $(du -h "$archive" | cut -f1)"
