@@ -79,8 +79,7 @@ const std::vector<std::string> kFloatingNames = {"float16", "bfloat16", "float32
 /// Refuses options that would not change the comparison, but look as if they did.
 Status check_combination(const CompareFlags& flags) {
     const bool by_dtype = !flags.common.filter_dtype.empty() || !flags.common.only_dtype.empty();
-    const bool chooses = selects_cases(flags.common) || by_dtype || flags.level > 1 ||
-                         flags.common.only_implemented;
+    const bool chooses = selects_cases(flags.common) || by_dtype || flags.level > 1 || flags.common.only_implemented;
     if ((!flags.capture.empty() || !flags.with.empty()) && chooses) {
         return bad_input(
             "a capture is compared completely; leave out operators, --case, -k, --filter-dtype, --only-dtype, "
@@ -186,6 +185,7 @@ class CompareCommand {
         std::erase_if(*cases, [&](const Case& c) { return dtypes->skip_reason(c).has_value(); });
         missing_ = static_cast<int64_t>(
             std::erase_if(*cases, [&](const Case& c) { return !target_.backend().implements(c.op); }));
+        announce_all(flags_.common, "compares", *cases, target_.backend(), worker_count(flags_.common));
         std::vector<size_t> items(cases->size());
         for (size_t i = 0; i < items.size(); ++i) items[i] = i;
         bool is_set_up = false;

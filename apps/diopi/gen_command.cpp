@@ -2,13 +2,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "commands.hpp"
 #include "conformance/generate.hpp"
 #include "options.hpp"
+#include "report/console.hpp"
 #include "report/gen_report.hpp"
+#include "report/terminal.hpp"
+#include "worker/memory_limit.hpp"
 
 namespace diopi {
 
@@ -21,6 +27,7 @@ struct GenOptions {
     bool dry_run = false;
     bool force = false;
     bool self_contained = false;
+    bool yes = false;
 };
 
 int list(const std::vector<std::string>& names, bool json) {
@@ -54,16 +61,30 @@ int dry_run(const GenOptions& options) {
     return static_cast<int>(Exit::kPassed);
 }
 
-/// The line that is printed when a file is finished.
-void print_file(const GeneratedFile& file, const CommonOptions& options) {
+/// Prints the line of a finished file.
+void print_file(const GeneratedFile& file, const CommonOptions& options, Console& console) {
     if (options.json) return;
     const std::string line = generated_line(file);
     if (!file.error.empty()) {
+        console.finish();
         fmt::print(stderr, "diopi: {}\n", line);
     } else if (!options.quiet && !line.empty()) {
-        fmt::print("{}\n", line);
+        console.print(line);
         std::fflush(stdout);
     }
+}
+
+/// Says how much will be written where that is much, and asks on a terminal. True: go on.
+bool may_write(const GenOptions& options, const std::vector<Case>& cases) {
+    constexpr int64_t kMuch = int64_t{4} << 30;
+    int64_t bytes = 0;
+    for (const Case& c : cases) bytes += reference_backend().implements(c.op) ? estimate_bytes(c) : 0;
+    if (bytes < kMuch || options.yes) return true;
+    fmt::print(stderr, "diopi: {} cases take up to {} in {}\n", cases.size(), memory_text(bytes), options.common.data);
+    if (isatty(STDIN_FILENO) == 0 || !is_terminal(stderr)) return true;
+    fmt::print(stderr, "Go on? [y/N] ");
+    const int answer = std::getchar();
+    return answer == 'y' || answer == 'Y';
 }
 
 int make_baselines(const GenOptions& options, const DtypeChoice& dtypes) {
@@ -73,13 +94,22 @@ int make_baselines(const GenOptions& options, const DtypeChoice& dtypes) {
     auto cases = choose_cases(*choice, reference_backend());
     if (!cases.ok()) return report_error(cases.error());
     std::erase_if(*cases, [&](const Case& c) { return dtypes.skip_reason(c).has_value(); });
+    if (!may_write(options, *cases)) {
+        return report_error(bad_input("nothing was written; name fewer cases, or give --yes"));
+    }
     GenerateOptions generation{options.common.data,
                                options.common.seed,
                                options.force,
                                options.self_contained,
                                {.jobs = worker_count(options.common), .timeout_s = 24 * 3600.0, .memory_limit = 0}};
     install_interrupt_handler();
-    auto files = generate(*cases, generation, [&](const GeneratedFile& file) { print_file(file, options.common); });
+    auto console = std::make_unique<Console>(
+        Console::Options{stdout, LogLevel::kInfo, !options.common.json && !options.common.quiet});
+    console->start(static_cast<int64_t>(cases->size()));
+    generation.progress = [&](int64_t computed) { console->advance(computed, 0); };
+    auto files =
+        generate(*cases, generation, [&](const GeneratedFile& file) { print_file(file, options.common, *console); });
+    console.reset();
     if (!files.ok()) return report_error(files.error());
     if (options.common.json)
         fmt::print("{}\n", generated_json(*files));
@@ -119,6 +149,7 @@ void add_gen_command(CLI::App& app, int& code) {
     command->add_flag("--list-ops", options->list_ops, "list the operators that have cases");
     command->add_flag("--dry-run", options->dry_run, "count cases and bytes, write nothing");
     command->add_flag("--force", options->force, "make files again that exist and are unchanged");
+    command->add_flag("--yes", options->yes, "do not ask before more than 4 GiB are written");
     command->add_flag("--self-contained", options->self_contained, "store the inputs, too");
     command->footer(
         "Examples:\n"

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
+#include "conformance/cost.hpp"
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
@@ -167,8 +169,23 @@ Result<DtypeChoice> dtypes_of(const CommonOptions& options) {
     return DtypeChoice{std::move(*filtered), std::move(*only)};
 }
 
+void announce_all(const CommonOptions& options, std::string_view what, const std::vector<Case>& cases,
+                  const Backend& backend, int jobs) {
+    if (selects_cases(options) || !options.model.empty() || !options.case_files.empty()) return;
+    std::set<std::string_view> operators;
+    double seconds = 0;
+    for (const Case& c : cases) {
+        operators.insert(c.op);
+        seconds += static_cast<double>(cost_of(c, backend)) * 1e-9 / std::max(jobs, 1);
+    }
+    fmt::print(stderr, "diopi: {} {} of {}, in about {:.0f} min; name operators for fewer\n", what,
+               counted(static_cast<int64_t>(cases.size()), "case"),
+               counted(static_cast<int64_t>(operators.size()), "operator"), std::ceil(seconds / 60));
+}
+
 void add_implemented_option(CLI::App& command, CommonOptions& options) {
-    command.add_flag("--implemented", options.only_implemented, "leave out the operators that the library does not have");
+    command.add_flag("--implemented", options.only_implemented,
+                     "leave out the operators that the library does not have");
 }
 
 void keep_implemented(const CommonOptions& options, const Backend& backend, std::vector<Case>& cases) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conformance/case_choice.hpp"
@@ -65,6 +66,11 @@ struct DtypeChoice {
     [[nodiscard]] std::optional<std::string> skip_reason(const Case& c) const;
 };
 [[nodiscard]] Result<DtypeChoice> dtypes_of(const CommonOptions& options);
+
+/// Where no option selects cases: says on stderr how many a command takes and about how long it will take. `what`:
+/// "compares".
+void announce_all(const CommonOptions& options, std::string_view what, const std::vector<Case>& cases,
+                  const Backend& backend, int jobs);
 
 /// Adds --implemented.
 void add_implemented_option(CLI::App& command, CommonOptions& options);

@@ -161,6 +161,7 @@ Result<ProfilePair> profile_cases_of(const ProfileCommand& options, Target& targ
     std::erase_if(*cases, [&](const Case& c) { return setup.dtypes.skip_reason(c).has_value(); });
     view.not_implemented =
         static_cast<int64_t>(std::erase_if(*cases, [&](const Case& c) { return !backend.implements(c.op); }));
+    if (options.shaped.shapes.empty()) announce_all(options.common, "profiles", *cases, backend, 1);
     profiling.after_case = [&](size_t index) {
         fmt::print(stderr, "{}", target.leaks("in case " + (*cases)[index].id()));
         const std::string unrecorded = setup.recording->end_item(index);

@@ -1,10 +1,13 @@
 #include "conformance/generate.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -61,10 +64,33 @@ std::vector<FilePlan> plan_files(const std::vector<Case>& cases, const GenerateO
     return out;
 }
 
+/// A number that the workers count up and this process reads; the workers inherit its page.
+class SharedCount {
+ public:
+    SharedCount()
+        : page_(mmap(nullptr, sizeof(std::atomic<int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
+          count_(page_ == MAP_FAILED ? nullptr : new (page_) std::atomic<int64_t>(0)) {}
+    ~SharedCount() {
+        if (count_ != nullptr) munmap(page_, sizeof(std::atomic<int64_t>));
+    }
+    SharedCount(const SharedCount&) = delete;
+    SharedCount& operator=(const SharedCount&) = delete;
+
+    void add_one() {
+        if (count_ != nullptr) count_->fetch_add(1, std::memory_order_relaxed);
+    }
+    [[nodiscard]] int64_t value() const { return count_ == nullptr ? 0 : count_->load(std::memory_order_relaxed); }
+
+ private:
+    void* page_;
+    std::atomic<int64_t>* count_;
+};
+
 /// Computes and writes one file in a worker.
 class FileWriter {
  public:
-    FileWriter(const FilePlan& plan, const GenerateOptions& options) : plan_(plan), options_(options) {
+    FileWriter(const FilePlan& plan, const GenerateOptions& options, SharedCount& computed)
+        : plan_(plan), options_(options), computed_(computed) {
         made_.path = plan.path;
     }
 
@@ -86,6 +112,7 @@ class FileWriter {
     Status write_cases() {
         for (const Case* c : plan_.cases) {
             auto baseline = make_baseline(*c, options_.seed, options_.self_contained);
+            computed_.add_one();
             if (!baseline.ok() && baseline.error().code == Errc::kNotImplemented) {
                 ++made_.left_out;
                 continue;
@@ -125,6 +152,7 @@ class FileWriter {
 
     const FilePlan& plan_;
     const GenerateOptions& options_;
+    SharedCount& computed_;
     GeneratedFile made_;
     std::optional<BaselineWriter> writer_;
 };
@@ -167,11 +195,13 @@ class Generation {
         for (size_t i = 0; i < files_.size(); ++i) {
             if (!is_kept(files_[i])) items.push_back(i);
         }
-        const auto work = [&](size_t i) { return answer_with(FileWriter(files_[i], options_).write()); };
+        const auto work = [&](size_t i) { return answer_with(FileWriter(files_[i], options_, computed_).write()); };
         const auto done = [&](size_t i, const WorkOutcome& outcome, std::vector<size_t>&) {
             return settle(i, outcome);
         };
-        if (Status s = run_in_workers(items, options_.pool, work, done); !s.ok()) return s.error();
+        PoolOptions pool = options_.pool;
+        if (options_.progress) pool.on_tick = [this] { options_.progress(computed_.value()); };
+        if (Status s = run_in_workers(items, pool, work, done); !s.ok()) return s.error();
         return std::move(made_);
     }
 
@@ -224,6 +254,7 @@ class Generation {
     std::string folder_;
     std::optional<Manifest> manifest_;
     std::vector<GeneratedFile> made_;
+    SharedCount computed_;
 };
 
 }  // namespace

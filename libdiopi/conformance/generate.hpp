@@ -1,6 +1,7 @@
 /// Baseline generation: writes expected values of cases to HDF5, one file per operator or model.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct GenerateOptions {
     bool force = false;           ///< make existing, unchanged files again
     bool self_contained = false;  ///< store the inputs, too
     PoolOptions pool;
+    /// Called with the number of cases that are computed, at least once a second; empty: not called.
+    std::function<void(int64_t cases)> progress = {};
 };
 
 /// Makes the files of the cases; `on_file` gets each finished file. An existing file does not change until the new one

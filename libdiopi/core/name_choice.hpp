@@ -18,7 +18,7 @@ class NameChoice {
     /// No items, which stand for every name.
     NameChoice() = default;
     /// This name or glob alone.
-    explicit NameChoice(std::string item) : items_{std::move(item)} {}
+    explicit NameChoice(std::string_view item) : items_{std::string(item)} {}
     /// The items of all words, each once and in their order. "all" is the glob "*". An empty item is bad input.
     [[nodiscard]] static Result<NameChoice> parse(std::span<const std::string> words);
 

@@ -53,6 +53,7 @@ struct PoolOptions {
     int64_t output_limit = int64_t{1} << 20;   ///< bytes on standard output and error together, for one item
     double budget_s = 0;                       ///< no item starts after this time; 0: no end
     std::function<bool()> is_enough = {};      ///< no item starts once it holds
+    std::function<void()> on_tick = {};        ///< called in the parent at each event, at least once a second
     bool echo_errors = false;                  ///< standard error of workers is copied to this process's
 };
 

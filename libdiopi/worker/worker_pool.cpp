@@ -82,6 +82,7 @@ class Pool {
     Status run() {
         if (items_.empty()) return {};
         while (!interrupted()) {
+            if (options_.on_tick) options_.on_tick();
             if (Status s = hand_out(); !s.ok()) return s;
             if (std::ranges::none_of(workers_, &Worker::busy, &std::unique_ptr<Worker>::operator*)) return {};
             if (Status s = wait(); !s.ok()) return s;

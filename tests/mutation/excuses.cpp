@@ -12,7 +12,8 @@ bool is_loose(const Row& row) {
 
 constexpr Excuse kExcuses[] = {
     {"truncation", "classes C, D and E", is_loose,
-     "the error is below one ulp of the result, and classes C and D allow one ulp and more, class E what a careful float32 computation is off"},
+     "the error is below one ulp of the result, and classes C and D allow one ulp and more, class E what a careful "
+     "float32 computation is off"},
 };
 
 }  // namespace
