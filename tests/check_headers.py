@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "journal": "core check json file",
     "baseline": "core runtime json file",
     "profile_data": "core runtime check json file",
-    "intercept": "core runtime schema backend call check json capture journal",
+    "intercept": "core runtime schema backend call infer check json capture journal",
     "worker": "core runtime backend file",
     "state": "",
     "target": "runtime backend journal intercept worker",

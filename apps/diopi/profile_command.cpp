@@ -111,7 +111,7 @@ Result<std::vector<Case>> cases_of(const ProfileCommand& options, const Backend&
     if (options.shaped.shapes.empty()) return choose_cases(*choice, backend);
     const std::vector<std::string>& names = choice->ops.items();
     if (names.size() != 1 || is_glob(names.front())) {
-        return bad_input("--shape needs the name of one operator: diopi profile add --shape 1024x1024 1024x1024");
+        return bad_input("--shape needs the name of an operator: diopi profile add --shape 1024x1024 1024x1024");
     }
     ShapedCase wanted = options.shaped;
     wanted.op = names.front();

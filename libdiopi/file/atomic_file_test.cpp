@@ -87,7 +87,7 @@ TEST_CASE("a full disk keeps the former file and names the new one", "[store][at
         status = write_file_atomically(folder / "x", std::string(1000, 'n'));
     }
     CHECK(status.message() == "cannot write 1000 bytes to " + (folder / "x") +
-                                  ": File too large; free some space or choose another folder");
+                                  ": File too large; raise the limit of file sizes (ulimit -f)");
     CHECK(*read_text_file(folder / "x") == "former");
     CHECK(names_in(folder.path()) == Names{"x"});
 }

@@ -183,7 +183,7 @@ TEST_CASE("a full disk is an error and leaves the journal whole", "[store][journ
         status = writer->append(sample("b"));
     }
     REQUIRE_FALSE(status.ok());
-    CHECK_THAT(status.message(), Contains(path) && Contains("free some space"));
+    CHECK_THAT(status.message(), Contains(path) && Contains("raise the limit of file sizes"));
     CHECK(read_journal(path)->notes.empty());
     CHECK(read_journal(path)->results.size() == 1);
     CHECK(writer->append(sample("b")).ok());
