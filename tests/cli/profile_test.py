@@ -332,7 +332,9 @@ class ProfileTest(ProgramTest):
         self.assertGreater(sum(event["name"] == "forward to backward" for event in events if event["ph"] == "s"), 50)
         table = self.expect(0, *args, "--row-limit", "8").out.splitlines()
         self.assertTrue(table[3].startswith("resnet18 step "), table[3])
-        self.assertTrue(table[4].startswith("  layer"), table[4])
+        # The slowest layer of the first level, whichever it is in one step on a busy machine.
+        self.assertRegex(table[4], r"^  \S")
+        self.assertEqual(layers[table[4].split()[0]]["depth"], 1, table[4])
         self.profile("--group-by", "layer", code=2, err="cases have no layers; give --capture FILE")
 
     def test_a_call_of_the_command_line(self):
