@@ -14,7 +14,10 @@ constexpr double kSqrtHalf = 0.70710678118654752;
 constexpr double kSqrtTwoByPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715;
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double sigmoid(double x) {
+    const long double wide = x;  // the exponential overflows in float64 where the result is still a denormal number
+    return static_cast<double>(1.0L / (1.0L + std::exp(-wide)));
+}
 /// The same without an exponential that overflows.
 Inexact sigmoid(const Inexact& x) {
     const Inexact power = exp(x > 0 ? -x : x);
@@ -27,7 +30,10 @@ constexpr auto Sigmoid = [](double x) { return sigmoid(x); };
 constexpr auto SigmoidBackward = [](auto g, auto y) { return g * y * (1.0 - y); };
 
 /// x / (1 + e^-x); NaN at -inf.
-constexpr auto Silu = [](double x) { return x / (1.0 + std::exp(-x)); };
+constexpr auto Silu = [](double x) {
+    const long double wide = x;
+    return static_cast<double>(wide / (1.0L + std::exp(-wide)));
+};
 /// g (s + x s (1 - s)), s = sigmoid(x).
 constexpr auto SiluBackward = []<class T>(T g, T x) {
     const T s = sigmoid(x);

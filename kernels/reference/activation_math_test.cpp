@@ -19,6 +19,16 @@ TEST_CASE("gelu is accurate far below 0, and has two forms", "[reference][activa
     CHECK(last_error() == "out has shape (2,), wanted (3,)");
 }
 
+TEST_CASE("sigmoid and silu have denormal results far below 0", "[reference][activation]") {
+    const TensorPtr x = tensor({1}, {-738});
+    const TensorPtr y = make({1});
+    // e^-738 and -738 e^-738 by mpmath with 60 digits.
+    REQUIRE(reference::diopiSigmoid(context(), y.get(), x.get()) == diopiSuccess);
+    CHECK(std::fabs(values_of(y)[0] - 3.0950833e-321) <= 4.95e-324);
+    REQUIRE(reference::diopiSilu(context(), y.get(), x.get()) == diopiSuccess);
+    CHECK(std::fabs(values_of(y)[0] + 2.2841715e-318) <= 4.95e-324);
+}
+
 TEST_CASE("the activations' gradients are their derivatives", "[reference][activation][gradient]") {
     const TensorPtr x = random({3, 5}, 1);
     const Values weights = random_values(15, 2);
