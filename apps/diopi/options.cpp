@@ -62,6 +62,14 @@ Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {
     return dtypes;
 }
 
+/// The operators that --fname and the words without an option name.
+Result<NameChoice> operators_of(const CommonOptions& options) {
+    std::vector<std::string> words = options.operators;
+    words.insert(words.end(), options.fname.begin(), options.fname.end());
+    auto list = NameChoice::parse(words);
+    return list.ok() ? list : Result<NameChoice>(bad_input("the operators (--fname): " + list.error().message));
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -127,13 +135,6 @@ std::string cases_folder(const CommonOptions& options) {
 bool selects_cases(const CommonOptions& options) {
     return !options.fname.empty() || !options.operators.empty() || !options.case_ids.empty() ||
            !options.expression.empty();
-}
-
-Result<NameChoice> operators_of(const CommonOptions& options) {
-    std::vector<std::string> words = options.operators;
-    words.insert(words.end(), options.fname.begin(), options.fname.end());
-    auto list = NameChoice::parse(words);
-    return list.ok() ? list : Result<NameChoice>(bad_input("the operators (--fname): " + list.error().message));
 }
 
 Result<CaseChoice> choice_of(const CommonOptions& options) {

@@ -54,8 +54,6 @@ void add_form_options(CLI::App& command, std::string& format, int64_t& durations
 
 /// Whether options limit the cases: --fname or operators, --case, -k.
 [[nodiscard]] bool selects_cases(const CommonOptions& options);
-/// The operators that --fname and the words without an option name.
-[[nodiscard]] Result<NameChoice> operators_of(const CommonOptions& options);
 /// The cases that the options select: --case, or --model, or the operator cases, limited by --fname and -k.
 [[nodiscard]] Result<CaseChoice> choice_of(const CommonOptions& options);
 

@@ -31,9 +31,9 @@ void channel_sums(const ChannelShape& shape, const T* x, double* sums);
 template <class E, class T>
 struct ChannelKernels {
     void (*sums)(const ChannelShape& shape, int64_t first, int64_t last, const E* x, double* sums);
-    /// Of (x - mean)^2.
+    /// The sums of (x - mean)^2.
     void (*squares)(const ChannelShape& shape, int64_t first, int64_t last, const E* x, const T* mean, double* squares);
-    /// Of g, and of g * (x - mean).
+    /// The sums of g, and of g * (x - mean).
     void (*gradient_sums)(const ChannelShape& shape, int64_t first, int64_t last, const E* g, const E* x, const T* mean,
                           double* sums, double* products);
     /// out = (x - mean) * scale + shift

@@ -7,7 +7,7 @@
 
 namespace diopi {
 
-/// What is wanted of a comparison that fails: an explanation, or nothing, because another one follows.
+/// A comparison that fails explains the failure, or does not, because another one follows.
 enum class OnMismatch { kExplain, kStop };
 
 /// The outcome of one comparison.

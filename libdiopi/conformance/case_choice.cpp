@@ -101,7 +101,7 @@ class NamedCases {
                          (is_hard ? "; the generated cases are those of --level and --seed" : ""));
     }
 
-    /// What a glob selects from.
+    /// The cases that a glob selects from.
     const std::vector<Case>& pool() {
         if (is_pooled_) return pool_;
         is_pooled_ = true;

@@ -1,4 +1,4 @@
-/// What there is to list: operators, functions, models, backends, presets, cases.
+/// Lists of operators, functions, models, backends and cases, for `diopi list`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace diopi {
 
-/// What a listing is asked for.
+/// The question that a listing answers.
 struct Inquiry {
     std::string folder;                     ///< folder of the case files
     NameChoice names;                       ///< only these

@@ -15,7 +15,7 @@ namespace {
 
 size_t position_of(const Place& place, const Row& row) { return static_cast<size_t>(&place.arg - row.args().data()); }
 
-/// What a tensor is without a rule for it.
+/// The spec of a tensor that no rule changes.
 TensorSpec own_spec(const Tensor& tensor) { return {tensor.shape, tensor.dtype, {}}; }
 
 std::string describe(const Call& call, const Place& place, const Tensor& tensor) {
