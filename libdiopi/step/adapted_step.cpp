@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "call/tensors.hpp"
+#include "check/oracle.hpp"
 #include "intercept/call_copy.hpp"
 
 namespace diopi {
@@ -13,6 +14,28 @@ namespace {
 
 /// The dtype with the digits of a value of `dtype` that is computed in `adapted`.
 Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.rounds() ? adapted : dtype; }
+
+/// Whether the call multiplies sums of products by a number: a product of three factors may overflow on the way, be
+/// lost or become infinity times 0, where the inputs use more than half of the dtype's range.
+bool has_three_factors(const Call& call) {
+    if (call.row->accuracy != AccuracyClass::D) return false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
+        if (factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0) return true;
+    }
+    return false;
+}
+
+/// Whether a rounding of `wide` made finite elements infinite, or elements other than 0 to 0.
+bool loses_range(const Tensor& wide, const Tensor& rounded) {
+    if (!is_floating(wide.dtype)) return false;
+    const Tensor before = gathered(wide);
+    for (int64_t i = 0; i < rounded.numel(); ++i) {
+        const double x = real_of(before, i), y = real_of(rounded, i);
+        if (std::isfinite(x) != std::isfinite(y) || (x != 0) != (y != 0)) return true;
+    }
+    return false;
+}
 
 }  // namespace
 
@@ -33,16 +56,23 @@ Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& 
         if (!status.ok() || tensor->is_sparse() || dtype == tensor->dtype) return;
         auto rounded = cast(*tensor, dtype);
         status = rounded.status();
-        if (rounded.ok()) tensor = std::move(*rounded);
+        if (!rounded.ok()) return;
+        computed.has_lost_range |= loses_range(*tensor, **rounded);
+        tensor = std::move(*rounded);
         narrows = true;
     });
     if (!status.ok()) return status.error();
     return narrows ? std::optional(std::move(computed)) : std::nullopt;
 }
 
-std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {
+std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expected, const AdaptorRules& rules) {
     const std::span<const ArgRules> args = rules.of(*step.call.row);
     if (args.empty()) return "";
+    if (step.has_lost_range && has_three_factors(step.call)) {
+        return "the inputs exceed the range of the dtype that the adaptor has them computed in, where a product of "
+               "three "
+               "factors may overflow on the way";
+    }
     for (const ArgTensor& value : expected) {
         const auto output = step.result_at(value.arg);
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;

@@ -15,9 +15,10 @@ namespace diopi {
 /// dtypes. Nullopt if no dtype is narrowed.
 [[nodiscard]] Result<std::optional<Step>> computed_step(const Step& step, const AdaptorRules& rules);
 
-/// Why the device's integers cannot hold an expected value; empty if they can.
-[[nodiscard]] std::string beyond_integers(const Step& step, const std::vector<ArgTensor>& expected,
-                                          const AdaptorRules& rules);
+/// Why the adapted dtypes cannot hold the values of the computed step: an expected integer that the device's integers
+/// cannot hold, or floating inputs beyond their range under a product of three factors; empty if they can.
+[[nodiscard]] std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expected,
+                                       const AdaptorRules& rules);
 
 /// For an output that is computed in a dtype with more digits and then rounded to its own: half an ulp of the former in
 /// ulps of the latter, because class B allows for one rounding only. 0 for any other output.

@@ -147,6 +147,23 @@ TEST_CASE("integers that the device's dtype cannot hold are skipped with a reaso
     CHECK_THAT(declined.reason, Contains("declined: adaptor: diopiNeg: input, int64 (4, 33), holds 3"));
 }
 
+TEST_CASE("products of three factors that exceed the adaptor's dtype are skipped with a reason", "[run][adaptor]") {
+    Case c = case_of("addcmul", Dtype::float64, {"input", "tensor1", "tensor2"});
+    c.params = {{"value", Param{2.0}}};
+    c.tensors[1].fill = {Fill::kUniform, -1.8e38, -1.75e38};
+    c.tensors[2].fill = {Fill::kUniform, 1e-99, 2e-99};
+    const CaseResult skipped = run_adapted(c, **find_backend("cpu"), kNarrow);
+    CHECK(skipped.verdict == Verdict::kSkipped);
+    CHECK_THAT(skipped.reason, Contains("exceed the range"));
+    // Two factors cannot overflow on the way.
+    c.params = {{"value", Param{1.0}}};
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+    // Nothing is lost.
+    c.params = {{"value", Param{2.0}}};
+    c.tensors[1].fill = c.tensors[2].fill = {Fill::kUniform, -1.8e18, 1.75e18};
+    CHECK(run_adapted(c, **find_backend("cpu"), kNarrow).verdict == Verdict::kPassed);
+}
+
 TEST_CASE("a result that is rounded twice may have the error of both roundings", "[run][adaptor]") {
     const Step step{"forward", "add", Call(*find_row("diopiAdd")), {{0, {{2}, Dtype::float16}}}};
     const AdaptorRules widening = rules_from(R"({"common": {"dtype": "(float16,float64)->float32"}})");

@@ -47,7 +47,7 @@ void StepRun::run(const Step& step, StepResult& result) {
     auto expected = expectations_.expected(**computed);
     if (!expected.ok()) return findings.refuse(expected.error());
     if (rules_.adaptor != nullptr) {
-        result.reason = beyond_integers(**computed, *expected, rules_.adaptor->rules());
+        result.reason = beyond_range(**computed, *expected, rules_.adaptor->rules());
         if (!result.reason.empty()) {
             result.verdict = Verdict::kSkipped;
             return;

@@ -19,6 +19,7 @@ struct Step {
     std::string function;  ///< "add", "add_inp", "add_backward": the name in reports
     Call call;
     std::vector<OutputSpec> outputs;
+    bool has_lost_range = false;  ///< an adaptor made finite inputs infinite, or inputs other than 0 to 0
 
     /// The result at an argument: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
     [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
