@@ -28,7 +28,8 @@ struct FallbackSimOptions {
     RecordFlags record;
     TargetOptions target;
     std::string capture;
-    std::optional<std::string> ops, except;  ///< lists; those of the environment if neither is given
+    std::optional<std::string> ops, except;  ///< lists; those of the environment if none is given
+    std::vector<std::string> operators;      ///< without an option; they join --ops
     std::string other = "cpu";
     std::string format = "table";
     int run_times = 3;
@@ -59,9 +60,10 @@ Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
     FallbackLists lists;
     if (options.bisect) return lists;
     const Environment environment = read_environment();
-    const bool given = options.ops || options.except;
-    auto only = given ? list_of(options.ops.value_or(""), "--ops")
-                      : list_of(environment.fallback_list, "DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST");
+    const bool given = options.ops || options.except || !options.operators.empty();
+    auto only =
+        given ? list_of(fmt::format("{},{}", options.ops.value_or(""), fmt::join(options.operators, ",")), "--ops")
+              : list_of(environment.fallback_list, "DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST");
     if (!only.ok()) return only.error();
     auto except = given ? list_of(options.except.value_or(""), "--except")
                         : list_of(environment.fallback_disable_list, "OP_FALLBACK_DISABLE_LIST");
@@ -73,7 +75,7 @@ Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
 
 /// Refuses options that cannot be combined.
 Status check_options(const FallbackSimOptions& options) {
-    if (options.bisect && (options.ops || options.except)) {
+    if (options.bisect && (options.ops || options.except || !options.operators.empty())) {
         return bad_input("--bisect chooses the operators itself; leave out --ops and --except");
     }
     if (options.bisect && !options.record.file.empty()) {
@@ -236,6 +238,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
     command->add_option("--capture", options->capture,
                         "the capture to replay: a file, or resnet18, resnet50, llama, bert");
     command->add_option("--ops", options->ops, "operators that fall back: add,.*\\.Scalar (docs/fallback.md)");
+    command->add_option("operator", options->operators, "operators that fall back, as --ops");
     command->add_option("--except", options->except, "all others fall back; default OP_FALLBACK_DISABLE_LIST");
     command->add_option("--to", options->other, "library that computes the fallbacks")->capture_default_str();
     command->add_option("--run-times", options->run_times, "steps that are timed")
@@ -264,7 +267,7 @@ void add_fallback_sim_command(CLI::App& app, int& code) {
         ->check(CLI::Range(1, 1000000));
     command->footer(
         "Examples:\n"
-        "  diopi fallback-sim --model resnet18 --ops 'convolution.*'\n"
+        "  diopi fallback-sim 'convolution.*' --model resnet18\n"
         "  diopi fallback-sim --capture step.json --except 'mm,addmm' --sim-config chip.json\n"
         "  diopi fallback-sim --model resnet18 --impl cpu --bisect");
     command->callback([options, &code] { code = run_fallback_sim(*options); });

@@ -128,7 +128,11 @@ int run_gen(const GenOptions& options) {
         return report_error(backend.error());
     auto dtypes = dtypes_of(options.common);
     if (!dtypes.ok()) return report_error(dtypes.error());
-    if (options.list_models) return list(list_models(cases_folder(options.common)), options.common.json);
+    if (options.list_models) {
+        const std::string folder = cases_folder(options.common);
+        if (Status s = check_cases_folder(folder); !s.ok()) return report_error(s.error());
+        return list(list_models(folder), options.common.json);
+    }
     if (options.list_ops) {
         auto choice = choice_of(options.common);
         if (!choice.ok()) return report_error(choice.error());

@@ -64,12 +64,13 @@ struct ListKind {
     const char* name;
     Result<Listing> (*list)(const Inquiry& inquiry);
     bool is_of_library;  ///< --missing and --implemented mean something
+    bool is_of_cases;    ///< it is read from the folder of case files
 };
 constexpr std::array kKinds = {
-    ListKind{"operators", operators_listing, true}, ListKind{"functions", functions_listing, true},
-    ListKind{"models", models_listing, false},      ListKind{"captures", captures_listing, false},
-    ListKind{"backends", backends_listing, false},  ListKind{"presets", presets_listing, false},
-    ListKind{"variants", variants_listing, false},  ListKind{"cases", cases_listing, true},
+    ListKind{"operators", operators_listing, true, true}, ListKind{"functions", functions_listing, true, false},
+    ListKind{"models", models_listing, false, true},      ListKind{"captures", captures_listing, false, true},
+    ListKind{"backends", backends_listing, false, false}, ListKind{"presets", presets_listing, false, false},
+    ListKind{"variants", variants_listing, false, false}, ListKind{"cases", cases_listing, true, true},
 };
 
 std::vector<std::string> names_of_kinds() {
@@ -88,12 +89,13 @@ int run_list(const ListOptions& options) {
     if ((options.missing || options.implemented) && !kind->is_of_library) {
         return report_error(bad_input("--missing and --implemented are for operators, functions and cases"));
     }
+    const std::string folder = cases_folder(options.common);
+    if (Status s = kind->is_of_cases ? check_cases_folder(folder) : Status(); !s.ok()) return report_error(s.error());
     auto names = NameChoice::parse(options.names);
     if (!names.ok()) return report_error(names.error());
     auto impl = Implementation::find(options.common.impl, options.common.loading);
     if (!impl.ok()) return report_error(impl.error());
-    auto listing = kind->list(
-        {cases_folder(options.common), *names, libraries_with(&**impl), &**impl, options.missing, options.implemented});
+    auto listing = kind->list({folder, *names, libraries_with(&**impl), &**impl, options.missing, options.implemented});
     if (!listing.ok()) return report_error(listing.error());
     if (listing->rows.empty() && !names->empty() && !options.missing && !options.implemented) {
         return report_error(

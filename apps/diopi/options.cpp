@@ -13,6 +13,7 @@
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
+#include "schema/schema.hpp"
 
 namespace diopi {
 
@@ -46,6 +47,12 @@ CLI::Validator no_file() {
             ""};
 }
 
+/// What to do about an operator that an option with several values took for one of them; empty for another word.
+std::string hint_of_operator(const std::string& word) {
+    const bool is_operator = std::ranges::any_of(rows(), [&](const Row& row) { return row.op == word; });
+    return is_operator ? "; write operators before the options, or behind --fname" : "";
+}
+
 Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {
     auto list = NameChoice::parse(words);
     if (!list.ok()) return list.error();
@@ -57,12 +64,19 @@ Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {
         }
         std::vector<std::string> known;
         for (const Dtype dtype : all_dtypes()) known.emplace_back(name(dtype));
-        return bad_input("there is no dtype '" + text + "'" + did_you_mean(text, known));
+        return bad_input("there is no dtype '" + text + "'" + did_you_mean(text, known) + hint_of_operator(text));
     }
     return dtypes;
 }
 
-/// The operators that --fname and the words without an option name.
+}  // namespace
+
+void add_operator_options(CLI::App& command, CommonOptions& options) {
+    command.add_option("--fname", options.fname, "operators: names, commas, globs such as 'conv*' (default all)")
+        ->type_name("NAME ...");
+    command.add_option("operator", options.operators, "operators, as --fname");
+}
+
 Result<NameChoice> operators_of(const CommonOptions& options) {
     std::vector<std::string> words = options.operators;
     words.insert(words.end(), options.fname.begin(), options.fname.end());
@@ -70,17 +84,13 @@ Result<NameChoice> operators_of(const CommonOptions& options) {
     return list.ok() ? list : Result<NameChoice>(bad_input("the operators (--fname): " + list.error().message));
 }
 
-}  // namespace
-
 void add_common_options(CLI::App& command, CommonOptions& options) {
     command
         .add_option("--impl", options.impl,
                     "operator library: cpu, cuda, cuda+tf32, reference, or a path (docs/plugins.md)")
         ->capture_default_str();
     add_library_options(command, options.loading);
-    command.add_option("--fname", options.fname, "operators: names, commas, globs such as 'conv*' (default all)")
-        ->type_name("NAME ...");
-    command.add_option("operator", options.operators, "operators, as --fname");
+    add_operator_options(command, options);
     command.add_option("--model", options.model, "the cases of a model, such as resnet50 (gen --list-models)")
         ->check(not_empty());
     command.add_option("--case", options.case_ids, "cases by id, such as ops/pointwise_binary.add.17, or by glob")
@@ -138,6 +148,10 @@ bool selects_cases(const CommonOptions& options) {
 }
 
 Result<CaseChoice> choice_of(const CommonOptions& options) {
+    for (const std::string& file : options.case_files) {
+        const std::string hint = fs::exists(file) ? "" : hint_of_operator(file);
+        if (!hint.empty()) return bad_input("--cases: there is no case file " + file + hint);
+    }
     CaseChoice choice{cases_folder(options), options.case_files, options.model, {}, {}, {}};
     auto ops = operators_of(options);
     if (!ops.ok()) return ops.error();

@@ -42,6 +42,11 @@ struct CommonOptions {
     int debug_level = 0;
 };
 
+/// Adds --fname and operators without an option.
+void add_operator_options(CLI::App& command, CommonOptions& options);
+/// The operators that these name.
+[[nodiscard]] Result<NameChoice> operators_of(const CommonOptions& options);
+
 /// Adds the common flags to a subcommand.
 void add_common_options(CLI::App& command, CommonOptions& options);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "core/suggest.hpp"
 #include "options.hpp"
 #include "report/audit_report.hpp"
 #include "report_output.hpp"
@@ -14,7 +15,7 @@ namespace diopi {
 namespace {
 
 struct ReportOptions {
-    std::string run_folder = "diopi_run";
+    CommonOptions common;  ///< --run and the operators
     ReportOutput output;
     std::string audit;  ///< --audit
 };
@@ -32,9 +33,23 @@ int run_audit(const ReportOptions& options) {
     return static_cast<int>(audit->is_usable() ? Exit::kPassed : Exit::kFailures);
 }
 
+/// Leaves the cases of the operators; an operator that the run does not have is refused.
+Status keep_operators(const CommonOptions& options, Journal& journal) {
+    auto operators = operators_of(options);
+    if (!operators.ok()) return operators.status();
+    std::vector<std::string> known;
+    for (const CaseResult& result : journal.results) known.push_back(result.op);
+    if (const std::string* item = operators->unmatched(known)) {
+        return bad_input(fmt::format("the run has no case of '{}'{}", *item, did_you_mean(*item, known)));
+    }
+    journal.header.cases -= static_cast<int64_t>(
+        std::erase_if(journal.results, [&](const CaseResult& result) { return !operators->matches(result.op); }));
+    return {};
+}
+
 int show_report(const ReportOptions& options) {
     if (!options.audit.empty()) return run_audit(options);
-    const std::string path = journal_path(options.run_folder);
+    const std::string path = journal_path(options.common.run_folder);
     if (!std::filesystem::exists(path)) {
         return report_error(
             bad_input("there is no journal at " + path + "; run diopi test first, or name its folder with --run"));
@@ -42,6 +57,7 @@ int show_report(const ReportOptions& options) {
     if (Status s = check_report_output(options.output); !s.ok()) return report_error(s.error());
     auto journal = read_journal(path);
     if (!journal.ok()) return report_error(journal.error());
+    if (Status s = keep_operators(options.common, *journal); !s.ok()) return report_error(s.error());
     for (const std::string& note : journal->notes) fmt::print(stderr, "diopi: {}\n", note);
     return print_report(std::move(*journal), options.output);
 }
@@ -51,7 +67,8 @@ int show_report(const ReportOptions& options) {
 void add_report_command(CLI::App& app, int& code) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand("report", "report the last run; writes error_report.csv");
-    command->add_option("--run", options->run_folder, "folder of the run's journal")->capture_default_str();
+    add_operator_options(*command, options->common);
+    command->add_option("--run", options->common.run_folder, "folder of the run's journal")->capture_default_str();
     add_report_output_options(*command, options->output);
     command->add_option("--audit", options->audit, "list what a vendor's library has and lacks (docs/plugins.md)")
         ->type_name("PATH")
@@ -59,6 +76,7 @@ void add_report_command(CLI::App& app, int& code) {
     command->footer(
         "Examples:\n"
         "  diopi report\n"
+        "  diopi report add 'conv*'\n"
         "  diopi report --run nightly --junit report.xml\n"
         "  diopi report --audit ./libdiopi_impl.so\n"
         "  diopi report merge nightly/shard_* --into nightly/whole\n");

@@ -94,7 +94,8 @@ void add_diagnosis_options(CLI::App& command, TestOptions& options) {
 
 RunOrder run_order(const TestOptions& options) {
     if (!options.in_order.empty()) return {RunOrder::By::kGiven};
-    if (!options.shuffle) return {options.budget.empty() ? RunOrder::By::kCost : RunOrder::By::kValue};
+    if (!options.shuffle && !options.budget.empty()) return {RunOrder::By::kValue};
+    if (!options.shuffle) return {options.common.model == "all" ? RunOrder::By::kQuick : RunOrder::By::kCost};
     return {RunOrder::By::kShuffle, seed_of_shuffle(options)};
 }
 

@@ -121,10 +121,13 @@ class NamedCases {
 
 }  // namespace
 
+Status check_cases_folder(const std::string& folder) {
+    if (std::filesystem::is_directory(folder)) return {};
+    return bad_input("there is no folder of case files at " + folder + "; name one with --cases-dir");
+}
+
 Result<Catalogue> load_catalogue(const CaseChoice& choice) {
-    if (!std::filesystem::is_directory(choice.folder)) {
-        return bad_input("there is no folder of case files at " + choice.folder + "; name one with --cases-dir");
-    }
+    if (Status s = check_cases_folder(choice.folder); !s.ok()) return s.error();
     CaseSelection selection;
     if (!choice.model.empty()) {
         selection.ops = false;

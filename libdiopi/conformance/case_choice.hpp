@@ -29,6 +29,9 @@ struct CaseChoice {
     enum class Generated : uint8_t { kNone, kHard, kAll } generated = Generated::kHard;
 };
 
+/// Refuses a folder of case files that is not there.
+[[nodiscard]] Status check_cases_folder(const std::string& folder);
+
 /// Reads the case files that the choice needs.
 [[nodiscard]] Result<Catalogue> load_catalogue(const CaseChoice& choice);
 

@@ -54,6 +54,10 @@ void arrange(std::vector<size_t>& items, const std::vector<Case>& cases, const B
     switch (order.by) {
         case RunOrder::By::kCost:
             return sort_by_cost(items, cases, backend);
+        case RunOrder::By::kQuick:
+            sort_by_cost(items, cases, backend);
+            std::ranges::reverse(items);
+            return;
         case RunOrder::By::kValue:
             return sort_by_value(items, cases, backend);
         case RunOrder::By::kShuffle:

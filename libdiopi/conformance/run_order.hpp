@@ -12,6 +12,7 @@ namespace diopi {
 struct RunOrder {
     enum class By {
         kCost,   ///< the longest first, so that no long case runs alone at the end
+        kQuick,  ///< the quickest first, so that a run of all models has most of its verdicts early
         kValue,  ///< of each operator one after the other, the hard and the quick ones first: the earliest see the most
         kShuffle,  ///< a random order from the seed
         kGiven     ///< in the given order

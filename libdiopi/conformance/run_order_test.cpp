@@ -31,6 +31,7 @@ TEST_CASE("a run is in the order of cost, in the given order, or shuffled") {
     std::iota(given.begin(), given.end(), size_t{0});
     CHECK(arranged({RunOrder::By::kGiven}) == given);
     CHECK(arranged({}) == std::vector<size_t>(given.rbegin(), given.rend()));
+    CHECK(arranged({RunOrder::By::kQuick}) == given);
 
     std::vector<size_t> shuffled = arranged({RunOrder::By::kShuffle, 1});
     CHECK(shuffled != given);

@@ -90,11 +90,14 @@ std::string closer(const OperatorSummary& summary, const CompareSides& sides) {
 
 std::string operators_text(const std::vector<std::pair<std::string, OperatorSummary>>& summaries, bool with_ulp,
                            const CompareSides& sides, const Screen& screen) {
-    std::vector<Column> columns = {{"Operator", Align::kLeft, 55}, {"Calls", Align::kRight},
-                                   {"Tensors", Align::kRight},     {"Differ", Align::kRight},
-                                   {"Cosine", Align::kRight},      {"Max abs diff", Align::kRight},
-                                   {"Max rel diff", Align::kRight}};
-    if (with_ulp) columns.push_back({"Closer to exact"});
+    std::vector<Column> columns = {{"Operator", Align::kLeft, 55, false, true},
+                                   {"Calls", Align::kRight, 0, true},
+                                   {"Tensors", Align::kRight},
+                                   {"Differ", Align::kRight},
+                                   {"Cosine", Align::kRight, 0, true},
+                                   {"Max abs diff", Align::kRight},
+                                   {"Max rel diff", Align::kRight, 0, true}};
+    if (with_ulp) columns.push_back({"Closer to exact", Align::kLeft, 0, false, true});
     Table table(columns);
     for (const auto& [overload, summary] : summaries) {
         table.add_row({overload, fmt::format("{}", summary.calls.size()), fmt::format("{}", summary.tensors),
@@ -105,21 +108,26 @@ std::string operators_text(const std::vector<std::pair<std::string, OperatorSumm
     return table.empty() ? "" : table.render(screen);
 }
 
-/// Bins of both sides, one above the other, in percent of the elements.
-std::string histogram_text(std::string_view title, const UlpHistogram& one, const UlpHistogram& other,
-                           const CompareSides& sides, const Screen& screen) {
-    std::vector<Column> columns = {{fmt::format("ulp of {}", title)}};
+/// A share in percent, in four characters if possible.
+std::string percent_text(int64_t count, int64_t total) {
+    if (count == 0) return "-";
+    const double share = 100.0 * static_cast<double>(count) / static_cast<double>(total);
+    if (share < 0.01) return "<.01";
+    return share < 9.995 ? fmt::format("{:.2f}", share) : fmt::format("{:.{}f}", share, share < 99.95 ? 1 : 0);
+}
+
+/// Bins of both sides, one above the other.
+std::string histogram_text(const UlpHistogram& one, const UlpHistogram& other, const CompareSides& sides,
+                           const Screen& screen) {
+    std::vector<Column> columns = {{"Side", Align::kLeft, 0, false, true}};
     for (const std::string_view bin : UlpHistogram::kTitles) columns.push_back({std::string(bin), Align::kRight});
     Table table(columns);
     for (const auto& [name, histogram] : {std::pair(sides.backend, &one), std::pair(sides.against, &other)}) {
         std::vector<std::string> cells = {name};
-        for (const int64_t count : histogram->counts) {
-            const double share = 100.0 * static_cast<double>(count) / static_cast<double>(histogram->total());
-            cells.push_back(count == 0 ? "-" : share < 0.01 ? "<0.01%" : fmt::format("{:.2f}%", share));
-        }
+        for (const int64_t count : histogram->counts) cells.push_back(percent_text(count, histogram->total()));
         table.add_row(cells);
     }
-    return table.render(screen);
+    return "Errors of all outputs in ulp, percent of the elements\n" + table.render(screen);
 }
 
 /// "... and 3 more" for rows that a table does not show.
@@ -129,7 +137,8 @@ std::string more_text(size_t all) {
 
 std::string different_text(const std::vector<CompareRow>& rows, const Screen& screen) {
     const bool has_layers = std::ranges::any_of(rows, [](const CompareRow& row) { return !row.layer.empty(); });
-    std::vector<Column> columns = {{"First differences"}, {"Name", Align::kLeft, 45}};
+    std::vector<Column> columns = {{"First differences", Align::kLeft, 0, false, true},
+                                   {"Name", Align::kLeft, 45, false, true}};
     if (has_layers) columns.push_back({"Layer", Align::kLeft, 30, true});
     columns.insert(columns.end(), {{"Tensor", Align::kLeft, 30, true},
                                    {"Max abs diff", Align::kRight},
@@ -326,7 +335,7 @@ std::string compare_text(const std::vector<CompareRow>& rows, const CompareSides
     }
     std::string text;
     if (!only_differences) text += operators_text(summaries, one.total() > 0, sides, screen);
-    if (one.total() > 0 && !only_differences) text += "\n" + histogram_text("all outputs", one, other, sides, screen);
+    if (one.total() > 0 && !only_differences) text += "\n" + histogram_text(one, other, sides, screen);
     text += different_text(rows, screen) + breaks_text(rows, screen);
     text += fmt::format("{} on {} and {}: {} of {} differ{}{}.\n", counted(static_cast<int64_t>(calls.size()), "call"),
                         sides.backend, sides.against, different, counted(tensors, "tensor"), alone_text(rows),

@@ -40,7 +40,11 @@ std::vector<const Backend*> libraries_with(const Backend* impl) {
 Result<Listing> operators_listing(const Inquiry& inquiry) {
     auto cases = cases_by_operator(inquiry.folder);
     if (!cases.ok()) return cases.error();
-    Listing listing{{{"operator"}, {"family"}, {"functions", Align::kRight}, {"cases", Align::kRight}}, {}};
+    Listing listing{{{"operator"},
+                     {"family", Align::kLeft, 0, true},
+                     {"functions", Align::kRight, 0, true},
+                     {"cases", Align::kRight}},
+                    {}};
     add_libraries(listing, inquiry.libraries);
     std::set<std::string_view> known;
     for (const Row& row : rows()) {
@@ -61,7 +65,8 @@ Result<Listing> operators_listing(const Inquiry& inquiry) {
 }
 
 Result<Listing> functions_listing(const Inquiry& inquiry) {
-    Listing listing{{{"function"}, {"operator"}, {"step"}, {"family"}}, {}};
+    Listing listing{{{"function"}, {"operator", Align::kLeft, 0, true}, {"step"}, {"family", Align::kLeft, 0, true}},
+                    {}};
     add_libraries(listing, inquiry.libraries);
     for (const Row& row : rows()) {
         const bool is_named = inquiry.names.matches(row.function) || inquiry.names.matches(row.op);

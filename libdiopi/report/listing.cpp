@@ -26,7 +26,9 @@ std::string listing_text(const Listing& listing, bool is_quiet, const Screen& sc
         for (const auto& row : listing.rows) text += row.front() + "\n";
         return text;
     }
-    Table table(listing.columns);
+    std::vector<Column> columns = listing.columns;
+    for (Column& column : columns) column.is_name = &column == columns.data();
+    Table table(std::move(columns));
     for (const auto& row : listing.rows) table.add_row(row);
     return table.render(screen) +
            fmt::format("{}\n", counted(static_cast<int64_t>(listing.rows.size()), listing.columns.front().title));

@@ -70,22 +70,29 @@ std::vector<int> Table::fit(int width) const {
     // Optional columns are removed before text becomes narrower than half of its own width.
     std::vector<int> narrowed = widths;
     for (size_t c = 0; c < widths.size(); ++c) {
-        if (columns_[c].align == Align::kLeft)
+        if (columns_[c].align == Align::kLeft && !columns_[c].is_name)
             narrowed[c] = std::min(widths[c], std::max(kNarrowestText, widths[c] / 2));
     }
     for (size_t c = columns_.size(); c-- > 0 && width_of_all(narrowed) > width;) {
         if (columns_[c].expendable) narrowed[c] = widths[c] = kLeftOut;
     }
     for (int surplus = width_of_all(widths) - width; surplus > 0; --surplus) {
-        int* widest = nullptr;
-        for (size_t c = 0; c < widths.size(); ++c) {
-            const bool yields = columns_[c].align == Align::kLeft && widths[c] > kNarrowestText;
-            if (yields && (widest == nullptr || widths[c] > *widest)) widest = &widths[c];
-        }
+        int* widest = widest_text(widths, false);
+        if (widest == nullptr) widest = widest_text(widths, true);
         if (widest == nullptr) break;
         --*widest;
     }
     return widths;
+}
+
+int* Table::widest_text(std::vector<int>& widths, bool is_name) const {
+    int* widest = nullptr;
+    for (size_t c = 0; c < widths.size(); ++c) {
+        const Column& column = columns_[c];
+        const bool yields = column.align == Align::kLeft && column.is_name == is_name && widths[c] > kNarrowestText;
+        if (yields && (widest == nullptr || widths[c] > *widest)) widest = &widths[c];
+    }
+    return widest;
 }
 
 std::string Table::line(const std::vector<std::string>& cells, const std::vector<int>& widths) const {
@@ -94,7 +101,9 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
         if (widths[c] == kLeftOut) continue;
         if (c > 0) text.append(kColumnGap, ' ');
         const bool is_number = columns_[c].align == Align::kRight && columns_[c].max_width == 0;
-        const std::string cell = is_number ? cells[c] : shorten(cells[c], widths[c]);
+        const std::string cell = is_number             ? cells[c]
+                                 : columns_[c].is_name ? shorten_middle(cells[c], widths[c])
+                                                       : shorten(cells[c], widths[c]);
         const auto padding = static_cast<size_t>(std::max(0, widths[c] - display_width(cell)));
         if (columns_[c].align == Align::kRight) text.append(padding, ' ');
         text += cell;

@@ -29,6 +29,7 @@ struct Column {
     Align align = Align::kLeft;
     int max_width = 0;        ///< the most columns of the screen that it takes; 0: as many as its longest cell
     bool expendable = false;  ///< left out if the table is too wide otherwise, the last such column first
+    bool is_name = false;     ///< narrowed after all others only, and then in the middle: no two rows look alike
 };
 
 class Table {
@@ -40,7 +41,7 @@ class Table {
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
     /// Title, rule and rows, each line ending in a newline and at most `width` columns wide if possible: the widest
-    /// left-aligned column is narrowed and its cells end in an ellipsis. Numbers are never cut.
+    /// left-aligned column is narrowed and its cells end in an ellipsis, names last. Numbers are never cut.
     [[nodiscard]] std::string render(int width, bool colour) const;
     [[nodiscard]] std::string render(const Screen& screen) const { return render(screen.width, screen.colour); }
 
@@ -52,6 +53,8 @@ class Table {
 
     /// Width of each column; kLeftOut for those that do not fit.
     [[nodiscard]] std::vector<int> fit(int width) const;
+    /// The widest text column that can be narrowed, names or others; null if there is none.
+    [[nodiscard]] int* widest_text(std::vector<int>& widths, bool is_name) const;
     [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<int>& widths) const;
 
     std::vector<Column> columns_;

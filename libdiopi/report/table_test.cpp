@@ -42,6 +42,15 @@ TEST_CASE("optional columns are removed before text becomes too narrow, the last
     CHECK(table.render(12, false).find("11111111") == std::string::npos);
 }
 
+TEST_CASE("names are cut after all other columns, and in the middle", "[report][table]") {
+    Table table({{"name", Align::kLeft, 0, false, true}, {"text"}, {"more", Align::kLeft, 0, true}});
+    table.add_row({"native_batch_norm", "twelve chars", "more text"});
+    table.add_row({"native_batch_norm_backward", "twelve chars", "more text"});
+    const std::string fitting = table.render(36, false), narrow = table.render(26, false);
+    CHECK_THAT(fitting, Contains("native_batch_norm_backward  twelve …") && !Contains("more"));
+    CHECK_THAT(narrow, Contains("native_b…ackward  twelve …") && Contains("native_b…ch_norm"));
+}
+
 TEST_CASE("colour appears only on request", "[report][table]") {
     Table table({{"name"}});
     table.add_row({"bad"}, Style::kRed);
@@ -54,6 +63,10 @@ TEST_CASE("text is shortened by characters, not bytes", "[report][table]") {
     CHECK(shorten("größen", 5) == "größ…");
     CHECK(shorten("abc", 1) == "…");
     CHECK(shorten("abc", 0).empty());
+    CHECK(shorten_middle("layer_norm_backward", 19) == "layer_norm_backward");
+    CHECK(shorten_middle("layer_norm_backward", 10) == "layer…ward");
+    CHECK(shorten_middle("größenmaß", 5) == "gr…aß");
+    CHECK(shorten_middle("abc", 1) == "…");
 }
 
 }  // namespace diopi

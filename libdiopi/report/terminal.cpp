@@ -79,4 +79,13 @@ std::string shorten(std::string_view text, int width) {
     return width <= 0 ? std::string() : std::string(text.substr(0, end)) + "…";
 }
 
+std::string shorten_middle(std::string_view text, int width) {
+    if (display_width(text) <= width) return std::string(text);
+    const int back = (width - 1) / 2;
+    int columns = 0;
+    size_t begin = text.size();
+    while (begin > 0 && columns < back) columns += is_continuation(text[--begin]) ? 0 : 1;
+    return shorten(text, width - back) + std::string(text.substr(begin));
+}
+
 }  // namespace diopi

@@ -34,5 +34,7 @@ enum class Style { kPlain, kBold, kRed, kGreen, kYellow };
 
 /// `text` cut to `width` columns, its last one an ellipsis if text was removed.
 [[nodiscard]] std::string shorten(std::string_view text, int width);
+/// The same with the ellipsis in the middle: both ends of a name tell it from others.
+[[nodiscard]] std::string shorten_middle(std::string_view text, int width);
 
 }  // namespace diopi

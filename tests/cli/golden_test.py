@@ -4,6 +4,7 @@ import difflib
 import io
 import pathlib
 import re
+import shlex
 import unittest
 
 from program import SOURCE, ProgramTest, allocated, case_file, group
@@ -87,6 +88,32 @@ class Commands:
 
     def fallback_sim(self):
         return show(self.test.diopi("fallback-sim"))
+
+    def terminal_80(self):
+        return self._screens(80)
+
+    def terminal_120(self):
+        return self._screens(120)
+
+    def _screens(self, columns):
+        """What stands on a terminal of that width after each command, without colours."""
+        self.test.write("mine.json", case_file(group("mine", [[4], [FAULTY], [2, 3, 5]], dtypes=["float64"], ops=("add", "mul"))))
+        crash = f"abort@{allocated(FAULTY)}"
+        text = ""
+        for faults, line in (
+                ("", "test add mul --level 1 --cases mine.json -j 1"),
+                ("", "test mul --cases mine.json -v -j 1"),
+                (crash, "test --cases mine.json -j 1"),
+                (crash, "test --cases mine.json -j 1 -x --format seed"),
+                ("", "test --cases mine.json --last-failed --collect-only"),
+                ("", "report ad"), ("", "report add"),
+                ("", "test --case ops/relu.relu.7? --only-dtype f32 -k 'relu and not float16' --collect-only"),
+                ("", "test --seed 010"), ("", "test ad"), ("", "test --cases add"), ("", "list models resnet*"), ("", "list captures"),
+                ("", "compare --case ops/relu.relu.33 ops/masked_fill_scalar.masked_fill.2 --ulp"),
+                ("", "fallback-sim"), ("", "help report merge"), ("", "gen --cases mine.json -j 1")):
+            code, screen = self.test.on_terminal(*shlex.split(line), columns=columns, faults=faults)
+            text += f"$ diopi {line}\n" + "\n".join(self.test.screen(screen)).rstrip() + f"\nexit code {code}\n\n"
+        return text
 
     def failing(self):
         """Longest case first, one worker: the lines come in one order."""

@@ -1,15 +1,20 @@
 """The program under test: runs it in a folder of its own and returns exit code and output."""
 import collections
 import contextlib
+import fcntl
 import json
 import math
 import os
 import pathlib
+import pty
 import random
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 import uuid
@@ -118,6 +123,34 @@ class ProgramTest(unittest.TestCase):
         for text in [err] if isinstance(err, str) else err:
             self.assertIn(text, run.err, str(run))
         return run
+
+    def on_terminal(self, *args, columns=80, faults="", **env):
+        """Exit code and all output on a terminal of that width; 0 columns: the width is unknown."""
+        parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+        full.update({"TERM": "xterm", **env})
+        if faults:
+            full.update(LD_PRELOAD=FAULTS, DIOPI_TEST_FAULTS=faults)
+        process = subprocess.Popen([str(BINARY), *args], cwd=self.folder, env=full, stdin=child, stdout=child, stderr=child)
+        os.close(child)
+        received = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            received += piece
+        os.close(parent)
+        return process.wait(timeout=60), received.decode()
+
+    @staticmethod
+    def screen(text):
+        """The final lines on the screen: without overwritten text (\\r) and colours."""
+        plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+        return [line.rpartition("\r")[2] for line in plain.replace("\r\n", "\n").split("\n")]
 
     @contextlib.contextmanager
     def small_disk(self, kib):

@@ -1,4 +1,5 @@
 """Which cases a command takes, pytest's options, and what the program says about itself."""
+import math
 import subprocess
 import unittest
 
@@ -32,6 +33,17 @@ class SelectionTest(ProgramTest):
         self.assertEqual({call["name"] for call in rows["calls"]}, {"add", "mul"})
         names = {row["name"] for row in self.expect(0, "compare", *few, "--json").json["tensors"]}
         self.assertEqual({name.split(".")[0] for name in names}, {"add", "mul"})
+
+        run = self.expect(0, "fallback-sim", "relu_", "addmm", "--ops", "nll.*", "--capture", "resnet18", "--json")
+        self.assertEqual({row["overload"] for row in run.json["fallback"]},
+                         {"relu_", "addmm", "nll_loss_forward", "nll_loss_backward"})
+
+    def test_quick_cases_of_all_models_come_first(self):
+        self.expect(0, "test", "--model", "all", "-k", "relu.relu and (crnn or dyhead or stgcn or shuffle)",
+                    "-j", "1", "-q")
+        sizes = [math.prod(result["tensors"][0][2]) for result in self.journal()[1]]
+        self.assertGreater(len(sizes), 5)
+        self.assertEqual((sizes[0], sizes[-1]), (min(sizes), max(sizes)))
 
     def test_names_that_are_not_there(self):
         self.expect(2, "test", "ad", err="no case has the operator 'ad' (did you mean 'add'")
@@ -151,6 +163,9 @@ class AboutTest(ProgramTest):
     def test_lists_that_are_not_there(self):
         self.expect(2, "list", "oprators", err="did you mean 'operators'?")
         self.expect(2, "list", "models", "zz*", err="none of the models has such a name")
+        for command in (["list", "models"], ["list", "captures"], ["list", "operators"], ["gen", "--list-models"]):
+            with self.subTest(command=command):
+                self.expect(2, *command, "--cases-dir", "none", err="there is no folder of case files at none")
         self.expect(2, "list", "models", "--missing", err="are for operators, functions and cases")
 
     def test_help_is_that_of_the_command(self):

@@ -1,14 +1,9 @@
 """The output on a terminal and in a pipe."""
-import fcntl
-import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 import unittest
 
-from program import BINARY, FAULTS, SANITIZED, ProgramTest, allocated, case_file, group
+from program import BINARY, SANITIZED, ProgramTest, allocated, case_file, group
 
 ESCAPE = "\x1b"
 FAULTY = 4099
@@ -19,36 +14,8 @@ class TerminalTest(ProgramTest):
         super().setUp()
         self.write("mine.json", case_file(group("mine", [[n] for n in range(1, 30)])))
 
-    def on_terminal(self, *args, columns=80, faults="", **env):
-        """Exit code and all output on a terminal of that width; 0 columns: the width is unknown."""
-        parent, child = pty.openpty()
-        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        full = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-        full.update({"TERM": "xterm", **env})
-        if faults:
-            full.update(LD_PRELOAD=FAULTS, DIOPI_TEST_FAULTS=faults)
-        process = subprocess.Popen([str(BINARY), *args], cwd=self.folder, env=full, stdin=child, stdout=child, stderr=child)
-        os.close(child)
-        received = b""
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            received += piece
-        os.close(parent)
-        return process.wait(timeout=60), received.decode()
-
-    @staticmethod
-    def lines(text):
-        """The final lines on the screen: without overwritten text (\\r) and colours."""
-        plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
-        return [line.rpartition("\r")[2] for line in plain.replace("\r\n", "\n").split("\n")]
-
     def table(self, text, title):
-        lines = self.lines(text)
+        lines = self.screen(text)
         start = next(i for i, line in enumerate(lines) if line.startswith(title))
         end = lines.index("", start) if "" in lines[start:] else len(lines)
         return lines[start:end]
@@ -57,7 +24,7 @@ class TerminalTest(ProgramTest):
         code, text = self.on_terminal("test", "--cases", "mine.json")
         self.assertEqual(code, 0, text)
         self.assertRegex(text, r"\r\x1b\[K\[[#.]+\]  \d+/29  0 failed  0:\d\d elapsed")
-        self.assertFalse(any("elapsed" in line for line in self.lines(text)), "the bar must be erased at the end")
+        self.assertFalse(any("elapsed" in line for line in self.screen(text)), "the bar must be erased at the end")
         self.assertIn("29 cases: 29 passed", text)
         bars = re.findall(r"\x1b\[K(\[[#.]+\][^\r\x1b]*)", text)
         self.assertTrue(bars and all(len(bar) < 80 for bar in bars), f"bars that wrap: {bars}")
@@ -102,7 +69,7 @@ class TerminalTest(ProgramTest):
                 table = self.table(text, "Cases")
                 self.assertGreater(len(table), 390)
                 self.assertLessEqual(max(map(len, table)), 80)
-                self.assertLessEqual(max(map(len, self.lines(text))), 80, "a line outside the table")
+                self.assertLessEqual(max(map(len, self.screen(text))), 80, "a line outside the table")
 
     def test_profile_table_fits(self):
         code, text = self.on_terminal("profile", "--cases", "mine.json", "--fname", "add", "--max-time", "0.001")
@@ -131,7 +98,7 @@ class TerminalTest(ProgramTest):
         self.write("mine.json", case_file(group("mine", [[FAULTY]] + [[n] for n in range(1, 30)])))
         code, text = self.on_terminal("test", "--cases", "mine.json", "--jobs", "1", faults=f"abort@{allocated(FAULTY)}")
         self.assertEqual(code, 1, text)
-        lines = self.lines(text)
+        lines = self.screen(text)
         [failed] = [line for line in lines if "DIOPI-Test - ERROR" in line]
         self.assertRegex(failed, r"^\d{4}-\d\d-\d\d ", "the bar was not erased first")
         self.assertIn("    SIGABRT (Aborted)", lines)
