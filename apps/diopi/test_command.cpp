@@ -364,6 +364,10 @@ class TestRun {
         announce();
         Console console({silent_ ? stderr : stdout, least_level(), !silent_});
         console.start(static_cast<int64_t>(cases_.size()));
+        std::optional<ShareOfWork> work;
+        if (console.has_bar() && options_.level < kEndless) {
+            work.emplace(cases_, target_.backend(), conformance_.skip_reason);
+        }
         conformance_.on_warning = [&](const std::string& text) {
             if (silent_) {
                 fmt::print(stderr, "diopi: warning: {}\n", text);
@@ -377,7 +381,7 @@ class TestRun {
             for (const LogMessage& message : messages_of(result, conformance_.repeat, options_.verbose)) {
                 if (!silent_) console.log(message.level, message.text);
             }
-            console.advance(done, failures_);
+            console.advance(done, failures_, work ? std::optional(work->after(result.case_id)) : std::nullopt);
         };
         auto run = options_.level < kEndless
                        ? run_conformance(cases_, conformance_, on_result)

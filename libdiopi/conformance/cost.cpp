@@ -1,5 +1,6 @@
 #include "conformance/cost.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cases/bind.hpp"
@@ -120,6 +121,20 @@ int64_t cost_of(const Case& c, const Backend& backend) {
                                 rate.per_function * static_cast<double>(work.functions) +
                                 rate.per_converted * static_cast<double>(work.converted) +
                                 rate.per_multiply_add * static_cast<double>(work.multiply_adds));
+}
+
+ShareOfWork::ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason) {
+    for (const Case& c : cases) {
+        const int64_t cost = skip_reason && skip_reason(c) ? kCostOfNothing : cost_of(c, backend);
+        costs_.emplace(c.id(), cost);
+        all_ += static_cast<double>(cost);
+    }
+}
+
+double ShareOfWork::after(const std::string& case_id) {
+    const auto found = costs_.find(case_id);
+    if (found != costs_.end()) done_ += static_cast<double>(found->second);
+    return done_ / std::max(all_, 1.0);
 }
 
 }  // namespace diopi

@@ -2,6 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "backend/backend.hpp"
 #include "cases/case.hpp"
@@ -26,5 +31,22 @@ inline constexpr int64_t kCostOfNothing = 1;
 
 /// Estimated nanoseconds; the same number on every machine.
 [[nodiscard]] int64_t cost_of(const Case& c, const Backend& backend);
+
+/// The reason why a case is not run; nullopt for one that is.
+using SkipReason = std::function<std::optional<std::string>(const Case&)>;
+
+/// The share of a run's estimated time that its finished cases took.
+class ShareOfWork {
+ public:
+    /// Skipped cases cost nothing.
+    ShareOfWork(const std::vector<Case>& cases, const Backend& backend, const SkipReason& skip_reason);
+
+    /// The share after this case has finished, too.
+    double after(const std::string& case_id);
+
+ private:
+    std::unordered_map<std::string, int64_t> costs_;
+    double all_ = 0, done_ = 0;
+};
 
 }  // namespace diopi

@@ -47,6 +47,21 @@ TEST_CASE("an in-place step is work, too", "[run][cost]") {
     CHECK(cost_of(c, cpu()) > cost_of(testing::make_case("add", c.tensors), cpu()));
 }
 
+TEST_CASE("the work done is a share of the estimated time", "[run][cost]") {
+    std::vector<Case> cases;
+    for (const int64_t size : {10'000, 1'000'000, 10}) {
+        cases.push_back(testing::make_case("add", {tensor("input", {size}), tensor("other", {size})}));
+        cases.back().index = static_cast<int64_t>(cases.size());
+    }
+    ShareOfWork all(cases, cpu(), {});
+    CHECK(all.after(cases[0].id()) < 0.1);
+    CHECK(all.after(cases[1].id()) > 0.9);
+    CHECK(all.after(cases[2].id()) == 1);
+    ShareOfWork few(cases, cpu(),
+                    [&](const Case& c) { return c.index == 2 ? std::optional<std::string>("large") : std::nullopt; });
+    CHECK(few.after(cases[0].id()) > 0.8);
+}
+
 TEST_CASE("a step that does not run costs nothing", "[run][cost]") {
     CHECK(cost_of(testing::make_case("no_such_operator", {tensor("input", {1000, 1000})}), cpu()) == kCostOfNothing);
     CHECK(cost_of(testing::make_case("add", {tensor("input", {4, 33}), tensor("other", {5, 33})}), cpu()) ==

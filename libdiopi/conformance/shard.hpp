@@ -2,19 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
 #include "cases/case.hpp"
+#include "conformance/cost.hpp"
 #include "journal/shard_label.hpp"
 
 namespace diopi {
-
-/// The reason why a case is not run; nullopt for one that is.
-using SkipReason = std::function<std::optional<std::string>(const Case&)>;
 
 /// The facts that the journals of all shards of one run have in common.
 struct Selection {

@@ -88,8 +88,7 @@ std::vector<LogMessage> messages_of(const CaseResult& result, const std::string&
 }
 
 std::string progress_text(const Progress& progress, int width) {
-    const auto total = static_cast<double>(std::max<int64_t>(progress.total, 1));
-    const double share = std::clamp(static_cast<double>(progress.done) / total, 0.0, 1.0);
+    const double share = std::clamp(progress.share, 0.0, 1.0);
     std::string tail = fmt::format("  {}/{}  {} failed  {} elapsed", progress.done, progress.total, progress.failures,
                                    clock_text(progress.elapsed));
     if (share > 0) tail += fmt::format(", {} left", clock_text(progress.elapsed * (1 - share) / share));
@@ -117,14 +116,16 @@ void Console::print(std::string_view text) {
 }
 
 void Console::start(int64_t total) {
-    progress_ = {0, total, 0, 0};
+    progress_ = {0, total, 0, 0, 0};
     started_ = std::chrono::steady_clock::now();
     draw();
 }
 
-void Console::advance(int64_t done, int64_t failures) {
+void Console::advance(int64_t done, int64_t failures, std::optional<double> share) {
     const bool is_news = failures != progress_.failures;
+    const auto total = static_cast<double>(std::max<int64_t>(progress_.total, 1));
     progress_.done = done;
+    progress_.share = share.value_or(static_cast<double>(done) / total);
     progress_.failures = failures;
     if (is_news || std::chrono::steady_clock::now() - drawn_at_ >= kRedraw) draw();
 }

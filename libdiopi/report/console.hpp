@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct LogMessage {
 struct Progress {
     int64_t done = 0, total = 0, failures = 0;
     double elapsed = 0;  ///< seconds
+    double share = 0;    ///< of the work, from 0 to 1
 };
 
 /// The bar in `width` columns: "[####....]  120/400  3 failed  0:12 elapsed, 0:28 left".
@@ -56,8 +58,11 @@ class Console {
     void print(std::string_view text);
     /// Starts the bar's clock.
     void start(int64_t total);
-    /// Updates the progress; draws at most ten times a second, and at each failure.
-    void advance(int64_t done, int64_t failures);
+    /// Updates the progress; draws at most ten times a second, and at each failure. `share` of the work is done; by
+    /// default the share of the items.
+    void advance(int64_t done, int64_t failures, std::optional<double> share = {});
+    /// Whether a bar is drawn, which is worth the estimate of the work.
+    [[nodiscard]] bool has_bar() const { return bar_; }
     /// Removes the bar.
     void finish();
 

@@ -106,11 +106,11 @@ TEST_CASE("a case gives a result for each of its functions", "[report][console]"
 }
 
 TEST_CASE("the bar fills its width", "[report][console]") {
-    const std::string half = progress_text({200, 400, 3, 12}, 80);
+    const std::string half = progress_text({200, 400, 3, 12, 0.5}, 80);
     CHECK(display_width(half) == 80);
     CHECK_THAT(half, Contains("####....") && Contains("200/400  3 failed  0:12 elapsed, 0:12 left"));
-    CHECK_THAT(progress_text({0, 400, 0, 3700}, 80), Contains("1:01:40 elapsed") && !Contains("left"));
-    CHECK(display_width(progress_text({200, 400, 3, 12}, 20)) <= 20);
+    CHECK_THAT(progress_text({0, 400, 0, 3700, 0}, 80), Contains("1:01:40 elapsed") && !Contains("left"));
+    CHECK(display_width(progress_text({200, 400, 3, 12, 0.5}, 20)) <= 20);
 }
 
 TEST_CASE("no bar and no escape sequence reaches a file", "[report][console]") {
