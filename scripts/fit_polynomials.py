@@ -100,8 +100,8 @@ def fits():
     # erfc(y) = exp(-y^2) R(t), t = 1 / (1 + y / 2): t runs from about 1/6 to 1 where the result is not below float32.
     erfcx_of = lambda y: mp.exp(y ** 2) * mp.erfc(y)
     erfcx = lambda t: erfcx_of(2 / t - 2)
-    # The normal density's integral from x on is exp(-x^2 / 2) R(t), t = 1 / (1 + 0.23 x), for x up to 13.
-    tail = lambda t: erfcx_of((1 / t - 1) / mp.mpf('0.23') / mp.sqrt(2)) / 2
+    # The normal density's integral from x on is exp(-x^2 / 2) R(t), t = 1 / (1 + 0.29 x), for x up to 13.
+    tail = lambda t: erfcx_of((1 / t - 1) / mp.mpf('0.29') / mp.sqrt(2)) / 2
     return {
         # exp(r) = 1 + r + r^2 p(r); the weight holds the error of exp(r) - 1, too.
         'exp': (exp_tail, expm1_scale, 4, -half_log2, half_log2),
@@ -112,7 +112,7 @@ def fits():
         'tanh': (tanh, lambda z: z, 4, mp.mpf(0), mp.mpf('0.36')),
         'erf': (erf, relative(erf), 6, mp.mpf(0), mp.mpf('0.81')),
         'erfcx': (erfcx, relative(erfcx), 9, mp.mpf(1) / mp.mpf('6'), mp.mpf(1)),
-        'tail': (tail, relative(tail), 8, 1 / (1 + mp.mpf('0.23') * 13), mp.mpf(1)),
+        'tail': (tail, relative(tail), 8, 1 / (1 + mp.mpf('0.29') * 13), mp.mpf(1)),
     }
 
 

@@ -25,6 +25,8 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// Where x Phi(x) and its approximation are below all float32 numbers.
 constexpr float kGeluEnd = -15, kGeluTanhEnd = -12;
+/// Up to this |x| the integral of the normal density from |x| on is a normal number.
+constexpr float kNormalTail = 13;
 
 /// The logistic function: `small` is exp(-|x|), `share` is 1 / (1 + small).
 template <class V>
@@ -47,6 +49,11 @@ HWY_INLINE V sigmoid_of(V x, const Logistic<V>& s) {
     const V y = choose(is_negative(x), s.share * s.small.first * s.small.second, s.share);
     return choose(is_number(x), y, x);
 }
+/// Functions of x for any x, NaN included.
+template <class V>
+HWY_NOINLINE V far_sigmoid(V x) {
+    return sigmoid_of(x, logistic(x));
+}
 /// factor sigmoid(x) with all digits, s being logistic(x); factor times 0 for x below `end`.
 template <class V>
 HWY_INLINE V times_sigmoid(V factor, V x, const Logistic<V>& s, hn::TFromV<V> end) {
@@ -55,11 +62,15 @@ HWY_INLINE V times_sigmoid(V factor, V x, const Logistic<V>& s, hn::TFromV<V> en
     return choose(hn::Lt(x, all<V>(end)), factor * all<V>(0), choose(is_number(x), y, x));
 }
 
+template <class V>
+HWY_NOINLINE V far_silu(V x) {
+    return times_sigmoid(x, x, logistic(x), FormatOf<V>::kExpLow);
+}
 struct Sigmoid {
     static double one(double x) { return sigmoid(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return sigmoid_of(x, logistic(x));
+        return near_or_far(x, all<V>(1) / (exp_normal(hn::Neg(x)) + all<V>(1)), far_sigmoid<V>);
     }
 };
 struct SigmoidBackward {
@@ -74,7 +85,7 @@ struct Silu {
     static double one(double x) { return x / (1 + std::exp(-x)); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return times_sigmoid(x, x, logistic(x), FormatOf<V>::kExpLow);
+        return near_or_far(x, x / (exp_normal(hn::Neg(x)) + all<V>(1)), far_silu<V>);
     }
 };
 struct SiluBackward {
@@ -106,11 +117,18 @@ struct Gelu {
         const long double wide = x;
         return static_cast<double>(wide * (std::erfc(wide * -0.707106781186547524400844362104849039L) / 2));
     }
-    static HWY_INLINE Float many(Float x) {
+    /// Of any x below -kNormalTail, and of NaN.
+    static HWY_NOINLINE Float far_below(Float x) {
         const Tail tail = tail_of(x);
         const Float below = x * tail.smooth * tail.bell.first * tail.bell.second;
-        const Float y = choose(is_negative(x), below, x * (spread(1.0F) - tail.value()));
-        return choose(hn::Lt(x, spread(kGeluEnd)), x * spread(0.0F), y);
+        return choose(hn::Lt(x, spread(kGeluEnd)), x * spread(0.0F), below);
+    }
+    static HWY_INLINE Float many(Float x) {
+        const Float inside = hn::Min(absolute(x), spread(kNormalTail));
+        const Float y = hn::Max(x, spread(0.0F)) - times_normal_tail(inside);
+        const Mask is_near = hn::Ge(x, spread(-kNormalTail));
+        if (HWY_LIKELY(hn::AllTrue(Floats(), is_near))) return y;
+        return choose(is_near, y, far_below(x));
     }
 };
 struct GeluBackward {

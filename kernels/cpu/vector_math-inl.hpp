@@ -65,13 +65,25 @@ HWY_INLINE V within(V x, hn::TFromV<V> low, hn::TFromV<V> high) {
     return hn::Min(hn::Max(choose(is_number(x), x, all<V>(low)), all<V>(low)), all<V>(high));
 }
 
-/// c[0] + c[1] x + ...
+/// c[0] + c[1] x + ... Long ones are Horner's formula in x^2 of pairs: the processor waits half as long for results.
 template <class V, size_t kCount>
 HWY_INLINE V polynomial(V x, const hn::TFromV<V> (&c)[kCount]) {
+    constexpr size_t kLong = 6;
     const hn::DFromV<V> d;
-    V p = hn::Set(d, c[kCount - 1]);
-    for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
-    return p;
+    if constexpr (kCount < kLong) {
+        V p = hn::Set(d, c[kCount - 1]);
+        for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
+        return p;
+    } else {
+        const V square = x * x;
+        constexpr size_t kLast = (kCount - 1) / 2 * 2;
+        V p = hn::Set(d, c[kLast]);
+        if constexpr (kLast + 1 < kCount) p = hn::MulAdd(x, hn::Set(d, c[kLast + 1]), p);
+        for (size_t i = kLast; i > 0; i -= 2) {
+            p = hn::MulAdd(p, square, hn::MulAdd(x, hn::Set(d, c[i - 1]), hn::Set(d, c[i - 2])));
+        }
+        return p;
+    }
 }
 
 /// f, a function of one or two float64 numbers, of each lane.
@@ -109,6 +121,8 @@ struct Format<float> {
     static constexpr float kExpBelow[] = {0.5F, 0.16666539F, 0.041666612F, 0.00836710073F, 0.00139175227F};
     /// Where exp is 0, and beyond all numbers.
     static constexpr float kExpLow = -150, kExpHigh = 129;
+    /// Up to this |x| exp(x), exp(-x) and their sums with 1 are normal numbers.
+    static constexpr float kExpNormal = 87;
     static constexpr float kExpm1Low = -30, kExpm1High = 89;
     static constexpr float kLeastNormal = 0x1p-126F;
     /// pi / 2 is the sum of the parts, of which each has all its digits.
@@ -129,6 +143,7 @@ struct Format<double> {
                                            1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
                                            1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
     static constexpr double kExpLow = -760, kExpHigh = 711;
+    static constexpr double kExpNormal = 708;
     static constexpr double kExpm1Low = -60, kExpm1High = 710;
     static constexpr double kLeastNormal = 0x1p-1022;
     static constexpr double kHalfPi[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
@@ -215,10 +230,31 @@ HWY_INLINE V exp_below(V x) {
     return scaled_exp(HWY_ARCH_X86 ? hn::Max(low, x) : choose(hn::Lt(x, low), low, x)).value();
 }
 
+/// exp(x) where it is a normal number.
 template <class V>
-HWY_INLINE V exp(V x) {
+HWY_INLINE V exp_normal(V x) {
+    const ReducedExponent<V> e = reduce_exponent(x);
+    return (hn::MulAdd(e.r * e.r, e.p, e.r) + all<V>(1)) * power_of_two<V>(e.whole);
+}
+
+/// exp(x) of any x, NaN included.
+template <class V>
+HWY_NOINLINE V far_exp(V x) {
     using F = FormatOf<V>;
     return choose(is_number(x), scaled_exp(within(x, F::kExpLow, F::kExpHigh)).value(), x);
+}
+
+/// `near` where |x| is at most kExpNormal, else far(x). A lane depends on its own x alone.
+template <class V>
+HWY_INLINE V near_or_far(V x, V near, V (*far)(V)) {
+    const auto is_near = hn::Le(absolute(x), all<V>(FormatOf<V>::kExpNormal));
+    if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return near;
+    return choose(is_near, near, far(x));
+}
+
+template <class V>
+HWY_INLINE V exp(V x) {
+    return near_or_far(x, exp_normal(x), far_exp<V>);
 }
 
 /// exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), halved and doubled again because 2^(largest exponent + 1) is no number.
@@ -359,7 +395,7 @@ HWY_INLINE Float tanh(Float x) {
     const Float z = x * x;
     const Float p = polynomial(z, {-0.333332986F, 0.133319363F, -0.05378481F, 0.0207996201F, -0.00590005191F});
     const Float near = fma(x * z, p, x);
-    const Float e = scaled_exp(within(absolute(x), 0.0F, 10.0F) * spread(2.0F)).value();
+    const Float e = exp_normal(hn::Min(absolute(x), spread(10.0F)) * spread(2.0F));
     const Float far = spread(1.0F) - spread(2.0F) / (e + spread(1.0F));
     return choose(hn::Ge(absolute(x), spread(0.6F)), with_sign_of(far, x), near);
 }
@@ -378,12 +414,30 @@ HWY_INLINE Scaled<Float> scaled_bell(Float x) {
     return {fma(e.first, below * spread(-0.5F), e.first), e.second};
 }
 
+/// x times the integral of the normal density from x on, x in [0, 13]. r is -x^2 / 2 less a multiple of log(2), whose
+/// product with kLog2 is exact. The power of two is added to the exponent of a result that stays a normal number, or is
+/// that of a small x, whose power is 2^0.
+HWY_INLINE Float times_normal_tail(Float x) {
+    using F = FormatOf<Float>;
+    const Ints di;
+    const Float t = spread(1.0F) / fma(x, spread(0.29F), spread(1.0F));
+    const Float smooth =
+        polynomial(t, {2.77446125e-05F, 0.115081057F, 0.121498182F, 0.0749886632F, 0.18857643F, -0.15362525F,
+                       0.306925386F, -0.192664057F, 0.0391918197F});
+    const Float half = x * spread(-0.5F);
+    const Nearest<Float> k = nearest_multiple(half * x, spread(F::kLog2e));
+    const Float r = hn::NegMulAdd(k.value, spread(F::kLog2Rest), hn::MulSub(half, x, k.value * spread(F::kLog2)));
+    const Float power = fma(r * r, polynomial(r, F::kExpBelow), r) + spread(1.0F);
+    const Int bits = hn::BitCast(di, x * smooth * power) + hn::ShiftLeft<F::kFraction>(k.bits);
+    return hn::BitCast(Floats(), bits);
+}
+
 HWY_INLINE Float erf(Float x) {
     const Float z = x * x;
     const Float near = x * polynomial(z, {1.12837923F, -0.376131386F, 0.112907656F, -0.0272241794F, 0.00605583889F,
                                           -0.00174056366F, 0.000461004442F});
-    const Float inside = within(absolute(x), 0.0F, 4.0F);
-    const Float bell = scaled_exp(inside * hn::Neg(inside)).value();
+    const Float inside = hn::Min(absolute(x), spread(4.0F));
+    const Float bell = exp_normal(inside * hn::Neg(inside));
     const Float far = with_sign_of(hn::NegMulAdd(bell, scaled_erfc(inside), spread(1.0F)), x);
     return choose(hn::Ge(absolute(x), spread(0.9F)), far, near);
 }
