@@ -829,7 +829,10 @@ UNARY = {  # torch name: (low, high) of the floating values; integers are 0 to 5
     "exp": (-4, 4), "expm1": (-2, 3), "log": (0.05, 9), "log2": (0.05, 9), "log10": (0.05, 9), "log1p": (-0.9, 6),
     "sqrt": (0, 9), "rsqrt": (0.1, 9), "reciprocal": (0.2, 5), "sin": (-9, 9), "cos": (-9, 9), "erf": (-3, 3),
     "tanh": (-4, 4), "sigmoid": (-6, 6), "silu": (0, 6), "neg": (-5, 5),
+    "tan": (-9, 9), "asin": (-1, 1), "acos": (-1, 1), "atan": (-9, 9), "sinh": (-5, 5), "cosh": (-5, 5),
+    "erfinv": (-1, 1),
 }
+FEW_SHAPES = ("tan", "asin", "acos", "atan", "sinh", "cosh", "erfinv")
 
 
 def unary(book, op):
@@ -844,13 +847,14 @@ def unary(book, op):
 
     for dtype in FLOATS:
         cases = {label(shape): (uniform(shape, dtype, low, high), None)
-                 for shape in some([[17], [3, 11], [], [0], [3, 0]], dtype, 3)}
+                 for shape in some([[17], [3, 11], [], [0], [3, 0]], dtype, 1 if op in FEW_SHAPES else 3)}
         cases["strided"] = uniform([4, 5], dtype, low, high), {"input": column_major}
         cases["special"] = values([0.0, -0.0, 1.0, INF, -INF, NAN], dtype), None
         for case, (x, layout) in cases.items():
             name = f"{tag(dtype)}_{case}"
             book.add(function, name, lambda t: forward(t["input"]), {"input": x}, {}, ["out"], layout)
-            book.add(stored, name, in_place, {"input": x}, {}, ["input"], layout)
+            if op not in FEW_SHAPES or case == "17":
+                book.add(stored, name, in_place, {"input": x}, {}, ["input"], layout)
             if backward and case != "special":
                 saved = schema_rows.rows()[backward].args[2].name
                 shape = x({}).shape
@@ -937,6 +941,26 @@ def pow_(book):
     # An integer without dimensions wraps in the dtype of the other operand.
     call("Tensor", "wrap_exponent", lambda t: torch.pow(t["input"], t["exponent"]),
          {"input": values([100, -100, 3], I32), "exponent": values(2**32 + 2, I64)}, {})
+
+
+def exact_unary(book, op, dtypes, in_place=True, torch_op=None):
+    """Functions whose results are exact, but for moduli of complex numbers; integers stay integers."""
+    book.slack = 0
+    function, stored = function_of(op), function_of(op, "inplace")
+    for dtype in dtypes:
+        cases = {"17": (natural([17], dtype, dtype not in FLOATS), None),
+                 "strided": (natural([4, 5], dtype), {"input": column_major})}
+        if dtype in FLOATS:
+            cases["special"] = values([*SPECIAL, 0.5, -0.5, 1.5, 2.0**20 + 0.5], dtype), None
+        if dtype.is_complex:
+            cases["special"] = (lambda t: torch.tensor([0, 3 - 4j, -2, 1j, complex(INF, 1), complex(1, NAN)]).to(dtype),
+                                None)
+        for case, (x, layout) in cases.items():
+            name = f"{tag(dtype)}_{case}"
+            book.add(function, name, lambda t: getattr(torch, torch_op or op)(t["input"]), {"input": x}, {}, ["out"],
+                     layout)
+            if stored and in_place and case != "strided" and not (op == "abs" and dtype.is_complex):
+                book.add(stored, name, lambda t: getattr(t["input"], op + "_")(), {"input": x}, {}, ["input"])
 
 
 def extremes(book, op):
@@ -1191,6 +1215,10 @@ def adam(book, op):
 
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
+    "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
+    "sgn": lambda book: exact_unary(book, "sgn", ALL),
+    "sign": lambda book: exact_unary(book, "sign", [BOOL, *INTS, *FLOATS]),
+    **{op: lambda book, op=op: exact_unary(book, op, FLOATS) for op in ("floor", "ceil")},
     **{op: lambda book, op=op: extremes(book, op) for op in ("maximum", "minimum")},
     **{op: lambda book, op=op: added_scaled(book, op) for op in ("addcmul", "addcdiv")},
     **{op: lambda book, op=op: copies(book, op) for op in ("copy_", "cast_dtype")},

@@ -93,8 +93,7 @@ Dtype Draft::other_dtype() const {
     constexpr std::array kLadder = {Dtype::boolean, Dtype::int8,     Dtype::int32,
                                     Dtype::int64,   Dtype::bfloat16, Dtype::float32};
     const size_t other = level(Factor::kOther);
-    const bool promotes = row_->rule == ShapeRule::broadcast || row_->rule == ShapeRule::broadcast_div;
-    if (!promotes || other == 0 || is_complex(dtype_)) return dtype_;
+    if (!promotes(row_->rule) || other == 0 || is_complex(dtype_)) return dtype_;
     const auto at = std::ranges::find(kLadder, dtype_);
     if (at == kLadder.end()) return dtype_;
     const bool takes_bool = row_->takes.find('b') != std::string_view::npos;

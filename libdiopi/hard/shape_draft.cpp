@@ -354,9 +354,13 @@ bool shape_draft(Draft& draft) {
             return embedding(draft);
         case ShapeRule::same:
         case ShapeRule::floating:
+        case ShapeRule::component:
             return same(draft);
         case ShapeRule::broadcast:
         case ShapeRule::broadcast_div:
+        case ShapeRule::broadcast_alike:
+        case ShapeRule::broadcast_complex:
+        case ShapeRule::compare:
             return broadcast(draft);
         case ShapeRule::reduce_sum:
         case ShapeRule::reduce_mean:
