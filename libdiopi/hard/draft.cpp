@@ -99,7 +99,9 @@ Dtype Draft::other_dtype() const {
     const bool takes_bool = row_->takes.find('b') != std::string_view::npos;
     const auto lowest = takes_bool ? kLadder.begin() : kLadder.begin() + 1;
     if (other == 1) return at <= lowest ? dtype_ : *(at - 1);
-    return at + 1 == kLadder.end() ? dtype_ : *(at + 1);
+    const bool is_highest = at + 1 == kLadder.end();
+    const bool takes_next = !is_highest && (!is_floating(*(at + 1)) || row_->takes.find('f') != std::string_view::npos);
+    return takes_next ? *(at + 1) : dtype_;
 }
 
 void Draft::add(std::string_view arg, Shape shape) {

@@ -52,10 +52,23 @@ bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Influence influ
     return true;
 }
 
+/// Whether the function has operands that may be absent, and all are: without bounds there is nothing to clamp to.
+bool lacks_all_optional(const Call& call) {
+    bool has_optional = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (!arg.optional || arg.is_output) continue;
+        if (!is_null(call.args[i])) return false;
+        has_optional = true;
+    }
+    return has_optional;
+}
+
 /// Shape and dtype of the operands together: tensors and numbers. Tensors that only select come last.
 Result<TensorSpec> combined(const Call& call) {
     std::optional<TensorSpec> spec;
     std::vector<const Scalar*> numbers;
+    if (lacks_all_optional(call)) return contradiction(call, "all operands that may be absent are absent");
     for (const Influence influence : {Influence::both, Influence::shape}) {
         for (size_t i = 0; i < call.args.size(); ++i) {
             const Arg& arg = call.row->args()[i];
