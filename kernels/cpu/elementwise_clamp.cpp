@@ -20,11 +20,22 @@ constexpr Bool kLeast<Bool> = Bool::kFalse;
 template <>
 constexpr Bool kMost<Bool> = Bool::kTrue;
 
+/// NaN where either is NaN.
+template <class T>
+struct AtLeast {
+    using Selects = void;
+    T operator()(T x, T low) const { return x < low || low != low ? low : x; }
+};
+template <class T>
+struct AtMost {
+    using Selects = void;
+    T operator()(T x, T high) const { return x > high || high != high ? high : x; }
+};
+
 /// NaN where any of the three is NaN; high where the bounds contradict each other.
 template <class T>
 T limited(T x, T low, T high) {
-    const T raised = x < low || low != low ? low : x;
-    return raised > high || high != high ? high : raised;
+    return AtMost<T>()(AtLeast<T>()(x, low), high);
 }
 
 template <class T>
@@ -43,15 +54,20 @@ struct ClampToNumbers {
 
 template <class T>
 diopiError_t clamp(diopiContextHandle_t ctx, std::string_view op, const Bounds& x, Dtype compute, bool has_tensors) {
-    T low = x.has_min ? number<T>(x.least) : kLeast<T>, high = x.has_max ? number<T>(x.most) : kMost<T>;
     if (!has_tensors) {
-        const ClampToNumbers<T> f{low, high};
+        const ClampToNumbers<T> f{x.has_min ? number<T>(x.least) : kLeast<T>, x.has_max ? number<T>(x.most) : kMost<T>};
         return for_each_tile(ctx, op, {&x.out, 1}, {&x.input, 1}, unary<T>(compute, f));
     }
+    if (!x.has_max) {
+        const AtLeast<T> f;
+        return for_each_tile(ctx, op, {&x.out, 1}, std::array{x.input, x.min}, binary<T>(compute, f));
+    }
+    if (!x.has_min) {
+        const AtMost<T> f;
+        return for_each_tile(ctx, op, {&x.out, 1}, std::array{x.input, x.max}, binary<T>(compute, f));
+    }
     const Clamp<T> f;
-    const std::array ins = {x.input, x.min.data == nullptr ? element(&low, compute) : x.min,
-                            x.max.data == nullptr ? element(&high, compute) : x.max};
-    return for_each_tile(ctx, op, {&x.out, 1}, ins, ternary<T>(compute, f));
+    return for_each_tile(ctx, op, {&x.out, 1}, std::array{x.input, x.min, x.max}, ternary<T>(compute, f));
 }
 
 diopiError_t clamp(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,

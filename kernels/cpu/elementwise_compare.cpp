@@ -1,5 +1,7 @@
 /// Truth values of comparisons and of logic. The operands are converted to the dtype to which they promote, and then
 /// compared.
+#include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "kernels/cpu/operands.hpp"
@@ -94,6 +96,28 @@ diopiError_t compare(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     if (error == diopiSuccess) error = round_to_half(ctx, x);
     if (error != diopiSuccess) return error;
     return store_truth<F, 2>(ctx, op, x.out, {x.input, x.other}, x.result, x.other_is_number ? &x.number : nullptr);
+}
+
+/// Whether both have one shape and equal elements.
+diopiError_t equal(diopiContextHandle_t ctx, std::string_view op, bool* out, diopiConstTensorHandle_t input,
+                   diopiConstTensorHandle_t other) {
+    const View x = view(input), y = view(other);
+    *out = std::ranges::equal(x.shape, y.shape);
+    if (!*out || x.numel == 0) return diopiSuccess;
+    Operands operands{{}, x, y};
+    operands.result = result_dtype(x, y);
+    if (const diopiError_t error = require(ctx, x.shape, Dtype::boolean, operands.out); error != diopiSuccess)
+        return error;
+    diopiError_t error = read_comparison(op, operands);
+    if (error == diopiSuccess) error = round_to_half(ctx, operands);
+    if (error == diopiSuccess) {
+        const std::array ins = {operands.input, operands.other};
+        error = store_truth<Same, 2>(ctx, op, operands.out, ins, operands.result, nullptr);
+    }
+    if (error != diopiSuccess) return error;
+    const auto* truths = operands.out.as<const uint8_t>();
+    *out = std::memchr(truths, 0, static_cast<size_t>(x.numel)) == nullptr;
+    return diopiSuccess;
 }
 
 template <class F>

@@ -5,7 +5,6 @@
 
 #include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
-#include "kernels/cpu/remainder.hpp"
 #include "kernels/entries/entries.hpp"
 
 namespace diopi::cpu {
@@ -28,12 +27,21 @@ struct DivideTrunc {
     T operator()(T a, T b) const { return std::trunc(a / b); }
 };
 
+/// The remainder of a / b with the sign of a. Exact in double as long as the quotient has few bits.
+inline float remainder(float a, float b) {
+    constexpr double kExact = 0x1p28;
+    const double quotient = std::trunc(double{a} / double{b});
+    if (!(std::fabs(quotient) < kExact) || std::isinf(b)) return std::fmod(a, b);
+    return std::copysign(static_cast<float>(std::fma(-quotient, double{b}, double{a})), a);
+}
+inline double remainder(double a, double b) { return std::fmod(a, b); }
+
 /// Source: torch.div with rounding_mode "floor" (c10::div_floor_floating).
 template <class T>
 struct DivideFloor {
     T operator()(T a, T b) const {
         if (b == 0) return a / b;
-        const T rest = truncated_remainder(a, b);
+        const T rest = remainder(a, b);
         T quotient = (a - rest) / b;
         if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
         if (quotient == 0) return std::copysign(T(0), a / b);

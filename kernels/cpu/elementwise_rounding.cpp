@@ -1,13 +1,51 @@
 /// The modulus, the sign, whole numbers.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/elementwise_rounding.cpp"
+#include <hwy/foreach_target.h>
+
 #include <cmath>
 
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/unary-inl.hpp"
 #include "kernels/cpu/unary_exact.hpp"
 #include "kernels/entries/entries.hpp"
 
+#define FORMULAS(X) X(Floor) X(Ceil)
+
+HWY_BEFORE_NAMESPACE();
+namespace diopi::cpu::HWY_NAMESPACE {
+
+namespace {
+
+struct Floor {
+    static double one(double x) { return std::floor(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return hn::Floor(x);
+    }
+};
+
+struct Ceil {
+    static double one(double x) { return std::ceil(x); }
+    template <class V>
+    static HWY_INLINE V many(V x) {
+        return hn::Ceil(x);
+    }
+};
+
+}  // namespace
+
+FORMULAS(DIOPI_TILES)
+
+}  // namespace diopi::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace diopi::cpu {
 
 namespace {
+
+FORMULAS(DIOPI_FORMULA)
 
 template <class T>
 struct Abs {
@@ -64,27 +102,19 @@ struct Sgn {
     }
 };
 
+/// Integers are whole.
 template <class T>
-struct Floor {
+struct Whole {
     using Selects = void;
-    T operator()(T x) const {
-        if constexpr (std::is_floating_point_v<T>)
-            return std::floor(x);
-        else
-            return x;
-    }
+    T operator()(T x) const { return x; }
 };
 
-template <class T>
-struct Ceil {
-    using Selects = void;
-    T operator()(T x) const {
-        if constexpr (std::is_floating_point_v<T>)
-            return std::ceil(x);
-        else
-            return x;
-    }
-};
+/// F of floating numbers.
+template <class F>
+diopiError_t map_whole(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t input) {
+    return is_floating(view(input).dtype) ? map_unary<F>(ctx, op, out, input) : map_same<Whole>(ctx, op, out, input);
+}
 
 /// |x|, of complex numbers, too.
 diopiError_t modulus(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
@@ -99,3 +129,4 @@ diopiError_t modulus(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
 #include "kernels/entries/elementwise_rounding.inc"
 
 }  // namespace diopi::cpu
+#endif

@@ -52,10 +52,10 @@ diopiError_t wrap_operand(std::string_view op, View& operand, Dtype result) {
     return diopiSuccess;
 }
 
-/// A number as an element of the result; integers wrap.
-diopiScalar_t wrapped_element(const diopiScalar_t& number, Dtype result) {
-    if (!is_integer(result)) return as_element(number, result);
-    return whole_number(wrap_integer(operands::number<int64_t>(number), result));
+/// A bound as an element of the result; beyond its integers it is the last of them.
+diopiScalar_t bound_as_element(const diopiScalar_t& bound, Dtype result) {
+    if (!is_integer(result)) return as_element(bound, result);
+    return whole_number(saturate_integer(number<int64_t>(bound), result));
 }
 
 /// One bound of clamp: its view, and whether there is one. `all` has the shape and the dtype of the operands so far.
@@ -93,8 +93,8 @@ diopiError_t read_bounds(std::string_view op, const Other& min, const Other& max
         return unsupported(op, "out", x.out.dtype,
                            "a dtype that the result's " + std::string(name(x.result)) + " casts to");
     }
-    x.least = wrapped_element(x.least, x.result);
-    x.most = wrapped_element(x.most, x.result);
+    x.least = bound_as_element(x.least, x.result);
+    x.most = bound_as_element(x.most, x.result);
     for (View* operand : {&x.input, &x.min, &x.max}) {
         if (operand->data == nullptr || !is_integer(x.result)) continue;
         if (const diopiError_t error = wrap_operand(op, *operand, x.result); error != diopiSuccess) return error;

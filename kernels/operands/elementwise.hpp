@@ -36,8 +36,8 @@ struct Bounds {
     diopiScalar_t least{}, most{};  ///< the numbers, as elements of dtype `result`
     Dtype result = Dtype::float32;
 };
-/// Refuses two absent bounds, shapes that do not broadcast to out's, and complex numbers. Reads integers as
-/// wrap_operands does.
+/// Refuses two absent bounds, shapes that do not broadcast to out's, and complex numbers. Reads integer
+/// tensors as wrap_operands does.
 [[nodiscard]] diopiError_t read_bounds(std::string_view op, const Other& min, const Other& max, Bounds& x);
 /// Reads a number, and an integer tensor without dimensions, in the dtype of an integer result: its low bits.
 /// Sums and products do not need it, because their low bits are those of any wider computation. Refuses a signed one

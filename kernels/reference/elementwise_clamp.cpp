@@ -19,6 +19,13 @@ T limited(T x, T low, T high) {
     return raised > high ? high : raised;
 }
 
+/// The bound; a number beyond the integers of the dtype becomes the last of them, which is stored in `held`.
+Other within_range(const Other& bound, Dtype dtype, diopiScalar_t& held) {
+    if (bound.scalar == nullptr || !is_integer(dtype)) return bound;
+    held = {diopi_dtype_int64, {.ival = saturate_integer(scalar_as<int64_t>(*bound.scalar), dtype)}};
+    return &held;
+}
+
 /// out = input limited to [min, max]; either may be absent. Source: torch.clamp.
 diopiError_t clamp(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                    const Other& min, const Other& max) {
@@ -32,8 +39,9 @@ diopiError_t clamp(diopiContextHandle_t, std::string_view, diopiTensorHandle_t o
                 using Limits = std::numeric_limits<T>;
                 const T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
                 const T largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
-                const Promoted<T> x(input, "input", dtype), low(min, "min", dtype, least);
-                const Promoted<T> high(max, "max", dtype, largest);
+                diopiScalar_t first{}, last{};
+                const Promoted<T> x(input, "input", dtype), low(within_range(min, dtype, first), "min", dtype, least);
+                const Promoted<T> high(within_range(max, dtype, last), "max", dtype, largest);
                 Output<T> y(out, "out");
                 combine(y, x, low, high, limited<T>);
                 y.store();

@@ -1,5 +1,6 @@
 /// Truth values of comparisons and of logic. Operands are converted to the dtype to which they promote, and then
 /// compared. A NaN is unequal to everything, and true.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/entries/entries.hpp"
@@ -42,6 +43,20 @@ diopiError_t compare(diopiContextHandle_t, std::string_view, diopiTensorHandle_t
             } else {
                 refuse_dtype("input", dtype, "a real dtype: complex numbers have no order");
             }
+        });
+    });
+}
+
+/// *out = whether both have one shape and equal elements. Source: torch.equal.
+diopiError_t equal(diopiContextHandle_t, std::string_view, bool* out, diopiConstTensorHandle_t input,
+                   diopiConstTensorHandle_t other) {
+    return kernel([&] {
+        const Dtype dtype = result_dtype(input, other);
+        *out = same_shape(view_of(input).shape, view_of(other).shape);
+        if (!*out) return;
+        in_kind(dtype, [&]<class T>(T) {
+            const Promoted<T> a(input, "input", dtype), b(other, "other", dtype);
+            *out = std::equal(a.data(), a.data() + view_of(input).numel, b.data());
         });
     });
 }

@@ -28,6 +28,9 @@ constexpr auto Floor = ByKind{[](double x) { return std::floor(x); }, [](int64_t
 /// The smallest whole number that is not below.
 constexpr auto Ceil = ByKind{[](double x) { return std::ceil(x); }, [](int64_t x) { return x; }};
 
+template <auto kFormula>
+constexpr auto map_whole = map_same<kFormula>;
+
 /// Source: torch.abs, which has no in-place form for complex numbers.
 diopiError_t modulus(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t input) {

@@ -339,6 +339,7 @@ bool shape_draft(Draft& draft) {
     if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return draw(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
+            if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
         case ShapeRule::sized:
             return make_sized(draft);

@@ -33,6 +33,7 @@
 /// :minus          a factor whose product is subtracted
 /// :value          replaces elements: it does not affect the result's shape and dtype
 /// :element        a number that becomes an element: below 0 it wraps in an unsigned dtype of the first tensor
+/// :bound          a number that limits elements: beyond the integers of the result's dtype it is the last of them
 /// :divisor        must not be 0 where it is a whole number
 /// :exponent       must not be negative where it is a whole number
 /// :choice         chooses elements: it affects the result's shape, but not its dtype; bool, or bytes, not 0 if true
@@ -205,6 +206,8 @@ struct Arg {
     bool is_divisor = false;     ///< not 0 where it is a whole number
     bool is_exponent = false;    ///< not negative where it is a whole number
     bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
+    bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
+    bool is_bound = false;       ///< a number that limits elements
     bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;

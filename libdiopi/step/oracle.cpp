@@ -241,7 +241,10 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
                 target[k] = *made;
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
-            if (wrapping && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *wrapping);
+            if (wrapping && is_integer(scalar->dtype)) {
+                const auto fit = arg.is_bound ? saturate_integer : wrap_integer;
+                scalar->integer = fit(scalar->integer, *wrapping);
+            }
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
             if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
@@ -283,6 +286,9 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         auto made = wrapped(result, *computed[i], outputs[i]);
         if (!made.ok()) return made.error();
         result = std::move(*made);
+    }
+    for (size_t i = 0; i < wide.args.size(); ++i) {
+        if (auto number = given_number(wide, i)) expected.push_back({i, std::make_shared<Tensor>(std::move(*number))});
     }
     return expected;
 }
