@@ -6,7 +6,7 @@
 
 Each is the polynomial of least maximum relative error on its interval, found by Remez' exchange in 60 digits. Its
 coefficients are rounded to the dtype one after another, lowest degree first; the ones behind are fitted again each
-time. The line above the coefficients says the interval and the largest relative error that is left. Needs mpmath
+time, unless all rounded at once are better. The line above the coefficients says the interval and the largest relative error that is left. Needs mpmath
 (Debian's python3-mpmath).
 """
 import argparse
@@ -64,16 +64,22 @@ def remez(function, weight, powers, low, high):
 
 
 def fit(function, weight, degree, low, high, rounded):
-    """Rounded coefficients, lowest degree first, and the largest weighted error."""
+    """Rounded coefficients, lowest degree first, and the largest weighted error: rounded one after another, or all at
+    once where that is better."""
+    grid = [low + (high - low) * mp.mpf(i) / 500 for i in range(501)]
+
+    def worst(coefficients):
+        return max(abs(weight(x) * (sum(c * x ** i for i, c in enumerate(coefficients)) - function(x))) for x in grid)
+
+    at_once = [rounded(c) for c in remez(function, weight, list(range(degree + 1)), low, high)]
     fixed = []
     while len(fixed) <= degree:
         def rest(x, fixed=tuple(fixed)):
             return function(x) - sum(c * x ** i for i, c in enumerate(fixed))
         powers = list(range(len(fixed), degree + 1))
         fixed.append(rounded(remez(rest, weight, powers, low, high)[0]))
-    grid = [low + (high - low) * mp.mpf(i) / 500 for i in range(501)]
-    worst = max(abs(weight(x) * (sum(c * x ** i for i, c in enumerate(fixed)) - function(x))) for x in grid)
-    return fixed, worst
+    best = min(fixed, at_once, key=worst)
+    return best, worst(best)
 
 
 def near(series, radius=mp.mpf('1e-12')):
@@ -102,6 +108,12 @@ def fits():
     erfcx = lambda t: erfcx_of(2 / t - 2)
     # The normal density's integral from x on is exp(-x^2 / 2) R(t), t = 1 / (1 + 0.29 x), for x up to 13.
     tail = lambda t: erfcx_of((1 / t - 1) / mp.mpf('0.29') / mp.sqrt(2)) / 2
+    # erfinv(x) = x P(w), w = -log(1 - x^2): of w about 2.5, and from 5 on of sqrt(w) about 3.
+    erfinv = near(lambda w: mp.erfinv(mp.sqrt(-mp.expm1(-w))) / mp.sqrt(-mp.expm1(-w)))
+    erfinv_near, erfinv_far = (lambda v: erfinv(v + mp.mpf('2.5'))), (lambda v: erfinv((v + 3) ** 2))
+    asin = near(lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z)
+    atan = near(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z)
+    sinh = near(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z)
     return {
         # exp(r) = 1 + r + r^2 p(r); the weight holds the error of exp(r) - 1, too.
         'exp': (exp_tail, expm1_scale, 4, -half_log2, half_log2),
@@ -113,6 +125,11 @@ def fits():
         'erf': (erf, relative(erf), 6, mp.mpf(0), mp.mpf('0.81')),
         'erfcx': (erfcx, relative(erfcx), 9, mp.mpf(1) / mp.mpf('6'), mp.mpf(1)),
         'tail': (tail, relative(tail), 8, 1 / (1 + mp.mpf('0.29') * 13), mp.mpf(1)),
+        'erfinv_near': (erfinv_near, relative(erfinv_near), 8, mp.mpf('-2.5'), mp.mpf('2.55')),
+        'erfinv_far': (erfinv_far, relative(erfinv_far), 9, mp.sqrt(5) - 3, mp.mpf('1.0')),
+        'asin': (asin, lambda z: z, 5, mp.mpf(0), mp.mpf('0.25')),
+        'atan': (atan, lambda z: z, 4, mp.mpf(0), mp.tan(mp.pi / 8) ** 2 * mp.mpf('1.01')),
+        'sinh': (sinh, lambda z: z, 3, mp.mpf(0), mp.mpf(1)),
     }
 
 

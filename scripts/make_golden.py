@@ -829,7 +829,10 @@ UNARY = {  # torch name: (low, high) of the floating values; integers are 0 to 5
     "exp": (-4, 4), "expm1": (-2, 3), "log": (0.05, 9), "log2": (0.05, 9), "log10": (0.05, 9), "log1p": (-0.9, 6),
     "sqrt": (0, 9), "rsqrt": (0.1, 9), "reciprocal": (0.2, 5), "sin": (-9, 9), "cos": (-9, 9), "erf": (-3, 3),
     "tanh": (-4, 4), "sigmoid": (-6, 6), "silu": (0, 6), "neg": (-5, 5),
+    "tan": (-9, 9), "asin": (-1, 1), "acos": (-1, 1), "atan": (-9, 9), "sinh": (-5, 5), "cosh": (-5, 5),
+    "erfinv": (-1, 1),
 }
+FEW_SHAPES = ("tan", "asin", "acos", "atan", "sinh", "cosh", "erfinv")
 
 
 def unary(book, op):
@@ -844,13 +847,14 @@ def unary(book, op):
 
     for dtype in FLOATS:
         cases = {label(shape): (uniform(shape, dtype, low, high), None)
-                 for shape in some([[17], [3, 11], [], [0], [3, 0]], dtype, 3)}
+                 for shape in some([[17], [3, 11], [], [0], [3, 0]], dtype, 1 if op in FEW_SHAPES else 3)}
         cases["strided"] = uniform([4, 5], dtype, low, high), {"input": column_major}
         cases["special"] = values([0.0, -0.0, 1.0, INF, -INF, NAN], dtype), None
         for case, (x, layout) in cases.items():
             name = f"{tag(dtype)}_{case}"
             book.add(function, name, lambda t: forward(t["input"]), {"input": x}, {}, ["out"], layout)
-            book.add(stored, name, in_place, {"input": x}, {}, ["input"], layout)
+            if op not in FEW_SHAPES or case == "17":
+                book.add(stored, name, in_place, {"input": x}, {}, ["input"], layout)
             if backward and case != "special":
                 saved = schema_rows.rows()[backward].args[2].name
                 shape = x({}).shape
@@ -937,6 +941,176 @@ def pow_(book):
     # An integer without dimensions wraps in the dtype of the other operand.
     call("Tensor", "wrap_exponent", lambda t: torch.pow(t["input"], t["exponent"]),
          {"input": values([100, -100, 3], I32), "exponent": values(2**32 + 2, I64)}, {})
+
+
+def exact_unary(book, op, dtypes, in_place=True, torch_op=None):
+    """Functions whose results are exact, but for moduli of complex numbers; integers stay integers."""
+    book.slack = 0
+    function, stored = function_of(op), function_of(op, "inplace")
+    for dtype in dtypes:
+        cases = {"17": (natural([17], dtype, dtype not in FLOATS), None),
+                 "strided": (natural([4, 5], dtype), {"input": column_major})}
+        if dtype in FLOATS:
+            cases["special"] = values([*SPECIAL, 0.5, -0.5, 1.5, 2.0**20 + 0.5], dtype), None
+        if dtype.is_complex:
+            cases["special"] = (lambda t: torch.tensor([0, 3 - 4j, -2, 1j, complex(INF, 1), complex(1, NAN)]).to(dtype),
+                                None)
+        for case, (x, layout) in cases.items():
+            name = f"{tag(dtype)}_{case}"
+            book.add(function, name, lambda t: getattr(torch, torch_op or op)(t["input"]), {"input": x}, {}, ["out"],
+                     layout)
+            if stored and in_place and case != "strided" and not (op == "abs" and dtype.is_complex):
+                book.add(stored, name, lambda t: getattr(t["input"], op + "_")(), {"input": x}, {}, ["input"])
+
+
+def pairs_of(dtypes, promoted):
+    """Operands of one dtype, of two, and one without dimensions, which counts less: small numbers, so that some agree."""
+    for dtype in dtypes:
+        yield tag(dtype), natural([17], dtype, True), natural([17], dtype, True)
+        if dtype in (F16, F32):
+            column = values([[v] for v in SPECIAL], dtype)
+            yield f"{tag(dtype)}_special", column, values(SPECIAL, dtype)
+    for a, b in promoted:
+        yield f"{tag(a)}_{tag(b)}", natural([9], a, True), natural([9], b, True)
+        yield f"{tag(a)}_{tag(b)}_0d", natural([9], a, True), natural([], b, True)
+    if I32 in dtypes:
+        yield "wrap_int8", values([1, 44, -24, 0], I8), values(300, I64)
+
+
+def two_operands(book, op, dtypes, numbers, promoted, in_place=True):
+    """A function of two tensors, or of a tensor and a number; its in-place form for operands of one dtype."""
+    book.slack = 0
+    call = getattr(torch, op)
+
+    def add(case, a, b, fn, args):
+        suffix = "Scalar" if args else "Tensor" if any(r.overload == "Tensor" for r in schema_rows.rows_of(op)) else None
+        tensors = {"input": a} if args else {"input": a, "other": b}
+        book.add(function_of(op, "forward", suffix), case, fn, tensors, args, ["out"])
+        if in_place and case in [tag(d) for d in (F32, I32, BOOL)] + [f"int32_with_{numbers.get(I32, [0])[0]}"]:
+            method = lambda t: getattr(t["input"], op + "_")(t["other"] if b else args["other"]["scalar"])
+            book.add(function_of(op, "inplace", suffix), case, method, tensors, args, ["input"])
+
+    for case, a, b in pairs_of(dtypes, promoted):
+        add(case, a, b, lambda t: call(t["input"], t["other"]), {})
+    for dtype, row in numbers.items():
+        for number in row:
+            add(f"{tag(dtype)}_with_{number}", natural([9], dtype, True), None,
+                lambda t: call(t["input"], number), {"other": scalar(number)})
+
+
+def equal(book):
+    rows = [("same", [3, 4], [3, 4]), ("other_shape", [3, 4], [4, 3]), ("empty", [0], [0]), ("scalar", [], [])]
+    for dtype in ALL:
+        for case, a, b in rows if dtype in (F32, I64) else rows[:1]:
+            for differs in (False, True):
+                def other(t, differs=differs, b=b):
+                    x = t["input"].flatten().reshape(b).clone() if t["input"].numel() else torch.zeros(b, dtype=dtype)
+                    if differs and x.numel():
+                        x.view(-1)[-1] = 1 if not x.view(-1)[-1] else 0
+                    return x
+                book.add("diopiEqual", f"{tag(dtype)}_{case}_{differs}",
+                         lambda t: torch.tensor(torch.equal(t["input"], t["other"])),
+                         {"input": natural(a, dtype, True), "other": other}, {"out": False}, ["out"])
+    book.add("diopiEqual", "nan", lambda t: torch.tensor(torch.equal(t["input"], t["other"])),
+             {"input": values([NAN, 1], F32), "other": values([NAN, 1], F32)}, {"out": False}, ["out"])
+
+
+MIXED = [(U8, I16), (I64, F16), (BF16, F32), (BOOL, I32)]
+COMPARED = {F16: [0.125, NAN], F32: [1, INF], I32: [2, 1.5], U8: [3, -1], BOOL: [True, 2]}
+
+
+def compared(book, op):
+    orders = op not in ("eq", "ne")
+    two_operands(book, op, [d for d in ALL if not (orders and d == C64)], COMPARED, MIXED)
+
+
+def remainder(book):
+    book.slack = 0
+    numbers = {F16: [2.5, -0.75], F32: [3, 0, INF], I32: [7, -3, 2.5], U8: [5]}
+    for dtype in [*INTS, *FLOATS]:
+        book.add("diopiRemainderTensor", tag(dtype), lambda t: torch.remainder(t["input"], t["other"]),
+                 {"input": natural([17], dtype), "other": divisor([17], dtype)}, {}, ["out"])
+    for dtype in (F16, F32):
+        book.add("diopiRemainderTensor", f"{tag(dtype)}_special", lambda t: torch.remainder(t["input"], t["other"]),
+                 {"input": values([[v] for v in SPECIAL], dtype), "other": values(SPECIAL, dtype)}, {}, ["out"])
+    for a, b in [(U8, I16), (I64, F16), (BF16, F32)]:
+        book.add("diopiRemainderTensor", f"{tag(a)}_{tag(b)}", lambda t: torch.remainder(t["input"], t["other"]),
+                 {"input": natural([9], a, True), "other": divisor([9], b)}, {}, ["out"])
+    for dtype, row in numbers.items():
+        for number in row:
+            name = f"{tag(dtype)}_with_{number}"
+            book.add("diopiRemainderScalar", name, lambda t: torch.remainder(t["input"], number),
+                     {"input": natural([9], dtype, True)}, {"other": scalar(number)}, ["out"])
+            book.add("diopiRemainder", name, lambda t: torch.remainder(number, t["other"]),
+                     {"other": divisor([9], dtype)}, {"input": scalar(number)}, ["out"])
+
+
+def clamps(book, op):
+    """clamp with both bounds, or one; clamp_min and clamp_max."""
+    book.slack = 0
+    names = {"clamp": ["min", "max"], "clamp_min": ["min"], "clamp_max": ["max"]}[op]
+    numbers = {F16: [(-0.7, 1.25), (NAN, 1)], F32: [(-1, 0.1), (2, -2), (-INF, INF)], I32: [(-3, 4), (-1.5, 2)],
+               U8: [(3, 6)], I64: [(-2**40, 2**40)]}
+    given = [names] + [[n] for n in names] * (op == "clamp")
+    run = lambda x, bounds: getattr(torch, op)(x, **bounds) if op == "clamp" else getattr(torch, op)(x, *bounds.values())
+
+    def change(x, bounds):
+        return getattr(x, op + "_")(**bounds) if op == "clamp" else getattr(x, op + "_")(*bounds.values())
+
+    forward, stored = (row.function for row in schema_rows.rows_of(op) if row.overload == "")
+    for dtype, rows in numbers.items():
+        for row in rows:
+            for chosen in given if row == rows[0] else given[:1]:
+                bounds = {n: v for n, v in zip(("min", "max"), row) if n in chosen}
+                args = {n: scalar(bounds[n]) if n in bounds else None for n in names}
+                case = f"{tag(dtype)}_{'_'.join(f'{n}_{v}' for n, v in bounds.items())}"
+                tensors = {"input": natural([17], dtype, dtype in INTS)}
+                book.add(forward, case, lambda t: run(t["input"], bounds), tensors, args, ["out"])
+                if not (dtype in INTS and any(isinstance(v, float) for v in bounds.values())):
+                    book.add(stored, case, lambda t: change(t["input"], bounds), tensors, args, ["input"])
+    forward, stored = (row.function for row in schema_rows.rows_of(op) if row.overload == "Tensor")
+    for dtype in (I16, I64, *FLOATS):
+        for chosen in given:
+            tensors = {"input": natural([4, 5], dtype, True)}
+            tensors |= {n: natural([5] if n == "min" else [4, 1], dtype, True) if n in chosen else None for n in names}
+            case = f"{tag(dtype)}_{'_'.join(chosen)}"
+            book.add(forward, case, lambda t: run(t["input"], {n: t[n] for n in names}), tensors, {}, ["out"])
+            if dtype == F32:
+                book.add(stored, case, lambda t: change(t["input"], {n: t[n] for n in names}), tensors, {}, ["input"])
+    table = {"input": values([[v] for v in SPECIAL], F32)} | {n: values(SPECIAL, F32) for n in names}
+    book.add(forward, "special", lambda t: run(t["input"], {n: t[n] for n in names}), table, {}, ["out"])
+
+
+def lerp(book):
+    book.slack = 0
+    rows = [([9], [9], [9]), ([4, 1], [5], [4, 5]), ([], [3], [])]
+    for dtype in FLOATS:
+        for a, b, c in some(rows, dtype, 1):
+            tensors = {"input": normal(a, dtype), "end": normal(b, dtype)}
+            name = f"{tag(dtype)}_{label(a)}_{label(b)}"
+            book.add("diopiLerpTensor", name, lambda t: torch.lerp(t["input"], t["end"], t["weight"]),
+                     {**tensors, "weight": normal(c, dtype)}, {}, ["out"])
+            for weight in (0.25, 0.75, -2, 1):
+                book.add("diopiLerpScalar", f"{name}_{weight}", lambda t: torch.lerp(t["input"], t["end"], weight),
+                         tensors, {"weight": scalar(weight)}, ["out"])
+
+
+def complexes(book, op):
+    """complex and polar."""
+    names = ("real", "imag") if op == "complex" else ("abs", "angle")
+    for dtype, (a, b) in itertools.product((F32, F64), [([17], [17]), ([4, 1], [5]), ([], [3])]):
+        book.add(function_of(op), f"{tag(dtype)}_{label(a)}_{label(b)}",
+                 lambda t: getattr(torch, op)(t[names[0]], t[names[1]]),
+                 {names[0]: normal(a, dtype), names[1]: normal(b, dtype)}, {}, ["out"])
+
+
+def parts(book, op):
+    """real, imag and conj: PyTorch gives views."""
+    for dtype in [C64, torch.complex128] + [F32] * (op != "imag"):
+        for case, shape, layout in [("17", [17], None), ("strided", [4, 5], {"input": column_major})]:
+            book.add(function_of(op), f"{tag(dtype)}_{case}",
+                     lambda t: getattr(torch, op)(t["input"]).resolve_conj().clone(), {"input": normal(shape, dtype)},
+                     {}, ["out"], layout)
 
 
 def extremes(book, op):
@@ -1191,6 +1365,23 @@ def adam(book, op):
 
 OPERATORS = {
     **{op: lambda book, op=op: unary(book, op) for op in UNARY},
+    "abs": lambda book: exact_unary(book, "abs", [*INTS, *FLOATS, C64]),
+    "sgn": lambda book: exact_unary(book, "sgn", ALL),
+    "sign": lambda book: exact_unary(book, "sign", [BOOL, *INTS, *FLOATS]),
+    **{op: lambda book, op=op: exact_unary(book, op, FLOATS) for op in ("floor", "ceil")},
+    "logical_not": lambda book: exact_unary(book, "logical_not", ALL),
+    "isnan": lambda book: exact_unary(book, "isnan", [BOOL, I32, *FLOATS, C64]),
+    "bitwise_not": lambda book: exact_unary(book, "bitwise_not", [BOOL, *INTS]),
+    **{op: lambda book, op=op: compared(book, op) for op in ("eq", "ne", "ge", "gt", "le", "lt")},
+    **{op: lambda book, op=op: two_operands(book, op, ALL, {}, MIXED) for op in ("logical_and", "logical_or")},
+    **{op: lambda book, op=op: two_operands(book, op, [BOOL, *INTS], {I32: [6, -2], U8: [3, -1], BOOL: [True, 3]},
+                                            [(U8, I16), (BOOL, I32)]) for op in ("bitwise_and", "bitwise_or")},
+    **{op: lambda book, op=op: clamps(book, op) for op in ("clamp", "clamp_min", "clamp_max")},
+    **{op: lambda book, op=op: complexes(book, op) for op in ("complex", "polar")},
+    **{op: lambda book, op=op: parts(book, op) for op in ("conj", "real", "imag")},
+    "equal": equal,
+    "remainder": remainder,
+    "lerp": lerp,
     **{op: lambda book, op=op: extremes(book, op) for op in ("maximum", "minimum")},
     **{op: lambda book, op=op: added_scaled(book, op) for op in ("addcmul", "addcdiv")},
     **{op: lambda book, op=op: copies(book, op) for op in ("copy_", "cast_dtype")},

@@ -17,6 +17,7 @@
 
 #include "call/chain.hpp"
 #include "call/invoke.hpp"
+#include "call/tensors.hpp"
 #include "check/judge.hpp"
 #include "check/oracle.hpp"
 #include "core/convert.hpp"
@@ -176,7 +177,8 @@ class GoldenFile {
 
     void read_result(const std::string& group, const std::string& word, size_t i, Golden& golden) const {
         const Arg& arg = golden.call.row->args()[i];
-        if (!arg.is_tensor() || !(arg.is_output || arg.is_inout)) throw Broken(word + " is no output tensor");
+        const bool is_written = arg.is_tensor() && (arg.is_output || arg.is_inout);
+        if (!is_written && !arg.gives_number) throw Broken(word + " is no output tensor");
         const TensorPtr tensor = take(file_.read_tensor(group, word));
         if (arg.is_output) golden.outputs.push_back({i, {tensor->shape, tensor->dtype, {}}});
         if (!file_.has_attribute(group + "/" + word, "unspecified")) golden.wanted.push_back({i, tensor});
@@ -394,7 +396,9 @@ class CallCheck {
                 const Call call = run_on(*take(find_backend(backend)), golden_);
                 TensorMap results;
                 for (const Wanted& wanted : golden_.wanted) {
-                    results[wanted.arg] = std::get<TensorPtr>(call.args[wanted.arg]);
+                    const auto number = given_number(call, wanted.arg);
+                    results[wanted.arg] =
+                        number ? std::make_shared<Tensor>(*number) : std::get<TensorPtr>(call.args[wanted.arg]);
                 }
                 return results;
             });

@@ -20,6 +20,18 @@ struct Named {
 
 double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
+/// Bisection.
+double erfinv(double y) {
+    if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? y * HUGE_VAL : std::nan("");
+    if (std::fabs(y) < 1e-9) return y * std::sqrt(M_PI) / 2;
+    long double low = 0, high = 7;
+    for (int i = 0; i < 90; ++i) {
+        const long double x = (low + high) / 2, magnitude = std::fabs(y);
+        (std::erfc(x) > 1 - magnitude ? low : high) = x;
+    }
+    return std::copysign(static_cast<double>(low), y);
+}
+
 diopiError_t gelu_tanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return cpu::diopiGelu(ctx, out, input, "tanh");
 }
@@ -47,6 +59,13 @@ const Named kFunctions[] = {
     {"cos", 2, cpu::diopiCos, [](double x) { return std::cos(x); }},
     {"erf", 2.5, cpu::diopiErf, [](double x) { return std::erf(x); }},
     {"tanh", 1.5, cpu::diopiTanh, [](double x) { return std::tanh(x); }},
+    {"tan", 3, cpu::diopiTan, [](double x) { return std::tan(x); }},
+    {"asin", 2.5, cpu::diopiAsin, [](double x) { return std::asin(x); }},
+    {"acos", 2.5, cpu::diopiAcos, [](double x) { return std::acos(x); }},
+    {"atan", 2, cpu::diopiAtan, [](double x) { return std::atan(x); }},
+    {"sinh", 2.5, cpu::diopiSinh, [](double x) { return std::sinh(x); }},
+    {"cosh", 2.5, cpu::diopiCosh, [](double x) { return std::cosh(x); }},
+    {"erfinv", 3.5, cpu::diopiErfinv, erfinv},
     {"sigmoid", 3, cpu::diopiSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"silu", 4, cpu::diopiSilu, [](double x) { return x / (1 + std::exp(-x)); }},
     {"gelu", 7, gelu_exact, gelu},
@@ -73,6 +92,9 @@ const NamedWide kWideFunctions[] = {
     {"sin", 2, cpu::diopiSin, [](long double x) { return std::sin(x); }},
     {"cos", 2, cpu::diopiCos, [](long double x) { return std::cos(x); }},
     {"tanh", 2.7, cpu::diopiTanh, [](long double x) { return std::tanh(x); }},
+    {"tan", 3, cpu::diopiTan, [](long double x) { return std::tan(x); }},
+    {"sinh", 4, cpu::diopiSinh, [](long double x) { return std::sinh(x); }},
+    {"cosh", 3, cpu::diopiCosh, [](long double x) { return std::cosh(x); }},
     {"sigmoid", 3, cpu::diopiSigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }},
     {"silu", 4, cpu::diopiSilu, [](long double x) { return x / (1 + std::exp(-x)); }},
 };

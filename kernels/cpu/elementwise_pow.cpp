@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "kernels/cpu/operands.hpp"
 #include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/real_operands.hpp"
 #include "kernels/cpu/unary-inl.hpp"
 #include "kernels/entries/entries.hpp"
 
@@ -63,25 +63,6 @@ struct IntegerPower {
     bool reversed;
     T operator()(T a, T b) const { return reversed ? integer_power(b, a) : integer_power(a, b); }
 };
-
-/// Runs a function of two float64 numbers on floating operands.
-template <class F>
-diopiError_t run_real(diopiContextHandle_t ctx, std::string_view op, Operands x) {
-    const bool wide_result = wide(x.result) == Dtype::float64;
-    float single = 0;
-    double number_of_other = 0;
-    if (x.other_is_number) {
-        number_of_other = number<double>(x.number);
-        single = static_cast<float>(number_of_other);
-        x.other.dtype = wide_result ? Dtype::float64 : Dtype::float32;
-        x.other.data =
-            wide_result ? reinterpret_cast<std::byte*>(&number_of_other) : reinterpret_cast<std::byte*>(&single);
-    }
-    const std::array ins = {x.input, x.other};
-    const RealTiles tiles = F::tiles();
-    return for_each_tile(ctx, op, {&x.out, 1}, ins,
-                         wide_result ? TileOp{Dtype::float64, tiles.float64} : TileOp{Dtype::float32, tiles.float32});
-}
 
 /// input to the power of other; `reversed`: the number in the place of other is the base.
 diopiError_t power(diopiContextHandle_t ctx, std::string_view op, Operands operands, bool reversed) {

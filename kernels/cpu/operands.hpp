@@ -83,4 +83,16 @@ diopiError_t with_integers(const Operands& x, F&& f) {
     return f.template operator()<int64_t>(Dtype::int64);
 }
 
+/// Converts operands to a half type, in which they may round; any wider type holds what the loops compute with.
+inline diopiError_t round_to_half(diopiContextHandle_t ctx, Operands& x) {
+    if (!is_half(x.result)) return diopiSuccess;
+    if (x.other_is_number) x.number = as_element(x.number, x.result);
+    for (View* operand : {&x.input, &x.other}) {
+        if (operand->dtype == x.result || operand->data == nullptr) continue;
+        const diopiError_t error = contiguous_as(ctx, *operand, x.result, *operand);
+        if (error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+}
+
 }  // namespace diopi::cpu

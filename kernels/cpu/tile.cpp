@@ -50,7 +50,8 @@ class Runner {
  public:
     explicit Runner(const Plan& plan) : plan_(plan) {
         shape_ = tile_shape(plan.nest);
-        for (size_t k = 0; k < plan.outs; ++k) storers_[k].init(plan.views[k].dtype, plan.op.compute, buffers_[k]);
+        for (size_t k = 0; k < plan.outs; ++k)
+            storers_[k].init(plan.views[k].dtype, plan.op.stored_type(), buffers_[k]);
         for (size_t k = plan.outs; k < plan.outs + plan.ins; ++k) {
             loaders_[k].init(plan.views[k].dtype, plan.op.compute, buffers_[k]);
         }
@@ -147,23 +148,22 @@ void run_plan(Plan& plan) {
     in_parts(plan, [](const Plan& part) { Runner(part).run(); });
 }
 
-/// Whether all operands are equal arrays of the compute type, which need no conversion.
+/// Whether all operands are equal arrays of the types of the function, which need no conversion.
 bool is_one_run(std::span<const View> outs, std::span<const View> ins, const TileOp& op) {
     const View& first = outs[0];
     const auto plain = [&](const View& v) {
         return v.is_contiguous() && v.dtype == op.compute && std::ranges::equal(v.shape, first.shape) &&
-               (v.data == first.data || !overlap(v, first));
+               ((v.data == first.data && v.dtype == first.dtype) || !overlap(v, first));
     };
-    return op.run != nullptr && outs.size() == 1 && std::ranges::all_of(outs, plain) && std::ranges::all_of(ins, plain);
+    return op.run != nullptr && outs.size() == 1 && first.is_contiguous() && first.dtype == op.stored_type() &&
+           std::ranges::all_of(ins, plain);
 }
 
 /// The operator itself, or, where all operands are of bfloat16, its loop on those, which needs no conversion.
 TileOp on_storage(std::span<const View> outs, std::span<const View> ins, const TileOp& op) {
     const auto is_bfloat16 = [](const View& v) { return v.dtype == Dtype::bfloat16; };
-    if (op.run_bfloat16 == nullptr || !std::ranges::all_of(outs, is_bfloat16) ||
-        !std::ranges::all_of(ins, is_bfloat16)) {
-        return op;
-    }
+    const bool stores = op.stored || std::ranges::all_of(outs, is_bfloat16);
+    if (op.run_bfloat16 == nullptr || !stores || !std::ranges::all_of(ins, is_bfloat16)) return op;
     TileOp direct = op;
     direct.compute = Dtype::bfloat16;
     direct.run = op.run_bfloat16;
@@ -172,10 +172,9 @@ TileOp on_storage(std::span<const View> outs, std::span<const View> ins, const T
 
 void run_at_once(const View& out, std::span<const View> ins, const TileOp& op) {
     parallel_for(out.numel, 1, op.loop, [&](int64_t begin, int64_t end) {
-        const int64_t skipped = begin * out.item_size();
-        void* to = out.data + skipped;
+        void* to = out.data + begin * out.item_size();
         std::array<const void*, kMaxOperands> from;
-        for (size_t k = 0; k < ins.size(); ++k) from[k] = ins[k].data + skipped;
+        for (size_t k = 0; k < ins.size(); ++k) from[k] = ins[k].data + begin * ins[k].item_size();
         op.run(&to, from.data(), end - begin, op.state);
     });
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <optional>
 #include <span>
 
 #include "core/half.hpp"
@@ -14,8 +15,8 @@
 
 namespace diopi::cpu {
 
-/// out[k][0..n) from in[k][0..n), all of the compute type. An out may be the same array as an in. Several threads call
-/// it with the same state.
+/// out[k][0..n) from in[k][0..n), all of the compute type, or the outs of the stored type. An out may be the same array
+/// as an in of its type. Several threads call it with the same state.
 using TileFunction = void (*)(void* const* out, const void* const* in, int64_t n, const void* state);
 
 struct TileOp {
@@ -25,6 +26,10 @@ struct TileOp {
     Loop loop = Loop::transcendental;
     /// Where `compute` is float32: the same on arrays of bfloat16, if all operands are of that dtype; null: none.
     TileFunction run_bfloat16 = nullptr;
+    /// The type of the outs where it is not the compute type: truth values, the parts of complex numbers.
+    std::optional<Dtype> stored = {};
+
+    [[nodiscard]] Dtype stored_type() const { return stored.value_or(compute); }
 };
 
 /// Whether a function's result is one of its operands, or its negative, so that it needs no rounding.
@@ -64,22 +69,22 @@ T narrowed(X x) {
 /// The compute type for results of dtype `result`: `result` itself if every operand has it, else wide(result).
 [[nodiscard]] Dtype compute_dtype(Dtype result, std::span<const View> outs, std::span<const View> ins);
 
-/// out = f(in[0], ..., in[kIns - 1]) on arrays of T. bfloat16 computes in float32.
-template <int kIns, class T, class F>
+/// out = f(in[0], ..., in[kIns - 1]) on arrays of T; the out is one of R. bfloat16 computes in float32.
+template <int kIns, class T, class F, class R = T>
 void map_loop(void* const* out, const void* const* in, int64_t n, const void* state) {
     const F g = *static_cast<const F*>(state);
-    T* o = static_cast<T*>(out[0]);
+    R* o = static_cast<R*>(out[0]);
     const T* a = static_cast<const T*>(in[0]);
     const T* b = kIns > 1 ? static_cast<const T*>(in[1]) : nullptr;
     const T* c = kIns > 2 ? static_cast<const T*>(in[2]) : nullptr;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
         if constexpr (kIns == 1)
-            o[i] = narrowed<T, F>(g(widened(a[i])));
+            o[i] = narrowed<R, F>(g(widened(a[i])));
         else if constexpr (kIns == 2)
-            o[i] = narrowed<T, F>(g(widened(a[i]), widened(b[i])));
+            o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i])));
         else
-            o[i] = narrowed<T, F>(g(widened(a[i]), widened(b[i]), widened(c[i])));
+            o[i] = narrowed<R, F>(g(widened(a[i]), widened(b[i]), widened(c[i])));
     }
 }
 
@@ -103,25 +108,37 @@ template <class T, class F>
     return map<3, T>(compute, f);
 }
 
-/// Calls f.template operator()<T>() with the C++ type of a compute dtype. Signed integers compute as unsigned ones,
-/// which wrap around.
+/// The same for a function whose results are of another type than its operands: R, whose dtype is `stored`.
+template <int kIns, class T, class R, class F>
+[[nodiscard]] TileOp map_to(Dtype compute, Dtype stored, const F& f) {
+    TileOp op{compute, best<map_loop<kIns, T, F, R>>(), &f, Loop::arithmetic};
+    if constexpr (std::is_same_v<T, float>) op.run_bfloat16 = best<map_loop<kIns, Bfloat16, F, R>>();
+    op.stored = stored;
+    return op;
+}
+
+/// Calls f.template operator()<T>() with the C++ type of a compute dtype.
 template <class F>
-diopiError_t with_wrapping_type(Dtype compute, F&& f) {
+diopiError_t with_type(Dtype compute, F&& f) {
     switch (compute) {
         case Dtype::float32:
             return f.template operator()<float>();
         case Dtype::float64:
             return f.template operator()<double>();
         case Dtype::int8:
+            return f.template operator()<int8_t>();
         case Dtype::uint8:
             return f.template operator()<uint8_t>();
         case Dtype::int16:
+            return f.template operator()<int16_t>();
         case Dtype::uint16:
             return f.template operator()<uint16_t>();
         case Dtype::int32:
+            return f.template operator()<int32_t>();
         case Dtype::uint32:
             return f.template operator()<uint32_t>();
         case Dtype::int64:
+            return f.template operator()<int64_t>();
         case Dtype::uint64:
             return f.template operator()<uint64_t>();
         case Dtype::boolean:
@@ -138,6 +155,17 @@ diopiError_t with_wrapping_type(Dtype compute, F&& f) {
             break;
     }
     return fail(diopiErrorOccurred, "cpu: no element-wise loop computes in " + std::string(name(compute)));
+}
+
+/// The same; signed integers compute as unsigned ones, which wrap around.
+template <class F>
+diopiError_t with_wrapping_type(Dtype compute, F&& f) {
+    return with_type(compute, [&]<class T>() {
+        if constexpr (std::is_integral_v<T>)
+            return f.template operator()<std::make_unsigned_t<T>>();
+        else
+            return f.template operator()<T>();
+    });
 }
 
 }  // namespace diopi::cpu

@@ -362,26 +362,50 @@ struct StandardCosine {
     double operator()(double x) const { return std::cos(x); }
 };
 
-/// sin(x + quarters pi / 2): x minus the nearest multiple of pi / 2. The C library computes large arguments, and leaves
-/// the other lanes as they are: a result must not depend on its neighbours.
-template <class Standard, class V>
-HWY_INLINE V sine(V x, int quarters) {
+/// x minus the nearest multiple of pi / 2, the sine and the cosine of the rest, and the multiple: quarters of a turn.
+template <class V>
+struct SineAndCosine {
+    V sine, cosine;
+    BitsOf<V> quarters;
+
+    /// Whether the sine and the cosine of x are, but for the sign, the cosine and the sine of the rest.
+    [[nodiscard]] HWY_INLINE static auto is_odd(BitsOf<V> quarters) {
+        const hn::DFromV<V> d;
+        const hn::RebindToSigned<decltype(d)> di;
+        return hn::MaskFromVec(hn::BitCast(d, hn::Neg(hn::And(quarters, hn::Set(di, 1)))));
+    }
+};
+template <class V>
+HWY_INLINE SineAndCosine<V> sine_and_cosine(V x) {
     using F = FormatOf<V>;
-    const hn::DFromV<V> d;
-    const hn::RebindToSigned<decltype(d)> di;
     const Nearest<V> k = nearest_multiple(x, all<V>(0.63661977236758134));
     V r = x;
     for (const auto part : F::kHalfPi) r = hn::NegMulAdd(k.value, all<V>(part), r);
     const V z = r * r;
     const V sin = hn::MulAdd(r * z, polynomial(z, F::kSine), r);
     const V cos = hn::MulAdd(z * z, polynomial(z, F::kCosine), hn::MulAdd(z, all<V>(-0.5), all<V>(1)));
-    const BitsOf<V> quadrant = k.bits + hn::Set(di, quarters);
-    const auto is_odd = hn::MaskFromVec(hn::BitCast(d, hn::Neg(hn::And(quadrant, hn::Set(di, 1)))));
+    return {sin, cos, k.bits};
+}
+
+/// y, a function of the angle x, but the C library's where x is too large to be reduced. It leaves the other lanes as
+/// they are: a result must not depend on its neighbours.
+template <class Standard, class V>
+HWY_INLINE V with_far(V y, V x, Standard standard) {
+    const auto is_near = hn::Le(absolute(x), all<V>(FormatOf<V>::kLargestAngle));
+    if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return y;
+    return choose(is_near, y, each(x, standard));
+}
+
+/// sin(x + quarters pi / 2)
+template <class Standard, class V>
+HWY_INLINE V sine(V x, int quarters) {
+    const hn::DFromV<V> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const SineAndCosine<V> s = sine_and_cosine(x);
+    const BitsOf<V> quadrant = s.quarters + hn::Set(di, quarters);
     const V sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(hn::TFromV<V>) - 2>(hn::And(quadrant, hn::Set(di, 2))));
-    const V y = hn::Xor(choose(is_odd, cos, sin), sign);
-    const auto is_near = hn::Le(absolute(x), all<V>(F::kLargestAngle));
-    if (HWY_LIKELY(hn::AllTrue(d, is_near))) return y;
-    return choose(is_near, y, each(x, Standard()));
+    const V y = hn::Xor(choose(SineAndCosine<V>::is_odd(quadrant), s.cosine, s.sine), sign);
+    return with_far(y, x, Standard());
 }
 
 /// expm1(2 |x|) / (expm1(2 |x|) + 2)

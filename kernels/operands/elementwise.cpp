@@ -39,24 +39,105 @@ diopiError_t read_difference(std::string_view op, const Operands& x, const diopi
     return read_sum(op, x, &minus, factor);
 }
 
+namespace {
+
+/// A tensor without dimensions is read in the dtype of an integer result.
+diopiError_t wrap_operand(std::string_view op, View& operand, Dtype result) {
+    if (!operand.shape.empty() || !is_integer(operand.dtype) || operand.dtype == result) return diopiSuccess;
+    if (size_of(operand.dtype) < size_of(result)) {
+        if (is_unsigned(operand.dtype) || !is_unsigned(result)) return diopiSuccess;
+        return unsupported(op, "a tensor without dimensions", operand.dtype, std::string(name(result)));
+    }
+    operand.dtype = result;
+    return diopiSuccess;
+}
+
+/// A bound as an element of the result; beyond its integers it is the last of them.
+diopiScalar_t bound_as_element(const diopiScalar_t& bound, Dtype result) {
+    if (!is_integer(result)) return as_element(bound, result);
+    return whole_number(saturate_integer(number<int64_t>(bound), result));
+}
+
+/// One bound of clamp: its view, and whether there is one. `all` has the shape and the dtype of the operands so far.
+bool read_bound(const Other& bound, View& view_of_bound, diopiScalar_t& number, View& all) {
+    if (bound.tensor != nullptr) {
+        view_of_bound = view(bound.tensor);
+        all.dtype = result_dtype(all, view_of_bound);
+        if (all.shape.empty()) all.shape = view_of_bound.shape;
+    } else if (bound.number != nullptr) {
+        number = *bound.number;
+        all.dtype = promote_with_number(all.dtype, from_c(number.stype));
+    }
+    return bound.tensor != nullptr || bound.number != nullptr;
+}
+
+}  // namespace
+
 diopiError_t wrap_operands(std::string_view op, Operands& x) {
     if (!is_integer(x.result)) return diopiSuccess;
     for (View* operand : {&x.input, &x.other}) {
-        if (!operand->shape.empty() || !is_integer(operand->dtype) || operand->dtype == x.result) continue;
-        if (size_of(operand->dtype) < size_of(x.result)) {
-            if (is_unsigned(operand->dtype) || !is_unsigned(x.result)) continue;
-            return unsupported(op, "a tensor without dimensions", operand->dtype, std::string(name(x.result)));
-        }
-        operand->dtype = x.result;
+        if (const diopiError_t error = wrap_operand(op, *operand, x.result); error != diopiSuccess) return error;
     }
     if (x.other_is_number) x.number.ival = wrap_integer(x.number.ival, x.result);
     return diopiSuccess;
+}
+
+diopiError_t read_bounds(std::string_view op, const Other& min, const Other& max, Bounds& x) {
+    View all = x.input;
+    x.has_min = read_bound(min, x.min, x.least, all);
+    x.has_max = read_bound(max, x.max, x.most, all);
+    x.result = all.dtype;
+    if (!x.has_min && !x.has_max) return refuse(op, "min and max are null, wanted one of them");
+    if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
+    if (category(x.out.dtype) < category(x.result)) {
+        return unsupported(op, "out", x.out.dtype,
+                           "a dtype that the result's " + std::string(name(x.result)) + " casts to");
+    }
+    x.least = bound_as_element(x.least, x.result);
+    x.most = bound_as_element(x.most, x.result);
+    for (View* operand : {&x.input, &x.min, &x.max}) {
+        if (operand->data == nullptr || !is_integer(x.result)) continue;
+        if (const diopiError_t error = wrap_operand(op, *operand, x.result); error != diopiSuccess) return error;
+    }
+    Shape shape(x.input.shape.begin(), x.input.shape.end());
+    for (const View* bound : {&x.min, &x.max}) {
+        const auto wider = broadcast_shapes(shape, bound->shape);
+        if (!wider) return wrong_shape(op, "a bound", bound->shape, "one that broadcasts with input's");
+        shape = *wider;
+    }
+    return check_shape(op, "out", x.out, shape);
 }
 
 diopiError_t read_ordered(std::string_view op, Operands& x) {
     if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
     if (is_complex(x.result)) return unsupported(op, "input", x.result, "a real dtype");
     return wrap_operands(op, x);
+}
+
+diopiError_t read_remainder(std::string_view op, Operands& x) {
+    if (const diopiError_t error = check_any_operands(op, x); error != diopiSuccess) return error;
+    if (category(x.result) == 1 || category(x.result) == 2) return wrap_operands(op, x);
+    return unsupported(op, "input", x.result, "an integer or floating dtype");
+}
+
+diopiError_t check_lerp(std::string_view op, std::span<const View> ins, Dtype& result) {
+    result = ins[0].dtype;
+    for (const View& in : ins.subspan(1)) result = result_dtype(ins[0], in);
+    return category(result) == 2 ? diopiSuccess : unsupported(op, "input", result, "a floating dtype");
+}
+
+diopiError_t read_comparison(std::string_view op, Operands& x) {
+    const diopiError_t error = check_broadcast(op, x);
+    return error != diopiSuccess ? error : wrap_operands(op, x);
+}
+
+diopiError_t check_bits(std::string_view op, const Operands& x) {
+    const diopiError_t error = check_any_operands(op, x);
+    return error != diopiSuccess ? error : check_bits(op, x.result);
+}
+
+diopiError_t check_bits(std::string_view op, Dtype result) {
+    return category(result) < 2 ? diopiSuccess : unsupported(op, "input", result, "an integer dtype or bool");
 }
 
 diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x) {

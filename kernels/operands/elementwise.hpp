@@ -29,12 +29,33 @@ struct Other {
 /// The same for input - alpha * other: the factor is negative. Refuses bool, too.
 [[nodiscard]] diopiError_t read_difference(std::string_view op, const Operands& x, const diopiScalar_t* alpha,
                                            diopiScalar_t& factor);
+/// The operands of clamp; a number's view has no data.
+struct Bounds {
+    View out, input, min, max;
+    bool has_min = false, has_max = false;
+    diopiScalar_t least{}, most{};  ///< the numbers, as elements of dtype `result`
+    Dtype result = Dtype::float32;
+};
+/// Refuses two absent bounds, shapes that do not broadcast to out's, and complex numbers. Reads integer
+/// tensors as wrap_operands does.
+[[nodiscard]] diopiError_t read_bounds(std::string_view op, const Other& min, const Other& max, Bounds& x);
 /// Reads a number, and an integer tensor without dimensions, in the dtype of an integer result: its low bits.
 /// Sums and products do not need it, because their low bits are those of any wider computation. Refuses a signed one
 /// beside a wider dtype without a sign. Source: torch.result_type.
 [[nodiscard]] diopiError_t wrap_operands(std::string_view op, Operands& x);
 /// The operands of maximum and minimum. Refuses what check_any_operands and wrap_operands do, and complex numbers.
 [[nodiscard]] diopiError_t read_ordered(std::string_view op, Operands& x);
+/// The operands of a remainder, whose divisor is `other`. Refuses what check_any_operands and wrap_operands do, bool
+/// and complex numbers.
+[[nodiscard]] diopiError_t read_remainder(std::string_view op, Operands& x);
+/// input + weight (end - input) of floating tensors of one dtype category: the dtype of the result.
+[[nodiscard]] diopiError_t check_lerp(std::string_view op, std::span<const View> ins, Dtype& result);
+/// The operands of a comparison or of logic: all dtypes, and an out of any dtype. Refuses what wrap_operands does, and
+/// an out of another shape.
+[[nodiscard]] diopiError_t read_comparison(std::string_view op, Operands& x);
+/// Refuses what check_any_operands does, and floating and complex numbers.
+[[nodiscard]] diopiError_t check_bits(std::string_view op, const Operands& x);
+[[nodiscard]] diopiError_t check_bits(std::string_view op, Dtype result);
 /// A quotient that is not rounded becomes a floating number: the result of integers is float32. Refuses what
 /// check_any_operands and, for rounded ones, wrap_operands do, and rounded quotients of complex numbers and of bool.
 [[nodiscard]] diopiError_t read_quotient(std::string_view op, diopiRoundMode_t mode, Operands& x);

@@ -69,12 +69,14 @@ Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t inpu
     return x;
 }
 
-diopiError_t check_any_operands(std::string_view op, const Operands& x) {
+diopiError_t check_broadcast(std::string_view op, const Operands& x) {
     const auto shape = broadcast_shapes(x.input.shape, x.other.shape);
-    if (!shape) {
-        return wrong_shape(op, "other", x.other.shape, "one that broadcasts with input's " + to_string(x.input.shape));
-    }
-    if (const diopiError_t error = check_shape(op, "out", x.out, *shape); error != diopiSuccess) return error;
+    if (shape) return check_shape(op, "out", x.out, *shape);
+    return wrong_shape(op, "other", x.other.shape, "one that broadcasts with input's " + to_string(x.input.shape));
+}
+
+diopiError_t check_any_operands(std::string_view op, const Operands& x) {
+    if (const diopiError_t error = check_broadcast(op, x); error != diopiSuccess) return error;
     if (category(x.out.dtype) >= category(x.result)) return diopiSuccess;
     return unsupported(op, "out", x.out.dtype,
                        "a dtype that the result's " + std::string(name(x.result)) + " casts to");

@@ -44,7 +44,9 @@ struct Operands {
 [[nodiscard]] Operands with_number(diopiConstTensorHandle_t out, diopiConstTensorHandle_t input,
                                    const diopiScalar_t* other);
 
-/// Refuses an out of another shape than the broadcast one, or of a dtype that cannot hold the result (torch.can_cast).
+/// Refuses an out of another shape than the broadcast one.
+[[nodiscard]] diopiError_t check_broadcast(std::string_view op, const Operands& x);
+/// The same; refuses also an out of a dtype that cannot hold the result (torch.can_cast).
 [[nodiscard]] diopiError_t check_any_operands(std::string_view op, const Operands& x);
 /// Refuses complex input, bool input if `wants_number`, and an out of another shape.
 [[nodiscard]] diopiError_t check_unary(std::string_view op, const View& out, const View& input, bool wants_number);

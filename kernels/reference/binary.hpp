@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <complex>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
+#include "core/half.hpp"
 #include "kernels/reference/operand.hpp"
 
 namespace diopi::reference {
 
-template <class T, class F>
-void row(T* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t n, F f) {
+template <class R, class T, class F>
+void row(R* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t n, F f) {
     // out may be a itself, element for element: no iteration depends on another.
     if (step_a == 1 && step_b == 1) {
 #pragma GCC ivdep
@@ -25,8 +27,8 @@ void row(T* out, const T* a, int64_t step_a, const T* b, int64_t step_b, int64_t
     }
 }
 
-template <class T, class F>
-void broadcast(Output<T>& out, const T* a, ShapeView shape_a, const T* b, ShapeView shape_b, F f) {
+template <class R, class T, class F>
+void broadcast(Output<R>& out, const T* a, ShapeView shape_a, const T* b, ShapeView shape_b, F f) {
     const Shape strides_a = broadcast_strides("input", shape_a, out.shape());
     const Shape strides_b = broadcast_strides("other", shape_b, out.shape());
     const Shape dense = contiguous_strides(out.shape());
@@ -65,14 +67,15 @@ T number_as(const diopiScalar_t& scalar, diopiConstTensorHandle_t input, const O
 
 /// The dtype in which PyTorch computes. A number, or a 0-dim tensor beside one that is not, counts only if its category
 /// (integer, floating, complex) is higher. Source: torch.result_type.
-[[nodiscard]] inline Dtype result_dtype(diopiConstTensorHandle_t input, const Other& other) {
-    const View a = view_of(input);
-    if (other.tensor == nullptr) return promote_with_number(a.dtype, other.dtype());
-    const View b = view_of(other.tensor);
+[[nodiscard]] inline Dtype promoted_dtype(const View& a, const View& b) {
     if (a.shape.empty() == b.shape.empty()) return promote(a.dtype, b.dtype);
     const View& one = a.shape.empty() ? a : b;
     const View& many = a.shape.empty() ? b : a;
     return kind_of(one.dtype) > kind_of(many.dtype) ? promote(many.dtype, one.dtype) : many.dtype;
+}
+[[nodiscard]] inline Dtype result_dtype(diopiConstTensorHandle_t input, const Other& other) {
+    if (other.tensor == nullptr) return promote_with_number(view_of(input).dtype, other.dtype());
+    return promoted_dtype(view_of(input), view_of(other.tensor));
 }
 
 /// The number in the dtype in which PyTorch computes: an integer wraps.
@@ -90,14 +93,19 @@ const T* elements_in(Dtype dtype, const Operand<T>& x, T& element) {
     return &element;
 }
 
+/// Refuses an out of another shape than that to which the operands broadcast.
+inline void require_broadcast(ShapeView out, ShapeView a, ShapeView b) {
+    const std::optional<Shape> wide = broadcast_shapes(a, b);
+    if (wide) require_shape("out", out, *wide);
+}
+
 template <class T, class F>
 void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other& other, F f) {
     const Operand<T> a(input, "input");
     std::optional<Operand<T>> b;
     if (other.tensor != nullptr) b.emplace(other.tensor, "other");
     Output<T> y(out, "out");
-    const std::optional<Shape> wide = broadcast_shapes(a.shape(), b ? b->shape() : ShapeView());
-    if (wide) require_shape("out", y.shape(), *wide);
+    require_broadcast(y.shape(), a.shape(), b ? b->shape() : ShapeView());
     const Dtype result = result_dtype(input, other);
     T first{}, second{};
     const T* elements = elements_in(result, a, first);
@@ -110,6 +118,45 @@ void apply(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Other&
     wrap(y, result);
     y.store();
 }
+
+/// A number converted to a dtype, in its compute type.
+[[nodiscard]] inline int64_t as_element(int64_t x, Dtype dtype) {
+    return dtype == Dtype::boolean ? int64_t{x != 0} : is_integer(dtype) ? wrap_integer(x, dtype) : x;
+}
+[[nodiscard]] inline double as_element(double x, Dtype dtype) {
+    if (dtype == Dtype::float16) return to_float(to_half(x));
+    if (dtype == Dtype::bfloat16) return to_float(to_bfloat16(x));
+    return dtype == Dtype::float64 ? x : static_cast<float>(x);
+}
+[[nodiscard]] inline Complex as_element(Complex x, Dtype dtype) {
+    return dtype == Dtype::complex128 ? x : Complex(std::complex<float>(x));
+}
+
+/// An operand whose elements are converted to the dtype to which all operands promote, before anything is computed.
+/// An absent one has the value `absent`.
+template <class T>
+class Promoted {
+ public:
+    Promoted(const Other& operand, std::string_view argument, Dtype dtype, T absent = {}) {
+        if (operand.tensor == nullptr) {
+            converted_ = std::make_unique<T[]>(1);
+            converted_[0] = operand.scalar == nullptr ? absent : as_element(scalar_as<T>(*operand.scalar), dtype);
+            return;
+        }
+        elements_.emplace(operand.tensor, argument);
+        if (view_of(operand.tensor).dtype == dtype) return;
+        converted_ = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(elements_->numel()));
+        for (int64_t i = 0; i < elements_->numel(); ++i) converted_[i] = as_element((*elements_)[i], dtype);
+    }
+
+    const T& operator[](int64_t i) const { return data()[i]; }
+    [[nodiscard]] const T* data() const { return converted_ ? converted_.get() : elements_->data(); }
+    [[nodiscard]] ShapeView shape() const { return elements_ ? elements_->shape() : ShapeView(); }
+
+ private:
+    std::optional<Operand<T>> elements_;
+    std::unique_ptr<T[]> converted_;
+};
 
 [[nodiscard]] inline Kind common_kind(diopiConstTensorHandle_t input, const Other& other) {
     return std::max(kind_of(view_of(input).dtype), kind_of(other.dtype()));

@@ -1,21 +1,11 @@
 /// The sign.
 #include "kernels/entries/entries.hpp"
-#include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
+#include "kernels/reference/unary.hpp"
 
 namespace diopi::reference {
 
 namespace {
-
-template <class T, class F>
-void map_kind(diopiTensorHandle_t out, diopiConstTensorHandle_t input, F f) {
-    const Operand<T> x(input, "input");
-    Output<T> y(out, "out");
-    require_shape("out", y.shape(), x.shape());
-    for (int64_t i = 0; i < x.numel(); ++i) y[i] = f(x[i]);
-    wrap(y, view_of(input).dtype);
-    y.store();
-}
 
 /// out = -input; integers wrap.
 diopiError_t negate(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "kernels/reference/operand.hpp"
+#include "kernels/reference/binary.hpp"
 
 namespace diopi::reference {
 
@@ -22,14 +22,25 @@ namespace diopi::reference {
     return dtype;
 }
 
-/// out[i] = f(a[i], b[i], c[i]), each broadcast to out. Integers wrap in dtype `result`.
-template <class A, class T, class F>
-void combine(diopiTensorHandle_t out, diopiConstTensorHandle_t first, diopiConstTensorHandle_t second,
-             diopiConstTensorHandle_t third, Dtype result, F f) {
-    const Operand<A> a(first, "the first operand");
-    const Operand<T> b(second, "the second operand");
-    const Operand<T> c(third, "the third operand");
-    Output<T> y(out, "out");
+/// The dtype to which an operation's operands, the first of which is a tensor, promote in their order; absent ones do
+/// not count. Source: torch.result_type.
+[[nodiscard]] inline Dtype result_dtype(std::initializer_list<Other> operands) {
+    View all = view_of(operands.begin()->tensor);
+    for (const Other& operand : operands) {
+        if (operand.tensor != nullptr) {
+            const View next = view_of(operand.tensor);
+            all.dtype = promoted_dtype(all, next);
+            if (all.shape.empty()) all.shape = next.shape;
+        } else if (operand.scalar != nullptr) {
+            all.dtype = promote_with_number(all.dtype, operand.dtype());
+        }
+    }
+    return all.dtype;
+}
+
+/// y[i] = f(a[i], b[i], c[i]), each broadcast to y.
+template <class T, class A, class B, class C, class F>
+void combine(Output<T>& y, const A& a, const B& b, const C& c, F f) {
     const Shape dense = contiguous_strides(y.shape());
     const Shape to_a = broadcast_strides("the first operand", a.shape(), y.shape());
     const Shape to_b = broadcast_strides("the second operand", b.shape(), y.shape());
@@ -41,6 +52,17 @@ void combine(diopiTensorHandle_t out, diopiConstTensorHandle_t first, diopiConst
             y[at[0] + i] = f(a[at[1] + i * step[1]], b[at[2] + i * step[2]], c[at[3] + i * step[3]]);
         }
     });
+}
+
+/// The same of three tensors. Integers wrap in dtype `result`.
+template <class A, class T, class F>
+void combine(diopiTensorHandle_t out, diopiConstTensorHandle_t first, diopiConstTensorHandle_t second,
+             diopiConstTensorHandle_t third, Dtype result, F f) {
+    const Operand<A> a(first, "the first operand");
+    const Operand<T> b(second, "the second operand");
+    const Operand<T> c(third, "the third operand");
+    Output<T> y(out, "out");
+    combine(y, a, b, c, f);
     wrap(y, result);
     y.store();
 }

@@ -20,6 +20,38 @@ diopiError_t map_unary(diopiContextHandle_t, std::string_view, diopiTensorHandle
     });
 }
 
+/// Formulas of one operator, one for each compute type that it takes.
+template <class... Formulas>
+struct ByKind : Formulas... {
+    using Formulas::operator()...;
+};
+
+/// out = f(input) in the compute type T; integers wrap in the dtype of the input.
+template <class T, class F>
+void map_kind(diopiTensorHandle_t out, diopiConstTensorHandle_t input, F f) {
+    const Operand<T> x(input, "input");
+    Output<std::invoke_result_t<F, T>> y(out, "out");
+    require_shape("out", y.shape(), x.shape());
+    for (int64_t i = 0; i < x.numel(); ++i) y[i] = f(x[i]);
+    wrap(y, view_of(input).dtype);
+    y.store();
+}
+
+/// out = kFormula(input) in the compute type of the input; refuses one that the formula does not take.
+template <auto kFormula>
+diopiError_t map_same(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return kernel([&] {
+        const Dtype dtype = view_of(input).dtype;
+        in_kind(dtype, [&]<class T>(T) {
+            if constexpr (std::is_invocable_v<decltype(kFormula), T>) {
+                map_kind<T>(out, input, kFormula);
+            } else {
+                refuse_dtype("input", dtype, "a real dtype");
+            }
+        });
+    });
+}
+
 /// grad_input = f(grad_output, saved); `saved` is the forward function's input or output.
 template <class F>
 diopiError_t map_gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -39,5 +40,9 @@ void for_each_tensor(AnyCall& call, Visit&& visit) {
         }
     }
 }
+
+/// A number that the function gives back through the pointer at that argument, as a host tensor without dims; none
+/// where the argument is another one.
+[[nodiscard]] std::optional<Tensor> given_number(const Call& call, size_t arg);
 
 }  // namespace diopi

@@ -121,8 +121,7 @@ bool Variation::has_dangling_index(const Case& candidate) const {
 void Variation::make_empty() {
     if (!main_row().traits.empty) return skip("the schema names no empty form");
     if (is_empty(case_)) return;
-    const bool broadcasts = main_row().rule == ShapeRule::broadcast || main_row().rule == ShapeRule::broadcast_div ||
-                            main_row().rule == ShapeRule::in_place;
+    const bool repeats = broadcasts(main_row().rule) || main_row().rule == ShapeRule::in_place;
     const auto first = std::ranges::find_if(
         case_.tensors, [](const CaseTensor& t) { return is_there(t) && !t.specs.front().shape.empty(); });
     if (first == case_.tensors.end()) return skip("no tensor has a dim that could be 0");
@@ -131,7 +130,7 @@ void Variation::make_empty() {
     const uint32_t all = (1u << std::min(case_.tensors.size(), kMostChosen)) - 1;
     for (size_t dim = 0; dim < first->specs.front().shape.size(); ++dim) {
         for (uint32_t left_out = 0; left_out <= all; ++left_out) {
-            Case candidate = emptied(case_, at, dim, all & ~left_out, broadcasts);
+            Case candidate = emptied(case_, at, dim, all & ~left_out, repeats);
             if (has_dangling_index(candidate) || !plan(candidate).ok()) continue;
             case_ = std::move(candidate);
             case_.varied = true;

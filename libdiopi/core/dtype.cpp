@@ -121,6 +121,12 @@ int64_t wrap_integer(int64_t value, Dtype dtype) {
     return is_unsigned(dtype) ? static_cast<int64_t>(bits >> dropped) : static_cast<int64_t>(bits) >> dropped;
 }
 
+int64_t saturate_integer(int64_t value, Dtype dtype) {
+    const auto bits = static_cast<int>(8 * size_of(dtype)) - (is_unsigned(dtype) ? 0 : 1);
+    const int64_t largest = bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+    return std::clamp(value, is_unsigned(dtype) ? 0 : -largest - 1, largest);
+}
+
 Dtype promote(Dtype a, Dtype b) {
     if (a == b) return a;
     const Category ca = row(a).category;

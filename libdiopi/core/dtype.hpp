@@ -59,6 +59,8 @@ enum class Dtype : int {
 
 /// The integer as an element of an integer dtype: its low bits. One of uint64 has the same bits.
 [[nodiscard]] int64_t wrap_integer(int64_t value, Dtype dtype);
+/// The integer that is nearest to the value among those of an integer dtype; of uint64 none above those of int64.
+[[nodiscard]] int64_t saturate_integer(int64_t value, Dtype dtype);
 
 /// The dtype of an operation on two tensors with the same priority (torch.promote_types).
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);

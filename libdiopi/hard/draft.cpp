@@ -93,14 +93,15 @@ Dtype Draft::other_dtype() const {
     constexpr std::array kLadder = {Dtype::boolean, Dtype::int8,     Dtype::int32,
                                     Dtype::int64,   Dtype::bfloat16, Dtype::float32};
     const size_t other = level(Factor::kOther);
-    const bool promotes = row_->rule == ShapeRule::broadcast || row_->rule == ShapeRule::broadcast_div;
-    if (!promotes || other == 0 || is_complex(dtype_)) return dtype_;
+    if (!promotes(row_->rule) || other == 0 || is_complex(dtype_)) return dtype_;
     const auto at = std::ranges::find(kLadder, dtype_);
     if (at == kLadder.end()) return dtype_;
     const bool takes_bool = row_->takes.find('b') != std::string_view::npos;
     const auto lowest = takes_bool ? kLadder.begin() : kLadder.begin() + 1;
     if (other == 1) return at <= lowest ? dtype_ : *(at - 1);
-    return at + 1 == kLadder.end() ? dtype_ : *(at + 1);
+    const bool is_highest = at + 1 == kLadder.end();
+    const bool takes_next = !is_highest && (!is_floating(*(at + 1)) || row_->takes.find('f') != std::string_view::npos);
+    return takes_next ? *(at + 1) : dtype_;
 }
 
 void Draft::add(std::string_view arg, Shape shape) {

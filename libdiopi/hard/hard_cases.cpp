@@ -200,7 +200,8 @@ class HardOperator {
             }
             int64_t whole = kWholes[at];
             if (arg.is_divisor && whole == 0) whole = 7;
-            if (arg.is_exponent && whole < 0) whole = -whole;
+            // A bound beyond the dtype's range may be refused.
+            if ((arg.is_exponent || (arg.is_bound && is_unsigned(draft.dtype()))) && whole < 0) whole = -whole;
             // A number that its dtype does not hold may be refused.
             if (size_of(draft.dtype()) == 1) whole = std::min<int64_t>(whole, 100);
             draft.set(arg.name, whole);

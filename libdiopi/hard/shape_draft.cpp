@@ -339,6 +339,7 @@ bool shape_draft(Draft& draft) {
     if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return draw(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
+            if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
             return draft.row().family == Family::optim ? optimise(draft) : overwrite(draft);
         case ShapeRule::sized:
             return make_sized(draft);
@@ -354,9 +355,13 @@ bool shape_draft(Draft& draft) {
             return embedding(draft);
         case ShapeRule::same:
         case ShapeRule::floating:
+        case ShapeRule::component:
             return same(draft);
         case ShapeRule::broadcast:
         case ShapeRule::broadcast_div:
+        case ShapeRule::broadcast_alike:
+        case ShapeRule::broadcast_complex:
+        case ShapeRule::compare:
             return broadcast(draft);
         case ShapeRule::reduce_sum:
         case ShapeRule::reduce_mean:

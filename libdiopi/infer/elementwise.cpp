@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/format.hpp"
 #include "infer/infer.hpp"
 #include "infer/rules.hpp"
 
@@ -51,15 +52,28 @@ bool join(std::optional<TensorSpec>& spec, const Tensor& tensor, Influence influ
     return true;
 }
 
-/// Shape and dtype of the operands together: tensors, and at most one number. Tensors that only select come last.
+/// Whether the function has operands that may be absent, and all are: without bounds there is nothing to clamp to.
+bool lacks_all_optional(const Call& call) {
+    bool has_optional = false;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        if (!arg.optional || arg.is_output) continue;
+        if (!is_null(call.args[i])) return false;
+        has_optional = true;
+    }
+    return has_optional;
+}
+
+/// Shape and dtype of the operands together: tensors and numbers. Tensors that only select come last.
 Result<TensorSpec> combined(const Call& call) {
     std::optional<TensorSpec> spec;
-    const Scalar* number = nullptr;
+    std::vector<const Scalar*> numbers;
+    if (lacks_all_optional(call)) return contradiction(call, "all operands that may be absent are absent");
     for (const Influence influence : {Influence::both, Influence::shape}) {
         for (size_t i = 0; i < call.args.size(); ++i) {
             const Arg& arg = call.row->args()[i];
             if (arg.is_output || arg.influence != influence) continue;
-            if (const auto* scalar = std::get_if<Scalar>(&call.args[i])) number = scalar;
+            if (const auto* scalar = std::get_if<Scalar>(&call.args[i])) numbers.push_back(scalar);
             const Tensor* tensor = arg.is_tensor() ? call.tensor(arg.name) : nullptr;
             if (tensor == nullptr) continue;
             const std::string so_far = spec ? to_string(spec->shape) : "";
@@ -69,7 +83,7 @@ Result<TensorSpec> combined(const Call& call) {
         }
     }
     if (!spec) return contradiction(call, "a tensor is missing");
-    if (number != nullptr) spec->dtype = result_type(described(*spec), *number);
+    for (const Scalar* number : numbers) spec->dtype = result_type(described(*spec), *number);
     return std::move(*spec);
 }
 
@@ -85,6 +99,12 @@ bool can_cast(Dtype from, Dtype to) {
 Specs same(Call& call, const ResultHints&) {
     const Tensor& input = *call.tensor("input");
     return one(call, "out", {input.shape, input.dtype, {}});
+}
+
+/// A complex number becomes a real one: a part of it, or its modulus.
+Specs component(Call& call, const ResultHints&) {
+    const Tensor& input = *call.tensor("input");
+    return one(call, "out", {input.shape, component_of(input.dtype), {}});
 }
 
 /// Integers and bool become float32.
@@ -131,6 +151,55 @@ Specs broadcast_div(Call& call, const ResultHints&) {
     if (!spec.ok()) return spec.error();
     const bool rounds = call.integer("rounding_mode") != RoundModeNone;
     if (!rounds && !is_floating(spec->dtype) && !is_complex(spec->dtype)) spec->dtype = Dtype::float32;
+    return stored(call, std::move(*spec));
+}
+
+namespace {
+
+/// The contradiction of a tensor of another dtype than the first one; none if there is no such tensor.
+std::optional<Error> mixed(const Call& call) {
+    const Tensor* first = nullptr;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        const Arg& arg = call.row->args()[i];
+        const Tensor* tensor = !arg.is_output && arg.is_tensor() ? call.tensor(arg.name) : nullptr;
+        if (tensor == nullptr) continue;
+        if (first == nullptr) first = tensor;
+        if (tensor->dtype == first->dtype) continue;
+        return contradiction(call, std::string(arg.name) + " is " + std::string(name(tensor->dtype)) + ", wanted " +
+                                       std::string(name(first->dtype)) + " as the others");
+    }
+    return {};
+}
+
+}  // namespace
+
+/// The operands have one dtype, the result's.
+Specs broadcast_alike(Call& call, const ResultHints&) {
+    if (auto error = mixed(call)) return *error;
+    auto spec = combined(call);
+    if (!spec.ok()) return spec.error();
+    return stored(call, std::move(*spec));
+}
+
+/// The operands have one dtype, that of the parts of the complex result.
+Specs broadcast_complex(Call& call, const ResultHints&) {
+    if (auto error = mixed(call)) return *error;
+    auto spec = combined(call);
+    if (!spec.ok()) return spec.error();
+    if (spec->dtype != Dtype::float32 && spec->dtype != Dtype::float64) {
+        return contradiction(call,
+                             "no complex dtype has parts of " + std::string(name(spec->dtype)) + " that are computed");
+    }
+    spec->dtype = spec->dtype == Dtype::float32 ? Dtype::complex64 : Dtype::complex128;
+    return one(call, "out", std::move(*spec));
+}
+
+/// Truth values, in place as numbers of the input's dtype.
+Specs compare(Call& call, const ResultHints& hints) {
+    auto spec = combined(call);
+    if (!spec.ok()) return spec.error();
+    const bool in_place = call.row->variant == Variant::inplace;
+    spec->dtype = in_place ? call.tensor("input")->dtype : hints.dtype.value_or(Dtype::boolean);
     return stored(call, std::move(*spec));
 }
 

@@ -234,3 +234,47 @@ TEST_CASE("a mask broadcasts and does not affect the dtype") {
     in_place.args = {call["input"], call["mask"], call["value"]};
     CHECK_THAT(refusal(in_place), Catch::Contains("does not fit into input (2, 4) in place"));
 }
+
+TEST_CASE("a comparison gives truth values, in place numbers of the input's dtype") {
+    Call call = call_of("diopiEq");
+    call["input"] = meta({2, 1});
+    call["other"] = meta({3});
+    const auto specs = infer(call, {});
+    REQUIRE(specs.ok());
+    CHECK(specs->front().spec.shape == Shape{2, 3});
+    CHECK(specs->front().spec.dtype == Dtype::boolean);
+    Call in_place = call_of("diopiEqInp");
+    in_place["input"] = in_place["other"] = meta({3});
+    CHECK(infer(in_place, {})->empty());
+    in_place["other"] = meta({2, 3});
+    CHECK_THAT(refusal(in_place), Catch::Contains("does not fit into input (3,) in place"));
+}
+
+TEST_CASE("two floats make a complex number, whose parts are floats") {
+    Call join = call_of("diopiComplex");
+    join["real"] = meta({2});
+    join["imag"] = meta({1});
+    const auto complex = infer(join, {});
+    REQUIRE(complex.ok());
+    CHECK(complex->front().spec.dtype == Dtype::complex64);
+    auto wide = std::make_shared<Tensor>(*meta({2}));
+    wide->dtype = Dtype::float64;
+    join["imag"] = TensorPtr(wide);
+    CHECK_THAT(refusal(join), Catch::Contains("imag is float64, wanted float32 as the others"));
+    Call part = call_of("diopiReal");
+    auto z = std::make_shared<Tensor>(*meta({2}));
+    z->dtype = Dtype::complex128;
+    part["input"] = TensorPtr(z);
+    CHECK(infer(part, {})->front().spec.dtype == Dtype::float64);
+}
+
+TEST_CASE("clamp needs a bound, and each number counts") {
+    Call call = call_of("diopiClampScalar");
+    auto whole = std::make_shared<Tensor>(*meta({2}));
+    whole->dtype = Dtype::int16;
+    call["input"] = TensorPtr(whole);
+    CHECK_THAT(refusal(call), Catch::Contains("all operands that may be absent are absent"));
+    call["min"] = Scalar::of(1.5);
+    call["max"] = Scalar::of(int64_t{2});
+    CHECK(infer(call, {})->front().spec.dtype == Dtype::float32);
+}

@@ -27,4 +27,25 @@ std::optional<Dtype> operand_dtype(const Call& call) {
     return of_dims ? of_dims : of_all;
 }
 
+std::optional<Dtype> common_dtype(const Call& call) {
+    if (!call.row->traits.promotes) return {};
+    std::optional<Tensor> all;  // shape and dtype only
+    for_each_tensor(call, [&](const Place& place, const TensorPtr& tensor) {
+        if (!place.is_read()) return;
+        if (all) {
+            all->dtype = result_type(*all, *tensor);
+            if (all->shape.empty()) all->shape = tensor->shape;
+        } else {
+            all = Tensor();
+            all->shape = tensor->shape;
+            all->dtype = tensor->dtype;
+        }
+    });
+    if (!all) return {};
+    for (const Value& value : call.args) {
+        if (const auto* number = std::get_if<Scalar>(&value)) all->dtype = result_type(*all, *number);
+    }
+    return all->dtype;
+}
+
 }  // namespace diopi

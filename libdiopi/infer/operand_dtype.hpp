@@ -12,4 +12,8 @@ namespace diopi {
 /// Source: torch.result_type.
 [[nodiscard]] std::optional<Dtype> operand_dtype(const Call& call);
 
+/// The dtype to which a function converts all operands first (word `promotes` of its row). None for other functions.
+/// Source: torch.result_type.
+[[nodiscard]] std::optional<Dtype> common_dtype(const Call& call);
+
 }  // namespace diopi

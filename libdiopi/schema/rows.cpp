@@ -78,6 +78,13 @@ struct Parameters<diopiError_t(diopiContextHandle_t, Args...)> {
         ((out[i++] = kind_of<Args>()), ...);
         return out;
     }
+    /// Whether each is a pointer to a number that the function writes.
+    static consteval std::array<bool, kMaxArgs> given_numbers() {
+        std::array<bool, kMaxArgs> out{};
+        size_t i = 0;
+        ((out[i++] = std::is_same_v<Args, bool*> || std::is_same_v<Args, double*>), ...);
+        return out;
+    }
 };
 
 /// Removes the text up to the first of `stops` from the front of `text` and returns it.
@@ -149,6 +156,8 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         arg.influence = Influence::none;
     } else if (word == "element") {
         arg.is_element = true;
+    } else if (word == "bound") {
+        arg.is_bound = true;
     } else if (word == "divisor") {
         arg.is_divisor = true;
     } else if (word == "exponent") {
@@ -207,7 +216,8 @@ struct TraitWord {
 
 constexpr TraitWord kTraitWords[] = {{"empty", &Traits::empty},       {"zero_dim", &Traits::zero_dim},
                                      {"exact", &Traits::exact},       {"zeros", &Traits::zeros},
-                                     {"converts", &Traits::converts}, {"no_cuda", &Traits::no_cuda}};
+                                     {"converts", &Traits::converts}, {"promotes", &Traits::promotes},
+                                     {"no_cuda", &Traits::no_cuda}};
 
 constexpr std::string_view kFormulaNames[] = {
     "unknown",
@@ -399,6 +409,7 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
         if (args.empty()) throw "fewer arguments than the C function has";
         parsed[i] = parse_arg(take_until(args, ","), kinds[i]);
         row.arg_rows[i] = parsed[i].arg;
+        row.arg_rows[i].gives_number = Parameters<Function>::given_numbers()[i];
         if (!args.empty()) args.remove_prefix(2);
     }
     if (!args.empty()) throw "more arguments than the C function has";

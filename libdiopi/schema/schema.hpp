@@ -33,6 +33,7 @@
 /// :minus          a factor whose product is subtracted
 /// :value          replaces elements: it does not affect the result's shape and dtype
 /// :element        a number that becomes an element: below 0 it wraps in an unsigned dtype of the first tensor
+/// :bound          a number that limits elements: beyond the integers of the result's dtype it is the last of them
 /// :divisor        must not be 0 where it is a whole number
 /// :exponent       must not be negative where it is a whole number
 /// :choice         chooses elements: it affects the result's shape, but not its dtype; bool, or bytes, not 0 if true
@@ -47,10 +48,12 @@
 /// exact           sums of products and nothing else: whole numbers that are small enough give exact results
 /// zeros           many zeros among its results are no surprise
 /// converts        makes a tensor of another dtype or layout of one, and does nothing else
+/// promotes        converts each operand to the dtype to which all promote, before it computes: its results jump
 /// no_cuda         no kernel for cuda yet; each other function with a shape rule stands on all backends of ours
 /// ulp=N           of class C: the ulp of float32 that it may be off by: of the OpenCL C specification (relative
 ///                 error as ulps, full profile), or the sum of its parts: sigmoid and silu (exp, a sum and a quotient:
-///                 3 + 0.5 + 2.5), gelu (erfc, which has 16, and a product)
+///                 3 + 0.5 + 2.5), gelu (erfc, which has 16, and a product), sgn (hypot, which has 4, and a quotient),
+///                 polar (cos, which has 4, and a product); erfinv: of the CUDA mathematical functions, float64's 5
 /// terms=N         of class D: the terms of each result, where the shape rule does not tell
 /// rank=N          the dims that each factor of a product must have; any number where it is left out
 /// spatial=N       the spatial dims of a pooling
@@ -105,6 +108,16 @@ enum class ShapeRule : uint8_t {
 #include "schema/shape_rules.inc"
 #undef DIOPI_SHAPE_RULE
 };
+
+/// Whether the operands of functions of the rule broadcast.
+[[nodiscard]] constexpr bool broadcasts(ShapeRule rule) {
+    return rule == ShapeRule::broadcast || rule == ShapeRule::broadcast_div || rule == ShapeRule::broadcast_alike ||
+           rule == ShapeRule::broadcast_complex || rule == ShapeRule::compare;
+}
+/// Whether they may have several dtypes, which promote to one.
+[[nodiscard]] constexpr bool promotes(ShapeRule rule) {
+    return rule == ShapeRule::broadcast || rule == ShapeRule::broadcast_div || rule == ShapeRule::compare;
+}
 
 /// The formula for the number of a call's operations (infer/work.hpp). unknown: no formula.
 enum class WorkFormula : uint8_t {
@@ -193,6 +206,8 @@ struct Arg {
     bool is_divisor = false;     ///< not 0 where it is a whole number
     bool is_exponent = false;    ///< not negative where it is a whole number
     bool is_element = false;     ///< a number that is converted to the dtype of the first tensor that is read
+    bool gives_number = false;   ///< a pointer through which the function gives a bool or a double back
+    bool is_bound = false;       ///< a number that limits elements
     bool takes_bytes = false;    ///< of one that chooses elements: uint8 beside bool
     bool names_dims = false;
     Influence influence = Influence::both;
@@ -219,6 +234,7 @@ struct Traits {
     bool exact = false;     ///< nothing but sums of products
     bool zeros = false;     ///< results may well be zeros
     bool converts = false;  ///< makes a tensor of another dtype or layout of one
+    bool promotes = false;  ///< converts its operands to their common dtype first
     bool no_cuda = false;   ///< has no kernel for cuda yet
 };
 

@@ -14,6 +14,7 @@
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
+#include "core/half.hpp"
 #include "infer/operand_dtype.hpp"
 #include "runtime/generator.hpp"
 
@@ -63,6 +64,44 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
     for (const OutputSpec& result : *promoted) {
         const bool wraps = is_integer(result.spec.dtype) && result.spec.dtype != output.spec.dtype;
         if (result.arg == output.arg && wraps) return result.spec.dtype;
+    }
+    return {};
+}
+
+/// Converts `from` to another dtype, as PyTorch converts an operand.
+Result<TensorPtr> converted(const TensorPtr& from, Dtype dtype) {
+    auto wide = make_tensor(cpu_device(), {from->shape, wide_dtype(from->dtype), {}});
+    if (!wide.ok()) return wide;
+    widen(*from, **wide);
+    auto made = make_tensor(cpu_device(), {from->shape, dtype, {}});
+    if (made.ok()) narrow(**wide, **made);
+    return made;
+}
+
+float as_half(double x, Dtype dtype) {
+    return dtype == Dtype::float16 ? to_float(to_half(x)) : to_float(to_bfloat16(x));
+}
+
+/// The number as an element of that dtype.
+Scalar converted(const Scalar& number, Dtype dtype) {
+    if (is_integer(dtype)) return Scalar::of(wrap_integer(number.integer, dtype));
+    if (dtype == Dtype::boolean) return Scalar::of(int64_t{number.as_double() != 0});
+    if (is_half(dtype)) return Scalar::of(double{as_half(number.as_double(), dtype)});
+    return Scalar::of(component_of(dtype) == Dtype::float32 ? double{static_cast<float>(number.as_double())}
+                                                            : number.as_double());
+}
+
+/// Converts the operands of a function that promotes them first.
+Status promote_operands(Call& call) {
+    const std::optional<Dtype> common = common_dtype(call);
+    if (!common) return {};
+    for (Value& value : call.args) {
+        if (auto* number = std::get_if<Scalar>(&value)) *number = converted(*number, *common);
+        auto* tensor = std::get_if<TensorPtr>(&value);
+        if (tensor == nullptr || *tensor == nullptr || (*tensor)->dtype == *common) continue;
+        auto made = converted(*tensor, *common);
+        if (!made.ok()) return made.error();
+        *tensor = *made;
     }
     return {};
 }
@@ -173,6 +212,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
                                                 std::optional<Format> errors_in) {
     Call call = given;
     convert_element_numbers(call);
+    if (const Status promoted = promote_operands(call); !promoted.ok()) return promoted.error();
     Call wide(*call.row);
     std::vector<ArgTensor> expected;
     Generator generator;
@@ -187,7 +227,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
             const bool wraps =
                 wrapping && *tensor != nullptr && (*tensor)->shape.empty() && is_integer((*tensor)->dtype);
-            auto made = widened(*tensor, sign, !arg.is_inout && !wraps);
+            const bool is_own = std::get<TensorPtr>(given.args[i]) == *tensor;
+            auto made = widened(*tensor, sign, !arg.is_inout && !wraps && is_own);
             if (!made.ok()) return made.error();
             if (wraps) wrap_element(**made, *wrapping);
             wide.args[i] = *made;
@@ -200,7 +241,10 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
                 target[k] = *made;
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
-            if (wrapping && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *wrapping);
+            if (wrapping && is_integer(scalar->dtype)) {
+                const auto fit = arg.is_bound ? saturate_integer : wrap_integer;
+                scalar->integer = fit(scalar->integer, *wrapping);
+            }
             if (float32) scalar->real = static_cast<double>(static_cast<float>(scalar->real));
             if (sign != Sign::kKept) drop_sign(arg, *scalar);
         } else if (auto* factor = std::get_if<double>(&wide.args[i]); factor != nullptr && sign != Sign::kKept) {
@@ -227,12 +271,24 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     if (errors_in && !context.has_errors) {
         return not_implemented("the reference has no error bounds of " + std::string(call.row->function));
     }
+    for (ArgTensor& result : expected) {
+        // A tensor that was converted before it changed in place has its own dtype again.
+        const auto* before = std::get_if<TensorPtr>(&given.args[result.arg]);
+        if (before == nullptr || *before == nullptr || call.row->args()[result.arg].is_output) continue;
+        if (wide_dtype((*before)->dtype) == result.tensor->dtype) continue;
+        auto made = converted(result.tensor, wide_dtype((*before)->dtype));
+        if (!made.ok()) return made.error();
+        result.tensor = *made;
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (!computed[i]) continue;
         TensorPtr& result = expected[expected.size() - outputs.size() + i].tensor;
         auto made = wrapped(result, *computed[i], outputs[i]);
         if (!made.ok()) return made.error();
         result = std::move(*made);
+    }
+    for (size_t i = 0; i < wide.args.size(); ++i) {
+        if (auto number = given_number(wide, i)) expected.push_back({i, std::make_shared<Tensor>(std::move(*number))});
     }
     return expected;
 }

@@ -53,6 +53,25 @@ TEST_CASE("the oracle computes in float64 and does not change the inputs") {
     CHECK(difference.call.tensor("input")->data_as<float>()[1] == -2.0f);
 }
 
+TEST_CASE("the oracle converts operands to their common dtype where the function's results jump") {
+    Call equal(*find_row("diopiEq"));
+    equal["input"] = rounded_tensor({2048, 2050}, Dtype::float16);
+    equal["other"] = rounded_tensor({2049, 2049}, Dtype::int64);
+    const auto result = Oracle().run(equal, {{0, {{2}, Dtype::boolean, {}}}});
+    REQUIRE(result.ok());
+    CHECK(result->front().tensor->data_as<bool>()[0]);
+    CHECK_FALSE(result->front().tensor->data_as<bool>()[1]);
+
+    Call in_place(*find_row("diopiGeInp"));
+    in_place["input"] = rounded_tensor({1, 2}, Dtype::int8);
+    in_place["other"] = rounded_tensor({1.5, 1.5}, Dtype::float32);
+    const auto changed = Oracle().run(in_place, {});
+    REQUIRE(changed.ok());
+    REQUIRE(changed->front().tensor->dtype == Dtype::int64);
+    CHECK(changed->front().tensor->data_as<int64_t>()[0] == 0);
+    CHECK(changed->front().tensor->data_as<int64_t>()[1] == 1);
+}
+
 TEST_CASE("the oracle's integers wrap in the dtype of the operands, with any dtype of the output") {
     Call product(*find_row("diopiMul"));
     product["input"] = product["other"] = rounded_tensor({255, 16, 3}, Dtype::uint8);

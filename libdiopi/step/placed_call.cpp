@@ -130,6 +130,7 @@ Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
 }
 
 Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
+    if (const auto number = given_number(call_, arg)) return std::make_shared<Tensor>(*number);
     const auto& tensor = std::get<TensorPtr>(call_.args[arg]);
     const bool is_host = tensor->storage.device == diopi_host;
     auto host = is_host ? Result<TensorPtr>(tensor) : to_host(*context.device, context.stream, *tensor);

@@ -4,6 +4,7 @@
 #include <ranges>
 #include <utility>
 
+#include "step/undefined.hpp"
 #include "worker/crash_context.hpp"
 
 namespace diopi {
@@ -42,6 +43,11 @@ void StepRun::run(const Step& step, StepResult& result) {
     Findings findings(result);
     const Row& row = *step.call.row;
     if (!rules_.backend->implements(row)) return findings.lacks_function(*rules_.backend, row);
+    result.reason = why_undefined(step.call);
+    if (!result.reason.empty()) {
+        result.verdict = Verdict::kSkipped;
+        return;
+    }
     const auto computed = computed_for(step);
     if (!computed.ok()) return findings.fail(computed.error());
     auto expected = expectations_.expected(**computed);

@@ -42,6 +42,7 @@ const ArgTensor* find(const std::vector<ArgTensor>& list, size_t arg) {
 std::optional<OutputSpec> Step::result_at(size_t arg) const {
     const auto found = std::ranges::find(outputs, arg, &OutputSpec::arg);
     if (found != outputs.end()) return *found;
+    if (const auto number = given_number(call, arg)) return OutputSpec{arg, {{}, number->dtype, {}}};
     const auto* tensor = std::get_if<TensorPtr>(&call.args[arg]);
     if (!call.row->args()[arg].is_inout || tensor == nullptr || *tensor == nullptr) return std::nullopt;
     return OutputSpec{arg, {(*tensor)->shape, (*tensor)->dtype, {}}};

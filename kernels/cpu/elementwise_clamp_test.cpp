@@ -1,0 +1,94 @@
+#include <catch2/catch.hpp>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::cpu::testing;
+
+TEST_CASE("a number that bounds integers ends with their range", "[cpu][elementwise]") {
+    const auto x = tensor(Dtype::uint8, {3}, {0, 100, 255}), out = blank(Dtype::uint8, {3});
+    const auto limit = [&](int64_t low, int64_t high) {
+        const auto min = scalar(low), max = scalar(high);
+        REQUIRE(cpu::diopiClampScalar(&context, out.get(), x.get(), &min, &max) == diopiSuccess);
+        return values(out);
+    };
+    CHECK(limit(-1, 1000) == Values{0, 100, 255});
+    CHECK(limit(1, 200) == Values{1, 100, 200});
+    CHECK(limit(300, 400) == Values{255, 255, 255});
+    CHECK(limit(9, 3) == Values{3, 3, 3});
+}
+
+TEST_CASE("a bound may be absent, but not both; a NaN stays or replaces all", "[cpu][elementwise]") {
+    const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16, Dtype::float64, Dtype::float16);
+    const auto x = tensor(dtype, {4}, {-2, 0.5, kNan, kInf}), out = blank(dtype, {4});
+    const auto low = scalar(-1.0), high = scalar(0.25), nothing = scalar(kNan);
+    REQUIRE(cpu::diopiClampScalar(&context, out.get(), x.get(), &low, nullptr) == diopiSuccess);
+    CHECK(same(values(out), {-1, 0.5, kNan, kInf}));
+    REQUIRE(cpu::diopiClampMaxScalar(&context, out.get(), x.get(), &high) == diopiSuccess);
+    CHECK(same(values(out), {-2, 0.25, kNan, 0.25}));
+    REQUIRE(cpu::diopiClampScalar(&context, out.get(), x.get(), &nothing, &high) == diopiSuccess);
+    CHECK(same(values(out), {kNan, kNan, kNan, kNan}));
+    const auto bounds = tensor(dtype, {4}, {kNan, 1, 0, 7});
+    REQUIRE(cpu::diopiClampMin(&context, out.get(), x.get(), bounds.get()) == diopiSuccess);
+    CHECK(same(values(out), {kNan, 1, kNan, kInf}));
+    CHECK(cpu::diopiClamp(&context, out.get(), x.get(), nullptr, nullptr) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiClamp: min and max are null, wanted one of them");
+}
+
+TEST_CASE("bounds promote: a floating number makes integers floating", "[cpu][elementwise]") {
+    const auto x = tensor(Dtype::int32, {3}, {-5, 0, 5}), out = blank(Dtype::float32, {3});
+    const auto low = scalar(-1.5);
+    REQUIRE(cpu::diopiClampMinScalar(&context, out.get(), x.get(), &low) == diopiSuccess);
+    CHECK(values(out) == Values{-1.5, 0, 5});
+    CHECK(cpu::diopiClampMinInpScalar(&context, x.get(), &low) == diopiDtypeNotSupported);
+    // A tensor without dims wraps in the dtype of the others.
+    const auto wrapped = tensor(Dtype::int64, {}, {4294967297}), whole = blank(Dtype::int32, {3});
+    REQUIRE(cpu::diopiClampMax(&context, whole.get(), x.get(), wrapped.get()) == diopiSuccess);
+    CHECK(values(whole) == Values{-5, 0, 1});
+}
+
+TEST_CASE("remainders have the sign of the divisor", "[cpu][elementwise]") {
+    const Dtype dtype = GENERATE(Dtype::int8, Dtype::int64, Dtype::float16, Dtype::float32, Dtype::float64);
+    const auto x = tensor(dtype, {4}, {7, -7, 7, -7}), y = tensor(dtype, {4}, {3, 3, -3, -3}), out = blank(dtype, {4});
+    REQUIRE(cpu::diopiRemainderTensor(&context, out.get(), x.get(), y.get()) == diopiSuccess);
+    CHECK(values(out) == Values{1, 2, -2, -1});
+    const auto seven = scalar(int64_t{7});
+    REQUIRE(cpu::diopiRemainder(&context, out.get(), &seven, y.get()) == diopiSuccess);
+    CHECK(values(out) == Values{1, 1, -2, -2});
+}
+
+TEST_CASE("a remainder by 0 is NaN of floating numbers and an error of integers", "[cpu][elementwise]") {
+    const auto x = tensor(Dtype::float32, {2}, {1, -1}), out = blank(Dtype::float32, {2});
+    const auto zero = scalar(0.0), infinite = scalar(kInf);
+    REQUIRE(cpu::diopiRemainderScalar(&context, out.get(), x.get(), &zero) == diopiSuccess);
+    CHECK(same(values(out), {kNan, kNan}));
+    REQUIRE(cpu::diopiRemainderScalar(&context, out.get(), x.get(), &infinite) == diopiSuccess);
+    CHECK(same(values(out), {1, kInf}));
+    const auto whole = tensor(Dtype::int16, {2}, {1, 2}), result = blank(Dtype::int16, {2});
+    const auto nothing = scalar(int64_t{0});
+    CHECK(cpu::diopiRemainderScalar(&context, result.get(), whole.get(), &nothing) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiRemainderScalar: ZeroDivisionError: an integer was divided by 0");
+}
+
+TEST_CASE("lerp starts from the nearer end", "[cpu][elementwise]") {
+    const auto a = tensor(Dtype::float32, {2}, {1e8, 1}), b = tensor(Dtype::float32, {2}, {1, 1e8});
+    const auto out = blank(Dtype::float32, {2});
+    const auto all = scalar(int64_t{1});
+    REQUIRE(cpu::diopiLerpScalar(&context, out.get(), a.get(), b.get(), &all) == diopiSuccess);
+    CHECK(values(out) == Values{1, 1e8});
+}
+
+TEST_CASE("moduli neither overflow nor lose digits; the sign of a complex number is on the circle",
+          "[cpu][elementwise]") {
+    const auto z = generate(Dtype::complex64, {3}, [](int64_t i) {
+        return Complex(3, -4) * (i == 0 ? 1e30 : i == 1 ? 1e-30 : 0);
+    });
+    const auto out = blank(Dtype::float32, {3}), sign = blank(Dtype::complex64, {3});
+    REQUIRE(cpu::diopiAbs(&context, out.get(), z.get()) == diopiSuccess);
+    CHECK(values(out) == Values{rounded(Dtype::float32, 5e30), rounded(Dtype::float32, 5e-30), 0});
+    REQUIRE(cpu::diopiSgn(&context, sign.get(), z.get()) == diopiSuccess);
+    CHECK(complex_values(sign)[2] == Complex(0, 0));
+    CHECK(std::abs(complex_values(sign)[0] - Complex(0.6, -0.8)) < 1e-7);
+    CHECK(cpu::diopiAbsInp(&context, z.get()) == diopiDtypeNotSupported);
+}
