@@ -13,7 +13,6 @@
 #include "core/suggest.hpp"
 #include "report/error_report.hpp"
 #include "report/table.hpp"
-#include "schema/schema.hpp"
 
 namespace diopi {
 
@@ -49,8 +48,7 @@ CLI::Validator no_file() {
 
 /// What to do about an operator that an option with several values took for one of them; empty for another word.
 std::string hint_of_operator(const std::string& word) {
-    const bool is_operator = std::ranges::any_of(rows(), [&](const Row& row) { return row.op == word; });
-    return is_operator ? "; write operators before the options, or behind --fname" : "";
+    return is_operator(word) ? "; write operators before the options, or behind --fname" : "";
 }
 
 Result<std::vector<Dtype>> parse_dtypes(const std::vector<std::string>& words) {

@@ -65,25 +65,13 @@ HWY_INLINE V within(V x, hn::TFromV<V> low, hn::TFromV<V> high) {
     return hn::Min(hn::Max(choose(is_number(x), x, all<V>(low)), all<V>(low)), all<V>(high));
 }
 
-/// c[0] + c[1] x + ... Long ones are Horner's formula in x^2 of pairs: the processor waits half as long for results.
+/// c[0] + c[1] x + ...
 template <class V, size_t kCount>
 HWY_INLINE V polynomial(V x, const hn::TFromV<V> (&c)[kCount]) {
-    constexpr size_t kLong = 6;
     const hn::DFromV<V> d;
-    if constexpr (kCount < kLong) {
-        V p = hn::Set(d, c[kCount - 1]);
-        for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
-        return p;
-    } else {
-        const V square = x * x;
-        constexpr size_t kLast = (kCount - 1) / 2 * 2;
-        V p = hn::Set(d, c[kLast]);
-        if constexpr (kLast + 1 < kCount) p = hn::MulAdd(x, hn::Set(d, c[kLast + 1]), p);
-        for (size_t i = kLast; i > 0; i -= 2) {
-            p = hn::MulAdd(p, square, hn::MulAdd(x, hn::Set(d, c[i - 1]), hn::Set(d, c[i - 2])));
-        }
-        return p;
-    }
+    V p = hn::Set(d, c[kCount - 1]);
+    for (size_t i = kCount - 1; i-- > 0;) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
+    return p;
 }
 
 /// f, a function of one or two float64 numbers, of each lane.

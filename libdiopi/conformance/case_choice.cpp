@@ -121,6 +121,10 @@ class NamedCases {
 
 }  // namespace
 
+bool is_operator(std::string_view name) {
+    return std::ranges::any_of(rows(), [&](const Row& row) { return row.op == name; });
+}
+
 Status check_cases_folder(const std::string& folder) {
     if (std::filesystem::is_directory(folder)) return {};
     return bad_input("there is no folder of case files at " + folder + "; name one with --cases-dir");

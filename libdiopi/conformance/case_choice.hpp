@@ -29,6 +29,9 @@ struct CaseChoice {
     enum class Generated : uint8_t { kNone, kHard, kAll } generated = Generated::kHard;
 };
 
+/// Whether the standard has an operator of this name.
+[[nodiscard]] bool is_operator(std::string_view name);
+
 /// Refuses a folder of case files that is not there.
 [[nodiscard]] Status check_cases_folder(const std::string& folder);
 

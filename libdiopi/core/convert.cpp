@@ -143,22 +143,28 @@ void widen(const Tensor& from, const Tensor& to) {
     });
 }
 
+namespace {
+
+template <class In, class Out>
+void narrow_elements(const In* from, int64_t n, Out* to) {
+    if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Half>) {
+        to_half(std::span<const double>(from, static_cast<size_t>(n)), to);
+    } else if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Bfloat16>) {
+        to_bfloat16(std::span<const double>(from, static_cast<size_t>(n)), to);
+    } else {
+        std::transform(from, from + n, to, [](In x) { return narrowed<Out>(x); });
+    }
+}
+
+}  // namespace
+
 void narrow(const Tensor& from, const Tensor& to) {
-    const int64_t n = from.numel();
-    if (n == 0) return;
+    if (from.numel() == 0) return;
     with_element_type(from.dtype, [&](auto in) {
         using In = decltype(in);
         if constexpr (is_wide<In>) {
             with_element_type(to.dtype, [&](auto out) {
-                using Out = decltype(out);
-                const In* source = from.data_as<In>();
-                if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Half>) {
-                    to_half(std::span<const double>(source, static_cast<size_t>(n)), to.data_as<Half>());
-                } else if constexpr (std::is_same_v<In, double> && std::is_same_v<Out, Bfloat16>) {
-                    to_bfloat16(std::span<const double>(source, static_cast<size_t>(n)), to.data_as<Bfloat16>());
-                } else {
-                    std::transform(source, source + n, to.data_as<Out>(), [](In x) { return narrowed<Out>(x); });
-                }
+                narrow_elements(from.data_as<In>(), from.numel(), to.data_as<decltype(out)>());
             });
         }
     });
