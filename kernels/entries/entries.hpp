@@ -68,6 +68,7 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_REAL(name) FREE, double, name, name
 #define DIOPI_WORD_FLOAT(name) FREE, float, name, name
 #define DIOPI_WORD_BOOL(name) FREE, bool, name, name
+#define DIOPI_WORD_BOOL_OR_NULL(name) FREE, const bool*, name, name
 #define DIOPI_WORD_TEXT(name) FREE, const char*, name, name
 #define DIOPI_WORD_DTYPE(name) FREE, diopiDtype_t, name, name
 #define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <span>
 #include <vector>
 
 #include "runtime/device.hpp"
@@ -53,6 +54,41 @@ TEST_CASE("places count along the dim of the call, or in row-major order") {
     call["dim"] = int64_t{0};
     CHECK(settled(call, "out", {2}, {1, 2}, {0, 1}) == Places{0, 1});
     CHECK(settled(call, "out", {2}, {2, 0}, {0, 1}) == Places{2, 0});
+}
+
+TEST_CASE("topk that is not sorted may have any order, with each value at its place") {
+    Call call(*find_row("diopiTopk"));
+    call["input"] = float_tensor({4}, {3, 9, 9, 1});
+    call["dim"] = int64_t{0};
+    call["k"] = int64_t{3};
+    call["largest"] = true;
+    call["sorted"] = false;
+    CHECK(is_open(call, 0));
+    TensorPtr came = float_tensor({3}, {3, 9, 9}), wanted = float_tensor({3}, {9, 9, 3});
+    REQUIRE(settle(call, 0, came, wanted).ok());
+    CHECK(std::ranges::equal(std::span(came->data_as<float>(), 3), std::span(wanted->data_as<float>(), 3)));
+    TensorPtr places = tensor_of<int64_t>({3}, Dtype::int64, {0, 2, 1});
+    const TensorPtr expected = tensor_of<int64_t>({3}, Dtype::int64, {1, 2, 0});
+    TensorPtr right = expected;
+    REQUIRE(settle(call, 1, places, right).ok());
+    CHECK(std::ranges::equal(std::span(places->data_as<int64_t>(), 3), std::span(right->data_as<int64_t>(), 3)));
+    TensorPtr twice = tensor_of<int64_t>({3}, Dtype::int64, {0, 2, 2});
+    right = expected;
+    REQUIRE(settle(call, 1, twice, right).ok());
+    CHECK_FALSE(std::ranges::equal(std::span(twice->data_as<int64_t>(), 3), std::span(right->data_as<int64_t>(), 3)));
+    const auto values = float_tensor({3}, {3, 9, 9});
+    CHECK(wrong_pair(call, *values, *tensor_of<int64_t>({3}, Dtype::int64, {0, 2, 1})).empty());
+    CHECK_FALSE(wrong_pair(call, *values, *tensor_of<int64_t>({3}, Dtype::int64, {1, 2, 0})).empty());
+    call["sorted"] = true;
+    CHECK_FALSE(is_open(call, 0));
+}
+
+TEST_CASE("a stable sort has one right place for each element") {
+    Call call(*find_row("diopiSort"));
+    const auto places = static_cast<size_t>(call.row->find("indices"));
+    CHECK(is_open(call, places));
+    call["pStable"] = true;
+    CHECK_FALSE(is_open(call, places));
 }
 
 }  // namespace diopi
