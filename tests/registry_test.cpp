@@ -153,7 +153,7 @@ TEST_CASE("an operator whose shape rules are described is complete in every back
             CHECK(row->rule != ShapeRule::unknown);
         }
     }
-    CHECK(described.size() >= 76);
+    CHECK(described.size() >= 86);
 }
 
 TEST_CASE("the cuda backend has the functions of complete rows, or none in a build without CUDA") {

@@ -26,7 +26,7 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 }
 
 /// A tensor argument of the call before it ran; null if it is a number.
-const Tensor* tensor_at(const Call& call, int8_t at) {
+const Tensor* parameter_tensor(const Call& call, int8_t at) {
     const auto* tensor = at < 0 ? nullptr : std::get_if<TensorPtr>(&call.args[static_cast<size_t>(at)]);
     return tensor == nullptr ? nullptr : tensor->get();
 }
@@ -51,7 +51,7 @@ double number_at(const Call& call, int8_t at, Dtype drawn) {
 
 /// A parameter that is a number as a tensor of one element.
 Tensor as_tensor(const Call& call, int8_t at) {
-    if (const Tensor* tensor = tensor_at(call, at)) return *tensor;
+    if (const Tensor* tensor = parameter_tensor(call, at)) return *tensor;
     Tensor number = make_host_tensor({}, Dtype::float64);
     *number.data_as<double>() = number_at(call, at, Dtype::float64);
     return number;
@@ -67,12 +67,12 @@ DistributionCheck check_dropout_call(const Call& call, const Tensor& out, const 
 DistributionCheck check_against(const LawOfRow& law, const Call& call, const Tensor& drawn) {
     switch (law.law) {
         case Law::kCategorical:
-            return check_categorical(drawn, *tensor_at(call, law.a), call.flag("replacement"));
+            return check_categorical(drawn, *parameter_tensor(call, law.a), call.flag("replacement"));
         case Law::kBernoulli:
-            if (const Tensor* each = tensor_at(call, law.a)) return check_bernoulli(drawn, *each);
+            if (const Tensor* each = parameter_tensor(call, law.a)) return check_bernoulli(drawn, *each);
             break;
         case Law::kNormal:
-            if (tensor_at(call, law.a) == nullptr && tensor_at(call, law.b) == nullptr) break;
+            if (parameter_tensor(call, law.a) == nullptr && parameter_tensor(call, law.b) == nullptr) break;
             return check_normal(drawn, as_tensor(call, law.a), as_tensor(call, law.b));
         case Law::kUniform:
         case Law::kIntegerUniform:
