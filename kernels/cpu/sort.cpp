@@ -207,7 +207,7 @@ diopiError_t topk(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t
 
 /// Puts elements of one width at their places along a dim: tensors are dense, read as (outer, n or given, inner).
 template <class Element>
-bool scatter(const View& to, const View& from, const int64_t* places, int64_t outer, int64_t n, int64_t given,
+void scatter(const View& to, const View& from, const int64_t* places, int64_t outer, int64_t n, int64_t given,
              int64_t inner) {
     const auto* g = from.as<Element>();
     auto* out = to.as<Element>();
@@ -215,13 +215,10 @@ bool scatter(const View& to, const View& from, const int64_t* places, int64_t ou
         for (int64_t k = 0; k < given; ++k) {
             const int64_t row = (o * given + k) * inner;
             for (int64_t i = 0; i < inner; ++i) {
-                const int64_t place = places[row + i];
-                if (place < 0 || place >= n) return false;
-                out[(o * n + place) * inner + i] = g[row + i];
+                out[(o * n + places[row + i]) * inner + i] = g[row + i];
             }
         }
     }
-    return true;
 }
 
 /// Refuses a gradient whose shape is not that of grad_input with another size along dim, or without dim.
@@ -251,19 +248,20 @@ diopiError_t sort_backward(diopiContextHandle_t ctx, std::string_view op, diopiT
     if (error == diopiSuccess) error = contiguous_as(ctx, grad, out.dtype, from);
     if (error == diopiSuccess) error = contiguous_as(ctx, places, Dtype::int64, at);
     if (error != diopiSuccess || out.numel == 0) return error;
-    std::memset(dense.data, 0, static_cast<size_t>(dense.numel * dense.item_size()));
     const int64_t outer = out.shape.empty() ? 1 : numel(out.shape.first(along)),
                   n = out.shape.empty() ? 1 : out.shape[along], inner = out.numel / (outer * n),
                   given = grad.numel / (outer * inner);
+    const auto* places_at = at.as<int64_t>();
+    const bool is_right = std::all_of(places_at, places_at + at.numel, [n](int64_t x) { return x >= 0 && x < n; });
+    if (!is_right) return refuse(op, "an index is outside 0 to " + std::to_string(n - 1));
+    std::memset(dense.data, 0, static_cast<size_t>(dense.numel * dense.item_size()));
     const int64_t width = out.item_size();
     const auto put = width == 1   ? scatter<uint8_t>
                      : width == 2 ? scatter<uint16_t>
                      : width == 4 ? scatter<uint32_t>
                      : width == 8 ? scatter<uint64_t>
                                   : scatter<std::array<uint64_t, 2>>;
-    if (!put(dense, from, at.as<int64_t>(), outer, n, given, inner)) {
-        return refuse(op, "an index is outside 0 to " + std::to_string(n - 1));
-    }
+    put(dense, from, places_at, outer, n, given, inner);
     if (dense.data != out.data) copy(dense, out);
     return diopiSuccess;
 }

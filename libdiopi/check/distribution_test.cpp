@@ -215,7 +215,8 @@ TEST_CASE("a dropout scales what its mask keeps", "[check]") {
         flags.push_back(std::bernoulli_distribution(0.75)(bits) ? 1 : 0);
         y.push_back(x.back() * flags.back() / 0.75);
     }
-    const Tensor input = rounded_to(Dtype::float32, {n}, x), mask = rounded_to(Dtype::boolean, {n}, flags);
+    const Tensor input = rounded_to(Dtype::float32, {n}, x),
+                 mask = tensor_of({n}, Dtype::uint8, std::vector<uint8_t>(flags.begin(), flags.end()));
     const Tensor out = rounded_to(Dtype::float32, {n}, y);
     CHECK(check_dropout({out, input, &mask, 0.25}).passed);
     CHECK(check_dropout({input, input, nullptr, 0.25}).passed);
