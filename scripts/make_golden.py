@@ -764,6 +764,223 @@ def argmax(book):
                      {"input": x}, {"dim": dim, "keepdim": keepdim}, ["out"], layout)
 
 
+def distinct_rows(shape, dtype, dim):
+    """Every row along dim is a shuffle of whole numbers from -size / 2 on: its extremes and its order are unique."""
+    def draw(t):
+        size = shape[dim] if shape else 1
+        return (torch.argsort(torch.rand(shape, dtype=F64), dim) - (size // 2 if dtype != U8 else 0)).to(dtype)
+    return draw
+
+
+SPECIAL_ROWS = [[1, NAN, INF], [-INF, -3, -2], [0, 3, -1], [INF, 1, -INF]]
+ALONG = [([33], -1, False), ([3, 5], 0, True), ([2, 3, 4], 1, False), ([], 0, False), ([0, 5], 1, False),
+         ([3, 5], -1, True), ([1], 0, False), ([2, 3, 4], -3, True), ([5, 0], 0, False)]
+
+
+def extreme(book, op):
+    """max and min along a dim, with places, and over all elements."""
+    reduce = getattr(torch, op)
+    along, whole = function_of(op, overload="dim"), function_of(op, overload="")
+    for dtype, (shape, dim, keepdim) in crossed([*FLOATS, *INTS], ALONG, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}{'_keep' * keepdim}"
+        book.add(along, name, lambda t: reduce(t["input"], dim, keepdim), {"input": distinct_rows(shape, dtype, dim)},
+                 {"dim": dim}, [op, f"{op}_indices"])
+    book.add(along, "bool", lambda t: reduce(t["input"], 1), {"input": values([[0, 1], [1, 0]], BOOL)}, {"dim": 1},
+             [op, f"{op}_indices"])
+    for dtype in [BOOL, *FLOATS, *INTS]:
+        for shape in [[17], [3, 5], []]:
+            book.add(whole, f"{tag(dtype)}_{label(shape)}", lambda t: reduce(t["input"]),
+                     {"input": natural(shape, dtype)}, {}, [op])
+    for dtype in FLOATS:
+        book.add(along, f"{tag(dtype)}_special", lambda t: reduce(t["input"], 1), {"input": values(SPECIAL_ROWS, dtype)},
+                 {"dim": 1}, [op, f"{op}_indices"])
+        book.add(along, f"{tag(dtype)}_strided", lambda t: reduce(t["input"], 0),
+                 {"input": distinct_rows([4, 5], dtype, 0)}, {"dim": 0}, [op, f"{op}_indices"],
+                 {"input": column_major})
+        book.add(whole, f"{tag(dtype)}_nan", lambda t: reduce(t["input"]), {"input": values([1, NAN, INF], dtype)}, {},
+                 [op])
+
+
+def amax(book):
+    rows = [([33], [0], True), ([3, 5], [0], False), ([2, 3, 4], [-1, -3], True), ([3, 5], [], False),
+            ([], [], False), ([2, 3, 4], [0, 2], False), ([3, 5], [1], True), ([0, 5], [1], False)]
+    for dtype, (shape, dim, keepdim) in crossed([BOOL, *FLOATS, *INTS], rows, 5):
+        name = f"{tag(dtype)}_{label(shape)}_dim{','.join(map(str, dim)) or 'all'}{'_keep' * keepdim}"
+        book.add("diopiAmax", name, lambda t: torch.amax(t["self"], dim, keepdim), {"self": natural(shape, dtype)},
+                 {"dim": dim, "keepdim": keepdim}, ["out"])
+    for dtype in FLOATS:
+        book.add("diopiAmax", f"{tag(dtype)}_special", lambda t: torch.amax(t["self"], [1]),
+                 {"self": values(SPECIAL_ROWS, dtype)}, {"dim": [1], "keepdim": False}, ["out"])
+
+
+def argmin(book):
+    rows = [([33], -1, True), ([3, 5], 0, True), ([2, 3, 4], 1, False), ([], 0, False), ([3, 5], -1, False),
+            ([17], None, False)]
+    for dtype, (shape, dim, keepdim) in crossed([*FLOATS, *INTS], rows, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}{'_keep' * keepdim}"
+        book.add("diopiArgmin", name, lambda t: torch.argmin(t["input"], dim, keepdim),
+                 {"input": distinct_rows(shape, dtype, dim or 0)}, {"dim": dim, "keepdim": keepdim}, ["out"])
+    for dtype in FLOATS:
+        book.add("diopiArgmin", f"{tag(dtype)}_special", lambda t: torch.argmin(t["input"], 1, True),
+                 {"input": values(SPECIAL_ROWS, dtype)}, {"dim": 1, "keepdim": True}, ["out"])
+
+
+def truth(book, op):
+    reduce = getattr(torch, op)
+    rows = [([33], None), ([3, 5], 0), ([2, 3, 4], -2), ([], None), ([0], None), ([3, 0], 1), ([3, 5], -1)]
+    for dtype, (shape, dim) in crossed([BOOL, *FLOATS, *INTS], rows, 4):
+        fill = (lambda t: (torch.rand(shape) < 0.3).to(dtype)) if op == "any" else \
+            (lambda t: (torch.rand(shape) < 0.8).to(dtype))
+        book.add(function_of(op), f"{tag(dtype)}_{label(shape)}_dim{dim}",
+                 lambda t: reduce(t["input"]) if dim is None else reduce(t["input"], dim), {"input": fill},
+                 {"dim": dim}, ["out"])
+    for dtype in FLOATS:
+        book.add(function_of(op), f"{tag(dtype)}_special", lambda t: reduce(t["input"], 1),
+                 {"input": values([[0, NAN], [-0.0, 0], [INF, 1], [1e-7, 0]], dtype)}, {"dim": 1}, ["out"])
+
+
+def std(book):
+    rows = [([33], [0], True, 1), ([3, 5], [0], False, 0), ([2, 3, 4], [-1, -3], True, 1), ([17], None, False, 1),
+            ([3, 5], [1], False, 2), ([1], [0], False, 1), ([3, 0], [1], False, 0), ([2, 3, 4], None, False, 0),
+            ([3, 2], [1], False, 3)]
+    for dtype, (shape, dim, keepdim, correction) in crossed(FLOATS, rows, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}_c{correction}{'_keep' * keepdim}"
+        book.add("diopiStd", name, lambda t: torch.std(t["input"], dim, correction=correction, keepdim=keepdim),
+                 {"input": normal(shape, dtype)}, {"dim": dim or [], "correction": scalar(correction)}, ["out"])
+    book.add("diopiStd", "default", lambda t: torch.std(t["input"], 0), {"input": normal([7], F32)},
+             {"dim": [0], "correction": None}, ["out"])
+
+
+def prod(book):
+    rows = [([7], None), ([3, 5], 0), ([2, 3, 4], -2), ([], None), ([0], None), ([3, 0], 1), ([3, 5], -1), ([], 0)]
+    kinds = [(dtype, None) for dtype in [BOOL, *FLOATS, *INTS]]
+    kinds += [(F32, I8), (I32, F32), (I64, I16), (F32, BOOL), (I32, BOOL), (F16, F64), (I16, U8)]
+    for (dtype, out), (shape, dim) in ((k, row) for k in kinds for row in some(rows, k[0] if k[1] is None else None, 4)):
+        name = tag(dtype) + (f"_to_{tag(out)}" if out else "") + f"_{label(shape)}_dim{dim}"
+        book.add("diopiProd", name, lambda t: torch.prod(t["input"], dtype=out) if dim is None
+                 else torch.prod(t["input"], dim, dtype=out), {"input": natural(shape, dtype, small=True)},
+                 {"dim": dim}, ["out"])
+
+
+ORDERS = [2, 1, 0, 3, INF, -INF, 0.5, 1.5, -2, 2.5]
+
+
+def norm(book):
+    rows = [([33], [0], True), ([3, 5], [1], False), ([2, 3, 4], [-1, -3], True), ([17], [], False)]
+
+    def gradient(t, p, dim, keepdim):
+        x = t["self"].clone().requires_grad_()
+        y = torch.norm(x, p, dim or list(range(x.dim())), keepdim)
+        return torch.autograd.grad(y, x, t["grad_output"])[0] if p else torch.zeros_like(x)
+
+    for dtype, p, (shape, dim, keepdim) in itertools.product(FLOATS, ORDERS, rows):
+        if shape != [3, 5] and dtype != F32:
+            continue
+        name = f"{tag(dtype)}_p{p}_{label(shape)}_dim{','.join(map(str, dim)) or 'all'}"
+        book.add("diopiNorm", name, lambda t: torch.norm(t["input"], p, dim or list(range(len(shape))), keepdim),
+                 {"input": normal(shape, dtype)}, {"p": scalar(float(p)), "dim": dim}, ["out"])
+        if dtype in HALVES:
+            continue  # autograd has a norm of its own, which is not rounded to the half type
+        forward = lambda t: torch.norm(t["self"], p, dim or list(range(len(shape))), keepdim)  # noqa: E731
+        book.add("diopiNormBackward", name, lambda t: gradient(t, p, dim, keepdim),
+                 {"self": normal(shape, dtype), "norm": derived(forward, dtype),
+                  "grad_output": lambda t: normal(list(t["norm"].shape), dtype)(t)},
+                 {"p": scalar(float(p)), "dim": dim}, ["grad_input"])
+    for p in ORDERS:
+        zeros = values([[0, 1, -2, 2], [0, 0, 0, 0], [3, 3, -3, 0]], F32)
+        book.add("diopiNorm", f"zeros_p{p}", lambda t: torch.norm(t["input"], p, 1), {"input": zeros},
+                 {"p": scalar(float(p)), "dim": [1]}, ["out"])
+        book.add("diopiNormBackward", f"zeros_p{p}", lambda t: gradient(t, p, [1], False),
+                 {"self": zeros, "norm": lambda t: torch.norm(t["self"], p, 1), "grad_output": normal([3], F32)},
+                 {"p": scalar(float(p)), "dim": [1]}, ["grad_input"])
+
+
+def vector_norm(book):
+    rows = [([33], [0], True), ([3, 5], [], False), ([2, 3, 4], [-1, -3], False)]
+    for dtype, order, (shape, dim, keepdim) in itertools.product(FLOATS, ORDERS, rows):
+        if order != 2 and shape != [33]:
+            continue
+        name = f"{tag(dtype)}_p{order}_{label(shape)}_dim{','.join(map(str, dim)) or 'all'}"
+        book.add("diopiLinalgVecNorm", name,
+                 lambda t: torch.linalg.vector_norm(t["input"], order, dim or None, keepdim),
+                 {"input": normal(shape, dtype)}, {"ord": scalar(float(order)), "dim": dim, "keepdim": keepdim},
+                 ["out"])
+
+
+# ---- sort ----
+
+def sort(book):
+    for dtype, (shape, dim, descending) in crossed([*FLOATS, *INTS], ALONG, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}{'_falling' * descending}"
+        book.add("diopiSort", name, lambda t: torch.sort(t["input"], dim, descending),
+                 {"input": distinct_rows(shape, dtype, dim)}, {"dim": dim, "descending": descending, "pStable": None},
+                 ["values", "indices"])
+        book.add("diopiSort", name + "_ties", lambda t: torch.sort(t["input"], dim=dim, descending=descending,
+                                                                   stable=True),
+                 {"input": integers(shape, dtype, 0, 2)}, {"dim": dim, "descending": descending, "pStable": True},
+                 ["values", "indices"])
+    for dtype in FLOATS:
+        for descending in (False, True):
+            book.add("diopiSort", f"{tag(dtype)}_special{'_falling' * descending}",
+                     lambda t: torch.sort(t["input"], dim=1, descending=descending, stable=True),
+                     {"input": values(SPECIAL_ROWS, dtype)}, {"dim": 1, "descending": descending, "pStable": True},
+                     ["values", "indices"])
+    for shape, dim in [([7], 0), ([3, 5], -1), ([2, 3, 4], 1)]:
+        def scattered(t):
+            full = torch.zeros(shape, dtype=t["grad_output"].dtype)
+            return full.scatter(dim, t["indices"], t["grad_output"])
+        for dtype in FLOATS:
+            book.add("diopiSortBackward", f"{tag(dtype)}_{label(shape)}_dim{dim}", scattered,
+                     {"grad_output": normal(shape, dtype), "indices": lambda t: distinct_rows(shape, I64, dim)(t) +
+                      shape[dim] // 2}, {"dim": dim, "sizes": shape, "keepdim": True}, ["grad_input"])
+    book.add("diopiSortBackward", "dropped", lambda t: torch.zeros([3, 5]).scatter(
+        1, t["indices"].unsqueeze(1), t["grad_output"].unsqueeze(1)), {"grad_output": normal([3], F32),
+                                                                      "indices": integers([3], I64, 0, 4)},
+             {"dim": 1, "sizes": [3, 5], "keepdim": False}, ["grad_input"])
+
+
+def argsort(book):
+    for dtype, (shape, dim, descending) in crossed([*FLOATS, *INTS], ALONG, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}{'_falling' * descending}"
+        book.add("diopiArgsort", name, lambda t: torch.argsort(t["input"], dim, descending),
+                 {"input": distinct_rows(shape, dtype, dim)}, {"stable": False, "dim": dim, "descending": descending},
+                 ["out"])
+        book.add("diopiArgsort", name + "_ties",
+                 lambda t: torch.sort(t["input"], dim=dim, descending=descending, stable=True)[1],
+                 {"input": integers(shape, dtype, 0, 2)}, {"stable": True, "dim": dim, "descending": descending},
+                 ["out"])
+
+
+def topk(book):
+    rows = [([33], -1, 5, True), ([3, 5], 0, 2, False), ([2, 3, 4], 1, 3, True), ([], 0, 1, True), ([0, 5], 1, 2, True),
+            ([3, 5], -1, 5, False), ([7], 0, 0, True), ([2, 17], 1, 1, False)]
+    for dtype, (shape, dim, k, largest) in crossed([*FLOATS, *INTS], rows, 4):
+        if dtype == F16:
+            continue  # not on the processor
+        book.add("diopiTopk", f"{tag(dtype)}_{label(shape)}_dim{dim}_k{k}{'_least' * (not largest)}",
+                 lambda t: torch.topk(t["input"], k, dim, largest), {"input": distinct_rows(shape, dtype, dim)},
+                 {"k": k, "dim": dim, "largest": largest, "sorted": True}, ["values", "indices"])
+    for largest in (False, True):
+        book.add("diopiTopk", f"special{'_least' * (not largest)}", lambda t: torch.topk(t["input"], 2, 1, largest),
+                 {"input": values(SPECIAL_ROWS, F32)}, {"k": 2, "dim": 1, "largest": largest, "sorted": True},
+                 ["values", "indices"])
+
+
+def cumsum(book):
+    rows = [([33], -1), ([3, 5], 0), ([2, 3, 4], 1), ([], 0), ([0, 5], 0), ([3, 0], 1), ([3, 5], -1)]
+    for dtype, (shape, dim) in crossed([BOOL, *INTS, *FLOATS], rows, 4):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}"
+        book.add("diopiCumsum", name, lambda t: torch.cumsum(t["input"], dim), {"input": natural(shape, dtype)},
+                 {"dim": dim}, ["out"])
+        if dtype in FLOATS:
+            book.add("diopiCumsumBackward", name,
+                     lambda t: t["grad_output"].flip(dim).cumsum(dim).flip(dim) if shape else t["grad_output"].clone(),
+                     {"grad_output": normal(shape, dtype)}, {"dim": dim}, ["grad_input"])
+    for source, target in [(F32, F64), (I32, I32), (I64, F32)]:
+        book.add("diopiCumsum", f"{tag(source)}_to_{tag(target)}", lambda t: torch.cumsum(t["input"], 0, dtype=target),
+                 {"input": natural([9], source, True)}, {"dim": 0}, ["out"])
+
+
 def cat(book):
     def call(case, tensors, dim):
         book.add("diopiCat", case, lambda t: torch.cat(t["tensors"], dim), {"tensors": tensors},
@@ -1397,6 +1614,10 @@ OPERATORS = {
     **{op: lambda book, op=op: products(book, op) for op in ("mm", "bmm", "matmul")},
     **{op: lambda book, op=op: added_products(book, op) for op in ("addmm", "baddbmm")},
     "nll_loss_v2": lambda book: nll_loss(book, v2=True),
+    **{op: lambda book, op=op: extreme(book, op) for op in ("max", "min")},
+    **{op: lambda book, op=op: truth(book, op) for op in ("any", "all")},
+    **{f.__name__: f for f in (amax, argmin, std, prod, norm, vector_norm)},
+    **{f.__name__: f for f in (sort, argsort, topk, cumsum)},
     **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, max_pool2d, adaptive_avg_pool2d, linear, nll_loss,
                                cross_entropy, argmax, cat, flip, sgd)},
 }

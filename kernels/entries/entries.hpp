@@ -60,6 +60,7 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_LIST(name) FREE, diopiConstTensorHandle_t*, name, name
 #define DIOPI_WORD_NUMBER(name) NEEDED, const diopiScalar_t*, name, name
 #define DIOPI_WORD_NUMBER_OR_NULL(name) FREE, const diopiScalar_t*, name, name
+#define DIOPI_WORD_NUMBER_READ(name) NEEDED, diopiScalar_t*, name, name  // not const, but only read
 #define DIOPI_WORD_INT(name) FREE, int64_t, name, name
 #define DIOPI_WORD_INT_OR_NULL(name) FREE, const int64_t*, name, name
 #define DIOPI_WORD_INTS(name) FREE, diopiSize_t, name, name
@@ -68,6 +69,7 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_FLOAT(name) FREE, float, name, name
 #define DIOPI_WORD_BOOL(name) FREE, bool, name, name
 #define DIOPI_WORD_TRUTH(name) NEEDED, bool*, name, name
+#define DIOPI_WORD_BOOL_OR_NULL(name) FREE, const bool*, name, name
 #define DIOPI_WORD_TEXT(name) FREE, const char*, name, name
 #define DIOPI_WORD_DTYPE(name) FREE, diopiDtype_t, name, name
 #define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name

@@ -16,16 +16,11 @@ diopiError_t Sequence::advance(diopiGeneratorHandle_t generator, int64_t numbers
     return diopiGeneratorSetSeedAndOffset(generator, seed, offset + (static_cast<uint64_t>(numbers) + 3) / 4 * 4);
 }
 
-namespace {
-
-/// The checks after those of dtypes and shapes.
 diopiError_t check_target(std::string_view op, std::string_view argument, const View& out,
                           diopiGeneratorHandle_t generator) {
     if (generator == nullptr) return refuse(op, "generator is null, wanted one");
     return check_rank(op, argument, out);
 }
-
-}  // namespace
 
 diopiError_t check_normal(std::string_view op, const View& inout, double std, diopiGeneratorHandle_t generator) {
     if (!is_floating(inout.dtype)) return unsupported(op, "inout", inout.dtype, "a floating dtype");

@@ -26,4 +26,8 @@ struct Sequence {
 [[nodiscard]] diopiError_t check_bernoulli(std::string_view op, const View& out, double p,
                                            diopiGeneratorHandle_t generator);
 
+/// The checks of any function that fills `out`: a generator, and no more dimensions than kernels handle.
+[[nodiscard]] diopiError_t check_target(std::string_view op, std::string_view argument, const View& out,
+                                        diopiGeneratorHandle_t generator);
+
 }  // namespace diopi::operands

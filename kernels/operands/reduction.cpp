@@ -55,7 +55,8 @@ bool Reduction::runs_across_results() const {
     return std::abs(kept.inner_stride(0)) < std::abs(joined.inner_stride(0));
 }
 
-Reduction make_reduction(std::span<const View> ins, const Flags& reduced, std::span<const int64_t> out_strides) {
+Reduction make_reduction(std::span<const View> ins, const Flags& reduced, std::span<const int64_t> out_strides,
+                         std::span<const int64_t> second_strides) {
     Shape kept(ins[0].shape.begin(), ins[0].shape.end());
     Shape joined = kept;
     for (size_t d = 0; d < kept.size(); ++d) (reduced[d] ? kept : joined)[d] = 1;
@@ -67,9 +68,13 @@ Reduction make_reduction(std::span<const View> ins, const Flags& reduced, std::s
     for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], joined);
     r.joined = make_nest({operands.data(), ins.size()});
     for (size_t k = 0; k < ins.size(); ++k) operands[k] = resized(ins[k], kept);
-    operands[ins.size()] = resized(ins[0], kept);
-    operands[ins.size()].strides = ShapeView(out_strides.data(), kept.size());
-    r.kept = make_nest({operands.data(), ins.size() + 1});
+    size_t count = ins.size();
+    for (const std::span<const int64_t> strides : {out_strides, second_strides}) {
+        if (strides.data() == nullptr) continue;
+        operands[count] = resized(ins[0], kept);
+        operands[count++].strides = ShapeView(strides.data(), kept.size());
+    }
+    r.kept = make_nest({operands.data(), count});
     return r;
 }
 
@@ -80,16 +85,57 @@ View result_view(const View& out, const View& in, ShapeView dims) {
     return v;
 }
 
-diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims, Reduction& plan) {
+namespace {
+
+/// The reduction of ins, which have one shape, into out and, unless null, into second.
+diopiError_t plan_outputs(std::string_view op, const View& out, const View* second, std::span<const View> ins,
+                          ShapeView dims, Reduction& plan) {
+    const View& in = ins[0];
     if (const diopiError_t error = check_rank(op, "input", in); error != diopiSuccess) return error;
     Flags reduced{};
     if (const diopiError_t error = mark_dims(op, in, dims, reduced); error != diopiSuccess) return error;
-    std::array<int64_t, kMaxRank> strides{};
-    if (!out_strides(result_view(out, in, dims), in, reduced, strides)) {
-        return wrong_shape(op, "out", out.shape, "input's " + to_string(in.shape) + " reduced over dim");
-    }
-    plan = make_reduction({&in, 1}, reduced, strides);
+    std::array<int64_t, kMaxRank> strides{}, second_strides{};
+    const bool fits = out_strides(result_view(out, in, dims), in, reduced, strides) &&
+                      (second == nullptr || out_strides(result_view(*second, in, dims), in, reduced, second_strides));
+    if (!fits) return wrong_shape(op, "out", out.shape, "input's " + to_string(in.shape) + " reduced over dim");
+    plan = make_reduction(ins, reduced, strides,
+                          second == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(second_strides));
     return diopiSuccess;
+}
+
+}  // namespace
+
+diopiError_t plan_reduction(std::string_view op, const View& out, const View& in, ShapeView dims, Reduction& plan) {
+    return plan_outputs(op, out, nullptr, {&in, 1}, dims, plan);
+}
+
+diopiError_t spread_result(std::string_view op, std::string_view argument, const View& result, const View& in,
+                           ShapeView dims, std::array<int64_t, kMaxRank>& strides, View& spread) {
+    if (const diopiError_t error = check_rank(op, "input", in); error != diopiSuccess) return error;
+    Flags reduced{};
+    if (const diopiError_t error = mark_dims(op, in, dims, reduced); error != diopiSuccess) return error;
+    strides = {};
+    if (!out_strides(result_view(result, in, dims), in, reduced, strides)) {
+        return wrong_shape(op, argument, result.shape, "input's " + to_string(in.shape) + " reduced over dim");
+    }
+    spread = resized(result, in.shape);
+    spread.strides = ShapeView(strides.data(), in.shape.size());
+    return diopiSuccess;
+}
+
+Shape kept_shape(ShapeView shape, ShapeView dims) {
+    if (dims.empty()) return Shape(shape.size(), 1);
+    Shape kept(shape.begin(), shape.end());
+    for (const int64_t dim : dims) {
+        if (!kept.empty()) kept[static_cast<size_t>(*wrap_dim(dim, std::ssize(shape)))] = 1;
+    }
+    return kept;
+}
+
+diopiError_t plan_centred(std::string_view op, const View& out, const View& in, const View& centre, ShapeView dims,
+                          Reduction& plan) {
+    const std::array ins = {in, centre};
+    return plan_outputs(op, out, nullptr, ins, dims, plan);
 }
 
 diopiError_t plan_sum(std::string_view op, const View& out, const View& in, ShapeView dims, bool mean,
@@ -102,20 +148,27 @@ diopiError_t plan_sum(std::string_view op, const View& out, const View& in, Shap
     return diopiSuccess;
 }
 
+diopiError_t check_ordered(std::string_view op, const View& in) {
+    if (!is_complex(in.dtype) && in.dtype != Dtype::uint64) return diopiSuccess;
+    return unsupported(op, "input", in.dtype, "a real dtype other than uint64");
+}
+
 diopiError_t check_argmax(std::string_view op, const View& out, const View& in) {
-    if (is_complex(in.dtype) || in.dtype == Dtype::uint64) {
-        return unsupported(op, "input", in.dtype, "a real dtype other than uint64");
-    }
+    if (const diopiError_t error = check_ordered(op, in); error != diopiSuccess) return error;
     return is_index(out.dtype) ? diopiSuccess : unsupported(op, "out", out.dtype, "int64 or int32");
 }
 
-diopiError_t plan_argmax(std::string_view op, const View& out, const View& in, const int64_t* dim, Reduction& plan) {
-    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
-    if (const diopiError_t error = plan_reduction(op, out, in, dims, plan); error != diopiSuccess) return error;
-    if (out.numel == 0) return diopiSuccess;
+diopiError_t plan_choice(std::string_view op, const View* values, const View& places, const View& in, ShapeView dims,
+                         Reduction& plan) {
+    const diopiError_t error = plan_outputs(op, places, values, {&in, 1}, dims, plan);
+    if (error != diopiSuccess || places.numel == 0) return error;
     if (plan.count == 0) return wrong_shape(op, "input", in.shape, "elements along dim");
-    if (holds_indices(out.dtype, plan.count)) return diopiSuccess;
-    return unsupported(op, "out", out.dtype, "int64 for so many elements");
+    if (holds_indices(places.dtype, plan.count)) return diopiSuccess;
+    return unsupported(op, "out", places.dtype, "int64 for so many elements");
+}
+
+diopiError_t plan_argmax(std::string_view op, const View& out, const View& in, const int64_t* dim, Reduction& plan) {
+    return plan_choice(op, nullptr, out, in, dim == nullptr ? ShapeView() : ShapeView(dim, 1), plan);
 }
 
 }  // namespace diopi::operands

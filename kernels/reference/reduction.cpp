@@ -12,19 +12,6 @@ namespace diopi::reference {
 
 namespace {
 
-/// Which dimensions are reduced; an empty list means all.
-std::vector<bool> reduced_dims(ShapeView shape, ShapeView dims) {
-    const auto rank = static_cast<int64_t>(shape.size());
-    std::vector<bool> reduced(shape.size(), dims.empty());
-    for (const int64_t argument : dims) {
-        const auto d = static_cast<size_t>(require_dim(argument, rank));
-        if (rank == 0) continue;
-        if (reduced[d]) refuse("dim names dimension " + std::to_string(d) + " twice");
-        reduced[d] = true;
-    }
-    return reduced;
-}
-
 /// The strides of out along the dimensions of the input: 0 along reduced ones.
 Shape reduced_strides(ShapeView shape, const std::vector<bool>& reduced) {
     Shape strides(shape.size(), 0);
@@ -107,6 +94,31 @@ diopiError_t sum_along(diopiContextHandle_t, std::string_view, diopiTensorHandle
 }
 
 }  // namespace
+
+std::vector<bool> reduced_dims(ShapeView shape, ShapeView dims) {
+    const auto rank = static_cast<int64_t>(shape.size());
+    std::vector<bool> reduced(shape.size(), dims.empty());
+    for (const int64_t argument : dims) {
+        const auto d = static_cast<size_t>(require_dim(argument, rank));
+        if (rank == 0) continue;
+        if (reduced[d]) refuse("dim names dimension " + std::to_string(d) + " twice");
+        reduced[d] = true;
+    }
+    return reduced;
+}
+
+Groups::Groups(ShapeView shape, const std::vector<bool>& reduced) : kept_{0}, joined_{0} {
+    const Shape strides = contiguous_strides(shape);
+    for (size_t d = 0; d < shape.size(); ++d) {
+        std::vector<int64_t>& places = reduced[d] ? joined_ : kept_;
+        std::vector<int64_t> more;
+        more.reserve(places.size() * static_cast<size_t>(shape[d]));
+        for (const int64_t place : places) {
+            for (int64_t i = 0; i < shape[d]; ++i) more.push_back(place + i * strides[d]);
+        }
+        places = std::move(more);
+    }
+}
 
 void require_reduced_shape(ShapeView out, ShapeView shape, const std::vector<bool>& reduced) {
     Shape kept;

@@ -95,7 +95,7 @@ bool fits(const Row& row, const Case& c) {
 bool saves_for(const Row& saving, const Row& backward) {
     return std::ranges::all_of(backward.args(), [&](const Arg& arg) {
         if (arg.kind != ArgKind::const_tensor || arg.optional || arg.name.starts_with("grad")) return true;
-        if (arg.name == "output") return true;
+        if (arg.answers_to("output")) return true;
         return arg_for(saving, arg.name) != nullptr || (!arg.alias.empty() && arg_for(saving, arg.alias) != nullptr);
     });
 }
@@ -179,7 +179,7 @@ int forward_position(const Row& forward, const Arg& arg, const Case& c) {
     if (exact >= 0) return exact;
     const Arg* alias = arg.alias.empty() ? nullptr : arg_for(forward, arg.alias);
     if (alias != nullptr) return forward.find(alias->name);
-    return arg.name == "output" ? forward.find("out") : -1;
+    return arg.answers_to("output") ? forward.find("out") : -1;
 }
 
 /// A case, like frameworks, counts the rows of a tensor from the back with a negative number; for the C function such a
@@ -298,6 +298,7 @@ ResultHints hints_of(const Case& c) {
     };
     hints.keepdim = truth(c.param("keepdim"));
     hints.four_bytes = c.four_bytes;
+    hints.whole_channels = c.op == "dropout2d";
     if (const Param* dtype = c.param("dtype"); dtype != nullptr) {
         if (const auto* text = std::get_if<std::string>(&dtype->value)) hints.dtype = parse_dtype(*text);
     }

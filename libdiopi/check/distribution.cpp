@@ -177,6 +177,12 @@ void check_moments(const Sample& sample, const Distribution& law, DistributionCh
     }
 }
 
+/// P(chi-square with that freedom >= chi_square). Wilson and Hilferty: its cube root is nearly normal.
+double chi_square_p_value(double chi_square, double freedom) {
+    const double z = (std::cbrt(chi_square / freedom) - (1 - 2 / (9 * freedom))) / std::sqrt(2 / (9 * freedom));
+    return 1 - normal_cdf(z);
+}
+
 /// Each integer of a short range must occur as often as the others.
 void check_categories(const Sample& sample, const Distribution& law, DistributionCheck& check) {
     const double width = law.b - law.a;
@@ -187,10 +193,7 @@ void check_categories(const Sample& sample, const Distribution& law, Distributio
     for (int64_t i = 0; i < sample.n; ++i) counts[static_cast<size_t>(sample.values[i] - law.a)] += 1;
     double chi_square = 0;
     for (const double count : counts) chi_square += (count - each) * (count - each) / each;
-    // Wilson and Hilferty: the cube root of chi-square is nearly normal.
-    const double freedom = width - 1;
-    const double z = (std::cbrt(chi_square / freedom) - (1 - 2 / (9 * freedom))) / std::sqrt(2 / (9 * freedom));
-    const double p = 1 - normal_cdf(z);
+    const double p = chi_square_p_value(chi_square, width - 1);
     check.p_value = std::min(check.p_value, p);
     if (p >= kLeastPValue) return;
     const auto rarest = std::ranges::min_element(counts) - counts.begin();
@@ -359,6 +362,10 @@ DistributionCheck check_distribution(const Tensor& actual, const Distribution& e
         case Law::kIntegerUniform:
             check_law(sample, expected, check);
             break;
+        case Law::kDropout:
+        case Law::kCategorical:
+            fail(check, "the law needs the call's tensors");
+            break;
     }
     return check;
 }
@@ -385,6 +392,164 @@ DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilit
     }
     unlikely.judge("ones among elements of probability below 0.5", check);
     likely.judge("ones among elements of probability 0.5 and above", check);
+    return check;
+}
+
+namespace {
+
+/// `tensor` broadcast to `shape`, in float64.
+std::vector<double> spread(const Tensor& tensor, const Shape& shape) {
+    const Tensor wide = to_oracle(tensor, Dtype::float64);
+    std::vector<double> values(static_cast<size_t>(numel(shape)));
+    const size_t lacking = shape.size() - wide.shape.size();
+    const Shape own = contiguous_strides(wide.shape);
+    for (size_t i = 0; i < values.size(); ++i) {
+        const Shape at = unravel(static_cast<int64_t>(i), shape);
+        int64_t from = 0;
+        for (size_t d = 0; d < own.size(); ++d) from += wide.shape[d] == 1 ? 0 : at[lacking + d] * own[d];
+        values[i] = wide.data_as<double>()[from];
+    }
+    return values;
+}
+
+/// Below so many steps of the dtype in a standard deviation, rounding hides the law.
+constexpr double kLeastSteps = 8;
+/// A normal number is further from the mean in 10^-23 of all cases.
+constexpr double kMostDeviations = 10;
+
+}  // namespace
+
+DistributionCheck check_normal(const Tensor& actual, const Tensor& means, const Tensor& deviations) {
+    DistributionCheck check;
+    check.n = actual.numel();
+    if (check.n == 0) return check;
+    const Sample sample(actual);
+    measure(sample, check);
+    const std::vector<double> mean = spread(means, actual.shape), deviation = spread(deviations, actual.shape);
+    std::vector<double> standard;
+    for (int64_t i = 0; i < check.n && check.passed; ++i) {
+        const auto k = static_cast<size_t>(i);
+        const bool is_mean = sample.values[i] == mean[k] || (std::isnan(mean[k]) && std::isnan(sample.values[i]));
+        if (!std::isfinite(mean[k]) && is_mean) continue;
+        const double step = ulp_of(std::fabs(mean[k]) + kMostDeviations * deviation[k], sample.format);
+        const double distance = sample.values[i] - mean[k];
+        if (!(std::fabs(distance) <= kMostDeviations * deviation[k] + step)) {
+            fail(check, print(sample.values[i]) + " at element " + std::to_string(i) + " where the mean is " +
+                            print(mean[k]) + " and the standard deviation " + print(deviation[k]));
+        }
+        if (deviation[k] < kLeastSteps * step) continue;
+        const double u = unit_double(philox(kDitherKey, static_cast<uint64_t>(i), 0)[0], 0);
+        standard.push_back((distance + (u - 0.5) * sample.step(sample.values[i])) / deviation[k]);
+    }
+    // Where rounding hides the law, the numbers may be the same with any seed.
+    check.n = std::ssize(standard);
+    if (!check.passed || standard.empty()) return check;
+    Tensor wide = make_host_tensor({std::ssize(standard)}, Dtype::float64);
+    std::ranges::copy(standard, wide.data_as<double>());
+    DistributionCheck whole = check_distribution(wide, {Law::kNormal, 0, 1});
+    if (!whole.passed) fail(check, "with the mean and the standard deviation of each element removed: " + whole.reason);
+    check.p_value = whole.p_value;
+    return check;
+}
+
+DistributionCheck check_dropout(const Dropout& dropout) {
+    DistributionCheck check;
+    check.n = dropout.out.numel();
+    const Sample out(dropout.out), input(dropout.input);
+    std::vector<double> flags(static_cast<size_t>(check.n), 1.0);
+    double keep = 1;
+    if (dropout.mask != nullptr) {
+        keep = 1 - dropout.p;
+        check = check_distribution(*dropout.mask, {Law::kBernoulli, keep, 0});
+        if (!check.passed) check.reason = "mask: " + check.reason;
+        if (check.passed) flags = spread(*dropout.mask, dropout.out.shape);
+    }
+    for (int64_t i = 0; i < dropout.out.numel() && check.passed; ++i) {
+        const double flag = flags[static_cast<size_t>(i)], x = input.values[i];
+        const double wanted = flag == 0 && std::isfinite(x) ? 0 : x * flag / (keep == 0 ? 1 : keep);
+        const double error = std::fabs(out.values[i] - wanted), ulp = ulp_of(wanted, out.format);
+        const bool is_same = out.values[i] == wanted || (std::isnan(wanted) && std::isnan(out.values[i]));
+        const bool overflows = std::fabs(wanted) >= out.format.overflow && std::isinf(out.values[i]);
+        // A half type may round the factor 1 / (1 - p) before the product, or the product with the flag.
+        const double allowed = (is_half(dropout.out.dtype) ? 1.5 : 2) * ulp;
+        if (is_same || overflows || error <= allowed || (flag == 0 && std::isnan(wanted))) continue;
+        fail(check, "out is " + print(out.values[i]) + " at element " + std::to_string(i) + ", where input * mask / " +
+                        print(keep) + " is " + print(wanted));
+    }
+    return check;
+}
+
+namespace {
+
+/// The counts of the categories of one row with replacement. Rare categories count together.
+struct CategoryCounts {
+    double chi_square = 0, freedom = -1, rest = 0, rest_expected = 0;
+
+    void add(double count, double expected) {
+        if (expected < 5) {
+            rest += count;
+            rest_expected += expected;
+            return;
+        }
+        chi_square += (count - expected) * (count - expected) / expected;
+        freedom += 1;
+    }
+    void finish() {
+        if (rest_expected < 5) return;
+        chi_square += (rest - rest_expected) * (rest - rest_expected) / rest_expected;
+        freedom += 1;
+    }
+};
+
+}  // namespace
+
+DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement) {
+    DistributionCheck check;
+    check.n = actual.numel();
+    if (check.n == 0) return check;
+    const Sample drawn(actual), share(weights);
+    measure(drawn, check);
+    const int64_t categories = weights.shape.back(), samples = actual.shape.back(), rows = check.n / samples;
+    check_range(drawn, 0, static_cast<double>(categories - 1), true, check);
+    double chi_square = 0, freedom = 0;
+    std::vector<double> first;  // the places of the first draws in the distributions of their rows
+    for (int64_t r = 0; r < rows && check.passed; ++r) {
+        const double* weight = share.values + r * categories;
+        std::vector<double> counts(static_cast<size_t>(categories));
+        double sum = 0;
+        for (int64_t c = 0; c < categories; ++c) sum += weight[c];
+        for (int64_t i = 0; i < samples && check.passed; ++i) {
+            const auto c = static_cast<size_t>(drawn.values[r * samples + i]);
+            if (!(weight[c] > 0)) fail(check, "category " + std::to_string(c) + " has the weight 0");
+            if (++counts[c] == 2 && !replacement) {
+                fail(check, "category " + std::to_string(c) + " came twice in row " + std::to_string(r));
+            }
+        }
+        const auto drawn_first = static_cast<size_t>(drawn.values[r * samples]);
+        double below = 0;
+        for (size_t c = 0; c < drawn_first; ++c) below += weight[c];
+        const double u = unit_double(philox(kDitherKey, static_cast<uint64_t>(r), 0)[0], 0);
+        first.push_back((below + u * weight[drawn_first]) / sum);
+        if (!replacement) continue;
+        CategoryCounts row;
+        for (int64_t c = 0; c < categories; ++c) {
+            row.add(counts[static_cast<size_t>(c)], static_cast<double>(samples) * weight[c] / sum);
+        }
+        row.finish();
+        if (row.freedom < 1) continue;
+        chi_square += row.chi_square;
+        freedom += row.freedom;
+    }
+    if (!check.passed) return check;
+    Tensor places = make_host_tensor({std::ssize(first)}, Dtype::float64);
+    std::ranges::copy(first, places.data_as<double>());
+    const DistributionCheck uniform = check_distribution(places, {Law::kUniform, 0, 1});
+    if (!uniform.passed) fail(check, "the first draws of the rows do not follow the weights: " + uniform.reason);
+    if (!check.passed || freedom < 1) return check;
+    check.p_value = chi_square_p_value(chi_square, freedom);
+    if (check.p_value < kLeastPValue) {
+        fail(check, "the counts of the categories do not follow the weights (p " + print(check.p_value) + ")");
+    }
     return check;
 }
 

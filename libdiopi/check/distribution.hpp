@@ -40,6 +40,25 @@ inline constexpr int64_t kLeastSample = 20;
 /// with their probabilities; elements with probability 0 or 1 must be so.
 [[nodiscard]] DistributionCheck check_bernoulli(const Tensor& actual, const Tensor& probabilities);
 
+/// Normal numbers with a mean and a standard deviation for each element: tensors that broadcast to the shape of
+/// `actual`, floating, in host memory. Elements whose deviation is less than a few steps of the dtype are only required
+/// to be near their mean.
+[[nodiscard]] DistributionCheck check_normal(const Tensor& actual, const Tensor& means, const Tensor& deviations);
+
+/// The tensors of a dropout, in host memory: `mask` has one flag for each element of `input`, or size 1 in dims that
+/// share a draw. Null: not drawn, then `out` is `input`.
+struct Dropout {
+    const Tensor& out;
+    const Tensor& input;
+    const Tensor* mask;
+    double p;
+};
+/// The flags are 1 with probability 1 - p, and out = input * flag / (1 - p) within one ulp.
+[[nodiscard]] DistributionCheck check_dropout(const Dropout& dropout);
+
+/// Rows of numbers of categories, drawn in proportion to the row of weights; without `replacement` none twice.
+[[nodiscard]] DistributionCheck check_categorical(const Tensor& actual, const Tensor& weights, bool replacement);
+
 /// P(D_n >= statistic) of the Kolmogorov-Smirnov test (asymptotic series with Stephens' correction for small n).
 [[nodiscard]] double kolmogorov_p_value(double statistic, int64_t n);
 

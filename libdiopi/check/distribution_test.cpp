@@ -188,3 +188,59 @@ TEST_CASE("permutations hold each number once, and not in order") {
     order[7] = order[8];
     CHECK_FALSE(follows(tensor_of({100}, Dtype::int64, order), Law::kPermutation, 0));
 }
+
+TEST_CASE("normal numbers with a mean and a deviation for each element", "[check]") {
+    const int64_t n = 5000;
+    std::vector<double> means, deviations, values;
+    std::mt19937_64 bits(5);
+    for (int64_t i = 0; i < n; ++i) {
+        means.push_back(static_cast<double>(i % 7) * 10);
+        deviations.push_back(0.5 + static_cast<double>(i % 3));
+        values.push_back(means.back() + deviations.back() * std::normal_distribution<double>()(bits));
+    }
+    const Tensor mean = rounded_to(Dtype::float32, {n}, means), deviation = rounded_to(Dtype::float32, {n}, deviations);
+    const Tensor drawn = rounded_to(Dtype::float32, {n}, values), one = rounded_to(Dtype::float32, {}, {1});
+    CHECK(check_normal(drawn, mean, deviation).passed);
+    CHECK_FALSE(check_normal(drawn, mean, one).passed);
+    CHECK_FALSE(check_normal(drawn, one, deviation).passed);
+    CHECK_FALSE(check_normal(mean, mean, deviation).passed);
+}
+
+TEST_CASE("a dropout scales what its mask keeps", "[check]") {
+    const int64_t n = 1000;
+    std::vector<double> x, flags, y;
+    std::mt19937_64 bits(6);
+    for (int64_t i = 0; i < n; ++i) {
+        x.push_back(1 + static_cast<double>(i % 9));
+        flags.push_back(std::bernoulli_distribution(0.75)(bits) ? 1 : 0);
+        y.push_back(x.back() * flags.back() / 0.75);
+    }
+    const Tensor input = rounded_to(Dtype::float32, {n}, x),
+                 mask = tensor_of({n}, Dtype::uint8, std::vector<uint8_t>(flags.begin(), flags.end()));
+    const Tensor out = rounded_to(Dtype::float32, {n}, y);
+    CHECK(check_dropout({out, input, &mask, 0.25}).passed);
+    CHECK(check_dropout({input, input, nullptr, 0.25}).passed);
+    CHECK_FALSE(check_dropout({out, input, &mask, 0.5}).passed);
+    CHECK_FALSE(check_dropout({input, input, &mask, 0.25}).passed);
+    CHECK_FALSE(check_dropout({out, input, nullptr, 0.25}).passed);
+}
+
+TEST_CASE("numbers of categories follow the weights, and come once without replacement", "[check]") {
+    const std::vector<double> weights = {1, 0, 3, 4};
+    std::mt19937_64 bits(7);
+    std::discrete_distribution<int64_t> law(weights.begin(), weights.end());
+    std::vector<int64_t> drawn, even;
+    for (int64_t i = 0; i < 1000; ++i) {
+        drawn.push_back(law(bits));
+        even.push_back(std::vector<int64_t>{0, 2, 3}[static_cast<size_t>(i % 3)]);
+    }
+    const Tensor share = rounded_to(Dtype::float32, {4}, weights);
+    CHECK(check_categorical(tensor_of({1000}, Dtype::int64, drawn), share, true).passed);
+    CHECK_FALSE(check_categorical(tensor_of({1000}, Dtype::int64, even), share, true).passed);
+    const auto once = [&](const std::vector<int64_t>& numbers) {
+        return check_categorical(tensor_of({3}, Dtype::int64, numbers), share, false).passed;
+    };
+    CHECK(once({3, 0, 2}));
+    CHECK_FALSE(once({3, 0, 3}));
+    CHECK_FALSE(once({3, 1, 2}));
+}

@@ -86,6 +86,9 @@ class Draft {
 /// Fills in the tensors and parameters that the shape rule of the draft's row needs; false if no hard cases are made
 /// for the rule, or the combination has no meaning for it.
 [[nodiscard]] bool shape_draft(Draft& draft);
+/// The same for functions that draw random numbers, and for sorting and sums along a dim.
+[[nodiscard]] bool shape_random_draft(Draft& draft);
+[[nodiscard]] bool shape_order_draft(Draft& draft);
 /// The same for the rules of neural networks: convolutions, norms, pools, losses.
 [[nodiscard]] bool shape_network_draft(Draft& draft);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "hard/draft.hpp"
@@ -113,15 +114,23 @@ Shape reduced_dims(int64_t rank, size_t pattern) {
 
 bool reduce(Draft& draft) {
     const Shape shape = draft.shape();
-    draft.add("input", shape);
-    Shape dims = reduced_dims(rank_of(shape), draft.pattern());
+    const Row& row = draft.row();
+    draft.add(row.find("input") >= 0 ? "input" : "self", shape);
+    const int at = row.find("dim");
+    Shape dims = at < 0 ? Shape() : reduced_dims(rank_of(shape), draft.pattern());
     if (shape.empty() && !dims.empty()) dims = {draft.pattern() % 2 == 0 ? 0 : -1};
-    const bool keeps = draft.level(Factor::kOther) % 2 == 1;
-    const bool takes_one = draft.row().rule == ShapeRule::reduce_index;
-    if (takes_one && !dims.empty()) draft.set("dim", dims.front());
-    if (!takes_one && !dims.empty()) draft.set("dim", dims);
+    const ArgKind kind = at < 0 ? ArgKind::pointer : row.args()[static_cast<size_t>(at)].kind;
+    if (kind == ArgKind::int64 && dims.empty()) dims = {-1};
+    if (kind == ArgKind::int_list && !dims.empty()) draft.set("dim", dims);
+    if (kind != ArgKind::int_list && !dims.empty()) draft.set("dim", dims.front());
     // Without dims there is no keepdim in the framework's function.
-    if (keeps && !dims.empty()) draft.set_hint("keepdim", true);
+    if (draft.level(Factor::kOther) % 2 == 1 && !dims.empty()) draft.set_hint("keepdim", true);
+    constexpr double kOrders[] = {
+        2, 1, 0, 3, std::numeric_limits<double>::infinity(), 0.5, -1, -std::numeric_limits<double>::infinity(), 2.5};
+    const double order = kOrders[draft.level(Factor::kNumbers) % std::size(kOrders)];
+    draft.set("p", order);
+    draft.set("ord", order);
+    draft.set("correction", static_cast<int64_t>(draft.level(Factor::kNumbers) % 3));
     return true;
 }
 
@@ -231,22 +240,6 @@ bool expand(Draft& draft) {
 // ---- tensors that are made, filled or copied ----
 
 /// A tensor that is overwritten with one number.
-/// Random numbers; a tensor with a meaning has the probabilities.
-bool draw(Draft& draft) {
-    constexpr double kProbabilities[] = {0.5, 0, 1, 0.3, 0.01, 0.999};
-    constexpr double kMeans[] = {0, -2.5, 100, 0, 0.1}, kDeviations[] = {1, 0.7, 3, 1e-3, 50};
-    const Shape shape = draft.shape();
-    const size_t chosen = draft.level(Factor::kNumbers);
-    for (const Arg& arg : draft.row().args()) {
-        if (!arg.is_tensor() || arg.is_output) continue;
-        draft.add(arg.name, shape, draft.dtype(), {arg.has_meaning ? Fill::kRand : Fill::kRandn});
-    }
-    draft.set("p", kProbabilities[chosen % std::size(kProbabilities)]);
-    draft.set("mean", kMeans[chosen % std::size(kMeans)]);
-    draft.set("std", kDeviations[chosen % std::size(kDeviations)]);
-    return true;
-}
-
 bool overwrite(Draft& draft) {
     for (const Arg& arg : draft.row().args()) {
         if (arg.is_inout) draft.add(arg.name, draft.shape());
@@ -336,7 +329,7 @@ bool optimise(Draft& draft) {
 }  // namespace
 
 bool shape_draft(Draft& draft) {
-    if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return draw(draft);
+    if (draft.row().rule != ShapeRule::unknown && draft.row().law.output >= 0) return shape_random_draft(draft);
     switch (draft.row().rule) {
         case ShapeRule::in_place:
             if (std::ranges::none_of(draft.row().args(), &Arg::is_inout)) return same(draft);
@@ -366,7 +359,12 @@ bool shape_draft(Draft& draft) {
         case ShapeRule::reduce_sum:
         case ShapeRule::reduce_mean:
         case ShapeRule::reduce_index:
+        case ShapeRule::reduce_extreme:
+        case ShapeRule::reduce_truth:
             return reduce(draft);
+        case ShapeRule::ordered:
+        case ShapeRule::cumulative:
+            return shape_order_draft(draft);
         case ShapeRule::matmul:
             return matmul(draft);
         case ShapeRule::add_product:

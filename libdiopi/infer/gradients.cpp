@@ -7,6 +7,17 @@ namespace diopi {
 
 namespace infer_rules {
 
+namespace {
+
+/// The tensor of the argument that answers to `word`.
+const Tensor* tensor_named(const Call& call, std::string_view word) {
+    const auto args = call.row->args();
+    const auto arg = std::ranges::find_if(args, [&](const Arg& each) { return each.answers_to(word); });
+    return arg == args.end() ? nullptr : call.tensor(arg->name);
+}
+
+}  // namespace
+
 /// grad_x is like x. Only gradients of the call's own arguments are described here; others (grad_bias of a linear) need
 /// the forward call.
 Specs gradients(Call& call, const ResultHints&) {
@@ -14,9 +25,11 @@ Specs gradients(Call& call, const ResultHints&) {
     const auto args = call.row->args();
     for (size_t i = 0; i < args.size(); ++i) {
         if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
-        const Tensor* of = call.tensor(args[i].name.substr(5));
+        const Tensor* of = tensor_named(call, args[i].name.substr(5));
         if (of == nullptr && args[i].name == "grad_input") of = call.tensor("grad_output");
-        if (of != nullptr) specs.push_back({i, {of->shape, of->dtype, {}}});
+        if (of == nullptr) continue;
+        const IntList* sizes = call.has("sizes") ? call.ints("sizes") : nullptr;
+        specs.push_back({i, {sizes != nullptr ? *sizes : of->shape, of->dtype, {}}});
     }
     return specs;
 }
@@ -85,8 +98,11 @@ int64_t accumulation_length(const Call& call, const OutputSpec& output) {
         terms = matmul_terms(call, output);
     } else if (rule == ShapeRule::convolution) {
         terms = convolution_terms(call, arg);
-    } else if (rule == ShapeRule::reduce_sum || rule == ShapeRule::reduce_mean) {
+    } else if (call.row->rule == ShapeRule::reduce_sum || call.row->rule == ShapeRule::reduce_mean) {
         terms = ratio(call.tensor("input")->numel(), numel(output.spec.shape));
+    } else if (rule == ShapeRule::cumulative) {
+        const auto dim = wrap_dim(call.integer("dim"), std::ssize(output.spec.shape));
+        if (dim && !output.spec.shape.empty()) terms = output.spec.shape[static_cast<size_t>(*dim)];
     } else if (rule == ShapeRule::adaptive_pool) {
         terms = window_terms(*call.tensor("input"), output.spec.shape);
     }

@@ -22,6 +22,7 @@ struct ResultHints {
     bool keepdim = false;
     std::optional<Dtype> dtype;
     std::optional<std::vector<int64_t>> size;  ///< sizes that the result is expanded to; -1 keeps the input's
+    bool whole_channels = false;               ///< what is drawn is drawn once for each channel: dropout2d
     bool four_bytes = false;                   ///< outputs that the schema marks for it have 4 bytes instead of 8
 };
 

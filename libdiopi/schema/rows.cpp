@@ -130,7 +130,7 @@ constexpr int8_t position_of(const Row& row, std::string_view name) {
 /// An argument, and the names in its roles, which are looked up once all arguments are known.
 struct ParsedArg {
     Arg arg;
-    std::string_view reading_of, row_of;
+    std::string_view reading_of, row_of, place_in, converted_to;
 };
 
 struct ReadingWord {
@@ -165,6 +165,10 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
     } else if (word == "choice" || word == "mask") {
         arg.influence = Influence::shape;
         arg.takes_bytes = word == "choice";
+    } else if (word == "place_in") {
+        parsed.place_in = take_bracket(text);
+    } else if (word == "as") {
+        parsed.converted_to = take_bracket(text);
     } else if (word == "row_of") {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {
@@ -292,11 +296,10 @@ struct LawWord {
     Law law;
 };
 
-constexpr LawWord kLawWords[] = {{"normal", Law::kNormal},
-                                 {"uniform", Law::kUniform},
-                                 {"integer_uniform", Law::kIntegerUniform},
-                                 {"bernoulli", Law::kBernoulli},
-                                 {"permutation", Law::kPermutation}};
+constexpr LawWord kLawWords[] = {
+    {"normal", Law::kNormal},          {"uniform", Law::kUniform},         {"integer_uniform", Law::kIntegerUniform},
+    {"bernoulli", Law::kBernoulli},    {"permutation", Law::kPermutation}, {"dropout", Law::kDropout},
+    {"categorical", Law::kCategorical}};
 
 /// Parses a law: "normal(mean,std)", "bernoulli(p)", "permutation".
 constexpr LawOfRow parse_law(const Row& row, std::string_view text) {
@@ -356,6 +359,8 @@ constexpr void parse_fact(Row& row, std::string_view word, std::string_view valu
         row.takes = value;
     } else if (word == "case_only") {
         row.case_only = value;
+    } else if (word == "also") {
+        row.also = value;
     } else {
         throw "a word that is no fact";
     }
@@ -417,6 +422,8 @@ consteval Row make_row(std::string_view function, Family family, std::string_vie
         Arg& arg = row.arg_rows[i];
         if (!parsed[i].reading_of.empty()) arg.reading_of = position_of(row, parsed[i].reading_of);
         if (!parsed[i].row_of.empty()) arg.row_of = position_of(row, parsed[i].row_of);
+        if (!parsed[i].place_in.empty()) arg.place_in = position_of(row, parsed[i].place_in);
+        if (!parsed[i].converted_to.empty()) arg.converted_to = position_of(row, parsed[i].converted_to);
     }
     if (!text.empty()) parse_words(row, text.substr(2));
     check_facts(row);
@@ -462,7 +469,10 @@ const Row* find_row(std::string_view function) {
 std::span<const Row* const> rows_of(std::string_view op) {
     static const auto index = [] {
         std::unordered_map<std::string_view, std::vector<const Row*>> map;
-        for (const Row& row : kRows) map[row.op].push_back(&row);
+        for (const Row& row : kRows) {
+            map[row.op].push_back(&row);
+            if (!row.also.empty()) map[row.also].push_back(&row);
+        }
         return map;
     }();
     const auto found = index.find(op);

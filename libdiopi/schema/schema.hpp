@@ -38,6 +38,9 @@
 /// :exponent       must not be negative where it is a whole number
 /// :choice         chooses elements: it affects the result's shape, but not its dtype; bool, or bytes, not 0 if true
 /// :mask           the same, bool only
+/// :as(out)        is converted to the dtype of the output `out` before anything else
+/// :place_in(x)    an output: positions of elements of `x`, along the dim that the call names or in row-major order.
+///                 Where elements are equal, the position of each of them is right
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
 ///
@@ -68,6 +71,7 @@
 /// all
 ///                 functions of the family
 /// case_only=a,b   parameters of a case that no C argument takes
+/// also=op         another operator of cases that the function computes
 #pragma once
 
 #include <array>
@@ -134,6 +138,8 @@ enum class Law : uint8_t {
     kIntegerUniform,  ///< the integers a, a + 1, ..., b - 1
     kBernoulli,       ///< 1 with probability a, else 0
     kPermutation,     ///< each of 0, ..., n - 1 once; a and b are ignored
+    kDropout,         ///< the elements of the input, each replaced by 0 with probability a, the others divided by 1 - a
+    kCategorical,     ///< numbers of categories with the weights a, a row of them for each row of numbers
 };
 
 /// Accuracy classes A to F of docs/accuracy.md.
@@ -212,8 +218,10 @@ struct Arg {
     bool names_dims = false;
     Influence influence = Influence::both;
     Reading reading = Reading::all;
-    int8_t reading_of = -1;  ///< position of the argument that `reading` speaks of
-    int8_t row_of = -1;      ///< position of the tensor whose row this number is; -1: none
+    int8_t reading_of = -1;    ///< position of the argument that `reading` speaks of
+    int8_t place_in = -1;      ///< position of the tensor in which this output holds places; -1: none
+    int8_t converted_to = -1;  ///< position of the output to whose dtype this tensor is converted first; -1: none
+    int8_t row_of = -1;        ///< position of the tensor whose row this number is; -1: none
 
     [[nodiscard]] constexpr bool is_tensor() const { return kind == ArgKind::tensor || kind == ArgKind::const_tensor; }
     [[nodiscard]] constexpr bool is_tensor_list() const {
@@ -281,6 +289,7 @@ struct Row {
     LawOfRow law;
     std::string_view takes;      ///< letters of the dtypes that its first tensor may have
     std::string_view case_only;  ///< parameters of a case that no C argument takes, between commas
+    std::string_view also;       ///< another operator of cases that the function computes; empty: none
     uint8_t num_summed_dims = 0;
     std::array<SummedDim, kMaxSummedDims> summed_dim_rows{};
     std::array<Arg, kMaxArgs> arg_rows{};

@@ -100,9 +100,16 @@ BadCall change_of(const Arg& arg, Change change, Dtype dtype = Dtype::float32, i
     return {"", std::string(arg.name), change, dtype, number};
 }
 
-void add_for_output(const Arg& arg, const OutputSpec& output, std::vector<BadCall>& candidates) {
+/// Whether only the output tells the function its shape: normal numbers of a mean and a deviation.
+bool gives_shape(const Call& call) {
+    const auto args = call.row->args();
+    return call.row->rule == ShapeRule::drawn &&
+           std::ranges::none_of(args, [](const Arg& arg) { return arg.kind == ArgKind::const_tensor; });
+}
+
+void add_for_output(const Call& call, const Arg& arg, const OutputSpec& output, std::vector<BadCall>& candidates) {
     if (!arg.optional) candidates.push_back(change_of(arg, Change::kNull));
-    if (!output.spec.shape.empty()) candidates.push_back(change_of(arg, Change::kLonger));
+    if (!output.spec.shape.empty() && !gives_shape(call)) candidates.push_back(change_of(arg, Change::kLonger));
     // A cast of a floating result to a whole number is no result.
     if (is_floating(output.spec.dtype)) {
         candidates.push_back(change_of(arg, Change::kDtype, Dtype::int64));
@@ -145,7 +152,7 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         const OutputSpec* output = output_at(step, i);
         if (tensor != nullptr && rank == 0) rank = static_cast<int64_t>((*tensor)->shape.size());
         if (output != nullptr) {
-            add_for_output(args[i], *output, candidates);
+            add_for_output(step.call, args[i], *output, candidates);
         } else if (tensor != nullptr) {
             add_for_input(args[i], value, candidates);
         } else {

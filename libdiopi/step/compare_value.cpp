@@ -1,6 +1,7 @@
 #include "step/compare_value.hpp"
 
 #include "check/legacy.hpp"
+#include "intercept/places.hpp"
 #include "step/bounds.hpp"
 
 namespace diopi {
@@ -28,10 +29,8 @@ Comparison compare_rounded(const Expected& expected, const Tensor& actual, const
     return compare(actual, *value.tensor, output.spec, bound, errors.get());
 }
 
-}  // namespace
-
-Comparison compare_value(const Expected& expected, const Tensor& actual, const ArgTensor& value,
-                         const OutputSpec& output) {
+Comparison compare_settled(const Expected& expected, const Tensor& actual, const ArgTensor& value,
+                           const OutputSpec& output) {
     const auto& [rules, expectations, step] = expected;
     if (rules.legacy) return compare_legacy(actual, *value.tensor, rules.tolerance);
     const Bound bound = bound_for(rules, step, output);
@@ -50,6 +49,23 @@ Comparison compare_value(const Expected& expected, const Tensor& actual, const A
     magnitude = in_tf32 ? expectations.magnitude_in_tf32(step, output, bound.extra_roundoff)
                         : expectations.magnitude(step, output, Oracle::Terms::kAll);
     return compare(actual, *value.tensor, output.spec, bound, magnitude.get());
+}
+
+}  // namespace
+
+Comparison compare_value(const Expected& expected, const Tensor& actual, const ArgTensor& value,
+                         const OutputSpec& output) {
+    if (!is_open(expected.step.call, value.arg)) return compare_settled(expected, actual, value, output);
+    TensorPtr came = std::make_shared<Tensor>(actual), wanted = value.tensor;
+    const Status settled = settle(expected.step.call, value.arg, came, wanted);
+    if (!settled.ok()) {
+        Comparison failed;
+        failed.passed = false;
+        failed.kind = FailureKind::kError;
+        failed.reason = settled.message();
+        return failed;
+    }
+    return compare_settled(expected, *came, {value.arg, wanted}, output);
 }
 
 }  // namespace diopi

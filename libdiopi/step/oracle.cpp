@@ -122,6 +122,22 @@ Result<TensorPtr> wrapped(const TensorPtr& wide, Dtype computed, const OutputSpe
     return made;
 }
 
+/// The tensor converted to `dtype`, in the wide dtype of that.
+Result<TensorPtr> converted_and_widened(const TensorPtr& tensor, Dtype dtype) {
+    auto own = converted(tensor, dtype);
+    if (!own.ok()) return own;
+    auto wide = make_tensor(cpu_device(), {tensor->shape, wide_dtype(dtype), {}});
+    if (wide.ok()) widen(**own, **wide);
+    return wide;
+}
+
+/// The dtype to which a call converts the argument before anything else.
+std::optional<Dtype> converted_to(const Arg& arg, const std::vector<OutputSpec>& outputs) {
+    if (arg.converted_to < 0) return {};
+    const auto found = std::ranges::find(outputs, static_cast<size_t>(arg.converted_to), &OutputSpec::arg);
+    return found == outputs.end() ? std::nullopt : std::optional(found->spec.dtype);
+}
+
 /// The modulus without the infinite parts, which change no rounding of the others; at most the largest number.
 double magnitude_of(std::complex<double> z) {
     if (std::isinf(z.real())) z.real(0);
@@ -228,7 +244,9 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
             const bool wraps =
                 wrapping && *tensor != nullptr && (*tensor)->shape.empty() && is_integer((*tensor)->dtype);
             const bool is_own = std::get<TensorPtr>(given.args[i]) == *tensor;
-            auto made = widened(*tensor, sign, !arg.is_inout && !wraps && is_own);
+            const auto own = *tensor != nullptr ? converted_to(arg, outputs) : std::nullopt;
+            auto made =
+                own ? converted_and_widened(*tensor, *own) : widened(*tensor, sign, !arg.is_inout && !wraps && is_own);
             if (!made.ok()) return made.error();
             if (wraps) wrap_element(**made, *wrapping);
             wide.args[i] = *made;

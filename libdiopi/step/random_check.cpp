@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "check/distribution.hpp"
+#include "check/oracle.hpp"
 #include "core/strided.hpp"
 
 namespace diopi {
@@ -24,17 +25,72 @@ bool same_elements(const Tensor& a, const Tensor& b) {
     return a.numel() == 0 || std::memcmp(a.data(), b.data(), a.nbytes()) == 0;
 }
 
+/// A tensor argument of the call before it ran; null if it is a number.
+const Tensor* parameter_tensor(const Call& call, int8_t at) {
+    const auto* tensor = at < 0 ? nullptr : std::get_if<TensorPtr>(&call.args[static_cast<size_t>(at)]);
+    return tensor == nullptr ? nullptr : tensor->get();
+}
+
+/// One more than the largest integer up to which the dtype holds all, for a bound that is absent. Source:
+/// torch.Tensor.random_.
+double end_of_integers(Dtype dtype) {
+    if (dtype == Dtype::boolean) return 2;
+    if (is_floating(dtype)) return std::ldexp(1.0, format_of(dtype).significand) + 1;
+    const int bits = 8 * static_cast<int>(size_of(dtype)) - (is_unsigned(dtype) ? 0 : 1);
+    return std::ldexp(1.0, bits);
+}
+
+/// A parameter of a law: a number, or absent.
+double number_at(const Call& call, int8_t at, Dtype drawn) {
+    if (at < 0) return 0;
+    const Value& value = call.args[static_cast<size_t>(at)];
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    const auto* integer = std::get_if<int64_t>(&value);
+    return integer != nullptr ? static_cast<double>(*integer) : end_of_integers(drawn);
+}
+
+/// A parameter that is a number as a tensor of one element.
+Tensor as_tensor(const Call& call, int8_t at) {
+    if (const Tensor* tensor = parameter_tensor(call, at)) return *tensor;
+    Tensor number = make_host_tensor({}, Dtype::float64);
+    *number.data_as<double>() = number_at(call, at, Dtype::float64);
+    return number;
+}
+
+DistributionCheck check_dropout_call(const Call& call, const Tensor& out, const Tensor& mask) {
+    const bool draws = call.flag("train");
+    const auto p = std::get<double>(call["p"]);
+    return check_dropout({out, *call.tensor("input"), draws ? &mask : nullptr, p});
+}
+
 /// Whether the sample follows the law with the parameters of the call before it ran.
 DistributionCheck check_against(const LawOfRow& law, const Call& call, const Tensor& drawn) {
-    const auto number = [&](int8_t at) { return at < 0 ? 0 : std::get<double>(call.args[static_cast<size_t>(at)]); };
-    const bool of_each = law.a >= 0 && call.row->args()[static_cast<size_t>(law.a)].is_tensor();
-    if (of_each) return check_bernoulli(drawn, *std::get<TensorPtr>(call.args[static_cast<size_t>(law.a)]));
-    return check_distribution(drawn, {law.law, number(law.a), number(law.b)});
+    switch (law.law) {
+        case Law::kCategorical:
+            return check_categorical(drawn, *parameter_tensor(call, law.a), call.flag("replacement"));
+        case Law::kBernoulli:
+            if (const Tensor* each = parameter_tensor(call, law.a)) return check_bernoulli(drawn, *each);
+            break;
+        case Law::kNormal:
+            if (parameter_tensor(call, law.a) == nullptr && parameter_tensor(call, law.b) == nullptr) break;
+            return check_normal(drawn, as_tensor(call, law.a), as_tensor(call, law.b));
+        case Law::kUniform:
+        case Law::kIntegerUniform:
+        case Law::kPermutation:
+        case Law::kDropout:
+            break;
+    }
+    return check_distribution(drawn,
+                              {law.law, number_at(call, law.a, drawn.dtype), number_at(call, law.b, drawn.dtype)});
 }
+
+/// From so many numbers of categories on, two samples are not equal by chance.
+constexpr int64_t kLeastNumbers = 100;
 
 /// Whether two samples of a law with only two values may be equal by chance.
 bool may_agree(const LawOfRow& law, const DistributionCheck& check) {
-    if (law.law != Law::kBernoulli) return false;
+    if (law.law == Law::kCategorical) return check.n < kLeastNumbers;
+    if (law.law != Law::kBernoulli && law.law != Law::kDropout) return false;
     const double each = std::max(0.0, 1 - 2 * check.deviation * check.deviation);
     return std::pow(each, static_cast<double>(check.n)) > kLeastPValue * kLeastPValue;
 }
@@ -56,8 +112,8 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     const auto arg = static_cast<size_t>(law.output);
     const std::string name(step.call.row->args()[arg].name);
     const TensorSpec spec = step.result_at(arg)->spec;
-    TensorPtr drawn[3];
-    PlacedCall* const calls[] = {&runs.first, &runs.second, &runs.other_seed};
+    TensorPtr drawn[2];
+    PlacedCall* const calls[] = {&runs.first, &runs.second};
     for (size_t i = 0; i < std::size(calls); ++i) {
         auto numbers = calls[i]->host_tensor(arg, context);
         if (!numbers.ok()) return failure_of(numbers.error());
@@ -71,11 +127,27 @@ Failure check_random(const Step& step, const RandomRuns& runs, Context& context)
     if (!same_elements(*drawn[0], *drawn[1])) {
         return {FailureKind::kNotRepeatable, "two runs from the same generator state gave different numbers"};
     }
-    const DistributionCheck check = check_against(law, step.call, *drawn[0]);
+    DistributionCheck check;
+    if (law.law == Law::kDropout) {
+        auto mask = runs.first.host_tensor(static_cast<size_t>(step.call.row->find("mask")), context);
+        if (!mask.ok()) return failure_of(mask.error());
+        check = check_dropout_call(step.call, *drawn[0], **mask);
+        if (!step.call.flag("train")) {
+            return check.passed ? Failure() : Failure{FailureKind::kDistribution, check.reason};
+        }
+    } else {
+        check = check_against(law, step.call, *drawn[0]);
+    }
     if (!check.passed) return {FailureKind::kDistribution, check.reason};
     // A few numbers of a coarse dtype may be equal by chance, and a law with one value has no others.
     if (check.n < kLeastSample || check.deviation == 0) return {};
-    if (!may_agree(law, check) && same_elements(*drawn[0], *drawn[2])) {
+    // Zeros of a dropout's input are the same with any flags.
+    const auto seeded = static_cast<size_t>(law.law == Law::kDropout ? step.call.row->find("mask") : law.output);
+    auto one = runs.first.host_tensor(seeded, context), other = runs.other_seed.host_tensor(seeded, context);
+    if (one.ok()) one = dense(*one);
+    if (other.ok()) other = dense(*other);
+    if (!one.ok() || !other.ok()) return failure_of((one.ok() ? other : one).error());
+    if (!may_agree(law, check) && same_elements(**one, **other)) {
         return {FailureKind::kError, "a generator with another seed gave the same numbers"};
     }
     const Generator* before = state_before(step);

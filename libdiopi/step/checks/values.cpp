@@ -2,6 +2,7 @@
 #include "core/convert.hpp"
 #include "file/checksum.hpp"
 #include "intercept/call_copy.hpp"
+#include "intercept/places.hpp"
 #include "step/checks/list.hpp"
 #include "step/compare_value.hpp"
 #include "step/zeros_warning.hpp"
@@ -28,6 +29,7 @@ class ValueCheck final : public StepCheck {
             if (!actual.ok()) return findings.fail(actual.error());
             compare_one(test, **actual, value, findings);
         }
+        check_pairs(test, findings);
         if (setup_.rules.hashes) findings.result().hash = hash_of(test);
         // Failures of the first run are reported first.
         findings.fail(wrong_in_second_);
@@ -49,6 +51,13 @@ class ValueCheck final : public StepCheck {
         findings.result().deviations.push_back(std::move(comparison.deviation));
         const std::string zeros = zeros_warning(test.computed, value, output);
         if (!zeros.empty()) findings.warn(name + ": " + zeros);
+    }
+
+    /// Values and places without an order belong together.
+    static void check_pairs(const StepUnderTest& test, Findings& findings) {
+        if (test.actual.size() != 2 || test.step.call.row->args()[test.actual[1].arg].place_in < 0) return;
+        const std::string wrong = wrong_pair(test.step.call, *test.actual[0].tensor, *test.actual[1].tensor);
+        if (!wrong.empty()) findings.fail({FailureKind::kValues, test.arg_name(test.actual[0].arg) + ": " + wrong});
     }
 
     static uint64_t hash_of(const StepUnderTest& test) {

@@ -1,0 +1,254 @@
+/// Reductions that fold the elements of each result into an accumulator. A fold F is a formula:
+///
+///     Element                    the type of the input's tiles
+///     Accumulator start          of no elements
+///     Accumulator step(a, x)     with one more element; step(a, x, centre) where each result has a centre
+///     Accumulator join(a, b)     of two parts
+///     Result finish(a)
+///
+/// Rows are folded in lanes and blocks, columns in levels: sums are as exact as pairwise ones.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/instruction_sets.hpp"
+#include "kernels/cpu/patch.hpp"
+#include "kernels/cpu/threads.hpp"
+#include "kernels/cpu/tile.hpp"
+#include "kernels/operands/reduction.hpp"
+
+namespace diopi::cpu {
+
+namespace fold {
+
+/// Measured on an AMD EPYC (Zen 5) guest.
+constexpr int64_t kLanes = 16;
+constexpr int64_t kBlock = 16;  ///< parts that one level joins before it passes them on
+constexpr int kLevels = 4;
+constexpr int64_t kChunk = 1 << 16;   ///< elements of a part of a long row: parts do not depend on the threads
+constexpr int64_t kManyResults = 16;  ///< from so many on the results are shared among threads
+
+template <bool kCentred, class F, class A, class X>
+[[gnu::always_inline]] inline A stepped(const F& f, A a, X x, [[maybe_unused]] double centre) {
+    if constexpr (kCentred)
+        return f.step(a, x, centre);
+    else
+        return f.step(a, x);
+}
+
+template <class F, bool kCentred>
+typename F::Accumulator row(const typename F::Element* x, int64_t n, double centre, const F& given) {
+    const F f = given;
+    typename F::Accumulator lanes[kLanes];
+    std::fill_n(lanes, kLanes, f.start());
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i + l], centre);
+    }
+    for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = stepped<kCentred>(f, lanes[l], x[i], centre);
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+        for (int64_t l = 0; l < half; ++l) lanes[l] = f.join(lanes[l], lanes[l + half]);
+    }
+    return lanes[0];
+}
+
+/// Adds one element to each of n accumulators.
+template <class F, bool kCentred>
+void columns(typename F::Accumulator* a, const typename F::Element* x, const double* centres, int64_t n,
+             const F& given) {
+    const F f = given;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) a[i] = stepped<kCentred>(f, a[i], x[i], kCentred ? centres[i] : 0);
+}
+
+}  // namespace fold
+
+/// plan.kept: operands input, centres (kCentred only), out.
+template <class F, bool kCentred>
+class Fold {
+ public:
+    using Element = typename F::Element;
+    using Accumulator = typename F::Accumulator;
+
+    /// element, result: the dtypes of F's Element and Result. centres: of float64; ignored unless kCentred.
+    Fold(const Reduction& plan, const View& out, const View& in, const View& centres, Dtype element, Dtype result,
+         const F& f)
+        : plan_(plan), out_(out), in_(in), centres_(centres), element_(element), result_(result), f_(f) {
+        loader_.init(in.dtype, element, in_buffers_);
+        storer_.init(out.dtype, result, out_buffers_);
+    }
+
+    void run() {
+        for_each_outer(plan_.kept, 1, [this](const Offsets& at) {
+            const int64_t results = plan_.kept.inner_size();
+            for (int64_t first = 0; first < results; first += kTile) fold(at, first, std::min(kTile, results - first));
+        });
+    }
+
+ private:
+    using Offsets = std::array<int64_t, kMaxOperands>;
+    static constexpr int kOut = kCentred ? 2 : 1;
+
+    /// Results `first` to `first` + n of the row at these offsets.
+    void fold(const Offsets& at, int64_t first, int64_t n) {
+        if constexpr (kCentred) {
+            const double* from = centres_.as<double>() + at[1];
+            for (int64_t i = 0; i < n; ++i) centre_[i] = from[(first + i) * plan_.kept.inner_stride(1)];
+        }
+        const int64_t stride = plan_.kept.inner_stride(0), offset = at[0] + first * stride;
+        if (plan_.count == 0) {
+            std::fill_n(levels_[0], n, f_.start());
+        } else if (plan_.runs_across_results()) {
+            fold_columns(offset, n);
+        } else if (plan_.joined.rank == 1 && plan_.count <= kTile / 2) {
+            fold_short_rows(offset, n);
+        } else {
+            for (int64_t i = 0; i < n; ++i) levels_[0][i] = long_row(offset + i * stride, centre_[i]);
+        }
+        for (int64_t i = 0; i < n; ++i) results_[i] = f_.finish(levels_[0][i]);
+        const int64_t out_stride = plan_.kept.inner_stride(kOut);
+        std::byte* to = out_.data + (at[kOut] + first * out_stride) * out_.item_size();
+        storer_.store(results_, {to, 1, n, 0, out_stride});
+    }
+
+    [[nodiscard]] const Element* load(int64_t offset, int64_t rows, int64_t row_stride, int64_t n, int64_t stride) {
+        std::byte* data = in_.data + offset * in_.item_size();
+        return static_cast<const Element*>(loader_.load({data, rows, n, row_stride, stride}));
+    }
+
+    void fold_columns(int64_t offset, int64_t n) {
+        const Nest& nest = plan_.joined;
+        for (auto& level : levels_) std::fill_n(level, n, f_.start());
+        int64_t counts[fold::kLevels] = {};
+        for_each_outer(nest, 1, [&](const Offsets& at) {
+            for (int64_t r = 0; r < nest.inner_size(); ++r) {
+                const int64_t from = offset + at[0] + r * nest.inner_stride(0);
+                columns_(levels_[0], load(from, 1, 0, n, plan_.kept.inner_stride(0)), centre_, n, f_);
+                pass_on(counts, n);
+            }
+        });
+        for (int level = 1; level < fold::kLevels; ++level) join(levels_[0], levels_[level], n);
+    }
+
+    void join(Accumulator* to, const Accumulator* from, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) to[i] = f_.join(to[i], from[i]);
+    }
+
+    /// After kBlock rows the accumulators of a level are joined with those of the next one.
+    void pass_on(int64_t (&counts)[fold::kLevels], int64_t n) {
+        for (int level = 0; level + 1 < fold::kLevels && ++counts[level] == fold::kBlock; ++level) {
+            counts[level] = 0;
+            join(levels_[level + 1], levels_[level], n);
+            std::fill_n(levels_[level], n, f_.start());
+        }
+    }
+
+    void fold_short_rows(int64_t offset, int64_t n) {
+        const int64_t size = plan_.count, stride = plan_.kept.inner_stride(0), step = kTile / size;
+        for (int64_t r = 0; r < n; r += step) {
+            const int64_t rows = std::min(step, n - r);
+            const Element* x = load(offset + r * stride, rows, stride, size, plan_.joined.inner_stride(0));
+            for (int64_t k = 0; k < rows; ++k) levels_[0][r + k] = row_(x + k * size, size, centre_[r + k], f_);
+        }
+    }
+
+    /// One result of many elements; its parts are folded in threads and joined pairwise.
+    [[nodiscard]] Accumulator long_row(int64_t offset, double centre) {
+        const Nest& nest = plan_.joined;
+        const int64_t size = nest.sizes[0], inner = std::max<int64_t>(plan_.count / size, 1);
+        const int64_t step = std::max<int64_t>(fold::kChunk / inner, 1);
+        if (step >= size) return part_of_row(nest, offset, centre);
+        std::vector<Accumulator> parts(static_cast<size_t>((size + step - 1) / step));
+        parallel_for(std::ssize(parts), fold::kChunk, Loop::sum, [&](int64_t first, int64_t last) {
+            Fold own(plan_, out_, in_, centres_, element_, result_, f_);
+            Nest part = nest;
+            for (int64_t at = first; at < last; ++at) {
+                part.sizes[0] = std::min(step, size - at * step);
+                const int64_t from = offset + at * step * nest.strides[0][0];
+                parts[static_cast<size_t>(at)] = own.part_of_row(part, from, centre);
+            }
+        });
+        return joined_pairwise(parts);
+    }
+
+    [[nodiscard]] Accumulator joined_pairwise(std::vector<Accumulator>& parts) const {
+        for (size_t n = parts.size(); n > 1; n = (n + 1) / 2) {
+            for (size_t i = 0; i < n / 2; ++i) parts[i] = f_.join(parts[2 * i], parts[2 * i + 1]);
+            if (n % 2 == 1) parts[n / 2] = parts[n - 1];
+        }
+        return parts.empty() ? f_.start() : parts[0];
+    }
+
+    [[nodiscard]] Accumulator part_of_row(const Nest& nest, int64_t offset, double centre) {
+        std::vector<Accumulator> tiles;
+        for_each_outer(nest, 1, [&](const Offsets& at) {
+            for (int64_t i = 0; i < nest.inner_size(); i += kTile) {
+                const int64_t n = std::min(kTile, nest.inner_size() - i);
+                const int64_t from = offset + at[0] + i * nest.inner_stride(0);
+                tiles.push_back(row_(load(from, 1, 0, n, nest.inner_stride(0)), n, centre, f_));
+            }
+        });
+        return joined_pairwise(tiles);
+    }
+
+    const Reduction& plan_;
+    const View out_, in_, centres_;
+    Dtype element_, result_;
+    const F f_;
+    decltype(best<fold::row<F, kCentred>>()) row_ = best<fold::row<F, kCentred>>();
+    decltype(best<fold::columns<F, kCentred>>()) columns_ = best<fold::columns<F, kCentred>>();
+    Loader loader_;
+    Storer storer_;
+    Buffers in_buffers_, out_buffers_;
+    Accumulator levels_[fold::kLevels][kTile];
+    decltype(std::declval<F>().finish({})) results_[kTile];
+    double centre_[kTile] = {};
+};
+
+/// Runs the fold, many results in threads.
+template <bool kCentred, class F>
+void run_fold(const Reduction& plan, const View& out, const View& in, const View& centres, Dtype element, Dtype result,
+              const F& f) {
+    const Nest& kept = plan.kept;
+    const int64_t results = plan.results >= fold::kManyResults ? kept.sizes[0] : std::min<int64_t>(plan.results, 1);
+    parallel_for(results, plan.results / std::max<int64_t>(results, 1) * plan.count, Loop::sum,
+                 [&](int64_t begin, int64_t end) {
+                     Reduction part = plan;
+                     const auto moved = [&](View view, size_t operand) {
+                         view.data += begin * kept.strides[operand][0] * view.item_size();
+                         return view;
+                     };
+                     if (results <= 1) return Fold<F, kCentred>(plan, out, in, centres, element, result, f).run();
+                     part.kept.sizes[0] = end - begin;
+                     Fold<F, kCentred>(part, moved(out, kCentred ? 2 : 1), moved(in, 0),
+                                       kCentred ? moved(centres, 1) : View(), element, result, f)
+                         .run();
+                 });
+}
+
+/// The same for a fold without centres, over dims (empty: all).
+template <class F>
+diopiError_t fold_along(std::string_view op, const View& out, const View& in, ShapeView dims, Dtype element,
+                        Dtype result, const F& f) {
+    Reduction plan;
+    const diopiError_t error = plan_reduction(op, out, in, dims, plan);
+    if (error == diopiSuccess && out.numel > 0) run_fold<false>(plan, out, in, View(), element, result, f);
+    return error;
+}
+
+/// The same with a centre for each result: a tensor of float64 that a reduction over dims gives.
+template <class F>
+diopiError_t fold_around(std::string_view op, const View& out, const View& in, const View& centres, ShapeView dims,
+                         Dtype element, Dtype result, const F& f) {
+    std::array<int64_t, kMaxRank> strides;
+    View spread;
+    diopiError_t error = spread_result(op, "centres", centres, in, dims, strides, spread);
+    Reduction plan;
+    if (error == diopiSuccess) error = plan_centred(op, out, in, spread, dims, plan);
+    if (error == diopiSuccess && out.numel > 0) run_fold<true>(plan, out, in, spread, element, result, f);
+    return error;
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,84 @@
+#include <omp.h>
+
+#include <catch2/catch.hpp>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/testing.hpp"
+
+using namespace diopi;
+using namespace diopi::cpu::testing;
+
+namespace {
+
+diopiSize_t dims_of(const Shape& dims) { return {dims.data(), static_cast<int64_t>(dims.size())}; }
+
+TensorPtr norm(const TensorPtr& in, double p, const Shape& dims, Shape shape) {
+    const auto out = blank(in->dtype, std::move(shape));
+    const diopiScalar_t order = scalar(p);
+    REQUIRE(cpu::diopiNorm(&context, out.get(), in.get(), &order, dims_of(dims)) == diopiSuccess);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("sums of a million equal terms are as exact as pairwise ones, along rows and across them",
+          "[cpu][reduction]") {
+    // 64 elements of a tile in each lane, then pairs of 2^14 parts; one after the other it would be about 10^5.
+    constexpr double kRoundings = 64 + 14;
+    const int64_t n = 1 << 20;
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+        const double term = rounded(dtype, 0.1), roundoff = dtype == Dtype::float32 ? 0x1p-24 : 0x1p-53;
+        const auto row = generate(dtype, {n}, [=](int64_t) { return term; });
+        const auto columns = generate(dtype, {n / 4, 4}, [=](int64_t) { return term; });
+        const double sum = term * static_cast<double>(n);
+        CHECK(std::fabs(values(norm(row, 1, {}, {}))[0] - sum) <= kRoundings * roundoff * sum);
+        for (const double column : values(norm(columns, 1, {0}, {4}))) {
+            CHECK(std::fabs(column - sum / 4) <= kRoundings * roundoff * sum);
+        }
+        const auto out = blank(dtype, {4});
+        REQUIRE(cpu::diopiStd(&context, out.get(), columns.get(), dims_of(Shape{0}), nullptr) == diopiSuccess);
+        for (const double column : values(out)) CHECK(column <= kRoundings * roundoff * term);
+    }
+}
+
+TEST_CASE("a fold gives the same bits with any number of threads", "[cpu][reduction]") {
+    const auto in = generate(Dtype::float64, {300, 3001}, [](int64_t i) { return std::sin(double(i * i % 10007)); });
+    const int all = omp_get_max_threads();
+    std::vector<Values> whole, rows, columns;
+    for (const int threads : {1, 2, 5}) {
+        omp_set_num_threads(threads);
+        whole.push_back(values(norm(in, 3, {}, {})));
+        rows.push_back(values(norm(in, 2, {1}, {300})));
+        columns.push_back(values(norm(in, 1, {0}, {3001})));
+    }
+    omp_set_num_threads(all);
+    for (const auto* results : {&whole, &rows, &columns}) {
+        CHECK(same((*results)[0], (*results)[1]));
+        CHECK(same((*results)[0], (*results)[2]));
+    }
+}
+
+TEST_CASE("a product wraps, and converts its factors to its own dtype first", "[cpu][reduction]") {
+    const auto product = [](Dtype to, const TensorPtr& in) {
+        const auto out = blank(to, {});
+        REQUIRE(cpu::diopiProd(&context, out.get(), in.get(), nullptr) == diopiSuccess);
+        return values(out)[0];
+    };
+    CHECK(product(Dtype::int8, tensor(Dtype::float32, {2}, {3.7, 2.5})) == 6);
+    CHECK(product(Dtype::uint8, tensor(Dtype::int32, {2}, {300, 3})) == 132);
+    CHECK(product(Dtype::boolean, tensor(Dtype::int64, {2}, {0x1p32, 0x1p32})) == 1);
+    CHECK(product(Dtype::boolean, tensor(Dtype::float32, {3}, {0.5, 0.25, 0})) == 0);
+    CHECK(product(Dtype::float32, tensor(Dtype::int64, {0}, {})) == 1);
+}
+
+TEST_CASE("extremes of a few rows find NaN wherever it stands", "[cpu][reduction]") {
+    for (const int64_t n : {1, 15, 16, 17, 1023, 1025, 70'000}) {
+        for (const int64_t at : {int64_t{0}, n / 2, n - 1}) {
+            const auto in = generate(Dtype::float32, {2, n}, [=](int64_t i) { return i == at ? kNan : double(i % 7); });
+            const auto out = blank(Dtype::float32, {2});
+            REQUIRE(cpu::diopiAmax(&context, out.get(), in.get(), dims_of(Shape{1}), false) == diopiSuccess);
+            CHECK(std::isnan(values(out)[0]));
+            CHECK_FALSE(std::isnan(values(out)[1]));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+/// Standard deviations, products and norms. Sums and products of floating numbers are formed in float64.
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/reduction_fold.hpp"
+#include "kernels/entries/entries.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A sum of terms in float64.
+struct Sum {
+    using Accumulator = double;
+    static double start() { return 0; }
+    static double join(double a, double b) { return a + b; }
+};
+
+template <class T>
+struct Mean : Sum {
+    using Element = T;
+    double count;
+    static double step(double a, T x) { return a + static_cast<double>(x); }
+    [[nodiscard]] double finish(double a) const { return a / count; }
+};
+
+/// The root of the mean square distance from the mean.
+template <class T>
+struct Deviation : Sum {
+    using Element = T;
+    double divisor;
+    static double step(double a, T x, double mean) {
+        const double distance = static_cast<double>(x) - mean;
+        return a + distance * distance;
+    }
+    [[nodiscard]] double finish(double a) const { return std::sqrt(a / divisor); }
+};
+
+template <class T>
+struct Product {
+    using Element = T;
+    using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+    static Accumulator start() { return 1; }
+    static Accumulator step(Accumulator a, T x) { return a * static_cast<Accumulator>(x); }
+    static Accumulator join(Accumulator a, Accumulator b) { return a * b; }
+    static Accumulator finish(Accumulator a) { return a; }
+};
+
+template <class T>
+struct Norm1 : Sum {
+    using Element = T;
+    static double step(double a, T x) { return a + std::fabs(static_cast<double>(x)); }
+    static double finish(double a) { return a; }
+};
+
+template <class T>
+struct Norm2 : Sum {
+    using Element = T;
+    static double step(double a, T x) { return a + static_cast<double>(x) * static_cast<double>(x); }
+    static double finish(double a) { return std::sqrt(a); }
+};
+
+template <class T>
+struct NormCount : Sum {
+    using Element = T;
+    static double step(double a, T x) { return a + (x != T{} ? 1.0 : 0.0); }
+    static double finish(double a) { return a; }
+};
+
+template <class T>
+struct NormPower : Sum {
+    using Element = T;
+    double p;
+    [[nodiscard]] double step(double a, T x) const { return a + std::pow(std::fabs(static_cast<double>(x)), p); }
+    [[nodiscard]] double finish(double a) const { return std::pow(a, 1 / p); }
+};
+
+/// The extreme magnitude, NaN if there is one.
+template <class T, bool kGreatest>
+struct NormExtreme {
+    using Element = T;
+    using Accumulator = T;
+    static T start() { return kGreatest ? T{} : std::numeric_limits<T>::infinity(); }
+    static T step(T a, T x) {
+        const T size = std::fabs(x);
+        return (kGreatest ? size > a : size < a) | (size != size) ? size : a;
+    }
+    static T join(T a, T b) { return a != a ? a : step(a, b); }
+    static double finish(T a) { return static_cast<double>(a); }
+};
+
+/// Calls f.template operator()<T>(dtype of T): float for float32 and the half types, else double.
+template <class F>
+diopiError_t with_floats(Dtype dtype, F&& f) {
+    if (wide(dtype) == Dtype::float64) return f.template operator()<double>(Dtype::float64);
+    return f.template operator()<float>(Dtype::float32);
+}
+
+// ---- standard deviation ----
+
+template <class T>
+diopiError_t deviation_of(diopiContextHandle_t ctx, std::string_view op, const View& out, const View& in,
+                          ShapeView dims, double correction, Dtype tiles) {
+    Reduction plan;
+    if (const diopiError_t error = plan_reduction(op, out, in, dims, plan); error != diopiSuccess) return error;
+    const auto n = static_cast<double>(plan.count);
+    View mean;
+    diopiError_t error = require(ctx, kept_shape(in.shape, dims), Dtype::float64, mean);
+    if (error == diopiSuccess) error = fold_along(op, mean, in, dims, tiles, Dtype::float64, Mean<T>{{}, n});
+    if (error != diopiSuccess) return error;
+    const Deviation<T> f{{}, std::fmax(n - correction, 0)};
+    return fold_around(op, out, in, mean, dims, tiles, Dtype::float64, f);
+}
+
+diopiError_t deviation(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                       diopiConstTensorHandle_t input, diopiSize_t dim, const diopiScalar_t* correction) {
+    const View y = view(out), x = view(input);
+    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
+    const double bessel = correction == nullptr ? 1 : number<double>(*correction);
+    return with_floats(
+        x.dtype, [&]<class T>(Dtype tiles) { return deviation_of<T>(ctx, op, y, x, list_of(dim), bessel, tiles); });
+}
+
+// ---- products ----
+
+/// input is converted to the dtype of out first.
+diopiError_t product(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, const int64_t* dim) {
+    const View y = view(out);
+    View x = view(input);
+    const ShapeView dims = dim == nullptr ? ShapeView() : ShapeView(dim, 1);
+    if (is_complex(x.dtype)) return unsupported(op, "input", x.dtype, "a real dtype");
+    if (is_complex(y.dtype)) return unsupported(op, "out", y.dtype, "a real dtype");
+    const bool is_exact = is_floating(y.dtype) ? is_floating(x.dtype) && size_of(x.dtype) < size_of(y.dtype)
+                                               : !is_floating(x.dtype) && y.dtype != Dtype::boolean;
+    if (x.dtype != y.dtype && !is_exact) {
+        if (const diopiError_t error = contiguous_as(ctx, x, y.dtype, x); error != diopiSuccess) return error;
+    }
+    if (!is_floating(y.dtype)) {
+        return fold_along(op, y, x, dims, Dtype::int64, Dtype::int64, Product<uint64_t>());
+    }
+    return with_floats(
+        y.dtype, [&]<class T>(Dtype tiles) { return fold_along(op, y, x, dims, tiles, Dtype::float64, Product<T>()); });
+}
+
+// ---- norms ----
+
+template <class T>
+diopiError_t norm_of(std::string_view op, const View& y, const View& x, ShapeView dims, double p, Dtype tiles) {
+    const auto fold = [&](const auto& f, Dtype result = Dtype::float64) {
+        return fold_along(op, y, x, dims, tiles, result, f);
+    };
+    if (p == kInfinity) return fold(NormExtreme<T, true>());
+    if (p == -kInfinity) return fold(NormExtreme<T, false>());
+    if (p == 0) return fold(NormCount<T>());
+    if (p == 1) return fold(Norm1<T>());
+    if (p == 2) return fold(Norm2<T>());
+    return fold(NormPower<T>{{}, p});
+}
+
+diopiError_t norm_along(diopiContextHandle_t, std::string_view op, diopiTensorHandle_t out,
+                        diopiConstTensorHandle_t input, const diopiScalar_t* p, diopiSize_t dim) {
+    const View y = view(out), x = view(input);
+    const double order = number<double>(*p);
+    if (const diopiError_t error = check_computable(op, "input", x); error != diopiSuccess) return error;
+    if (x.numel == 0 && y.numel > 0 && (order < 0 || order == kInfinity)) {
+        return wrong_shape(op, "input", x.shape, "elements along dim for this order of the norm");
+    }
+    return with_floats(x.dtype, [&]<class T>(Dtype tiles) { return norm_of<T>(op, y, x, list_of(dim), order, tiles); });
+}
+
+diopiError_t vector_norm(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, const diopiScalar_t* ord, diopiSize_t dim, bool) {
+    return norm_along(ctx, op, out, input, ord, dim);
+}
+
+/// The number of elements that have the extreme magnitude.
+template <class T>
+struct Sharing : Sum {
+    using Element = T;
+    static double step(double a, T x, double norm) {
+        const double size = std::fabs(static_cast<double>(x));
+        return a + ((size == norm) | ((size != size) & (norm != norm)) ? 1.0 : 0.0);
+    }
+    static double finish(double a) { return a; }
+};
+
+/// grad * (the gradient of the norm by its element x). Of elements that share an extreme magnitude, each gets the grad
+/// that its result has already divided among them.
+template <class T>
+struct NormGradient {
+    double p;
+
+    T operator()(T grad, T x, T norm) const {
+        return static_cast<T>(of(static_cast<double>(grad), static_cast<double>(x), static_cast<double>(norm)));
+    }
+
+ private:
+    [[nodiscard]] double of(double grad, double x, double norm) const {
+        const double size = std::fabs(x), sign = x > 0 ? 1 : x < 0 ? -1 : 0;
+        if (p == 0) return 0 * grad;
+        if (p == 1) return grad * sign;
+        if (std::isinf(p)) return grad * (size == norm ? sign : 0);
+        if (norm == 0) return 0 * grad;
+        if (p == 2) return grad * (x / norm);
+        if (p < 1) return x == 0 ? 0 * grad : grad * (sign * std::pow(size, p - 1)) * std::pow(norm, 1 - p);
+        return sign * std::pow(size, p - 1) * (grad / std::pow(norm, p - 1));
+    }
+};
+
+/// Divides the gradient of each extreme by the number of elements that have it. Both are dense and have one order.
+template <class T>
+diopiError_t divide_among(diopiContextHandle_t ctx, std::string_view op, View& grad, const View& x, const View& norm,
+                          ShapeView dims, Dtype tiles) {
+    View sharing, centres, shares;
+    diopiError_t error = contiguous_as(ctx, norm, Dtype::float64, centres);
+    if (error == diopiSuccess) error = require(ctx, norm.shape, Dtype::float64, sharing);
+    if (error == diopiSuccess) error = require(ctx, grad.shape, Dtype::float64, shares);
+    if (error != diopiSuccess) return error;
+    error = fold_around(op, sharing, x, centres, dims, tiles, Dtype::float64, Sharing<T>());
+    if (error != diopiSuccess) return error;
+    copy(grad, shares);
+    for (int64_t i = 0; i < shares.numel; ++i) shares.as<double>()[i] /= sharing.as<double>()[i];
+    grad = shares;
+    return diopiSuccess;
+}
+
+diopiError_t norm_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t self,
+                           diopiConstTensorHandle_t norm, diopiSize_t dim, const diopiScalar_t* p) {
+    const View out = view(grad_input), x = view(self), y = view(norm);
+    View grad = view(grad_output);
+    const ShapeView dims = list_of(dim);
+    if (const diopiError_t error = check_computable(op, "self", x); error != diopiSuccess) return error;
+    if (const diopiError_t error = check_shape(op, "grad_input", out, x.shape); error != diopiSuccess) return error;
+    std::array<int64_t, kMaxRank> grad_strides, norm_strides;
+    View wide_grad, wide_norm;
+    diopiError_t error = spread_result(op, "grad_output", grad, x, dims, grad_strides, wide_grad);
+    if (error == diopiSuccess) error = spread_result(op, "norm", y, x, dims, norm_strides, wide_norm);
+    if (error != diopiSuccess || x.numel == 0) return error;
+    return with_floats(x.dtype, [&]<class T>(Dtype tiles) {
+        const NormGradient<T> f{number<double>(*p)};
+        if (std::isinf(f.p)) {
+            diopiError_t failed = divide_among<T>(ctx, op, grad, x, y, dims, tiles);
+            if (failed == diopiSuccess) failed = spread_result(op, "grad", grad, x, dims, grad_strides, wide_grad);
+            if (failed != diopiSuccess) return failed;
+        }
+        const std::array ins = {wide_grad, x, wide_norm};
+        return for_each_tile(ctx, op, {&out, 1}, ins, ternary<T>(tiles, f));
+    });
+}
+
+}  // namespace
+
+#include "kernels/entries/reduction_norm.inc"
+
+}  // namespace diopi::cpu
