@@ -14,7 +14,9 @@
 #include "call/element_numbers.hpp"
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
+#include "core/strided.hpp"
 #include "infer/operand_dtype.hpp"
+#include "intercept/call_copy.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -62,7 +64,7 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
     if (!promoted.ok()) return {};
     for (const OutputSpec& result : *promoted) {
         const bool wraps = is_integer(result.spec.dtype) && result.spec.dtype != output.spec.dtype;
-        if (result.arg == output.arg && wraps) return result.spec.dtype;
+        if (result.place() == output.place() && wraps) return result.spec.dtype;
     }
     return {};
 }
@@ -169,6 +171,11 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     return out;
 }
 
+/// Numbers of places keep their signs: a negative one counts from the end.
+Oracle::Sign Oracle::sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign) {
+    return arg.has_meaning && tensor != nullptr && is_integer(tensor->dtype) ? Sign::kKept : sign;
+}
+
 Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
                                                 std::optional<Format> errors_in) {
     Call call = given;
@@ -187,7 +194,7 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         } else if (const auto* tensor = std::get_if<TensorPtr>(&value)) {
             const bool wraps =
                 wrapping && *tensor != nullptr && (*tensor)->shape.empty() && is_integer((*tensor)->dtype);
-            auto made = widened(*tensor, sign, !arg.is_inout && !wraps);
+            auto made = widened(*tensor, sign_of(arg, *tensor, sign), !arg.is_inout && !wraps);
             if (!made.ok()) return made.error();
             if (wraps) wrap_element(**made, *wrapping);
             wide.args[i] = *made;
@@ -195,9 +202,14 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         } else if (const auto* list = std::get_if<TensorList>(&value)) {
             auto& target = std::get<TensorList>(wide.args[i]);
             for (size_t k = 0; k < list->size(); ++k) {
-                auto made = widened((*list)[k], sign, !arg.is_inout);
+                // Bytes among index tensors are masks; in the wide dtype they would be positions.
+                const bool is_mask = arg.takes_bytes && (*list)[k] != nullptr && (*list)[k]->dtype == Dtype::uint8;
+                auto given_mask = is_mask ? cast(*(*list)[k], Dtype::boolean) : Result<TensorPtr>((*list)[k]);
+                if (!given_mask.ok()) return given_mask.error();
+                auto made = widened(*given_mask, sign_of(arg, *given_mask, sign), !arg.is_inout);
                 if (!made.ok()) return made.error();
                 target[k] = *made;
+                if (arg.is_inout && *made != nullptr) expected.push_back({i, *made, k});
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
             if (wrapping && is_integer(scalar->dtype)) scalar->integer = wrap_integer(scalar->integer, *wrapping);
@@ -214,10 +226,14 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     for (const OutputSpec& output : outputs) {
         computed.push_back(wrapping_dtype(call, output));
         const Dtype dtype = computed.back().value_or(output.spec.dtype);
-        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(dtype), {}});
-        if (!made.ok()) return made.error();
-        wide.args[output.arg] = *made;
-        expected.push_back({output.arg, *made});
+        TensorPtr tensor;
+        if (!call.row->args()[output.arg].is_made) {
+            auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(dtype), {}});
+            if (!made.ok()) return made.error();
+            tensor = *made;
+        }
+        wide.set_tensor(output.place(), tensor);
+        expected.push_back({output.arg, tensor, output.position});
     }
     Context context(cpu_device());
     context.errors_in = errors_in;
@@ -226,6 +242,16 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     if (!outcome.ok()) return failed("reference: " + outcome.message);
     if (errors_in && !context.has_errors) {
         return not_implemented("the reference has no error bounds of " + std::string(call.row->function));
+    }
+    for (ArgTensor& result : expected) {
+        if (result.tensor != nullptr) continue;
+        result.tensor = wide.tensor_at(result.place());
+        if (result.tensor == nullptr) return failed("reference: it made no " + wide.name_of(result.place()));
+        if (result.tensor->is_contiguous()) continue;
+        auto dense = make_tensor(cpu_device(), {result.tensor->shape, result.tensor->dtype, {}});
+        if (!dense.ok()) return dense.error();
+        copy_strided(*result.tensor, **dense);
+        result.tensor = std::move(*dense);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (!computed[i]) continue;
@@ -252,21 +278,21 @@ Result<TensorPtr> real_parts(const Tensor& tensor) {
     return made;
 }
 
-/// The tensor of that argument.
-Result<TensorPtr> taken(const std::vector<ArgTensor>& list, size_t arg) {
+/// The tensor at that place.
+Result<TensorPtr> taken(const std::vector<ArgTensor>& list, ArgPlace place) {
     for (const ArgTensor& each : list) {
-        if (each.arg == arg) return each.tensor;
+        if (each.place() == place) return each.tensor;
     }
     return internal_error("the oracle has no magnitudes of an output");
 }
 
 }  // namespace
 
-Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, size_t arg,
+Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, ArgPlace place,
                                        Dtype working) {
     auto errors = evaluate(call, outputs, Sign::kKept, format_of(working));
     if (!errors.ok()) return errors.error();
-    return taken(*errors, arg);
+    return taken(*errors, place);
 }
 
 Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
@@ -275,7 +301,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
     if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
     auto sums = evaluate(call, outputs, sign);
     if (!sums.ok()) return sums.error();
-    auto sum = taken(*sums, output.arg);
+    auto sum = taken(*sums, output.place());
     return sum.ok() && is_complex((*sum)->dtype) ? real_parts(**sum) : sum;
 }
 
