@@ -92,14 +92,15 @@ diopiError_t read_shifts(std::string_view op, ShapeView shape, ShapeView shifts,
     if (shifts.size() != std::max<size_t>(dims.size(), 1)) {
         return refuse(op, "shifts is " + to_string(shifts) + ", wanted a number for each of dims " + to_string(dims));
     }
+    if (shape.empty() && !dims.empty()) return refuse(op, "dims names dimensions of a single element");
     for (size_t i = 0; i < shifts.size(); ++i) {
         size_t d = 0;
         if (!dims.empty()) {
             const diopiError_t error = read_dim(op, dims[i], static_cast<int64_t>(shape.size()), d);
             if (error != diopiSuccess) return error;
         }
-        const int64_t size = dims.empty() ? numel(shape) : shape.empty() ? 1 : shape[d];
-        if (size == 0 || by_dim.empty()) continue;
+        const int64_t size = dims.empty() ? numel(shape) : shape[d];
+        if (size == 0) continue;
         by_dim[d] = (by_dim[d] + shifts[i] % size + size) % size;
     }
     return diopiSuccess;

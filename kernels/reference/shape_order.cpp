@@ -148,11 +148,11 @@ diopiError_t roll(diopiContextHandle_t, std::string_view, diopiTensorHandle_t ou
         const bool is_flat = dims.len == 0;
         const Shape shape = is_flat ? Shape{numel(own)} : Shape(own.begin(), own.end());
         if (shifts.len != (is_flat ? 1 : dims.len)) refuse("shifts has another length than dims");
+        if (shape.empty()) refuse("dims names dimensions of a single element");
         std::vector<Positions> positions;
         for (const int64_t size : shape) positions.push_back(all_of_dim(size));
         for (int64_t i = 0; i < shifts.len; ++i) {
             const int64_t dim = is_flat ? 0 : require_dim(dims.data[i], static_cast<int64_t>(own.size()));
-            if (shape.empty()) continue;
             const int64_t size = shape[static_cast<size_t>(dim)];
             if (size == 0) continue;
             for (int64_t& at : positions[static_cast<size_t>(dim)]) at = modulo(at - shifts.data[i] % size, size);

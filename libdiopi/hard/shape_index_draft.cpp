@@ -169,7 +169,8 @@ bool add_indices(Draft& draft, const Along& a) {
             add(Shape{}, s.size() - 1);
             return false;
         default:
-            add_mask({s[0], s[1]}, Dtype::uint8);
+            // PyTorch takes no bytes where it puts one value.
+            add_mask({s[0], s[1]}, draft.row().find("values") < 0 ? Dtype::uint8 : Dtype::boolean);
             return true;
     }
 }

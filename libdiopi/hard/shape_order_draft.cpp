@@ -87,7 +87,7 @@ bool roll(Draft& draft) {
     const auto p = static_cast<int64_t>(draft.pattern());
     const int64_t rank = std::max<int64_t>(length_of(shape), 1), shift = kShifts[draft.level(Factor::kNumbers) % 8];
     draft.add("input", shape);
-    if (p == 0 || p == 4) {
+    if (p == 0 || p == 4 || shape.empty()) {
         draft.set("shifts", Shape{shift});
     } else if (p % 2 == 0) {
         draft.set("shifts", Shape{shift, -2});
@@ -105,7 +105,7 @@ bool pad(Draft& draft) {
     const std::string mode = kModes[p % 4];
     const Shape shape = draft.shape(mode == "constant" ? 0 : 2);
     Shape pads = p < 4 ? Shape{1, 2} : Shape{3, 0};
-    if (draft.level(Factor::kOther) == 1) pads[0] = -1;
+    if (draft.level(Factor::kOther) == 1 && !shape.empty() && shape.back() > 2) pads[0] = -1;
     // PyTorch pads one dim of 2 or 3, and two of 4, from the elements themselves.
     const bool pads_two = mode == "constant" ? shape.size() >= 2 && p == 4 : shape.size() == 4;
     if (pads_two) pads.insert(pads.end(), {2, 1});

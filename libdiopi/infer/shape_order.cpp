@@ -126,6 +126,7 @@ Specs roll(Call& call, const ResultHints&) {
         return contradiction(call, "shifts has " + std::to_string(shifts.size()) + " numbers where " +
                                        std::to_string(wanted) + " are wanted");
     }
+    if (input.rank() == 0 && !dims.empty()) return contradiction(call, "a single element has no dims to roll");
     for (const int64_t dim : dims) {
         const auto at = position_of_dim(call, dim, input.rank());
         if (!at.ok()) return at.error();

@@ -77,7 +77,9 @@ Scene::Scene(Call& call, Context& context, const Next& next, int64_t serial)
     const auto args = call.row->args();
     for (const bool inout : {false, true}) {
         for (size_t i = 0; i < args.size(); ++i) {
-            if (inout ? args[i].is_inout : args[i].is_output) add_result({i}, inout);
+            // No result is what a function leaves in its scratch memory.
+            const bool is_wanted = inout ? args[i].is_inout && args[i].zeros_of.empty() : args[i].is_output;
+            if (is_wanted) add_result({i}, inout);
         }
     }
     if (const Generator* state = generator()) generator_before_ = *state;
