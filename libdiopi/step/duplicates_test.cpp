@@ -16,7 +16,7 @@ TensorPtr tensor(const Shape& shape, Dtype dtype, const std::vector<T>& values) 
     return *made;
 }
 
-std::vector<float> values_of(const Tensor& t) { return {t.data_as<float>(), t.data_as<float>() + t.numel()}; }
+std::vector<float> floats_of(const Tensor& t) { return {t.data_as<float>(), t.data_as<float>() + t.numel()}; }
 
 Call scatter_of(const TensorPtr& src, const TensorPtr& index, const char* reduce) {
     Call call(*find_row("diopiScatter"));
@@ -37,7 +37,7 @@ TEST_CASE("values that replace one element become equal, and those that are adde
         Call call = scatter_of(src, index, reduce);
         REQUIRE(agree_on_duplicates(call).ok());
         const bool adds = *reduce != 0;
-        CHECK(values_of(*src) == (adds ? std::vector<float>{1, 2, 3, 4, 5} : std::vector<float>{4, 2, 4, 4, 5}));
+        CHECK(floats_of(*src) == (adds ? std::vector<float>{1, 2, 3, 4, 5} : std::vector<float>{4, 2, 4, 4, 5}));
     }
 }
 
@@ -50,5 +50,5 @@ TEST_CASE("values of index_put that replace one element become equal") {
     call["indices_counts"] = int64_t{1};
     call["accumulate"] = false;
     REQUIRE(agree_on_duplicates(call).ok());
-    CHECK(values_of(*values) == std::vector<float>{5, 6, 3, 4, 5, 6});
+    CHECK(floats_of(*values) == std::vector<float>{5, 6, 3, 4, 5, 6});
 }
