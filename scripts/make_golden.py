@@ -149,6 +149,11 @@ def widen(tensors):
     return {name: wide(t) for name, t in tensors.items()}
 
 
+def mapped(fn, t):
+    """fn of a tensor, or of each in a list; None stays."""
+    return [mapped(fn, x) for x in t] if isinstance(t, list) else None if t is None else fn(t)
+
+
 def flat(tensors):
     for t in tensors:
         yield from flat(t) if isinstance(t, (list, tuple)) else [t]
@@ -169,8 +174,7 @@ def evaluate(fn, tensors, names, dtypes, slack):
 
     halves = {t.dtype for t in flat(tensors.values()) if t is not None and t.dtype in HALVES}
     try:
-        own = outputs({n: [x.clone() for x in t] if isinstance(t, list) else None if t is None else t.clone()
-                       for n, t in tensors.items()})
+        own = outputs({n: mapped(torch.clone, t) for n, t in tensors.items()})
     except RuntimeError as error:
         if not halves or not any(text in str(error) for text in ("not implemented for", "mixed dtype")):
             raise
@@ -180,13 +184,18 @@ def evaluate(fn, tensors, names, dtypes, slack):
     wide = outputs(widen(tensors))
     rounded = {}
     for name, t in wide.items():
-        fallback = next(iter(halves)) if t is not None and t.dtype == F64 else t.dtype if t is not None else None
-        dtype = dtypes.get(name, fallback if own is None or t is None else own[name].dtype)
-        rounded[name] = None if t is None else t.to(dtype)
+        first = next((x for x in flat([t]) if x is not None), None)
+        fallback = next(iter(halves)) if first is not None and first.dtype == F64 else first.dtype if first is not None \
+            else None
+        known = own is not None and first is not None
+        dtype = dtypes.get(name, next(iter(flat([own[name]]))).dtype if known else fallback)
+        rounded[name] = mapped(lambda x: x.to(dtype), t)
     if own is None:
         return rounded, "no kernel"
     for name, t in rounded.items():
-        if t is not None and t.dtype in HALVES and not (own[name].dtype == t.dtype and close(own[name], t, slack)):
+        if isinstance(t, list):
+            assert all(x.equal(y) for x, y in zip(t, own[name])), "lists are made by copies only"
+        elif t is not None and t.dtype in HALVES and not (own[name].dtype == t.dtype and close(own[name], t, slack)):
             return rounded, "imprecise"
     return own, "native"
 
@@ -1621,6 +1630,329 @@ OPERATORS = {
     **{f.__name__: f for f in (fill_, relu, conv2d, batch_norm, max_pool2d, adaptive_avg_pool2d, linear, nll_loss,
                                cross_entropy, argmax, cat, flip, sgd)},
 }
+
+
+# ---- elements in another order or number ----
+
+ORDERED = [BOOL, U8, I64, F16, F32, F64, C64]
+
+
+def stack(book):
+    for dtype, (count, shape, dim) in crossed(ORDERED, [(3, [2, 3], 1), (2, [], 0), (1, [4], -1), (2, [2, 0], 2),
+                                                        (3, [2, 3], -3)], 2):
+        book.add("diopiStack", f"{tag(dtype)}_{count}x{label(shape)}_dim{dim}",
+                 lambda t: torch.stack(t["tensors"], dim), {"tensors": [natural(shape, dtype)] * count},
+                 {"numTensors": count, "dim": dim}, ["out"])
+
+
+def split(book):
+    for dtype, (shape, sizes, dim) in crossed(ORDERED, [([4, 5], [1, 3, 1], 1), ([7], [0, 7], 0), ([2, 6, 3], [6], -2),
+                                                        ([0, 3], [0, 0], 0)], 2):
+        book.add("diopiSplitWithSizes", f"{tag(dtype)}_{label(shape)}_{label(sizes)}_dim{dim}",
+                 lambda t: [[x.clone() for x in torch.split(t["input"], sizes, dim)]],
+                 {"input": natural(shape, dtype)}, {"splitSizes": sizes, "num_outs": len(sizes), "dim": dim}, ["outs"],
+                 {"input": column_major})
+
+
+def meshgrid(book):
+    for dtype, sizes in crossed(ORDERED, [[[3], [4]], [[2], [], [3]], [[5]], [[3], [0]]], 2):
+        book.add("diopiMeshGrid", f"{tag(dtype)}_{'_'.join(label(s) for s in sizes)}",
+                 lambda t: [[x.clone() for x in torch.meshgrid(*t["inputs"], indexing="ij")]],
+                 {"inputs": [natural(s, dtype) for s in sizes]}, {"inputsNum": len(sizes)}, ["outs"])
+
+
+def permute(book):
+    for dtype, (shape, dims) in crossed(ORDERED, [([2, 3, 4], [2, 0, 1]), ([3, 5], [-1, 0]), ([], []), ([0, 2], [1, 0]),
+                                                  ([2, 3, 2, 3], [0, -2, 1, -1])], 2):
+        book.add("diopiPermute", f"{tag(dtype)}_{label(shape)}_{label(dims)}",
+                 lambda t: t["input"].permute(dims).clone(), {"input": natural(shape, dtype)}, {"dims": dims}, ["out"])
+
+
+def transpose(book):
+    for dtype, (shape, a, b) in crossed(ORDERED, [([2, 3, 4], 0, -1), ([3, 5], 1, 0), ([], 0, -1), ([0, 2], 0, 1)], 2):
+        book.add("diopiTranspose", f"{tag(dtype)}_{label(shape)}_{a}_{b}",
+                 lambda t: t["input"].transpose(a, b).clone(), {"input": natural(shape, dtype)}, {"dim0": a, "dim1": b},
+                 ["out"], {"input": column_major} if shape else None)
+
+
+def roll(book):
+    for dtype, (shape, shifts, dims) in crossed(ORDERED, [([3, 5], [2, -1], [0, 1]), ([7], [9], [0]), ([2, 3], [2], []),
+                                                          ([], [3], []), ([2, 4], [1, 2], [1, 1]), ([0, 3], [1], [-1])],
+                                                2):
+        book.add("diopiRoll", f"{tag(dtype)}_{label(shape)}_{shifts}_{dims}",
+                 lambda t: torch.roll(t["input"], shifts, dims), {"input": natural(shape, dtype)},
+                 {"shifts": shifts, "dims": dims}, ["out"])
+
+
+def pad(book):
+    rows = [([3, 4], [1, 2], "constant", 1.5), ([3, 4], [-1, 2, 1, 0], "constant", None), ([4], [0, -2], "constant", 3),
+            ([], [], "constant", 1), ([0, 2], [1, 1, 2, 0], "constant", 2)]
+    shaped = [([2, 5], [2, 1]), ([1, 2, 5], [4, -1]), ([1, 2, 4, 3], [1, 2, 3, -1])]
+    for dtype, (shape, pads, mode, value) in crossed(
+            ORDERED, rows + [(s, p, m, None) for m in ("reflect", "replicate", "circular") for s, p in shaped], 5):
+        if mode != "constant" and dtype not in FLOATS or dtype == C64:
+            continue
+        if dtype == BOOL and value not in (None, 1):
+            continue
+        def run(t):
+            if mode == "constant":
+                return F.pad(t["input"], pads, mode, value or 0)
+            # Dims of size 1 around: PyTorch pads tensors of 3 and 4 dims.
+            x = t["input"].float() if dtype == F16 else t["input"]
+            return F.pad(x[None] if len(shape) == 2 else x, pads, mode).reshape(
+                [n + sum(pads[2 * i:2 * i + 2]) for i, n in enumerate(reversed(shape))][::-1]).to(dtype)
+        book.add("diopiPad", f"{tag(dtype)}_{label(shape)}_{pads}_{mode}_{value}", run, {"input": natural(shape, dtype)},
+                 {"pad": pads, "mode": mode, "value": None if value is None else float(value)}, ["out"])
+
+
+def repeat(book):
+    for dtype, (shape, times) in crossed(ORDERED, [([2, 3], [2, 1]), ([3], [2, 1, 3]), ([], []), ([2, 3], [0, 2]),
+                                                   ([0], [3, 2])], 2):
+        book.add("diopiRepeat", f"{tag(dtype)}_{label(shape)}_{label(times)}", lambda t: t["input"].repeat(times),
+                 {"input": natural(shape, dtype)}, {"repeats_size": times}, ["out"], {"input": column_major} if shape else None)
+
+
+def one_hot(book):
+    for shape, classes in [([], 5), ([7], -1), ([2, 3], 4), ([0], 3)]:
+        book.add("diopiOneHot", f"{label(shape)}_{classes}", lambda t: F.one_hot(t["input"], classes),
+                 {"input": integers(shape, I64, 0, 3)}, {"num_classes": classes}, ["out"])
+
+
+def contiguous(book):
+    for dtype, (shape, word) in crossed(ORDERED, [([3, 4], "contiguous"), ([2, 3, 4, 5], "channels_last"),
+                                                  ([], "contiguous")], 3):
+        book.add("diopiContiguous", f"{tag(dtype)}_{label(shape)}_{word}", lambda t: t["input"].clone(),
+                 {"input": natural(shape, dtype)}, {"memoryFormat": word}, ["out"],
+                 {"input": column_major} if shape else None)
+
+
+def linspace(book):
+    """Floating numbers in float64, rounded once; PyTorch 1.13 steps through int64 in float32."""
+    for dtype, (start, end, steps) in itertools.product([U8, I8, I32, I64, *FLOATS], [
+            (0, 10, 4), (3, 3, 3), (7, 2, 9), (1.5, 90.25, 7), (5, 0, 1), (2, 9, 0), (0.1, 0.7, 33)]):
+        book.add("diopiLinspace", f"{tag(dtype)}_{start}_{end}_{steps}",
+                 lambda t: torch.linspace(start, end, steps, dtype=F64 if dtype in FLOATS else I32).to(dtype), {},
+                 {"start": scalar(start), "end": scalar(end), "steps": steps}, ["out"])
+
+
+# ---- places ----
+
+def select(book):
+    for dtype, (shape, dim, at) in crossed(ORDERED, [([3, 4], 1, -2), ([5], 0, 4), ([2, 3, 2], -2, 0), ([2, 0], 0, 1)], 2):
+        name, args = f"{tag(dtype)}_{label(shape)}_dim{dim}_{at}", {"dim": dim, "index": at}
+        tensors = {"input": natural(shape, dtype)}
+        book.add("diopiSelect", name, lambda t: t["input"].select(dim, at).clone(), tensors, args, ["out"])
+        if dtype in FLOATS:
+            part = torch.empty(shape).select(dim, at).shape
+            book.add("diopiSelectBackward", name, lambda t: aten.select_backward(t["grad_output"], shape, dim, at),
+                     {"grad_output": natural(part, dtype)}, {**args, "input_sizes": shape}, ["grad_input"])
+
+
+def select_scatter(book):
+    for dtype, (shape, dim, at) in crossed(ORDERED, [([3, 4], 1, -2), ([5], 0, 4), ([2, 3, 2], -2, 0)], 2):
+        part = torch.empty(shape).select(dim, at).shape
+        book.add("diopiSelectScatter", f"{tag(dtype)}_{label(shape)}_dim{dim}_{at}",
+                 lambda t: torch.select_scatter(t["input"], t["src"], dim, at),
+                 {"input": natural(shape, dtype), "src": natural(part, dtype)}, {"dim": dim, "index": at}, ["out"])
+
+
+SLICES = [([3, 7], 1, 1, 6, 2), ([8], 0, -3, 100, 1), ([4, 2], -2, 0, -1, 3), ([5], 0, 4, 2, 1)]
+
+
+def slice_op(book):
+    for dtype, (shape, dim, start, end, step) in crossed(ORDERED, SLICES, 2):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}_{start}_{end}_{step}"
+        args = {"dim": dim, "start": start, "end": end, "step": step}
+        book.add("diopiSlice", name, lambda t: aten.slice(t["input"], dim, start, end, step).clone(),
+                 {"input": natural(shape, dtype)}, args, ["null_out"])
+        if dtype in FLOATS:
+            part = aten.slice(torch.empty(shape), dim, start, end, step).shape
+            book.add("diopiSliceBackward", name,
+                     lambda t: aten.slice_backward(t["grad_output"], shape, dim, start, end, step),
+                     {"grad_output": natural(part, dtype)}, {**args, "input_sizes": shape}, ["grad_input"])
+
+
+def slice_scatter(book):
+    for dtype, (shape, dim, start, end, step) in crossed(ORDERED, SLICES, 2):
+        part = aten.slice(torch.empty(shape), dim, start, end, step).shape
+        book.add("diopiSliceScatter", f"{tag(dtype)}_{label(shape)}_dim{dim}_{start}_{end}_{step}",
+                 lambda t: torch.slice_scatter(t["input"], t["src"], dim, start, end, step),
+                 {"input": natural(shape, dtype), "src": natural(part, dtype)},
+                 {"dim": dim, "start": start, "end": end, "step": step}, ["out"])
+
+
+def index_select(book):
+    for dtype, (shape, dim, count, kind) in crossed(ORDERED, [([3, 4], 0, [7], I64), ([5], -1, [3], I32),
+                                                              ([2, 3, 4], 1, [], I64), ([2, 3], 1, [0], I64)], 2):
+        name, size = f"{tag(dtype)}_{label(shape)}_dim{dim}_{label(count)}", shape[dim]
+        at = {"index": integers(count, kind, 0, size - 1)}
+        book.add("diopiIndexSelect", name, lambda t: t["input"].index_select(dim, t["index"]),
+                 {"input": natural(shape, dtype), **at}, {"dim": dim}, ["out"])
+        if dtype in FLOATS:
+            part = list(shape)
+            part[dim] = math.prod(count)
+            book.add("diopiIndexSelectBackward", name,
+                     lambda t: torch.zeros(shape, dtype=t["grad"].dtype).index_add(dim, t["index"].reshape(-1), t["grad"]),
+                     {"grad": natural(part, dtype), **at}, {"dim": dim, "input_sizes": shape}, ["grad_input"])
+
+
+def index_fill(book):
+    for dtype, (shape, dim, count) in crossed(ORDERED, [([3, 4], 0, [2]), ([5], -1, []), ([], 0, [2]), ([2, 3, 2], 1, [9]),
+                                                        ([0, 2], 1, [0])], 1):
+        size = shape[dim] if shape else 1
+        tensors = {"input": natural(shape, dtype), "index": integers(count, I64, -size, size - 1)}
+        value = True if dtype == BOOL else 3 if dtype in INTS else -1.5
+        for suffix in ("", "Inp"):
+            name, out = f"{tag(dtype)}_{label(shape)}_dim{dim}_{label(count)}", ["input" if suffix else "out"]
+            method = "index_fill" + ("_" if suffix else "")
+            book.add(f"diopiIndexFill{suffix}Scalar", name,
+                     lambda t: getattr(t["input"], method)(dim, t["index"], value), tensors,
+                     {"dim": dim, "value": scalar(value)}, out)
+            book.add(f"diopiIndexFill{suffix}", name,
+                     lambda t: getattr(t["input"], method)(dim, t["index"], t["value"]),
+                     {**tensors, "value": values(value, dtype)}, {"dim": dim}, out)
+
+
+def gather(book):
+    for dtype, (shape, dim, where_) in crossed(ORDERED, [([3, 4], 0, [5, 4]), ([6], -1, [3]), ([], 0, []), ([2, 3, 2], 1,
+                                                         [2, 4, 1]), ([3, 4], 1, [0, 3])], 2):
+        name = f"{tag(dtype)}_{label(shape)}_dim{dim}_{label(where_)}"
+        size = shape[dim] if shape else 1
+        tensors = {"input": natural(shape, dtype), "index": integers(where_, I64, 0, size - 1)}
+        book.add("diopiGather", name, lambda t: t["input"].gather(dim, t["index"]), tensors, {"dim": dim}, ["out"])
+        if dtype in FLOATS:
+            book.add("diopiGatherBackward", name,
+                     lambda t: torch.zeros_like(t["input"]).scatter_add(dim, t["index"], t["grad_output"]),
+                     {**tensors, "grad_output": natural(where_, dtype)}, {"dim": dim}, ["grad_input"])
+
+
+def distinct_along(shape, dim, size):
+    """An index of int64 that names no place twice."""
+    return lambda t: torch.argsort(torch.rand([*shape[:dim], size, *shape[dim + 1:]]), dim).narrow(dim, 0, shape[dim])
+
+
+def scatter(book):
+    """Without a reduction no element is named twice: which value it gets is left open."""
+    for dtype, (shape, dim, where_, src), reduce in itertools.product(
+            ORDERED, [([5, 4], 0, [3, 4], [3, 4]), ([6], 0, [3], [5]), ([2, 3, 4], 1, [2, 2, 3], [2, 3, 3])],
+            [None, "add", "multiply"]):
+        if dtype not in (F32, I64) and (reduce or len(shape) != 2):
+            continue
+        at = distinct_along(where_, dim, shape[dim]) if reduce is None else integers(where_, I64, 0, shape[dim] - 1)
+        tensors = {"input": natural(shape, dtype, True), "index": at}
+        value = True if dtype == BOOL else 3 if dtype in INTS else -1.5
+        word = {"reduce": reduce} if reduce else {}
+        for suffix in ("", "Inp"):
+            name, out = f"{tag(dtype)}_{label(shape)}_dim{dim}_{reduce}", ["input" if suffix else "out"]
+            method = "scatter" + ("_" if suffix else "")
+            book.add(f"diopiScatter{suffix}", name,
+                     lambda t: getattr(t["input"], method)(dim, t["index"], t["src"], **word),
+                     {**tensors, "src": natural(src, dtype, True)}, {"dim": dim, "reduce": reduce}, out)
+            book.add(f"diopiScatter{suffix}Scalar", name,
+                     lambda t: getattr(t["input"], method)(dim, t["index"], value, **word), tensors,
+                     {"dim": dim, "value": scalar(value), "reduce": reduce}, out)
+
+
+INDICES = [  # the shape, and for each dim: the shape of an index, a mask, or None
+    ([5, 4], [[3]]), ([5, 4], [None, [2, 3]]), ([5, 4, 3], [[3, 1], None, [2]]), ([5, 4], [[3], [3]]),
+    ([3, 4, 2], ["mask2"]), ([3, 4], [None, "mask1"]), ([4, 3, 2], ["mask1", None, []]), ([4, 0], [[2]])]
+
+
+def index_tensors(shape, rows):
+    built, d = [], 0
+    for row in rows:
+        if row is None:
+            built.append(lambda t: None)
+        elif isinstance(row, str):
+            dims = int(row[-1])
+            built.append(integers(shape[d:d + dims], BOOL, 0, 1))
+            d += dims - 1
+        else:
+            built.append(integers(row, I64, -shape[d], shape[d] - 1))
+        d += 1
+    return built
+
+
+def index(book):
+    for dtype, (number, (shape, rows)) in crossed(ORDERED, list(enumerate(INDICES)), 4):
+        tensors = {"input": natural(shape, dtype), "indices": index_tensors(shape, rows)}
+        name = f"{tag(dtype)}_{number}"
+        take_ = lambda t: aten.index(t["input"], t["indices"])
+        book.add("diopiIndex", name, take_, tensors, {"nums": len(rows)}, ["out"])
+        if dtype not in FLOATS:
+            continue
+        grad = lambda t: natural(aten.index(torch.empty(shape), t["indices"]).shape, dtype)(t)
+        book.add("diopiIndexBackward", name,
+                 lambda t: (t["zeros_like_input"], aten.index_put(
+                     torch.zeros(shape, dtype=t["grad_output"].dtype), t["indices"], t["grad_output"], True)),
+                 {"indices": tensors["indices"], "zeros_like_input": lambda t: torch.zeros(shape, dtype=dtype),
+                  "grad_output": grad}, {"nums": len(rows)}, ["zeros_like_input", "grad_input"],
+                 unspecified=["zeros_like_input"])
+
+
+def index_put(book):
+    """Without accumulate all values are one: which of several an element gets is left open."""
+    for dtype, (number, (shape, rows)), accumulate in itertools.product(ORDERED, enumerate(INDICES), [False, True]):
+        if dtype not in (F32, I64) and number > 2 or accumulate and dtype in (BOOL, F16, C64):
+            continue
+        tensors = {"input": natural(shape, dtype, True), "indices": index_tensors(shape, rows)}
+        whole = lambda t: natural(aten.index(torch.empty(shape), t["indices"]).shape, dtype, True)(t)
+        tensors["values"] = whole if accumulate else natural([], dtype, True)
+        args = {"indices_counts": len(rows), "accumulate": accumulate}
+        for suffix in ("", "Inp"):
+            book.add(f"diopiIndexPut{suffix}", f"{tag(dtype)}_{number}_{accumulate}",
+                     lambda t: aten.index_put(t["input"], t["indices"], t["values"], accumulate), tensors, args,
+                     ["input" if suffix else "out"])
+
+
+def embedding_renorm_(book):
+    for dtype, kind, (shape, where_, most, power) in itertools.product([F16, F32, F64], [I64, I32], [
+            ([5, 7], [3], 1.0, 2.0), ([4, 3], [2, 3], 0.5, 1.0), ([6, 33], [9], 2.0, 3.0), ([3, 2], [0], 1.0, 2.0)]):
+        book.add("diopiEmbeddingRenorm_", f"{tag(dtype)}_{tag(kind)}_{label(shape)}_{power}",
+                 lambda t: aten.embedding_renorm_(t["inout"], t["indices"], most, power),
+                 {"inout": natural(shape, dtype), "indices": integers(where_, kind, 0, shape[0] - 1)},
+                 {"max_norm": most, "norm_type": power}, ["inout"])
+
+
+MASKED = [([9], [9]), ([4, 5], [5]), ([4, 5], [4, 1]), ([], []), ([0], [1])]
+
+
+def masked_scatter(book):
+    for dtype, (shape, mask) in crossed(ORDERED, MASKED, 3):
+        book.add("diopiMaskedScatter", f"{tag(dtype)}_{label(shape)}_by_{label(mask)}",
+                 lambda t: t["input"].masked_scatter(t["mask"], t["source"]),
+                 {"input": natural(shape, dtype), "mask": integers(mask, BOOL, 0, 1),
+                  "source": natural([math.prod(shape) + 2], dtype)}, {}, ["out"])
+
+
+def masked_select(book):
+    for dtype, (shape, mask) in crossed(ORDERED, MASKED + [([4], [3, 4]), ([1, 3], [2, 1])], 3):
+        name = f"{tag(dtype)}_{label(shape)}_by_{label(mask)}"
+        tensors = {"input": natural(shape, dtype), "mask": integers(mask, BOOL, 0, 1)}
+        book.add("diopiMaskedSelect", name, lambda t: t["input"].masked_select(t["mask"]), tensors, {}, ["out"])
+        if dtype in FLOATS:
+            grad = lambda t: natural(t["input"].masked_select(t["mask"]).shape, dtype)(t)
+            book.add("diopiMaskedSelectBackward", name,
+                     gradient_of_select, {**tensors, "grad_output": grad}, {}, ["grad_input"])
+
+
+def gradient_of_select(t):
+    x = t["input"].detach().requires_grad_()
+    x.masked_select(t["mask"]).backward(t["grad_output"])
+    return x.grad
+
+
+def nonzero(book):
+    for dtype, shape in crossed(ORDERED, [[17], [3, 4], [2, 3, 2], [], [0, 2]], 3):
+        book.add("diopiNonzero", f"{tag(dtype)}_{label(shape)}", lambda t: torch.nonzero(t["input"]),
+                 {"input": lambda t: natural(shape, dtype)(t) * integers(shape, I64, 0, 1)(t).to(dtype)}, {}, ["out"])
+    book.add("diopiNonzero", "special", lambda t: torch.nonzero(t["input"]), {"input": values(SPECIAL, F32)}, {}, ["out"])
+
+
+OPERATORS |= {f.__name__: f for f in (
+    stack, split, meshgrid, permute, transpose, roll, pad, repeat, one_hot, contiguous, linspace, select, select_scatter,
+    slice_op, slice_scatter, index_select, index_fill, gather, scatter, index, index_put, embedding_renorm_,
+    masked_scatter, masked_select, nonzero)}
 
 
 # ---- files ----

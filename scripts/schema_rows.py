@@ -68,8 +68,9 @@ def rows_of(op):
 
 
 def complete():
-    """The operators that every backend of ours has."""
-    return list(dict.fromkeys(row.op for row in rows().values() if row.rule != "unknown"))
+    """The operators that every backend of ours has; utilities compute nothing."""
+    return list(dict.fromkeys(row.op for row in rows().values()
+                              if row.rule != "unknown" and row.variant != "utility"))
 
 
 def products():

@@ -59,12 +59,12 @@ bool are_indistinguishable(const Values& a, const Values& b, const Tensor& error
 std::map<std::string, int> g_tried;
 
 void try_output(const Case& c, CaseSteps& steps, const StepRules& rules, const Step& step, const ArgTensor& value) {
-    const auto output = step.result_at(value.arg);
+    const auto output = step.result_at(value.place());
     const Tensor& expected = *value.tensor;
     if (!output || !output->has_meaning || expected.dtype != Dtype::float64) return;
     if (expected.numel() < kFewElements || expected.numel() > kManyElements) return;
     const TensorPtr errors = steps.error_bounds(step, *output);
-    INFO(c.id() << ", " << step.function << ", " << step.call.row->args()[value.arg].name);
+    INFO(c.id() << ", " << step.function << ", " << step.call.name_of(value.place()));
     REQUIRE(errors != nullptr);
     const Values right(expected.data_as<double>(), expected.data_as<double>() + expected.numel());
     CHECK(compare_value({rules, steps, step}, stored(right, output->spec), value, *output).passed);

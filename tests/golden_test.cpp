@@ -42,11 +42,6 @@ T take(Result<T> result) {
     return std::move(*result);
 }
 
-struct Wanted {
-    size_t arg = 0;
-    TensorPtr tensor;
-};
-
 /// One recorded call: host inputs, outputs without memory, and PyTorch's results.
 struct Golden {
     std::string name;
@@ -54,7 +49,7 @@ struct Golden {
     bool is_rounded = false;
     Call call;
     std::vector<OutputSpec> outputs;
-    std::vector<Wanted> wanted;  ///< outputs and in-out arguments whose values the standard specifies
+    std::vector<ArgTensor> wanted;  ///< outputs and in-out arguments whose values the standard specifies
 };
 
 // ---- reading ----
@@ -71,6 +66,8 @@ int64_t boxed_enum(const std::string& word) {
                                                           {"mean", ReductionMean},
                                                           {"sum", ReductionSum},
                                                           {"trunc", RoundModeTrunc},
+                                                          {"contiguous", diopiMemoryFormat_Contiguous},
+                                                          {"channels_last", diopiMemoryFormat_ChannelsLast},
                                                           {"floor", RoundModeFloor}};
     const auto found = values.find(word);
     if (found == values.end()) throw Broken("'" + word + "' is no value of an enumeration");
@@ -85,6 +82,7 @@ Value boxed(const Arg& arg, const json& value) {
         case ArgKind::int_list:
         case ArgKind::int_list_ptr:
             return value.get<IntList>();
+        case ArgKind::memory_format:
         case ArgKind::reduction:
         case ArgKind::round_mode:
             return boxed_enum(value.get<std::string>());
@@ -105,7 +103,6 @@ Value boxed(const Arg& arg, const json& value) {
         case ArgKind::const_tensor:
         case ArgKind::tensors:
         case ArgKind::const_tensors:
-        case ArgKind::memory_format:
         case ArgKind::generator:
         case ArgKind::generators:
         case ArgKind::pointer:
@@ -171,17 +168,28 @@ class GoldenFile {
         if (arg.is_tensor()) return read_laid_out(group, word);
         TensorList list;
         const std::vector<std::string> items = file_.children(group + "/" + word);
-        for (size_t k = 0; k < items.size(); ++k) list.push_back(read_laid_out(group + "/" + word, std::to_string(k)));
+        // An element that is not there is null.
+        for (const std::string& item : items) list.resize(std::max(list.size(), std::stoul(item) + 1));
+        for (const std::string& item : items) list[std::stoul(item)] = read_laid_out(group + "/" + word, item);
         return list;
     }
 
     void read_result(const std::string& group, const std::string& word, size_t i, Golden& golden) const {
         const Arg& arg = golden.call.row->args()[i];
-        const bool is_written = arg.is_tensor() && (arg.is_output || arg.is_inout);
-        if (!is_written && !arg.gives_number) throw Broken(word + " is no output tensor");
+        if (!arg.is_output && !arg.is_inout && !arg.gives_number) throw Broken(word + " is no output tensor");
+        if (arg.is_tensor() || arg.is_made || arg.gives_number) return read_one_result(group, word, {i}, golden);
+        for (size_t k = 0; k < file_.children(group + "/" + word).size(); ++k) {
+            read_one_result(group + "/" + word, std::to_string(k), {i, k}, golden);
+        }
+    }
+
+    void read_one_result(const std::string& group, const std::string& word, ArgPlace place, Golden& golden) const {
         const TensorPtr tensor = take(file_.read_tensor(group, word));
-        if (arg.is_output) golden.outputs.push_back({i, {tensor->shape, tensor->dtype, {}}});
-        if (!file_.has_attribute(group + "/" + word, "unspecified")) golden.wanted.push_back({i, tensor});
+        const bool is_output = golden.call.row->args()[place.arg].is_output;
+        if (is_output) golden.outputs.push_back({place.arg, {tensor->shape, tensor->dtype, {}}, true, place.position});
+        if (!file_.has_attribute(group + "/" + word, "unspecified")) {
+            golden.wanted.push_back({place.arg, tensor, place.position});
+        }
     }
 
     [[nodiscard]] TensorPtr read_laid_out(const std::string& group, const std::string& word) const {
@@ -220,7 +228,7 @@ Call placed(const Golden& golden) {
         TensorPtr tensor = take(make_tensor(cpu_device(), output.spec));
         const int pattern = output.spec.dtype == Dtype::boolean ? 0x01 : 0xff;
         if (tensor->storage.nbytes > 0) std::memset(tensor->storage.memory.get(), pattern, tensor->storage.nbytes);
-        call.args[output.arg] = tensor;
+        call.set_tensor(output.place(), call.row->args()[output.arg].is_made ? nullptr : tensor);
     }
     return call;
 }
@@ -376,11 +384,13 @@ class Complaints {
     std::vector<std::string> lines_;
 };
 
-using TensorMap = std::map<size_t, TensorPtr>;  // keys: positions of arguments
+using TensorMap = std::map<std::pair<size_t, size_t>, TensorPtr>;  // keys: places of results
+
+std::pair<size_t, size_t> key_of(const ArgTensor& result) { return {result.arg, result.position}; }
 
 TensorMap by_argument(const std::vector<ArgTensor>& tensors) {
     TensorMap map;
-    for (const ArgTensor& expected : tensors) map[expected.arg] = expected.tensor;
+    for (const ArgTensor& expected : tensors) map[key_of(expected)] = expected.tensor;
     return map;
 }
 
@@ -395,10 +405,12 @@ class CallCheck {
             attempt(backend, [&] {
                 const Call call = run_on(*take(find_backend(backend)), golden_);
                 TensorMap results;
-                for (const Wanted& wanted : golden_.wanted) {
+                for (const ArgTensor& wanted : golden_.wanted) {
                     const auto number = given_number(call, wanted.arg);
-                    results[wanted.arg] =
-                        number ? std::make_shared<Tensor>(*number) : std::get<TensorPtr>(call.args[wanted.arg]);
+                    const TensorPtr result =
+                        number ? std::make_shared<Tensor>(*number) : call.tensor_at(wanted.place());
+                    if (result == nullptr) throw Broken("the call made no tensor");
+                    results[key_of(wanted)] = result;
                 }
                 return results;
             });
@@ -408,20 +420,24 @@ class CallCheck {
  private:
     [[nodiscard]] AccuracyClass accuracy() const { return golden_.call.row->accuracy; }
 
+    static OutputSpec spec_of(const ArgTensor& wanted) {
+        return {wanted.arg, {wanted.tensor->shape, wanted.tensor->dtype, {}}, true, wanted.position};
+    }
+
     /// Compares in the wide dtype, or, if bits must be equal, in the output's dtype.
     TensorMap oracle_results() {
         Oracle oracle;
         if (accuracy() == AccuracyClass::D) {
-            for (const Wanted& wanted : golden_.wanted) {
-                const OutputSpec output = {wanted.arg, {wanted.tensor->shape, wanted.tensor->dtype, {}}};
-                sums_[wanted.arg] = take(oracle.magnitude(golden_.call, output, Oracle::Terms::kAll));
+            for (const ArgTensor& wanted : golden_.wanted) {
+                const OutputSpec output = spec_of(wanted);
+                sums_[key_of(wanted)] = take(oracle.magnitude(golden_.call, output, Oracle::Terms::kAll));
             }
         }
         TensorMap results = by_argument(take(oracle.run(golden_.call, golden_.outputs)));
-        for (const Wanted& wanted : golden_.wanted) {
+        for (const ArgTensor& wanted : golden_.wanted) {
             const Dtype dtype = wanted.tensor->dtype;
             const bool tolerant = is_floating(dtype) || is_complex(dtype);
-            TensorPtr& tensor = results.at(wanted.arg);
+            TensorPtr& tensor = results.at(key_of(wanted));
             if (accuracy() == AccuracyClass::A || !tolerant) tensor = in_dtype(*tensor, dtype);
         }
         return results;
@@ -431,18 +447,18 @@ class CallCheck {
     void attempt(std::string_view path, const Run& run) {
         try {
             const TensorMap results = run();
-            for (const Wanted& wanted : golden_.wanted) judge(path, wanted, *results.at(wanted.arg));
+            for (const ArgTensor& wanted : golden_.wanted) judge(path, wanted, *results.at(key_of(wanted)));
         } catch (const std::exception& broken) {
             complaints_.add(fmt::format("{} on {}: {}", golden_.name, path, broken.what()));
         }
     }
 
-    void judge(std::string_view path, const Wanted& wanted, const Tensor& actual) {
-        const OutputSpec spec = {wanted.arg, {wanted.tensor->shape, wanted.tensor->dtype, {}}};
-        const Tensor* sums = accuracy() == AccuracyClass::D ? sums_.at(wanted.arg).get() : nullptr;
+    void judge(std::string_view path, const ArgTensor& wanted, const Tensor& actual) {
+        const OutputSpec spec = spec_of(wanted);
+        const Tensor* sums = accuracy() == AccuracyClass::D ? sums_.at(key_of(wanted)).get() : nullptr;
         const std::string wrong = OutputCheck(actual, *wanted.tensor, allowance(golden_, spec), sums).complaint();
         if (wrong.empty()) return;
-        const std::string_view output = golden_.call.row->args()[wanted.arg].name;
+        const std::string output = golden_.call.name_of(wanted.place());
         complaints_.add(fmt::format("{} on {}: {}: {}", golden_.name, path, output, wrong));
     }
 
@@ -494,6 +510,7 @@ TEST_CASE("every operator except the random ones has results of PyTorch") {
     const std::set<std::string> ops = recorded();
     for (const Row& row : rows()) {
         if (!reference_backend().implements(row) || row.accuracy == AccuracyClass::F) continue;
+        if (row.variant == Variant::utility) continue;  // PyTorch has none of them
         INFO(row.function);
         CHECK(ops.contains(std::string(row.op)));
     }

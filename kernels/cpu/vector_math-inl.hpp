@@ -433,9 +433,8 @@ HWY_INLINE Float times_normal_tail(Float x) {
     using F = FormatOf<Float>;
     const Ints di;
     const Float t = spread(1.0F) / fma(x, spread(0.29F), spread(1.0F));
-    const Float smooth =
-        polynomial(t, {2.77446125e-05F, 0.115081057F, 0.121498182F, 0.0749886632F, 0.18857643F, -0.15362525F,
-                       0.306925386F, -0.192664057F, 0.0391918197F});
+    const Float smooth = polynomial(t, {2.77446125e-05F, 0.115081057F, 0.121498182F, 0.0749886632F, 0.18857643F,
+                                        -0.15362525F, 0.306925386F, -0.192664057F, 0.0391918197F});
     const Float half = x * spread(-0.5F);
     const Nearest<Float> k = nearest_multiple(half * x, spread(F::kLog2e));
     const Float r = hn::NegMulAdd(k.value, spread(F::kLog2Rest), hn::MulSub(half, x, k.value * spread(F::kLog2)));

@@ -57,6 +57,9 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 // null itself.
 #define DIOPI_WORD_OUT_NULL(name) NEEDED, diopiTensorHandle_t, name, name, nullptr
 #define DIOPI_WORD_IN_NULL(name) FREE, diopiConstTensorHandle_t, name, name, nullptr
+// A pointer through which the function returns a tensor that it makes, and an array of outputs.
+#define DIOPI_WORD_MADE(name) NEEDED, diopiTensorHandle_t*, name, name
+#define DIOPI_WORD_OUTS(name) NEEDED, diopiTensorHandle_t*, name, name
 #define DIOPI_WORD_LIST(name) FREE, diopiConstTensorHandle_t*, name, name
 #define DIOPI_WORD_NUMBER(name) NEEDED, const diopiScalar_t*, name, name
 #define DIOPI_WORD_NUMBER_OR_NULL(name) FREE, const diopiScalar_t*, name, name
@@ -66,12 +69,16 @@ inline const char* first_null(std::span<const NeededPointer> needed) {
 #define DIOPI_WORD_INTS(name) FREE, diopiSize_t, name, name
 #define DIOPI_WORD_SIZES(name) FREE, diopiSize_t*, name, name
 #define DIOPI_WORD_REAL(name) FREE, double, name, name
+#define DIOPI_WORD_REAL_OR_NULL(name) FREE, const double*, name, name
 #define DIOPI_WORD_FLOAT(name) FREE, float, name, name
 #define DIOPI_WORD_BOOL(name) FREE, bool, name, name
 #define DIOPI_WORD_TRUTH(name) NEEDED, bool*, name, name
 #define DIOPI_WORD_BOOL_OR_NULL(name) FREE, const bool*, name, name
 #define DIOPI_WORD_TEXT(name) FREE, const char*, name, name
 #define DIOPI_WORD_DTYPE(name) FREE, diopiDtype_t, name, name
+#define DIOPI_WORD_FORMAT(name) FREE, diopiMemoryFormat_t, name, name
+#define DIOPI_WORD_INT_RESULT(name) NEEDED, int64_t*, name, name
+#define DIOPI_WORD_ADDRESS(name) FREE, void*, name, name
 #define DIOPI_WORD_REDUCTION(name) FREE, diopiReduction_t, name, name
 #define DIOPI_WORD_ROUNDING(name) FREE, diopiRoundMode_t, name, name
 #define DIOPI_WORD_GENERATOR(name) FREE, diopiGeneratorHandle_t, name, name

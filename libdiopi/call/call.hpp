@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "call/arg_tensor.hpp"
 #include "core/value.hpp"
 #include "schema/schema.hpp"
 
@@ -40,6 +41,15 @@ struct Call {
     [[nodiscard]] const IntList* ints(std::string_view arg) const;
     [[nodiscard]] int64_t integer(std::string_view arg, int64_t otherwise = 0) const;
     [[nodiscard]] bool flag(std::string_view arg) const;
+
+    /// The tensor at a place; null where there is none.
+    [[nodiscard]] TensorPtr tensor_at(ArgPlace place) const;
+    /// Puts a tensor there; a list becomes as long as that needs.
+    void set_tensor(ArgPlace place, TensorPtr tensor);
+    /// "input", "outs.2": the argument's name, with the position in a list of several.
+    [[nodiscard]] std::string name_of(ArgPlace place) const;
+    /// The place of that name; nullopt when the row has no such argument.
+    [[nodiscard]] std::optional<ArgPlace> place_of(std::string_view name) const;
 
  private:
     [[nodiscard]] size_t position(std::string_view arg) const;

@@ -79,8 +79,8 @@ class BundleWriter {
         if (status_.ok()) status_ = write_call(file_, kCall, call);
     }
     void tensors(const std::string& group, const Row& row, const std::vector<ArgTensor>& tensors) {
-        for (const auto& [arg, tensor] : tensors) {
-            if (status_.ok()) status_ = file_.write_tensor(group, std::string(row.args()[arg].name), *tensor);
+        for (const ArgTensor& each : tensors) {
+            if (status_.ok()) status_ = file_.write_tensor(group, Call(row).name_of(each.place()), *each.tensor);
         }
     }
     [[nodiscard]] const Status& status() const { return status_; }
@@ -125,8 +125,8 @@ class BundleReader {
     void tensors(const std::string& group, const Row& row, std::vector<ArgTensor>& tensors) {
         for (const std::string& name : file_.children(group)) {
             if (error_) return;
-            const int arg = row.find(name);
-            if (arg < 0 || !row.args()[static_cast<size_t>(arg)].is_tensor()) {
+            const auto place = Call(row).place_of(name);
+            if (!place || !(row.args()[place->arg].is_tensor() || row.args()[place->arg].is_tensor_list())) {
                 return refuse(fmt::format("{} has no tensor '{}', which {} holds", row.function, name, group));
             }
             auto tensor = file_.read_tensor(group, name);
@@ -134,7 +134,7 @@ class BundleReader {
                 error_ = tensor.error();
                 return;
             }
-            tensors.push_back({static_cast<size_t>(arg), *tensor});
+            tensors.push_back({place->arg, *tensor, place->position});
         }
     }
     void refuse(const std::string& what) {

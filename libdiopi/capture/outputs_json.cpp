@@ -18,12 +18,12 @@ bool read_output(JsonReader& reader, const JsonNode& node, const Row& row, Outpu
         !reader.read(*node.find("has_meaning"), output.has_meaning)) {
         return false;
     }
-    const int arg = row.find(name);
-    if (arg < 0 || !row.args()[static_cast<size_t>(arg)].is_output ||
-        !row.args()[static_cast<size_t>(arg)].is_tensor()) {
+    const auto place = Call(row).place_of(name);
+    if (!place || !row.args()[place->arg].is_output) {
         return reader.fail(*node.find("name"), fmt::format("{} has no output '{}'", row.function, clipped(name)));
     }
-    output.arg = static_cast<size_t>(arg);
+    output.arg = place->arg;
+    output.position = place->position;
     return true;
 }
 
@@ -32,7 +32,7 @@ bool read_output(JsonReader& reader, const JsonNode& node, const Row& row, Outpu
 std::string outputs_to_json(const Row& row, const std::vector<OutputSpec>& outputs) {
     auto json = Json::array();
     for (const OutputSpec& output : outputs) {
-        json.push_back({{"name", row.args()[output.arg].name},
+        json.push_back({{"name", Call(row).name_of(output.place())},
                         {"dtype", name(output.spec.dtype)},
                         {"shape", output.spec.shape},
                         {"strides", output.spec.strides},

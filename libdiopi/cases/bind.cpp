@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "cases/coerce.hpp"
 #include "core/suggest.hpp"
+#include "runtime/device.hpp"
 
 namespace diopi {
 
@@ -196,11 +198,46 @@ void count_rows_from_front(Call& call, const Case& c) {
     }
 }
 
+/// The absent index tensors of a case are the dots in input[i, ..., j]: as many whole dims as the others leave. For the
+/// C function a null is one whole dim, and none stands behind the last index tensor.
+void name_whole_dims(Call& call) {
+    const bool is_indexed = call.row->rule == ShapeRule::index || call.row->rule == ShapeRule::index_put;
+    auto* list = is_indexed ? std::get_if<TensorList>(&call["indices"]) : nullptr;
+    const Tensor* input = is_indexed ? call.tensor("input") : nullptr;
+    if (list == nullptr || input == nullptr) return;
+    auto left = input->rank();
+    for (const TensorPtr& index : *list) {
+        const bool is_mask = index != nullptr && (index->dtype == Dtype::boolean || index->dtype == Dtype::uint8);
+        left -= is_mask ? index->rank() : index != nullptr ? 1 : 0;
+    }
+    TensorList named;
+    bool has_dots = false;
+    for (const TensorPtr& index : *list) {
+        if (index != nullptr) named.push_back(index);
+        if (index == nullptr && !has_dots) named.resize(named.size() + static_cast<size_t>(std::max<int64_t>(left, 0)));
+        has_dots = has_dots || index == nullptr;
+    }
+    while (!named.empty() && named.back() == nullptr) named.pop_back();
+    *list = std::move(named);
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        if (call.row->args()[i].list == "indices") call.args[i] = static_cast<int64_t>(list->size());
+    }
+}
+
 /// The shape of a forward argument as `arg` of the backward function takes it; null where that argument is absent.
 Value shape_value(const Arg& arg, const Call& forward) {
     const Tensor* of = forward.tensor(arg.shape_of);
     if (of == nullptr) return {};
     return arg.kind == ArgKind::int64 ? Value(of->shape[0]) : Value(of->shape);
+}
+
+/// Zeros in the shape and dtype of a host tensor; without memory if it has none.
+Result<TensorPtr> zeros_like(const Tensor& tensor) {
+    const TensorSpec spec{tensor.shape, tensor.dtype, {}};
+    if (tensor.data() == nullptr) return without_memory(spec);
+    auto made = make_tensor(cpu_device(), spec);
+    if (made.ok()) std::memset((*made)->storage.memory.get(), 0, (*made)->storage.nbytes);
+    return made;
 }
 
 /// The positions of the forward outputs, in the order in which a case counts them.
@@ -287,6 +324,7 @@ Result<Call> bind_call(const Row& row, const Case& c, const CaseTensors& tensors
         }
     }
     count_rows_from_front(call, c);
+    name_whole_dims(call);
     return call;
 }
 
@@ -353,6 +391,12 @@ Result<Call> bind_backward(const Row& row, const Case& c, const Call& forward,
         }
         if (!arg.shape_of.empty()) {
             call.args[i] = shape_value(arg, forward);
+            continue;
+        }
+        if (!arg.zeros_of.empty()) {
+            auto zeros = zeros_like(*forward.tensor(arg.zeros_of));
+            if (!zeros.ok()) return zeros.error();
+            call.args[i] = *zeros;
             continue;
         }
         const int from = forward_position(*forward.row, arg, c);

@@ -35,6 +35,25 @@ TEST_CASE("a null parameter leaves out the function that needs it") {
     CHECK_THAT(rows.error().message, Catch::Contains("operator bernoulli has no argument 'q'"));
 }
 
+TEST_CASE("the absent index tensors of a case are the dims that the others leave") {
+    CaseTensor first = case_tensor("idx1", {1}, Dtype::int64), none = case_tensor("idx2", {}), last;
+    last = case_tensor("idx3", {5, 6}, Dtype::boolean);
+    for (CaseTensor* tensor : {&first, &none, &last}) tensor->list = "indices";
+    none.absent = true;
+    const auto present = [](const Case& c) {
+        auto call = bind_call(*find_row("diopiIndex"), c, shape_tensors(c));
+        REQUIRE(call.ok());
+        std::string text;
+        for (const TensorPtr& index : std::get<TensorList>((*call)["indices"])) text += index == nullptr ? ':' : 'i';
+        CHECK(call->integer("nums") == static_cast<int64_t>(text.size()));
+        return text;
+    };
+    const CaseTensor input = case_tensor("input", {2, 3, 4, 5, 6});
+    CHECK(present(make_case("index", {input, first, none, last})) == "i::i");
+    CHECK(present(make_case("index", {input, none, last})) == ":::i");
+    CHECK(present(make_case("index", {input, first, none})) == "i");
+}
+
 TEST_CASE("a case of an operator without a shape rule is not refused for its words") {
     const Case c = make_case("interpolate", {case_tensor("input", {1, 2, 8})}, {{"scale_factor", Param{2.0}}});
     const auto rows = rows_for(c);

@@ -113,8 +113,10 @@ Case emptied(const Case& c, size_t first, size_t dim, uint32_t chosen, bool broa
 
 bool Variation::has_dangling_index(const Case& candidate) const {
     return std::ranges::any_of(candidate.tensors, [&](const CaseTensor& tensor) {
-        return is_there(tensor) && is_marked(tensor, &Arg::has_meaning) && is_integer(tensor.specs.front().dtype) &&
-               numel(tensor.specs.front().shape) > 0;
+        // Only values tell how many places a mask among index tensors names.
+        const bool is_mask = !tensor.list.empty() && is_there(tensor) && tensor.specs.front().dtype == Dtype::boolean;
+        return is_there(tensor) && is_marked(tensor, &Arg::has_meaning) &&
+               (is_mask || is_integer(tensor.specs.front().dtype)) && numel(tensor.specs.front().shape) > 0;
     });
 }
 
@@ -152,6 +154,9 @@ void Variation::make_zero_dim() {
         if (!is_there(tensor) || tensor.sparse_csr) continue;
         tensor.no_contiguous = false;
         for (TensorSpec& spec : tensor.specs) reshape(tensor, spec, {});
+        // The only place of a 0-dim tensor is the first one.
+        const bool is_index = is_marked(tensor, &Arg::has_meaning) && is_integer(tensor.specs.front().dtype);
+        if (is_index && tensor.fill.fn == Fill::kRandint) tensor.fill = {Fill::kZeros};
     }
     for (auto& [name, param] : case_.params) {
         if (names_dims(case_.op, name)) fit_to_zero_dim(param);

@@ -75,12 +75,12 @@ class Estimate {
         if (!forward.ok()) return;
         const auto outputs = infer(*forward, hints_of(case_));
         if (!outputs.ok() || outputs->empty()) return;
-        for (const OutputSpec& output : *outputs) forward->args[output.arg] = without_memory(output.spec);
+        for (const OutputSpec& output : *outputs) forward->set_tensor(output.place(), without_memory(output.spec));
         const auto incoming = incoming_gradients(*rows.backward, *rows.saving, case_);
         if (!incoming.ok()) return;
         std::vector<ArgTensor> gradients;
         for (const IncomingGradient& gradient : *incoming) {
-            gradients.push_back({gradient.arg, std::get<TensorPtr>(forward->args[gradient.output])});
+            gradients.push_back({gradient.arg, forward->tensor_at(gradient.output)});
         }
         const auto call = bind_backward(*rows.backward, case_, *forward, gradients);
         if (call.ok()) count_results(*call, wanted_gradients(*call, case_, *forward));

@@ -272,8 +272,8 @@ Result<CaseBaseline> make_baseline(const Case& c, uint64_t seed, bool self_conta
         auto expected = (*steps)->expected(*step);
         if (!expected.ok()) return expected.error();
         for (const ArgTensor& value : *expected) {
-            baseline.expected[name].push_back({std::string(step->call.row->args()[value.arg].name), value.tensor,
-                                               step->result_at(value.arg)->spec.dtype});
+            baseline.expected[name].push_back(
+                {step->call.name_of(value.place()), value.tensor, step->result_at(value.place())->spec.dtype});
         }
     }
     return baseline;

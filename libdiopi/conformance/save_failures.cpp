@@ -29,7 +29,8 @@ Capture layouts_of(const Step& step, const LayoutRule& rule) {
         add_layout(layouts, place, {tensor->shape, tensor->dtype, tensor->strides}, rule);
     });
     for (const OutputSpec& output : step.outputs) {
-        add_layout(layouts, {step.call.row->args()[output.arg]}, output.spec, rule);
+        const Arg& arg = step.call.row->args()[output.arg];
+        if (!arg.is_made) add_layout(layouts, {arg, static_cast<int64_t>(output.position)}, output.spec, rule);
     }
     return layouts;
 }

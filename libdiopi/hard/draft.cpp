@@ -73,7 +73,8 @@ const Arg* Draft::arg_named(std::string_view arg) const {
 }
 
 const Arg* Draft::arg_of(const CaseTensor& tensor) const {
-    const auto found = std::ranges::find_if(row_->args(), [&](const Arg& arg) { return arg.answers_to(tensor.name); });
+    const std::string& word = tensor.list.empty() ? tensor.name : tensor.list;
+    const auto found = std::ranges::find_if(row_->args(), [&](const Arg& arg) { return arg.answers_to(word); });
     return found == row_->args().end() ? nullptr : &*found;
 }
 
@@ -125,6 +126,17 @@ void Draft::add(std::string_view arg, Shape shape, Dtype dtype, FillSpec fill) {
     tensor.specs = {{std::move(shape), dtype, {}}};
     tensor.fill = fill;
     tensor.requires_grad = is_floating(dtype) && !own->has_meaning;
+}
+
+void Draft::add_element(std::string_view list, std::optional<Shape> shape, Dtype dtype, FillSpec fill) {
+    const auto number = std::ranges::count(case_.tensors, list, &CaseTensor::list);
+    CaseTensor& tensor = case_.tensors.emplace_back();
+    tensor.name = std::string(list) + std::to_string(number + 1);
+    tensor.list = list;
+    tensor.absent = !shape.has_value();
+    if (tensor.absent) return;
+    tensor.specs = {{std::move(*shape), dtype, {}}};
+    tensor.fill = fill;
 }
 
 }  // namespace diopi

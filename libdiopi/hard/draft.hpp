@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -64,6 +65,8 @@ class Draft {
             param.value = value;
         }
     }
+    /// Adds an element of a list argument; a null one where the shape is absent.
+    void add_element(std::string_view list, std::optional<Shape> shape, Dtype dtype, FillSpec fill);
     /// The argument of a tensor of the case.
     [[nodiscard]] const Arg* arg_of(const CaseTensor& tensor) const;
     /// The finished case.
@@ -88,8 +91,12 @@ class Draft {
 [[nodiscard]] bool shape_draft(Draft& draft);
 /// The same for functions that draw random numbers, and for sorting and sums along a dim.
 [[nodiscard]] bool shape_random_draft(Draft& draft);
-[[nodiscard]] bool shape_order_draft(Draft& draft);
+[[nodiscard]] bool shape_sort_draft(Draft& draft);
 /// The same for the rules of neural networks: convolutions, norms, pools, losses.
 [[nodiscard]] bool shape_network_draft(Draft& draft);
+/// The same for the rules that join, cut, turn, pad and repeat tensors.
+[[nodiscard]] bool shape_order_draft(Draft& draft);
+/// The same for the rules of slices, index tensors and masks.
+[[nodiscard]] bool shape_index_draft(Draft& draft);
 
 }  // namespace diopi

@@ -305,10 +305,13 @@ class HardOperator {
                 // No two elements of a tensor that is written may be one.
                 return is_written(last) ? void() : repeat(last);
             case kOneObject: {
-                // Elements of equal spec: x + x, x * x^T of a square x.
+                // Elements of equal spec: x + x, x * x^T of a square x. No function takes values by their places from
+                // the tensor that it changes.
+                const ShapeRule rule = draft.row().rule;
+                const bool puts_by_place = rule == ShapeRule::scatter || rule == ShapeRule::index_put;
                 const bool may_be_one = !is_written(first) && !is_written(last) && first.specs == last.specs &&
-                                        first.fill == last.fill && !first.absent && !last.absent && !first.is_list &&
-                                        !last.is_list && is_free(*draft.arg_of(last));
+                                        first.fill == last.fill && !puts_by_place && !first.absent && !last.absent &&
+                                        !first.is_list && !last.is_list && is_free(*draft.arg_of(last));
                 if (may_be_one) last.same_as = first.name;
                 return;
             }

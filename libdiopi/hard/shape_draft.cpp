@@ -364,7 +364,7 @@ bool shape_draft(Draft& draft) {
             return reduce(draft);
         case ShapeRule::ordered:
         case ShapeRule::cumulative:
-            return shape_order_draft(draft);
+            return shape_sort_draft(draft);
         case ShapeRule::matmul:
             return matmul(draft);
         case ShapeRule::add_product:
@@ -372,7 +372,7 @@ bool shape_draft(Draft& draft) {
         case ShapeRule::linear:
             return linear(draft);
         default:
-            return shape_network_draft(draft);
+            return shape_network_draft(draft) || shape_order_draft(draft) || shape_index_draft(draft);
     }
 }
 

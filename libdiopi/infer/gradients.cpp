@@ -26,9 +26,11 @@ Specs gradients(Call& call, const ResultHints&) {
     for (size_t i = 0; i < args.size(); ++i) {
         if (!args[i].is_output || !args[i].name.starts_with("grad_")) continue;
         const Tensor* of = tensor_named(call, args[i].name.substr(5));
+        const IntList* sizes = args[i].name == "grad_input" && of == nullptr ? call.ints("input_sizes") : nullptr;
         if (of == nullptr && args[i].name == "grad_input") of = call.tensor("grad_output");
+        if (of == nullptr && sizes != nullptr) of = call.tensor("grad");
         if (of == nullptr) continue;
-        const IntList* sizes = call.has("sizes") ? call.ints("sizes") : nullptr;
+        if (sizes == nullptr && call.has("sizes")) sizes = call.ints("sizes");
         specs.push_back({i, {sizes != nullptr ? *sizes : of->shape, of->dtype, {}}});
     }
     return specs;
@@ -70,6 +72,17 @@ int64_t matmul_terms(const Call& call, const OutputSpec& output) {
     return beyond ? INT64_MAX : ratio(products, numel(output.spec.shape));
 }
 
+/// Places that index tensors name: as many values may be added to one element.
+int64_t index_terms(const Call& call) {
+    if (call.row->rule == ShapeRule::index_put) {
+        const auto indexed = infer_rules::indexed_shape(call);
+        return indexed.ok() ? numel(indexed->places) : 1;
+    }
+    const Tensor& index = *call.tensor("index");
+    const auto dim = wrap_dim(call.integer("dim"), index.rank());
+    return index.rank() == 0 || !dim ? 1 : index.shape[static_cast<size_t>(*dim)];
+}
+
 /// The rule of the function itself, also for its gradients, whose own rule only says that they are gradients.
 ShapeRule forward_rule(const Row& row) {
     const auto rows = rows_of(row.op);
@@ -88,11 +101,21 @@ int64_t window_terms(const Tensor& input, const Shape& pooled) {
 
 }  // namespace
 
+bool copies_only(const Call& call) {
+    if (call.row->rule == ShapeRule::index_put) return !call.flag("accumulate");
+    if (call.row->rule != ShapeRule::scatter) return false;
+    const auto* reduce = std::get_if<std::string>(&call["reduce"]);
+    return reduce == nullptr || reduce->empty();
+}
+
 int64_t accumulation_length(const Call& call, const OutputSpec& output) {
     const std::string_view arg = call.row->args()[output.arg].name;
     const ShapeRule rule = forward_rule(*call.row);
     int64_t terms = call.row->terms;
-    if (rule == ShapeRule::linear) {
+    if (copies_only(call)) return 1;
+    if (call.row->rule == ShapeRule::index_put || call.row->rule == ShapeRule::scatter) {
+        terms = index_terms(call) + 1;
+    } else if (rule == ShapeRule::linear) {
         terms = linear_terms(call, arg);
     } else if (rule == ShapeRule::matmul || rule == ShapeRule::add_product) {
         terms = matmul_terms(call, output);

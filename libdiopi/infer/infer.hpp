@@ -18,6 +18,8 @@ namespace diopi {
 
 /// Number of terms that are summed into one element of the output: K of accuracy class D. 1 where nothing is summed.
 [[nodiscard]] int64_t accumulation_length(const Call& call, const OutputSpec& output);
+/// Whether a function that can add to elements replaces them in this call, and so rounds nothing.
+[[nodiscard]] bool copies_only(const Call& call);
 /// Whether the output is a matrix product, a convolution or a gradient of one by a factor.
 [[nodiscard]] bool is_product(const Call& call, const OutputSpec& output);
 

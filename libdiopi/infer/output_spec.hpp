@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "call/arg_tensor.hpp"
 #include "call/call.hpp"
 #include "core/status.hpp"
 
@@ -15,6 +16,9 @@ struct OutputSpec {
     TensorSpec spec;
     /// False where the value is undefined by the standard: workspace, a sum that the reduction does not use.
     bool has_meaning = true;
+    size_t position = 0;  ///< in a list of tensors
+
+    [[nodiscard]] ArgPlace place() const { return {arg, position}; }
 };
 
 /// Facts of a framework's call about its result that the C function only sees in the output tensor.

@@ -1,6 +1,10 @@
 #include "infer/rules.hpp"
 
 #include <array>
+#include <cstring>
+
+#include "core/format.hpp"
+#include "core/strided.hpp"
 
 namespace diopi::infer_rules {
 
@@ -10,6 +14,38 @@ Error contradiction(const Call& call, const std::string& what) {
 
 std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec spec) {
     return {{static_cast<size_t>(call.row->find(arg)), std::move(spec)}};
+}
+
+std::vector<OutputSpec> written(const Call& call, TensorSpec spec) {
+    if (call.row->variant == Variant::inplace) return {};
+    return one(call, call.row->args().front().name, std::move(spec));
+}
+
+Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank) {
+    const std::optional<int64_t> wrapped = wrap_dim(dim, rank);
+    if (wrapped) return static_cast<size_t>(*wrapped);
+    return contradiction(call,
+                         "dim " + std::to_string(dim) + " is out of range for " + std::to_string(rank) + " dimensions");
+}
+
+std::optional<int64_t> count_true(const Tensor& tensor) {
+    if (tensor.numel() == 0) return 0;
+    if (tensor.data() == nullptr || tensor.storage.device != diopi_host) return std::nullopt;
+    const size_t size = size_of(tensor.dtype), part = size_of(component_of(tensor.dtype));
+    const bool has_sign = is_floating(component_of(tensor.dtype));  // -0 is 0
+    const uint64_t mask = ~uint64_t{0} >> (has_sign ? 65 - 8 * part : 0);
+    int64_t count = 0;
+    for_each_offset(tensor.shape, tensor.strides, [&](int64_t offset) {
+        const auto* element = tensor.data_as<std::byte>() + offset * static_cast<int64_t>(size);
+        bool is_true = false;
+        for (size_t at = 0; at < size; at += part) {
+            uint64_t bits = 0;
+            std::memcpy(&bits, element + at, part);
+            is_true |= (bits & mask) != 0;
+        }
+        count += is_true ? 1 : 0;
+    });
+    return count;
 }
 
 int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, int64_t surplus) {

@@ -18,6 +18,21 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] Error contradiction(const Call& call, const std::string& what);
 /// The spec of the single output named `arg`.
 [[nodiscard]] std::vector<OutputSpec> one(const Call& call, std::string_view arg, TensorSpec spec);
+/// The same for the tensor that the function writes: none where it works in place.
+[[nodiscard]] std::vector<OutputSpec> written(const Call& call, TensorSpec spec);
+/// The position of `dim` from the front; an error where a tensor of that rank has no such dim.
+[[nodiscard]] Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank);
+/// The number of elements that are not 0; nullopt where the values are not at hand.
+[[nodiscard]] std::optional<int64_t> count_true(const Tensor& tensor);
+/// What index tensors make of a tensor.
+struct Indexed {
+    Shape shape;            ///< of the result
+    Shape places;           ///< the shape to which the index tensors broadcast
+    size_t at = 0;          ///< the first of its dims in `shape`
+    bool is_known = false;  ///< false: the masks' values are not at hand, and their sizes are made up
+};
+/// input[indices[0], indices[1], ...] of a call with these arguments.
+[[nodiscard]] Result<Indexed> indexed_shape(const Call& call);
 /// Number of windows that reach over dilation (kernel - 1) + 1 elements and move by `stride`: floor of (size + 2
 /// padding + surplus - reach) / stride, plus one; 0 where none fits or the numbers are too large for any tensor.
 [[nodiscard]] int64_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,

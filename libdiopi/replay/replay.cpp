@@ -222,15 +222,15 @@ Result<Step> step_of(const Bundle& bundle) {
                                      step.call.row->args()[arg].name, what));
     };
     for (size_t i = 0; i < step.outputs.size(); ++i) {
-        const auto same = [&](const OutputSpec& other) { return other.arg == step.outputs[i].arg; };
+        const auto same = [&](const OutputSpec& other) { return other.place() == step.outputs[i].place(); };
         if (std::ranges::count_if(step.outputs, same) > 1) return refuse(step.outputs[i].arg, "is described twice");
     }
     for (size_t i = 0; i < step.call.args.size(); ++i) {
         const Arg& arg = step.call.row->args()[i];
-        if (arg.is_output && arg.is_tensor()) step.call.args[i] = Value();
+        if (arg.is_output) step.call.args[i] = Value();
     }
     for (const ArgTensor& value : bundle.expected) {
-        const auto result = step.result_at(value.arg);
+        const auto result = step.result_at(value.place());
         if (!result) return refuse(value.arg, "has expected values, and the call gives none there");
         const Tensor& expected = *value.tensor;
         if (expected.shape == result->spec.shape && expected.dtype == wide_dtype(result->spec.dtype)) continue;
@@ -239,7 +239,8 @@ Result<Step> step_of(const Bundle& bundle) {
                                   to_string(expected.shape), name(result->spec.dtype), to_string(result->spec.shape)));
     }
     for (const OutputSpec& output : step.outputs) {
-        const bool known = std::ranges::find(bundle.expected, output.arg, &ArgTensor::arg) != bundle.expected.end();
+        const bool known =
+            std::ranges::find(bundle.expected, output.place(), &ArgTensor::place) != bundle.expected.end();
         if (!known && output.has_meaning && !bundle.random) return refuse(output.arg, "has no expected values");
     }
     return step;

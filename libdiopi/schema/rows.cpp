@@ -173,6 +173,11 @@ constexpr void take_role(std::string_view& text, ParsedArg& parsed) {
         parsed.row_of = take_bracket(text);
     } else if (word == "shape_of") {
         arg.shape_of = take_bracket(text);
+    } else if (word == "zeros_of") {
+        arg.zeros_of = take_bracket(text);
+    } else if (word == "made") {
+        if (arg.kind != ArgKind::tensors) throw "only a pointer to a tensor can be made";
+        arg.is_made = true;
     } else {
         const auto* const found = std::ranges::find(kReadingWords, word, &ReadingWord::word);
         if (found == std::end(kReadingWords)) throw "a word that is no role";

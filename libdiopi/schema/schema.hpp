@@ -43,6 +43,8 @@
 ///                 Where elements are equal, the position of each of them is right
 /// :row_of(x)      the number of a row of `x`; a negative one of a case counts from the back
 /// :shape_of(x)    backward: the shape of the forward argument `x`; an integer is its first size
+/// :zeros_of(x)    backward: zeros in the shape of the forward argument `x`, which the function may overwrite
+/// :made           an output tensor that the function makes itself, because only it knows the size or the strides
 ///
 /// After the arguments may stand what the function also takes or promises, as words: "out, input | empty zero_dim".
 ///
@@ -197,10 +199,12 @@ struct Arg {
     std::string_view list;      ///< the list whose length this argument is; empty: none
     std::string_view standard;  ///< the default's text
     std::string_view shape_of;  ///< the forward argument whose shape this is; empty: none
+    std::string_view zeros_of;  ///< the forward argument in whose shape this has zeros at first; empty: none
     ArgKind kind = ArgKind::int64;
     bool is_output = false;  ///< a tensor (list) that the function writes and does not read
     bool is_inout = false;   ///< a tensor that it reads and writes
     bool optional = false;
+    bool is_made = false;  ///< an output that the function makes itself
     bool has_default = false;
     bool has_meaning = false;    ///< its values mean something: a case's fill is the only sound one
     bool channels_last = false;  ///< a layout of images: channels may be the innermost dim

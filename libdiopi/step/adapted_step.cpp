@@ -74,14 +74,14 @@ std::string beyond_range(const Step& step, const std::vector<ArgTensor>& expecte
                "factors may overflow on the way";
     }
     for (const ArgTensor& value : expected) {
-        const auto output = step.result_at(value.arg);
+        const auto output = step.result_at(value.place());
         if (!output || !output->has_meaning || value.tensor->dtype != Dtype::int64) continue;
         const Dtype dtype = output->spec.dtype, adapted = args[value.arg].dtype_for(dtype);
         if (adapted == dtype || !may_overflow(dtype, adapted)) continue;
         const std::string out_of_range = first_out_of_range(*value.tensor, adapted);
         if (out_of_range.empty()) continue;
         return fmt::format("{} is expected to hold {}, and the adaptor has it computed in {}",
-                           step.call.row->args()[value.arg].name, out_of_range, name(adapted));
+                           step.call.name_of(value.place()), out_of_range, name(adapted));
     }
     return "";
 }

@@ -90,7 +90,7 @@ bool is_refused(const Step& changed, const ResultHints& hints) {
     const auto wanted = infer(call, hints);
     if (!wanted.ok()) return wanted.error().code == Errc::kBadInput;
     return std::ranges::any_of(changed.outputs, [&](const OutputSpec& given) {
-        const auto result = std::ranges::find(*wanted, given.arg, &OutputSpec::arg);
+        const auto result = std::ranges::find(*wanted, given.place(), &OutputSpec::place);
         return result != wanted->end() &&
                (result->spec.shape != given.spec.shape || kind_of(result->spec.dtype) > kind_of(given.spec.dtype));
     });
@@ -109,6 +109,7 @@ bool gives_shape(const Call& call) {
 
 void add_for_output(const Call& call, const Arg& arg, const OutputSpec& output, std::vector<BadCall>& candidates) {
     if (!arg.optional) candidates.push_back(change_of(arg, Change::kNull));
+    if (arg.is_made) return;
     if (!output.spec.shape.empty() && !gives_shape(call)) candidates.push_back(change_of(arg, Change::kLonger));
     // A cast of a floating result to a whole number is no result.
     if (is_floating(output.spec.dtype)) {

@@ -89,7 +89,8 @@ Bound bound_for(const StepRules& rules, const Step& step, const OutputSpec& outp
     bound.accuracy = step.call.row->accuracy;
     bound.max_ulp = step.call.row->max_ulp;
     const bool whole = !is_floating(spec.dtype) && !is_complex(spec.dtype);
-    if (whole || (rules.exact && step.call.row->traits.exact)) bound.accuracy = AccuracyClass::A;
+    if (whole || copies_only(step.call) || (rules.exact && step.call.row->traits.exact))
+        bound.accuracy = AccuracyClass::A;
     bound.tolerance = rules.tolerance;
     if (!whole && rules.tolerance.instead != Tolerance::Instead::kNothing) {
         const bool ulp = rules.tolerance.instead == Tolerance::Instead::kUlp;

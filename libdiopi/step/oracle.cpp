@@ -15,7 +15,9 @@
 #include "call/tensors.hpp"
 #include "core/convert.hpp"
 #include "core/half.hpp"
+#include "core/strided.hpp"
 #include "infer/operand_dtype.hpp"
+#include "intercept/call_copy.hpp"
 #include "runtime/generator.hpp"
 
 namespace diopi {
@@ -63,7 +65,7 @@ std::optional<Dtype> wrapping_dtype(const Call& call, const OutputSpec& output) 
     if (!promoted.ok()) return {};
     for (const OutputSpec& result : *promoted) {
         const bool wraps = is_integer(result.spec.dtype) && result.spec.dtype != output.spec.dtype;
-        if (result.arg == output.arg && wraps) return result.spec.dtype;
+        if (result.place() == output.place() && wraps) return result.spec.dtype;
     }
     return {};
 }
@@ -196,6 +198,16 @@ void drop_sign(const Arg& arg, Scalar& scalar) {
     scalar = Scalar::of(sign * std::fabs(scalar.as_double()));
 }
 
+/// A tensor that the call has made, dense.
+Result<TensorPtr> made_by_call(const Call& call, ArgPlace place) {
+    TensorPtr tensor = call.tensor_at(place);
+    if (tensor == nullptr) return failed("reference: it made no " + call.name_of(place));
+    if (tensor->is_contiguous()) return tensor;
+    auto dense = make_tensor(cpu_device(), {tensor->shape, tensor->dtype, {}});
+    if (dense.ok()) copy_strided(*tensor, **dense);
+    return dense;
+}
+
 }  // namespace
 
 Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool shared) {
@@ -224,6 +236,11 @@ Result<TensorPtr> Oracle::widened(const TensorPtr& tensor, Sign sign, bool share
     return out;
 }
 
+/// Numbers of places keep their signs: a negative one counts from the end.
+Oracle::Sign Oracle::sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign) {
+    return arg.has_meaning && tensor != nullptr && is_integer(tensor->dtype) ? Sign::kKept : sign;
+}
+
 Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::vector<OutputSpec>& outputs, Sign sign,
                                                 std::optional<Format> errors_in) {
     Call call = given;
@@ -245,8 +262,8 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
                 wrapping && *tensor != nullptr && (*tensor)->shape.empty() && is_integer((*tensor)->dtype);
             const bool is_own = std::get<TensorPtr>(given.args[i]) == *tensor;
             const auto own = *tensor != nullptr ? converted_to(arg, outputs) : std::nullopt;
-            auto made =
-                own ? converted_and_widened(*tensor, *own) : widened(*tensor, sign, !arg.is_inout && !wraps && is_own);
+            auto made = own ? converted_and_widened(*tensor, *own)
+                            : widened(*tensor, sign_of(arg, *tensor, sign), !arg.is_inout && !wraps && is_own);
             if (!made.ok()) return made.error();
             if (wraps) wrap_element(**made, *wrapping);
             wide.args[i] = *made;
@@ -254,9 +271,14 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         } else if (const auto* list = std::get_if<TensorList>(&value)) {
             auto& target = std::get<TensorList>(wide.args[i]);
             for (size_t k = 0; k < list->size(); ++k) {
-                auto made = widened((*list)[k], sign, !arg.is_inout);
+                // Bytes among index tensors are masks; in the wide dtype they would be positions.
+                const bool is_mask = arg.takes_bytes && (*list)[k] != nullptr && (*list)[k]->dtype == Dtype::uint8;
+                auto given_mask = is_mask ? cast(*(*list)[k], Dtype::boolean) : Result<TensorPtr>((*list)[k]);
+                if (!given_mask.ok()) return given_mask.error();
+                auto made = widened(*given_mask, sign_of(arg, *given_mask, sign), !arg.is_inout);
                 if (!made.ok()) return made.error();
                 target[k] = *made;
+                if (arg.is_inout && *made != nullptr) expected.push_back({i, *made, k});
             }
         } else if (auto* scalar = std::get_if<Scalar>(&wide.args[i])) {
             if (wrapping && is_integer(scalar->dtype)) {
@@ -276,10 +298,14 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
     for (const OutputSpec& output : outputs) {
         computed.push_back(wrapping_dtype(call, output));
         const Dtype dtype = computed.back().value_or(output.spec.dtype);
-        auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(dtype), {}});
-        if (!made.ok()) return made.error();
-        wide.args[output.arg] = *made;
-        expected.push_back({output.arg, *made});
+        TensorPtr tensor;
+        if (!call.row->args()[output.arg].is_made) {
+            auto made = make_tensor(cpu_device(), {output.spec.shape, wide_dtype(dtype), {}});
+            if (!made.ok()) return made.error();
+            tensor = *made;
+        }
+        wide.set_tensor(output.place(), tensor);
+        expected.push_back({output.arg, tensor, output.position});
     }
     Context context(cpu_device());
     context.errors_in = errors_in;
@@ -290,6 +316,11 @@ Result<std::vector<ArgTensor>> Oracle::evaluate(const Call& given, const std::ve
         return not_implemented("the reference has no error bounds of " + std::string(call.row->function));
     }
     for (ArgTensor& result : expected) {
+        if (result.tensor == nullptr) {
+            auto made = made_by_call(wide, result.place());
+            if (!made.ok()) return made.error();
+            result.tensor = std::move(*made);
+        }
         // A tensor that was converted before it changed in place has its own dtype again.
         const auto* before = std::get_if<TensorPtr>(&given.args[result.arg]);
         if (before == nullptr || *before == nullptr || call.row->args()[result.arg].is_output) continue;
@@ -326,21 +357,21 @@ Result<TensorPtr> real_parts(const Tensor& tensor) {
     return made;
 }
 
-/// The tensor of that argument.
-Result<TensorPtr> taken(const std::vector<ArgTensor>& list, size_t arg) {
+/// The tensor at that place.
+Result<TensorPtr> taken(const std::vector<ArgTensor>& list, ArgPlace place) {
     for (const ArgTensor& each : list) {
-        if (each.arg == arg) return each.tensor;
+        if (each.place() == place) return each.tensor;
     }
     return internal_error("the oracle has no magnitudes of an output");
 }
 
 }  // namespace
 
-Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, size_t arg,
+Result<TensorPtr> Oracle::error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, ArgPlace place,
                                        Dtype working) {
     auto errors = evaluate(call, outputs, Sign::kKept, format_of(working));
     if (!errors.ok()) return errors.error();
-    return taken(*errors, arg);
+    return taken(*errors, place);
 }
 
 Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& output, Sign sign) {
@@ -349,7 +380,7 @@ Result<TensorPtr> Oracle::sum_of_terms(const Call& call, const OutputSpec& outpu
     if (!call.row->args()[output.arg].is_inout) outputs.push_back(output);
     auto sums = evaluate(call, outputs, sign);
     if (!sums.ok()) return sums.error();
-    auto sum = taken(*sums, output.arg);
+    auto sum = taken(*sums, output.place());
     return sum.ok() && is_complex((*sum)->dtype) ? real_parts(**sum) : sum;
 }
 

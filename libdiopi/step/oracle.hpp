@@ -28,8 +28,8 @@ class Oracle {
 
     /// Bounds of one output's errors in a plain, careful computation with the working dtype; not finite where it may
     /// overflow. Not implemented for functions that the reference computes in another way.
-    [[nodiscard]] Result<TensorPtr> error_bounds(const Call& call, const std::vector<OutputSpec>& outputs, size_t arg,
-                                                 Dtype working);
+    [[nodiscard]] Result<TensorPtr> error_bounds(const Call& call, const std::vector<OutputSpec>& outputs,
+                                                 ArgPlace place, Dtype working);
 
     /// S of a product whose factors have fewer bits, as in TF32, which changes denormals most: `roundoff` times S is at
     /// least the sum of all terms with a denormal factor. NaN where an infinite term may have become NaN beside a
@@ -43,6 +43,7 @@ class Oracle {
         kDroppedAndFinite,  ///< infinities also become 0
         kDroppedAndFlushed  ///< denormals of float32 also become 0
     };
+    [[nodiscard]] static Sign sign_of(const Arg& arg, const TensorPtr& tensor, Sign sign);
     [[nodiscard]] Result<TensorPtr> sum_of_terms(const Call& call, const OutputSpec& output, Sign sign);
     /// With `errors_in`, error bounds in this format instead of results.
     [[nodiscard]] Result<std::vector<ArgTensor>> evaluate(const Call& call, const std::vector<OutputSpec>& outputs,

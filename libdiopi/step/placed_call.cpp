@@ -120,21 +120,27 @@ Status PlacedCall::place_inputs(Placement& placement) {
 
 Status PlacedCall::place_outputs(const Step& step, Placement& placement) {
     for (const OutputSpec& output : step.outputs) {
-        auto made = placement.output(output.spec, {call_.row->args()[output.arg]}, poison_);
+        const Arg& arg = call_.row->args()[output.arg];
+        if (arg.is_made) {
+            call_.set_tensor(output.place(), nullptr);
+            continue;
+        }
+        auto made = placement.output(output.spec, {arg, static_cast<int64_t>(output.position)}, poison_);
         if (!made.ok()) return made.error();
-        if ((*made)->shape != output.spec.shape) reshaped_.emplace_back(output.arg, output.spec.shape);
-        call_.args[output.arg] = *made;
-        outputs_.push_back(output.arg);
+        if ((*made)->shape != output.spec.shape) reshaped_.emplace_back(output.place(), output.spec.shape);
+        call_.set_tensor(output.place(), *made);
+        outputs_.push_back(output.place());
     }
     return {};
 }
 
-Result<TensorPtr> PlacedCall::host_tensor(size_t arg, Context& context) {
-    if (const auto number = given_number(call_, arg)) return std::make_shared<Tensor>(*number);
-    const auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+Result<TensorPtr> PlacedCall::host_tensor(ArgPlace place, Context& context) {
+    if (const auto number = given_number(call_, place.arg)) return std::make_shared<Tensor>(*number);
+    const TensorPtr tensor = call_.tensor_at(place);
+    if (tensor == nullptr) return failed(call_.name_of(place) + " is a tensor that the call did not make");
     const bool is_host = tensor->storage.device == diopi_host;
     auto host = is_host ? Result<TensorPtr>(tensor) : to_host(*context.device, context.stream, *tensor);
-    const auto reshaped = std::ranges::find(reshaped_, arg, [](const auto& each) { return each.first; });
+    const auto reshaped = std::ranges::find(reshaped_, place, [](const auto& each) { return each.first; });
     if (!host.ok() || reshaped == reshaped_.end()) return host;
     auto result = std::make_shared<Tensor>(**host);
     result->shape = reshaped->second;
@@ -163,14 +169,14 @@ Failure PlacedCall::check_inputs(Placement& placement) {
 }
 
 Failure PlacedCall::check_gaps(Context& context) {
-    for (const size_t arg : outputs_) {
-        const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
+    for (const ArgPlace& place : outputs_) {
+        const Tensor& tensor = *call_.tensor_at(place);
         if (!has_gaps(tensor)) continue;
         auto storage = host_storage(tensor, context);
         if (!storage.ok()) return failure_of(storage.error());
         const int64_t stray = stray_bytes(tensor, storage->get(), poison_byte(tensor.dtype, poison_));
         if (stray == 0) continue;
-        return stray_write(stray, call_.row->args()[arg].name, tensor);
+        return stray_write(stray, call_.name_of(place), tensor);
     }
     for (const Gaps& gaps : gaps_) {
         auto storage = host_storage(*gaps.tensor, context);
@@ -185,13 +191,13 @@ Failure PlacedCall::check_untouched(Context& context) {
     const auto changed = [](std::string_view name) {
         return Failure{FailureKind::kStrayWrite, fmt::format("returned an error, but wrote to {}", name)};
     };
-    for (const size_t arg : outputs_) {
-        const Tensor& tensor = *std::get<TensorPtr>(call_.args[arg]);
+    for (const ArgPlace& place : outputs_) {
+        const Tensor& tensor = *call_.tensor_at(place);
         auto storage = host_storage(tensor, context);
         if (!storage.ok()) return failure_of(storage.error());
         const auto* bytes = static_cast<const uint8_t*>(storage->get());
         const int64_t written = count_others(bytes, tensor.storage.nbytes, poison_byte(tensor.dtype, poison_));
-        if (written > 0) return changed(call_.row->args()[arg].name);
+        if (written > 0) return changed(call_.name_of(place));
     }
     for (const auto& [host, copy] : inouts_) {
         auto before = to_host(cpu_device(), nullptr, *host);
@@ -205,14 +211,14 @@ Failure PlacedCall::check_untouched(Context& context) {
 }
 
 Status PlacedCall::remove_gaps(Context& context) {
-    for (const size_t arg : outputs_) {
-        auto& tensor = std::get<TensorPtr>(call_.args[arg]);
+    for (const ArgPlace& place : outputs_) {
+        const TensorPtr tensor = call_.tensor_at(place);
         // A gap of one element behind each but the last makes the storage less than twice the elements.
         const bool has_gaps = tensor->storage.nbytes / 3 >= tensor->nbytes() / 2;
         if (!has_gaps || tensor->storage.nbytes < kLargeStorage) continue;
         auto dense = to_host(*context.device, context.stream, *tensor);
         if (!dense.ok()) return dense.status();
-        tensor = std::move(*dense);
+        call_.set_tensor(place, std::move(*dense));
     }
     return {};
 }

@@ -23,9 +23,9 @@ class PlacedCall {
     [[nodiscard]] const Call& call() const { return call_; }
     /// The call's own generator; null in a call without one.
     [[nodiscard]] const Generator* generator() const { return has_generator_ ? generator_.get() : nullptr; }
-    /// The tensor at an argument in host memory, after the call; in the result's own shape, even if the memory had
-    /// another one (Layout::is_vector).
-    [[nodiscard]] Result<TensorPtr> host_tensor(size_t arg, Context& context);
+    /// The tensor at a place in host memory, after the call; in the result's own shape, even if the memory had
+    /// another one (Layout::is_vector). Fails where the call was to make it, and did not.
+    [[nodiscard]] Result<TensorPtr> host_tensor(ArgPlace place, Context& context);
     /// After the call and its checks: replaces results with gaps by dense host tensors.
     [[nodiscard]] Status remove_gaps(Context& context);
     /// Whether no const tensor has changed since before the call.
@@ -57,8 +57,8 @@ class PlacedCall {
     /// The host tensors of in-out arguments, and their copies.
     std::vector<std::pair<TensorPtr, TensorPtr>> inouts_;
     std::vector<Gaps> gaps_;
-    std::vector<size_t> outputs_;                     ///< arguments that were given memory
-    std::vector<std::pair<size_t, Shape>> reshaped_;  ///< arguments placed in another shape than their result's
+    std::vector<ArgPlace> outputs_;                     ///< results that were given memory
+    std::vector<std::pair<ArgPlace, Shape>> reshaped_;  ///< results placed in another shape than their own
 };
 
 }  // namespace diopi

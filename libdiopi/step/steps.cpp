@@ -8,6 +8,7 @@
 #include "call/tensors.hpp"
 #include "cases/draw.hpp"
 #include "core/convert.hpp"
+#include "step/duplicates.hpp"
 
 namespace diopi {
 
@@ -32,20 +33,33 @@ std::vector<Dtype> tensor_dtypes(const Call& call) {
     return dtypes;
 }
 
-const ArgTensor* find(const std::vector<ArgTensor>& list, size_t arg) {
-    const auto found = std::ranges::find(list, arg, &ArgTensor::arg);
+const ArgTensor* find(const std::vector<ArgTensor>& list, ArgPlace place) {
+    const auto found = std::ranges::find(list, place, &ArgTensor::place);
     return found == list.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-std::optional<OutputSpec> Step::result_at(size_t arg) const {
-    const auto found = std::ranges::find(outputs, arg, &OutputSpec::arg);
+std::optional<OutputSpec> Step::result_at(ArgPlace place) const {
+    const auto found = std::ranges::find(outputs, place, &OutputSpec::place);
     if (found != outputs.end()) return *found;
-    if (const auto number = given_number(call, arg)) return OutputSpec{arg, {{}, number->dtype, {}}};
-    const auto* tensor = std::get_if<TensorPtr>(&call.args[arg]);
-    if (!call.row->args()[arg].is_inout || tensor == nullptr || *tensor == nullptr) return std::nullopt;
-    return OutputSpec{arg, {(*tensor)->shape, (*tensor)->dtype, {}}};
+    const auto number = place.position == 0 ? given_number(call, place.arg) : std::nullopt;
+    if (number) return OutputSpec{place.arg, {{}, number->dtype, {}}};
+    const Arg& arg = call.row->args()[place.arg];
+    const TensorPtr tensor = arg.is_inout ? call.tensor_at(place) : nullptr;
+    if (tensor == nullptr) return std::nullopt;
+    return OutputSpec{place.arg, {tensor->shape, tensor->dtype, {}}, arg.zeros_of.empty(), place.position};
+}
+
+std::vector<OutputSpec> Step::results() const {
+    std::vector<OutputSpec> results;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+        for (ArgPlace place(i); const auto result = result_at(place); ++place.position) {
+            results.push_back(*result);
+            if (call.row->args()[i].is_tensor()) break;
+        }
+    }
+    return results;
 }
 
 TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Oracle::Terms terms) {
@@ -55,7 +69,7 @@ TensorPtr Expectations::magnitude(const Step& step, const OutputSpec& output, Or
 
 TensorPtr Expectations::error_bounds(const Step& step, const OutputSpec& output) {
     const Dtype working = output.spec.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    auto errors = oracle_.error_bounds(step.call, step.outputs, output.arg, working);
+    auto errors = oracle_.error_bounds(step.call, step.outputs, output.place(), working);
     return errors.ok() ? *errors : nullptr;
 }
 
@@ -94,18 +108,34 @@ Status CaseSteps::take_inputs(uint64_t seed) {
         }
         auto drawn = draw(tensor, case_->key(seed));
         if (!drawn.ok()) return drawn.error();
-        for (size_t i = 0; i < drawn->size() && baseline_ != nullptr; ++i) {
+        tensors_.emplace_back(tensor.name, std::move(*drawn));
+    }
+    auto call = bind_call(rows_.forward != nullptr ? *rows_.forward : *rows_.inplace, *case_, tensors_);
+    if (!call.ok()) return call.error();
+    if (Status s = agree_on_duplicates(*call); !s.ok()) return s;
+    return baseline_ == nullptr ? Status() : take_stored_inputs();
+}
+
+Status CaseSteps::take_stored_inputs() {
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+        const CaseTensor& tensor = case_->tensors[k];
+        TensorList& drawn = tensors_[k].second;
+        const auto other = std::ranges::find(tensors_, tensor.same_as, [](const auto& each) { return each.first; });
+        if (!tensor.absent && other != tensors_.end()) {
+            drawn = other->second;
+            continue;
+        }
+        for (size_t i = 0; i < drawn.size(); ++i) {
             const std::string name = tensor.is_list ? tensor.name + "." + std::to_string(i) : tensor.name;
             const auto stored = std::ranges::find(baseline_->inputs, name, &NamedTensor::name);
             if (stored != baseline_->inputs.end()) {
-                const Dtype wanted = (*drawn)[i]->dtype;
+                const Dtype wanted = drawn[i]->dtype;
                 if (!are_of_one_kind(stored->dtype, wanted)) return other_kind(name, stored->dtype, wanted);
-                (*drawn)[i] = stored->tensor;
-            } else if (Status s = check_input(*baseline_, name, *(*drawn)[i]); !s.ok()) {
+                drawn[i] = stored->tensor;
+            } else if (Status s = check_input(*baseline_, name, *drawn[i]); !s.ok()) {
                 return s;
             }
         }
-        tensors_.emplace_back(tensor.name, std::move(*drawn));
     }
     return {};
 }
@@ -182,11 +212,11 @@ Result<Step> CaseSteps::plan_backward() {
     auto saved = shared ? Result<std::vector<ArgTensor>>(*forward_) : oracle_.run(forward->call, forward->outputs);
     if (!saved.ok()) return saved.error();
     for (const OutputSpec& output : forward->outputs) {
-        const ArgTensor* value = find(*saved, output.arg);
+        const ArgTensor* value = find(*saved, output.place());
         if (value == nullptr) return internal_error("the oracle has no output for a saved tensor");
         auto tensor = rounded(value->tensor, output.spec.dtype);
         if (!tensor.ok()) return tensor.error();
-        forward->call.args[output.arg] = *tensor;
+        forward->call.set_tensor(output.place(), *tensor);
     }
     // In the last step the expected outputs of the forward call are not needed again.
     saved = std::vector<ArgTensor>{};
@@ -205,11 +235,11 @@ Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::ve
     };
     std::vector<ArgTensor> expected;
     for (const NamedTensor& named : values) {
-        const int arg = step.call.row->find(named.name);
-        if (arg < 0 || !step.result_at(static_cast<size_t>(arg))) {
+        const auto place = step.call.place_of(named.name);
+        if (!place || !step.result_at(*place)) {
             return refuse(std::string(step.call.row->function) + " has no output '" + named.name + "'");
         }
-        const TensorSpec spec = step.result_at(static_cast<size_t>(arg))->spec;
+        const TensorSpec spec = step.result_at(*place)->spec;
         if (named.tensor->shape != spec.shape) {
             return refuse(fmt::format("output '{}' has shape {}, and {} gives {}", named.name,
                                       to_string(named.tensor->shape), step.call.row->function, to_string(spec.shape)));
@@ -218,12 +248,11 @@ Result<std::vector<ArgTensor>> CaseSteps::stored(const Step& step, const std::ve
             return refuse(fmt::format("output '{}' is complex, and {} gives {}", named.name, step.call.row->function,
                                       name(spec.dtype)));
         }
-        expected.push_back({static_cast<size_t>(arg), named.tensor});
+        expected.push_back({place->arg, named.tensor, place->position});
     }
-    for (size_t i = 0; i < step.call.args.size(); ++i) {
-        const std::optional<OutputSpec> result = step.result_at(i);
-        if (!result || !result->has_meaning || find(expected, i) != nullptr) continue;
-        return refuse("it has no expected values of output '" + std::string(step.call.row->args()[i].name) + "'");
+    for (const OutputSpec& result : step.results()) {
+        if (!result.has_meaning || find(expected, result.place()) != nullptr) continue;
+        return refuse("it has no expected values of output '" + step.call.name_of(result.place()) + "'");
     }
     return expected;
 }
@@ -239,7 +268,7 @@ Result<std::vector<ArgTensor>> CaseSteps::expected(const Step& step) {
                                 tensor_dtypes(step.call) == forward_dtypes_;
     if (equals_forward) {
         const auto* input = std::get_if<TensorPtr>(&step.call.args.front());
-        const ArgTensor* out = find(*forward_, forward_outputs_.front().arg);
+        const ArgTensor* out = find(*forward_, forward_outputs_.front().place());
         if (input != nullptr && out != nullptr && wide_dtype((*input)->dtype) == out->tensor->dtype) {
             return std::vector<ArgTensor>{{0, out->tensor}};
         }

@@ -21,8 +21,10 @@ struct Step {
     std::vector<OutputSpec> outputs;
     bool has_lost_range = false;  ///< an adaptor made finite inputs infinite, or inputs other than 0 to 0
 
-    /// The result at an argument: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
-    [[nodiscard]] std::optional<OutputSpec> result_at(size_t arg) const;
+    /// The result at a place: a new output, or an in-out tensor's spec; nullopt if the call only reads it.
+    [[nodiscard]] std::optional<OutputSpec> result_at(ArgPlace place) const;
+    /// All results, in the order of the arguments.
+    [[nodiscard]] std::vector<OutputSpec> results() const;
 };
 
 /// Gives the expected results of a step.
@@ -60,6 +62,8 @@ class CaseSteps final : public Expectations {
     CaseSteps(const Case& c, uint64_t seed, const CaseBaseline* baseline)
         : case_(&c), seed_(seed), baseline_(baseline), generator_{c.key(seed), 0} {}
     Status take_inputs(uint64_t seed);
+    /// Replaces inputs that the baseline stores, and checks the others against its checksums.
+    Status take_stored_inputs();
     [[nodiscard]] Error other_kind(const std::string& input, Dtype stored, Dtype wanted) const;
     Result<Step> plan_forward(const Row& row, const std::string& name, const std::string& function);
     Result<Step> plan_backward();

@@ -22,19 +22,21 @@ Question question_of(const Scene& scene) {
     Question question{scene.call(), {}};
     for (size_t i = 0; i < question.call.args.size(); ++i) {
         const Arg& arg = question.call.row->args()[i];
-        auto* tensor = std::get_if<TensorPtr>(&question.call.args[i]);
-        if (tensor == nullptr || *tensor == nullptr) continue;
-        if (arg.is_output) question.outputs.push_back({i, {(*tensor)->shape, (*tensor)->dtype, {}}});
         for (const Scene::Result& result : scene.results()) {
-            if (arg.is_inout && result.tensor == *tensor) *tensor = result.before;
+            if (result.place.arg != i) continue;
+            const Tensor& tensor = *result.tensor;
+            if (arg.is_output) {
+                question.outputs.push_back({i, {tensor.shape, tensor.dtype, {}}, true, result.place.position});
+            } else {
+                question.call.set_tensor(result.place, result.before);
+            }
         }
     }
     return question;
 }
 
-const Scene::Result* result_at(const Scene& scene, size_t arg) {
-    const TensorPtr& tensor = std::get<TensorPtr>(scene.call().args[arg]);
-    const auto found = std::ranges::find(scene.results(), tensor, &Scene::Result::tensor);
+const Scene::Result* result_at(const Scene& scene, ArgPlace place) {
+    const auto found = std::ranges::find(scene.results(), place, &Scene::Result::place);
     return found == scene.results().end() ? nullptr : &*found;
 }
 
@@ -60,7 +62,7 @@ void truncation(Scene& scene) {
     auto expected = Oracle().run(question.call, question.outputs);
     if (!expected.ok()) return;
     for (const ArgTensor& exact : *expected) {
-        const Scene::Result* result = result_at(scene, exact.arg);
+        const Scene::Result* result = result_at(scene, exact.place());
         const bool known = result != nullptr && is_floating(result->tensor->dtype) &&
                            result->tensor->dtype != Dtype::float64 && exact.tensor->dtype == Dtype::float64;
         if (known) put_values(truncated(exact.tensor->data_as<double>(), *result), *result->tensor);
@@ -71,7 +73,7 @@ void truncation(Scene& scene) {
 void half_accumulation(Scene& scene) {
     const Question question = question_of(scene);
     for (const OutputSpec& output : question.outputs) {
-        const Scene::Result* result = result_at(scene, output.arg);
+        const Scene::Result* result = result_at(scene, output.place());
         if (result == nullptr || !is_floating(output.spec.dtype)) continue;
         if (accumulation_length(question.call, output) < 2) continue;
         auto sums = Oracle().magnitude(question.call, output, Oracle::Terms::kAll);

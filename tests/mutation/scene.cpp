@@ -77,17 +77,35 @@ Scene::Scene(Call& call, Context& context, const Next& next, int64_t serial)
     const auto args = call.row->args();
     for (const bool inout : {false, true}) {
         for (size_t i = 0; i < args.size(); ++i) {
-            const auto* tensor = std::get_if<TensorPtr>(&call.args[i]);
-            const bool wanted = inout ? args[i].is_inout : args[i].is_output;
-            if (!wanted || tensor == nullptr || *tensor == nullptr || (*tensor)->numel() == 0) continue;
-            results_.push_back({*tensor, dense_copy(**tensor), nullptr, inout});
+            // No result is what a function leaves in its scratch memory.
+            const bool is_wanted = inout ? args[i].is_inout && args[i].zeros_of.empty() : args[i].is_output;
+            if (is_wanted) add_result({i}, inout);
         }
     }
     if (const Generator* state = generator()) generator_before_ = *state;
 }
 
+void Scene::add_result(ArgPlace place, bool is_inout) {
+    const auto* list = std::get_if<TensorList>(&call_->args[place.arg]);
+    const size_t count = list == nullptr ? 1 : list->size();
+    for (place.position = 0; place.position < count; ++place.position) {
+        const TensorPtr tensor = call_->tensor_at(place);
+        if (tensor == nullptr || tensor->numel() == 0) continue;
+        results_.push_back({tensor, dense_copy(*tensor), nullptr, is_inout, place});
+    }
+}
+
 void Scene::run_right() {
     outcome_ = (*next_)(*call_, *context_);
+    const auto args = call_->row->args();
+    for (size_t i = 0; i < args.size() && outcome_.ok(); ++i) {
+        if (!args[i].is_made) continue;
+        add_result({i}, false);
+        if (results_.empty() || results_.back().place.arg != i) continue;
+        const Tensor& before = *results_.back().before;
+        std::memset(before.storage.memory.get(), static_cast<int>(context_->fresh.value_or(std::byte{0})),
+                    before.storage.nbytes);
+    }
     for (Result& result : results_) result.right = dense_copy(*result.tensor);
 }
 
@@ -100,7 +118,14 @@ void Scene::run_instead(Call changed) {
     const Generator* state = generator();
     const Generator after = state != nullptr ? *state : Generator();
     rewind();
-    if ((*next_)(changed, *context_).ok()) return;
+    if ((*next_)(changed, *context_).ok()) {
+        for (Result& result : results_) {
+            if (!call_->row->args()[result.place.arg].is_made) continue;
+            result.tensor = changed.tensor_at(result.place);
+            call_->set_tensor(result.place, result.tensor);
+        }
+        return;
+    }
     for (const Result& result : results_) put(*result.right, *result.tensor);
     if (Generator* now = generator()) *now = after;
 }
@@ -108,6 +133,7 @@ void Scene::run_instead(Call changed) {
 bool Scene::changed() const {
     return acted_ || std::ranges::any_of(results_, [](const Result& result) {
                const TensorPtr now = dense_copy(*result.tensor);
+               if (now == nullptr || now->nbytes() != result.right->nbytes()) return true;
                return std::memcmp(now->data(), result.right->data(), now->nbytes()) != 0;
            });
 }

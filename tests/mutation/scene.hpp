@@ -34,8 +34,9 @@ class Scene {
     /// The tensors that the call wrote: outputs first, then in-out ones, without empty ones.
     struct Result {
         TensorPtr tensor;
-        TensorPtr before, right;  ///< dense copies
+        TensorPtr before, right;  ///< dense copies; new memory for a tensor that the call makes
         bool is_inout = false;
+        ArgPlace place = {0};
     };
     [[nodiscard]] const std::vector<Result>& results() const { return results_; }
     [[nodiscard]] const Result* first() const { return results_.empty() ? nullptr : results_.data(); }
@@ -49,6 +50,7 @@ class Scene {
     [[nodiscard]] Call with(const Exchange& exchange) const;
 
  private:
+    void add_result(ArgPlace place, bool is_inout);
     void rewind();
 
     Call* call_;

@@ -281,15 +281,15 @@ class HistoryCheck final : public StepCheck {
     Failure difference_from_first(StepUnderTest& test, Attempt& attempt, bool may_round) {
         if (!attempt.outcome.ok()) return failure_of(behind("the call failed: ", attempt.outcome));
         for (const ArgTensor& value : test.expected) {
-            Failure differs = difference(test, value.arg, *test.first, attempt, false);
+            Failure differs = difference(test, value.place(), *test.first, attempt, false);
             if (!differs.ok() && !(may_round && is_right(test, attempt, value))) return differs;
         }
         return {};
     }
 
     bool is_right(StepUnderTest& test, Attempt& attempt, const ArgTensor& value) {
-        auto actual = attempt.placed.host_tensor(value.arg, setup_.context());
-        const OutputSpec output = *test.computed.result_at(value.arg);
+        auto actual = attempt.placed.host_tensor(value.place(), setup_.context());
+        const OutputSpec output = *test.computed.result_at(value.place());
         if (!actual.ok()) return false;
         if ((*actual)->dtype != output.spec.dtype) return true;  // converted by an adaptor
         return compare_value({setup_.rules, setup_.expectations, test.computed}, **actual, value, output).passed;

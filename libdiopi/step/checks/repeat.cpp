@@ -14,8 +14,8 @@ class RepeatCheck final : public StepCheck {
     void judge(StepUnderTest& test, Findings& findings) override {
         if (test.second == nullptr) return;
         const bool may_differ = !setup_.rules.checks.repeat || test.step.call.row->repeat == Repeat::varying;
-        for (size_t arg = 0; arg < test.step.call.args.size(); ++arg) {
-            findings.fail(difference(test, arg, *test.first, *test.second, may_differ));
+        for (const OutputSpec& result : test.step.results()) {
+            findings.fail(difference(test, result.place(), *test.first, *test.second, may_differ));
         }
     }
 };

@@ -31,7 +31,7 @@ struct StepUnderTest {
     /// The results of the first attempt in host memory, as far as they have been read.
     std::vector<ArgTensor> actual = {};
 
-    [[nodiscard]] std::string arg_name(size_t arg) const { return std::string(step.call.row->args()[arg].name); }
+    [[nodiscard]] std::string name_of(ArgPlace place) const { return step.call.name_of(place); }
 };
 
 /// There is one object for all steps of a case.
@@ -57,10 +57,10 @@ class StepCheck {
     virtual void judge(StepUnderTest& test, Findings& findings);
 
  protected:
-    /// How the results of two attempts differ at an argument; the first attempt had the first poison, the other one the
+    /// How the results of two attempts differ at a place; the first attempt had the first poison, the other one the
     /// second. With `may_differ` only elements that neither has written count. The check of the values reports another
     /// shape or dtype.
-    [[nodiscard]] Failure difference(const StepUnderTest& test, size_t arg, Attempt& first, Attempt& second,
+    [[nodiscard]] Failure difference(const StepUnderTest& test, ArgPlace place, Attempt& first, Attempt& second,
                                      bool may_differ);
 
     CheckSetup setup_;

@@ -55,22 +55,21 @@ class StreamOrderCheck final : public StepCheck {
     /// alone.
     Failure differs_when_held(StepUnderTest& test, HeldRun& held) {
         if (!held.outcome.ok()) return {FailureKind::kStream, held.outcome.message};
-        for (size_t arg = 0; arg < test.step.call.args.size(); ++arg) {
-            const auto output = test.step.result_at(arg);
-            if (!output || !output->has_meaning) continue;
-            auto one = test.first->placed.host_tensor(arg, setup_.context());
-            auto two = held.placed.host_tensor(arg, setup_.context());
+        for (const OutputSpec& output : test.step.results()) {
+            if (!output.has_meaning) continue;
+            auto one = test.first->placed.host_tensor(output.place(), setup_.context());
+            auto two = held.placed.host_tensor(output.place(), setup_.context());
             if (!one.ok() || !two.ok()) return failure_of((one.ok() ? two : one).error());
             const Failure wrong = test.step.call.row->repeat == Repeat::varying
-                                      ? differs_from_expected(test, **two, *output)
-                                      : differs_from_first(**one, **two, output->spec.dtype);
-            if (!wrong.ok()) return {wrong.kind, test.arg_name(arg) + ": " + wrong.reason};
+                                      ? differs_from_expected(test, **two, output)
+                                      : differs_from_first(**one, **two, output.spec.dtype);
+            if (!wrong.ok()) return {wrong.kind, test.name_of(output.place()) + ": " + wrong.reason};
         }
         return {};
     }
 
     Failure differs_from_expected(StepUnderTest& test, const Tensor& actual, const OutputSpec& output) {
-        const auto value = std::ranges::find(test.expected, output.arg, &ArgTensor::arg);
+        const auto value = std::ranges::find(test.expected, output.place(), &ArgTensor::place);
         if (value == test.expected.end()) return {};
         const Comparison comparison =
             compare_value({setup_.rules, setup_.expectations, test.step}, actual, *value, output);

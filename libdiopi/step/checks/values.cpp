@@ -23,9 +23,9 @@ class ValueCheck final : public StepCheck {
 
     void judge(StepUnderTest& test, Findings& findings) override {
         for (const ArgTensor& value : test.expected) {
-            auto actual = test.first->placed.host_tensor(value.arg, setup_.context());
-            if (actual.ok()) test.actual.push_back({value.arg, *actual});
-            if (actual.ok()) actual = as_computed(test, *actual, value.arg);
+            auto actual = test.first->placed.host_tensor(value.place(), setup_.context());
+            if (actual.ok()) test.actual.push_back({value.arg, *actual, value.position});
+            if (actual.ok()) actual = as_computed(test, *actual, value.place());
             if (!actual.ok()) return findings.fail(actual.error());
             compare_one(test, **actual, value, findings);
         }
@@ -41,9 +41,9 @@ class ValueCheck final : public StepCheck {
     }
 
     void compare_one(StepUnderTest& test, const Tensor& actual, const ArgTensor& value, Findings& findings) {
-        const OutputSpec output = *test.computed.result_at(value.arg);
+        const OutputSpec output = *test.computed.result_at(value.place());
         if (!output.has_meaning) return;
-        const std::string name = test.arg_name(value.arg);
+        const std::string name = test.name_of(value.place());
         Comparison comparison = compare(test, actual, value, output);
         comparison.deviation.output = name;
         findings.fail({comparison.kind, name + ": " + comparison.reason});
@@ -57,14 +57,14 @@ class ValueCheck final : public StepCheck {
     static void check_pairs(const StepUnderTest& test, Findings& findings) {
         if (test.actual.size() != 2 || test.step.call.row->args()[test.actual[1].arg].place_in < 0) return;
         const std::string wrong = wrong_pair(test.step.call, *test.actual[0].tensor, *test.actual[1].tensor);
-        if (!wrong.empty()) findings.fail({FailureKind::kValues, test.arg_name(test.actual[0].arg) + ": " + wrong});
+        if (!wrong.empty()) findings.fail({FailureKind::kValues, test.name_of(test.actual[0].place()) + ": " + wrong});
     }
 
     static uint64_t hash_of(const StepUnderTest& test) {
         if (test.step.call.row->repeat == Repeat::varying) return 0;
         Checksum all;
         for (const ArgTensor& value : test.actual) {
-            const auto output = test.step.result_at(value.arg);
+            const auto output = test.step.result_at(value.place());
             const auto one = checksum_of_tensor(*value.tensor);
             if (output && output->has_meaning && one.ok()) all.update(one->data(), one->size());
         }
@@ -75,21 +75,22 @@ class ValueCheck final : public StepCheck {
     Failure wrong_in(StepUnderTest& test, Attempt& second) {
         if (test.step.call.row->repeat != Repeat::varying) return {};
         for (const ArgTensor& value : test.expected) {
-            const OutputSpec output = *test.computed.result_at(value.arg);
+            const OutputSpec output = *test.computed.result_at(value.place());
             if (!output.has_meaning) continue;
-            auto actual = second.placed.host_tensor(value.arg, setup_.context());
-            if (actual.ok()) actual = as_computed(test, *actual, value.arg);
+            auto actual = second.placed.host_tensor(value.place(), setup_.context());
+            if (actual.ok()) actual = as_computed(test, *actual, value.place());
             if (!actual.ok()) return failure_of(actual.error());
             const Comparison comparison = compare(test, **actual, value, output);
             if (comparison.passed) continue;
-            return {comparison.kind, "a second run is wrong: " + test.arg_name(value.arg) + ": " + comparison.reason};
+            return {comparison.kind,
+                    "a second run is wrong: " + test.name_of(value.place()) + ": " + comparison.reason};
         }
         return {};
     }
 
-    /// The result at an argument, a host tensor, in the dtype of the comparison.
-    static Result<TensorPtr> as_computed(const StepUnderTest& test, const TensorPtr& actual, size_t arg) {
-        const auto own = test.step.result_at(arg), computed = test.computed.result_at(arg);
+    /// The result at a place, a host tensor, in the dtype of the comparison.
+    static Result<TensorPtr> as_computed(const StepUnderTest& test, const TensorPtr& actual, ArgPlace place) {
+        const auto own = test.step.result_at(place), computed = test.computed.result_at(place);
         // A result with another dtype than the output was not converted by the adaptor.
         if (!own || !computed || actual->dtype != own->spec.dtype || actual->dtype == computed->spec.dtype)
             return actual;

@@ -1,0 +1,201 @@
+/// Elements along one dim, by an index for each: loops over the elements of the index, in which the dim of the indexed
+/// tensor has stride 0.
+#include <algorithm>
+#include <string>
+
+#include "kernels/cpu/item.hpp"
+#include "kernels/cpu/onednn_staging.hpp"
+#include "kernels/cpu/operands.hpp"
+#include "kernels/cpu/operators.hpp"
+#include "kernels/cpu/positions.hpp"
+#include "kernels/cpu/threads.hpp"
+#include "kernels/cpu/tile.hpp"
+#include "kernels/entries/entries.hpp"
+#include "kernels/operands/index_places.hpp"
+
+namespace diopi::cpu {
+
+namespace {
+
+/// The walk over an index: operand 0 is the tensor with an element for each of the index, operand 1 the dense index,
+/// operand 2 the indexed tensor without its dim.
+struct Walk {
+    Nest nest;
+    const int64_t* positions = nullptr;
+    int64_t stride = 0;  ///< of the dim in the indexed tensor
+
+    /// Calls visit(element of operand 0, element of operand 2) for each index. Parts run in threads where no two of
+    /// them can reach one element, or where nothing is written by place.
+    template <class Visit>
+    void for_each(bool reads_by_place, Visit&& visit) const {
+        const int64_t size = nest.sizes[0];
+        if (!reads_by_place && (nest.rank == 1 || nest.strides[2][0] == 0)) return run(nest, 0, visit);
+        parallel_for(size, size > 0 ? nest.numel / size : 0, Loop::arithmetic, [&](int64_t first, int64_t last) {
+            Nest part = nest;
+            part.sizes[0] = last - first;
+            run(part, first, visit);
+        });
+    }
+
+ private:
+    template <class Visit>
+    void run(const Nest& part, int64_t first, Visit&& visit) const {
+        const int64_t n = part.inner_size();
+        const int64_t to = part.inner_stride(0), at = part.inner_stride(1), from = part.inner_stride(2);
+        std::array<int64_t, 3> start;
+        for (size_t k = 0; k < 3; ++k) start[k] = first * nest.strides[k][0];
+        for_each_outer(part, 1, [&](const std::array<int64_t, kMaxOperands>& offsets) {
+            const int64_t* index = positions + offsets[1] + start[1];
+            const int64_t a = offsets[0] + start[0], b = offsets[2] + start[2];
+            for (int64_t i = 0; i < n; ++i) visit(a + i * to, b + i * from + index[i * at] * stride);
+        });
+    }
+};
+
+/// `own` has an element for each of `index`, or stride 0.
+diopiError_t make_walk(diopiContextHandle_t ctx, std::string_view op, const View& index, const View& own,
+                       const View& indexed, size_t dim, Walk& walk) {
+    Positions positions;
+    const int64_t size = indexed.rank() == 0 ? 1 : indexed.shape[dim];
+    const diopiError_t error = read_positions(ctx, op, index, size, Negative::refused, positions);
+    if (error != diopiSuccess) return error;
+    walk.positions = positions.data();
+    const Shape dense = contiguous_strides(index.shape);
+    Shape strides(index.shape.size(), 0), own_strides(index.shape.size(), 0);
+    for (size_t d = 0; d < index.shape.size(); ++d) {
+        if (own.rank() > 0) own_strides[d] = own.strides[d];
+        if (d != dim && indexed.rank() > 0) strides[d] = indexed.strides[d];
+    }
+    if (indexed.rank() > 0) walk.stride = indexed.strides[dim];
+    walk.nest = make_nest(index.shape, {own_strides.data(), dense.data(), strides.data()});
+    return diopiSuccess;
+}
+
+diopiError_t gather(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                    diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t index) {
+    const View x = view(input), y = view(out), at = view(index);
+    size_t d = 0;
+    Walk walk;
+    diopiError_t error = read_dim(op, dim, x.rank(), d);
+    if (error == diopiSuccess) error = check_element_index(op, at, x.shape, d);
+    if (error == diopiSuccess) error = check_like(op, "out", y, at.shape, x.dtype);
+    if (error != diopiSuccess || y.numel == 0) return error;
+    error = make_walk(ctx, op, at, y, x, d, walk);
+    if (error != diopiSuccess) return error;
+    with_item(x.dtype, [&]<class E>() {
+        auto* to = y.as<E>();
+        const auto* from = x.as<const E>();
+        walk.for_each(true, [=](int64_t a, int64_t b) { to[a] = from[b]; });
+    });
+    return diopiSuccess;
+}
+
+/// A dense copy of a tensor in the type that it is computed in, or the tensor itself.
+diopiError_t in_compute_type(diopiContextHandle_t ctx, const View& tensor, View& made) {
+    made = tensor;
+    const Dtype dtype = wide(tensor.dtype);
+    if (tensor.dtype == dtype) return diopiSuccess;
+    const diopiError_t error = require(ctx, tensor.shape, dtype, made);
+    if (error == diopiSuccess) copy(tensor, made);
+    return error;
+}
+
+diopiError_t gather_backward(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t grad_input,
+                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input, int64_t dim,
+                             diopiConstTensorHandle_t index) {
+    const View y = view(grad_input), g = view(grad_output), at = view(index), x = view(input);
+    size_t d = 0;
+    diopiError_t error = read_dim(op, dim, x.rank(), d);
+    if (error == diopiSuccess) error = check_element_index(op, at, x.shape, d);
+    if (error == diopiSuccess) error = check_shape(op, "grad_input", y, x.shape);
+    if (error == diopiSuccess) error = check_like(op, "grad_output", g, at.shape, y.dtype);
+    if (error == diopiSuccess) error = check_computable(op, "grad_output", g);
+    if (error != diopiSuccess) return error;
+    View sums, terms;
+    Walk walk;
+    error = in_compute_type(ctx, y, sums);
+    if (error == diopiSuccess) error = in_compute_type(ctx, g, terms);
+    if (error == diopiSuccess) error = make_walk(ctx, op, at, terms, sums, d, walk);
+    if (error != diopiSuccess) return error;
+    fill(sums, {diopi_dtype_float64, {.fval = 0}});
+    const auto add = [&]<class T>() {
+        walk.for_each(false,
+                      [to = sums.as<T>(), from = terms.as<const T>()](int64_t a, int64_t b) { to[b] += from[a]; });
+    };
+    if (sums.dtype == Dtype::float64)
+        add.operator()<double>();
+    else
+        add.operator()<float>();
+    if (sums.data != y.data) copy(sums, y);
+    return diopiSuccess;
+}
+
+/// y[place] = y[place] + x, or * x, in the type that both compute in.
+template <class T>
+void reduce_into(const Walk& walk, Scatter scatter, const View& y, const View& x) {
+    auto* to = y.as<T>();
+    const auto* from = x.as<const T>();
+    if (scatter == Scatter::add)
+        walk.for_each(false, [=](int64_t a, int64_t b) { to[b] += from[a]; });
+    else
+        walk.for_each(false, [=](int64_t a, int64_t b) { to[b] *= from[a]; });
+}
+
+/// y changes at the places of the index; x has an element for each of them, or is one.
+diopiError_t scatter_into(diopiContextHandle_t ctx, std::string_view op, const View& y, size_t dim, const View& x,
+                          const View& index, Scatter scatter) {
+    Walk walk;
+    diopiError_t error = diopiSuccess;
+    if (scatter == Scatter::replace) {
+        error = make_walk(ctx, op, index, x, y, dim, walk);
+        if (error != diopiSuccess) return error;
+        with_item(y.dtype, [&]<class E>() {
+            walk.for_each(false, [to = y.as<E>(), from = x.as<const E>()](int64_t a, int64_t b) { to[b] = from[a]; });
+        });
+        return diopiSuccess;
+    }
+    View sums, terms;
+    error = in_compute_type(ctx, y, sums);
+    if (error == diopiSuccess) error = in_compute_type(ctx, x, terms);
+    if (error == diopiSuccess) error = make_walk(ctx, op, index, terms, sums, dim, walk);
+    if (error != diopiSuccess) return error;
+    error = with_wrapping_type(sums.dtype, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, Bool>) reduce_into<T>(walk, scatter, sums, terms);
+        return diopiSuccess;
+    });
+    if (error == diopiSuccess && sums.data != y.data) copy(sums, y);
+    return error;
+}
+
+diopiError_t scatter(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out,
+                     diopiConstTensorHandle_t input, int64_t dim, const Other& source, diopiConstTensorHandle_t index,
+                     const char* reduce) {
+    const View x = view(input), y = view(out), at = view(index);
+    size_t d = 0;
+    Scatter how = Scatter::replace;
+    diopiError_t error = read_dim(op, dim, x.rank(), d);
+    if (error == diopiSuccess) error = read_reduce(op, reduce, how);
+    if (error == diopiSuccess) error = check_element_index(op, at, x.shape, d);
+    if (error == diopiSuccess) error = check_like(op, "out", y, x.shape, x.dtype);
+    alignas(16) std::byte bytes[16]{};
+    View src = element(bytes, x.dtype);
+    if (source.number != nullptr) {
+        diopiScalar_t number = *source.number;
+        copy(element(number), src);
+    } else {
+        src = view(source.tensor);
+        if (error == diopiSuccess) error = check_element_source(op, src, at, x.dtype);
+    }
+    Positions checked;
+    const int64_t size = x.rank() == 0 ? 1 : x.shape.empty() ? 0 : x.shape[d];
+    if (error == diopiSuccess && at.numel > 0) error = read_positions(ctx, op, at, size, Negative::refused, checked);
+    if (error != diopiSuccess) return error;
+    if (!same_view(x, y)) copy(x, y);
+    return at.numel == 0 || y.numel == 0 ? diopiSuccess : scatter_into(ctx, op, y, d, src, at, how);
+}
+
+}  // namespace
+
+#include "kernels/entries/index_gather.inc"
+
+}  // namespace diopi::cpu

@@ -1,0 +1,61 @@
+#include "kernels/cpu/onednn_testing.hpp"
+
+using namespace diopi;
+using namespace diopi::testing;
+
+TEST_CASE("functions that take elements by their places refuse places that do not exist, and write nothing") {
+    diopiContext ctx(cpu_device());
+    const auto x = random({3, 2}, Dtype::float32, 1), y = unwritten({1, 2}, Dtype::float32);
+    const auto whole = unwritten({3, 2}, Dtype::float32), g = random({1, 2}, Dtype::float32, 2);
+    const diopiScalar_t one{diopi_dtype_float64, {.fval = 1}};
+    diopiTensorHandle_t made = nullptr;
+    for (const double place : {3.0, -4.0}) {
+        const auto at = tensor({1}, Dtype::int64, {place}), each = tensor({1, 2}, Dtype::int64, {place, 0});
+        diopiConstTensorHandle_t indices[] = {at.get()};
+        CHECK(cpu::diopiIndexSelect(&ctx, y.get(), x.get(), 0, at.get()) == diopiErrorOccurred);
+        CHECK(cpu::diopiGather(&ctx, y.get(), x.get(), 0, each.get()) == diopiErrorOccurred);
+        CHECK(cpu::diopiGatherBackward(&ctx, whole.get(), g.get(), x.get(), 0, each.get()) == diopiErrorOccurred);
+        CHECK(cpu::diopiScatter(&ctx, whole.get(), x.get(), 0, g.get(), each.get(), "add") == diopiErrorOccurred);
+        CHECK(cpu::diopiIndexFillScalar(&ctx, whole.get(), x.get(), 0, at.get(), &one) == diopiErrorOccurred);
+        CHECK(cpu::diopiIndex(&ctx, &made, x.get(), indices, 1) == diopiErrorOccurred);
+        CHECK(cpu::diopiIndexPut(&ctx, whole.get(), x.get(), g.get(), indices, 1, true) == diopiErrorOccurred);
+        CHECK(cpu::diopiEmbeddingRenorm_(&ctx, whole.get(), at.get(), 1, 2) == diopiErrorOccurred);
+    }
+    CHECK(made == nullptr);
+    CHECK(values(*y) == Values(2, 12345));
+    CHECK(values(*whole) == Values(6, 12345));
+    const auto last = tensor({1}, Dtype::int64, {-1});
+    diopiConstTensorHandle_t from_end[] = {last.get()};
+    CHECK(cpu::diopiIndexSelect(&ctx, y.get(), x.get(), 0, last.get()) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiIndexSelect: an index holds -1, but there are 3 places");
+    REQUIRE(cpu::diopiIndex(&ctx, &made, x.get(), from_end, 1) == diopiSuccess);
+    CHECK(values(*made) == Values{values(*x)[4], values(*x)[5]});
+}
+
+TEST_CASE("a mask has a source for each of its true elements") {
+    diopiContext ctx(cpu_device());
+    const auto x = random({4}, Dtype::float32, 1), y = unwritten({4}, Dtype::float32);
+    const auto mask = tensor({4}, Dtype::boolean, {1, 0, 1, 1}), two = random({2}, Dtype::float32, 2);
+    CHECK(cpu::diopiMaskedScatter(&ctx, y.get(), x.get(), mask.get(), two.get()) == diopiErrorOccurred);
+    CHECK(last_error() == "diopiMaskedScatter: source has 2 elements, wanted 3");
+    CHECK(values(*y) == Values(4, 12345));
+}
+
+TEST_CASE("a copy in another memory format has its strides, and that number") {
+    diopiContext ctx(cpu_device());
+    const auto x = random({2, 3, 4, 5}, Dtype::float32, 1);
+    diopiTensorHandle_t made = nullptr, back = nullptr;
+    int64_t format = -1;
+    REQUIRE(cpu::diopiContiguous(&ctx, &made, x.get(), diopiMemoryFormat_ChannelsLast) == diopiSuccess);
+    CHECK(made->strides == Shape{60, 1, 15, 3});
+    CHECK(values(*made) == values(*x));
+    REQUIRE(cpu::diopiGetNativeMemoryFormat(&ctx, made, &format) == diopiSuccess);
+    CHECK(format == diopiMemoryFormat_ChannelsLast);
+    REQUIRE(cpu::diopiNativeMemoryFormatCast(&ctx, &back, made, diopiMemoryFormat_Contiguous) == diopiSuccess);
+    CHECK(back->strides == Shape{60, 20, 5, 1});
+    CHECK(values(*back) == values(*x));
+    REQUIRE(cpu::diopiGetNativeMemoryFormat(&ctx, back, &format) == diopiSuccess);
+    CHECK(format == diopiMemoryFormat_Contiguous);
+    CHECK(cpu::diopiContiguous(&ctx, &made, x.get(), diopiMemoryFormat_ChannelsLast3d) == diopiErrorOccurred);
+    CHECK(cpu::diopiTensorDestructionHook(&ctx, x->data()) == diopiSuccess);
+}
