@@ -41,12 +41,10 @@ void take_places(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const 
 }
 
 /// grad_input = grad_output at the places, and 0 elsewhere
-void spread_places(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output, ShapeView sizes,
-                   const Places& places) {
+void spread_places(diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output, const Places& places) {
     in_kind(view_of(grad_output).dtype, [&]<class T>(T) {
         const Operand<T> g(grad_output, "grad_output");
         Output<T> y(grad_input, "grad_input", Output<T>::Start::kZero);
-        require_shape("grad_input", y.shape(), sizes);
         require_shape("grad_output", g.shape(), places.shape);
         for (size_t k = 0; k < places.at.size(); ++k) y[places.at[k]] = g[static_cast<int64_t>(k)];
         y.store();
@@ -71,8 +69,10 @@ diopiError_t take_position(diopiContextHandle_t, std::string_view, diopiTensorHa
 
 diopiError_t spread_position(diopiContextHandle_t, std::string_view, diopiTensorHandle_t grad_input,
                              diopiConstTensorHandle_t grad_output, diopiSize_t sizes, int64_t dim, int64_t index) {
-    return kernel(
-        [&] { spread_places(grad_input, grad_output, list_of(sizes), position_of(list_of(sizes), dim, index)); });
+    return kernel([&] {
+        require_shape("grad_input", shape_of(grad_input), list_of(sizes));
+        spread_places(grad_input, grad_output, position_of(list_of(sizes), dim, index));
+    });
 }
 
 diopiError_t replace_position(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out,
@@ -90,7 +90,8 @@ diopiError_t spread_slice(diopiContextHandle_t, std::string_view, diopiTensorHan
                           diopiConstTensorHandle_t grad_output, diopiSize_t sizes, int64_t dim, int64_t start,
                           int64_t end, int64_t step) {
     return kernel([&] {
-        spread_places(grad_input, grad_output, list_of(sizes), slice_of(list_of(sizes), dim, start, end, step));
+        require_shape("grad_input", shape_of(grad_input), list_of(sizes));
+        spread_places(grad_input, grad_output, slice_of(list_of(sizes), dim, start, end, step));
     });
 }
 

@@ -90,6 +90,7 @@ bool is_refused(const Step& changed, const ResultHints& hints) {
     const auto wanted = infer(call, hints);
     if (!wanted.ok()) return wanted.error().code == Errc::kBadInput;
     return std::ranges::any_of(changed.outputs, [&](const OutputSpec& given) {
+        if (call.row->args()[given.arg].is_made) return false;  // the function gives it the shape that follows
         const auto result = std::ranges::find(*wanted, given.place(), &OutputSpec::place);
         return result != wanted->end() &&
                (result->spec.shape != given.spec.shape || kind_of(result->spec.dtype) > kind_of(given.spec.dtype));
@@ -136,6 +137,7 @@ void add_for_number(const Arg& arg, const Value& value, int64_t rank, std::vecto
         candidates.push_back(change_of(arg, Change::kNull));
     }
     if (!std::holds_alternative<int64_t>(value) && !std::holds_alternative<IntList>(value)) return;
+    if (!arg.list.empty()) return;  // the length of a list, which a function cannot check
     const auto add = [&](int64_t number) { candidates.push_back(change_of(arg, Change::kNumber, {}, number)); };
     if (is_enumeration(arg.kind)) return add(kNoEnumerator);
     for (const int64_t number : {int64_t{-1}, int64_t{0}, rank, -rank - 1, kHuge}) add(number);
@@ -152,6 +154,8 @@ std::vector<BadCall> bad_calls_of(const Step& step, const ResultHints& hints) {
         const TensorPtr* tensor = tensor_at(value);
         const OutputSpec* output = output_at(step, i);
         if (tensor != nullptr && rank == 0) rank = static_cast<int64_t>((*tensor)->shape.size());
+        const auto* sizes = std::get_if<IntList>(&value);
+        if (sizes != nullptr && !args[i].shape_of.empty()) rank = std::ssize(*sizes);
         if (output != nullptr) {
             add_for_output(step.call, args[i], *output, candidates);
         } else if (tensor != nullptr) {
