@@ -46,11 +46,11 @@ diopiError_t one_hot(diopiContextHandle_t, std::string_view, diopiTensorHandle_t
         if (classes < 1) refuse("num_classes is " + std::to_string(classes) + ", wanted 1 or more");
         Shape shape(x.shape().begin(), x.shape().end());
         shape.push_back(classes);
-        Output<int64_t> y(out, "out", Output<int64_t>::Start::kZero);
-        require_shape("out", y.shape(), shape);
+        require_shape("out", view_of(out).shape, shape);
         for (int64_t i = 0; i < x.numel(); ++i) {
             if (x[i] < 0 || x[i] >= classes) refuse("input holds " + std::to_string(x[i]) + ", which is no class");
         }
+        Output<int64_t> y(out, "out", Output<int64_t>::Start::kZero);
         for (int64_t i = 0; i < x.numel(); ++i) y[i * classes + x[i]] = 1;
         y.store();
     });
