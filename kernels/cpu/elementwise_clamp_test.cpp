@@ -19,7 +19,7 @@ TEST_CASE("a number that bounds integers ends with their range", "[cpu][elementw
     CHECK(limit(9, 3) == Values{3, 3, 3});
 }
 
-TEST_CASE("a bound may be absent, but not both; a NaN stays or replaces all", "[cpu][elementwise]") {
+TEST_CASE("a bound may be absent, but not both, and a NaN stays or replaces all", "[cpu][elementwise]") {
     const Dtype dtype = GENERATE(Dtype::float32, Dtype::bfloat16, Dtype::float64, Dtype::float16);
     const auto x = tensor(dtype, {4}, {-2, 0.5, kNan, kInf}), out = blank(dtype, {4});
     const auto low = scalar(-1.0), high = scalar(0.25), nothing = scalar(kNan);
@@ -79,7 +79,7 @@ TEST_CASE("lerp starts from the nearer end", "[cpu][elementwise]") {
     CHECK(values(out) == Values{1, 1e8});
 }
 
-TEST_CASE("moduli neither overflow nor lose digits; the sign of a complex number is on the circle",
+TEST_CASE("moduli neither overflow nor lose digits, and the sign of a complex number is on the circle",
           "[cpu][elementwise]") {
     const auto z = generate(Dtype::complex64, {3}, [](int64_t i) {
         return Complex(3, -4) * (i == 0 ? 1e30 : i == 1 ? 1e-30 : 0);

@@ -81,7 +81,7 @@ TEST_CASE("a comparison in place leaves 0 and 1 in the dtype of the tensor", "[c
     CHECK(complex_values(z) == std::vector<Complex>{1, 0});
 }
 
-TEST_CASE("NaN is unequal to all, and true; complex numbers have no order", "[cpu][elementwise]") {
+TEST_CASE("NaN is unequal to all, and true, and complex numbers have no order", "[cpu][elementwise]") {
     const auto x = tensor(Dtype::bfloat16, {3}, {kNan, kInf, 0});
     CHECK(truth(cpu::diopiEq, x, x) == Values{0, 1, 1});
     CHECK(truth(cpu::diopiNe, x, x) == Values{1, 0, 0});
