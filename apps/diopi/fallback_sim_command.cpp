@@ -61,9 +61,10 @@ Result<FallbackLists> lists_of(const FallbackSimOptions& options) {
     if (options.bisect) return lists;
     const Environment environment = read_environment();
     const bool given = options.ops || options.except || !options.operators.empty();
-    auto only =
-        given ? list_of(fmt::format("{},{}", options.ops.value_or(""), fmt::join(options.operators, ",")), "--ops")
-              : list_of(environment.fallback_list, "DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST");
+    std::vector<std::string> named = options.operators;
+    if (options.ops) named.push_back(*options.ops);
+    auto only = given ? list_of(fmt::format("{}", fmt::join(named, ",")), "--ops")
+                      : list_of(environment.fallback_list, "DIPU_FORCE_FALLBACK_OPS_LIST or OP_FALLBACK_LIST");
     if (!only.ok()) return only.error();
     auto except = given ? list_of(options.except.value_or(""), "--except")
                         : list_of(environment.fallback_disable_list, "OP_FALLBACK_DISABLE_LIST");

@@ -71,8 +71,9 @@ std::string not_adapted(const Row& row) {
     const bool has_pairs = outputs == 2 && std::ranges::any_of(args, [](const Arg& arg) { return arg.place_in >= 0; });
     const bool has_law = row.law.output >= 0 && (row.law.law == Law::kDropout || row.law.law == Law::kCategorical ||
                                                  row.law.law == Law::kIntegerUniform);
-    const bool is_left_out = has_pairs || has_law || std::ranges::any_of(args, &Arg::is_made) ||
-                             std::ranges::any_of(args, &Arg::takes_bytes);
+    const bool is_left_out = has_pairs || has_law || std::ranges::any_of(args, [](const Arg& arg) {
+                                 return arg.is_made || (arg.takes_bytes && !arg.is_tensor());
+                             });
     return is_left_out ? fmt::format("{} with an adaptor is not implemented", row.function) : "";
 }
 

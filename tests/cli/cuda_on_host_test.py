@@ -18,7 +18,9 @@ class CudaOnHostTest(ProgramTest):
     def test_every_function_of_the_cpu_backend_has_its_cuda_kernel(self):
         wanted = self.functions_of(os.environ["DIOPI_IMPL"])
         self.assertGreater(len(wanted), 100)
-        self.assertEqual(wanted - self.functions_of(LIBRARY), set())
+        rows = "".join(path.read_text() for path in sorted((SOURCE / "libdiopi" / "schema").glob("*.inc")))
+        without = {row.split(",")[0] for row in rows.split("DIOPI_ROW(")[1:] if " no_cuda" in row}
+        self.assertEqual(wanted - self.functions_of(LIBRARY), wanted & without)
 
     def test_a_sample_of_the_operator_suite(self):
         """A sample of the cases; scripts/test.sh --full runs all of them."""

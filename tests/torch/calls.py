@@ -221,9 +221,9 @@ def reduction(c):
     c.call("diopiProd", out=c.to(), input=c.normal(3, 5), dim=None)
     c.call("diopiProd", out=c.to(3), input=c.normal(3, 5), dim=1)
     c.call("diopiNorm", out=c.to(), input=c.normal(3, 5), p=2.0, dim=[])
-    c.call("diopiNorm", out=c.to(3), input=c.normal(3, 5), p=3.0, dim=[1])
-    c.call("diopiNormBackward", grad_input=c.to(3, 5), grad_output=c.normal(3), self=c.normal(3, 5), norm=c.normal(3),
-           dim=[1], p=3.0)
+    x, norm = c.normal(3, 5), c.to(3)
+    c.call("diopiNorm", out=norm, input=x, p=3.0, dim=[1])
+    c.call("diopiNormBackward", grad_input=c.to(3, 5), grad_output=c.normal(3), self=x, norm=norm, dim=[1], p=3.0)
     c.call("diopiLinalgVecNorm", out=c.to(3, 1), input=c.normal(3, 5), ord=2.0, dim=[1], keepdim=True)
     for name, letters in (("Max", "max"), ("Min", "min")):
         c.call(f"diopi{name}", **{letters: c.to(3), f"{letters}_indices": c.to(3, dtype="int64")},
