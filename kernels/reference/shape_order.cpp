@@ -194,6 +194,9 @@ diopiError_t pad_dims(diopiContextHandle_t, std::string_view, diopiTensorHandle_
                                (how == "circular" && most > last - first) ||
                                (how == "replicate" && most > 0 && shape[d] == 0);
             if (lacks || shape[d] + before + after < 0) refuse("pad does not fit shape " + to_string(shape));
+            const ShapeView padded_shape = view_of(out).shape;
+            const bool fits = padded_shape.size() == shape.size() && padded_shape[d] == shape[d] + before + after;
+            if (!fits) refuse("out has shape " + to_string(padded_shape) + ", not that of the padded input");
             Positions& own = positions.emplace_back();
             for (int64_t at = -before; at < shape[d] + after; ++at)
                 own.push_back(padded(how, at, shape[d], first, last));
@@ -215,10 +218,15 @@ diopiError_t repeat(diopiContextHandle_t, std::string_view, diopiTensorHandle_t 
         Shape shape(shape_of(input).begin(), shape_of(input).end());
         if (static_cast<size_t>(repeats.len) < shape.size()) refuse("repeats_size has no number for each dim");
         shape.insert(shape.begin(), static_cast<size_t>(repeats.len) - shape.size(), 1);
-        std::vector<Positions> positions(shape.size());
+        Shape wide = shape;
         for (size_t d = 0; d < shape.size(); ++d) {
             if (repeats.data[d] < 0) refuse("repeats_size holds " + std::to_string(repeats.data[d]));
-            for (int64_t i = 0; i < repeats.data[d] * shape[d]; ++i) positions[d].push_back(i % shape[d]);
+            wide[d] *= repeats.data[d];
+        }
+        require_shape("out", view_of(out).shape, wide);
+        std::vector<Positions> positions(shape.size());
+        for (size_t d = 0; d < shape.size(); ++d) {
+            for (int64_t i = 0; i < wide[d]; ++i) positions[d].push_back(i % shape[d]);
         }
         const Places places = places_by_dim(shape, positions);
         in_kind(view_of(input).dtype, [&](auto t) { take<decltype(t)>(out, input, places, places.shape); });
