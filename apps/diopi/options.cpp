@@ -46,7 +46,7 @@ CLI::Validator no_file() {
             ""};
 }
 
-/// What to do about an operator that an option with several values took for one of them; empty for another word.
+/// A hint for a word that is an operator: an option with several values has taken it for one of them. Empty for others.
 std::string hint_of_operator(const std::string& word) {
     return is_operator(word) ? "; write operators before the options, or behind --fname" : "";
 }

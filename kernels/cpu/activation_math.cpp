@@ -49,7 +49,7 @@ HWY_INLINE V sigmoid_of(V x, const Logistic<V>& s) {
     const V y = choose(is_negative(x), s.share * s.small.first * s.small.second, s.share);
     return choose(is_number(x), y, x);
 }
-/// Functions of x for any x, NaN included.
+/// sigmoid(x) of any x, NaN included.
 template <class V>
 HWY_NOINLINE V far_sigmoid(V x) {
     return sigmoid_of(x, logistic(x));
@@ -70,7 +70,7 @@ struct Sigmoid {
     static double one(double x) { return sigmoid(x); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return near_or_far(x, all<V>(1) / (exp_normal(hn::Neg(x)) + all<V>(1)), far_sigmoid<V>);
+        return near_or_far(has_normal_exp(x), x, all<V>(1) / (exp_normal(hn::Neg(x)) + all<V>(1)), far_sigmoid<V>);
     }
 };
 struct SigmoidBackward {
@@ -85,7 +85,7 @@ struct Silu {
     static double one(double x) { return x / (1 + std::exp(-x)); }
     template <class V>
     static HWY_INLINE V many(V x) {
-        return near_or_far(x, x / (exp_normal(hn::Neg(x)) + all<V>(1)), far_silu<V>);
+        return near_or_far(has_normal_exp(x), x, x / (exp_normal(hn::Neg(x)) + all<V>(1)), far_silu<V>);
     }
 };
 struct SiluBackward {
@@ -117,7 +117,7 @@ struct Gelu {
         const long double wide = x;
         return static_cast<double>(wide * (std::erfc(wide * -0.707106781186547524400844362104849039L) / 2));
     }
-    /// Of any x below -kNormalTail, and of NaN.
+    /// The function of x below -kNormalTail, and of NaN.
     static HWY_NOINLINE Float far_below(Float x) {
         const Tail tail = tail_of(x);
         const Float below = x * tail.smooth * tail.bell.first * tail.bell.second;
@@ -126,9 +126,7 @@ struct Gelu {
     static HWY_INLINE Float many(Float x) {
         const Float inside = hn::Min(absolute(x), spread(kNormalTail));
         const Float y = hn::Max(x, spread(0.0F)) - times_normal_tail(inside);
-        const Mask is_near = hn::Ge(x, spread(-kNormalTail));
-        if (HWY_LIKELY(hn::AllTrue(Floats(), is_near))) return y;
-        return choose(is_near, y, far_below(x));
+        return near_or_far(hn::Ge(x, spread(-kNormalTail)), x, y, far_below);
     }
 };
 struct GeluBackward {

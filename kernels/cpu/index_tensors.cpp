@@ -245,7 +245,7 @@ diopiError_t index_backward(diopiContextHandle_t ctx, std::string_view op, diopi
     return (wide ? add_gradient<double> : add_gradient<float>)(ctx, read, g, y);
 }
 
-/// Of several values for an element the last one stays.
+/// Writes the values to their places. Where several go to one element, the last one stays.
 template <class E>
 void put_places(const Places& places, const E* values, E* y) {
     const int64_t n = places.width();

@@ -8,6 +8,15 @@
 
 namespace diopi::cpu {
 
+void fill_bernoulli(const View& to, double p, const Sequence& from) {
+    const auto below = static_cast<int32_t>(std::ceil(p * 0x1p24));
+    for_each_word_tile(to.numel, from, [&](int64_t first, std::span<const uint32_t> words) {
+        alignas(64) float flags[kTile];
+        for (size_t i = 0; i < words.size(); ++i) flags[i] = static_cast<int32_t>(words[i] >> 8) < below ? 1.0F : 0.0F;
+        store_flags(to, first, {flags, words.size()});
+    });
+}
+
 namespace {
 
 /// Element i of `to` (contiguous) = mean + std * n_i, computed in double, n_i made in Number's precision.
@@ -26,19 +35,9 @@ void fill_normal(const View& to, double mean, double std, const Sequence& from) 
     }
 }
 
-/// Element i = u_i < p, u_i = the upper 24 bits of a word / 2^24: whole numbers are compared.
-void fill_bernoulli(const View& to, double p, const Sequence& from) {
-    const auto below = static_cast<int32_t>(std::ceil(p * 0x1p24));
-    for_each_word_tile(to.numel, from, [&](int64_t first, std::span<const uint32_t> words) {
-        alignas(64) float flags[kTile];
-        for (size_t i = 0; i < words.size(); ++i) flags[i] = static_cast<int32_t>(words[i] >> 8) < below ? 1.0F : 0.0F;
-        store_flags(to, first, {flags, words.size()});
-    });
-}
-
-/// The same with a probability for each element, dense and of type T.
+/// fill_bernoulli with a probability for each element, dense and of type T.
 template <class T>
-void fill_bernoulli(const View& to, const T* p, const Sequence& from) {
+void fill_bernoulli_each(const View& to, const T* p, const Sequence& from) {
     for_each_word_tile(to.numel, from, [&](int64_t first, std::span<const uint32_t> words) {
         alignas(64) float flags[kTile];
         const T* share = p + first;
@@ -65,7 +64,7 @@ diopiError_t bernoulli_of(diopiContextHandle_t ctx, std::string_view op, const V
     if (const diopiError_t error = contiguous_as(ctx, input, compute, share); error != diopiSuccess) return error;
     if (has_wrong_share(share.as<T>(), share.numel)) return refuse(op, "a probability is outside 0 to 1");
     return fill_random(ctx, out, generator, [&](const View& to, const Sequence& from) {
-        fill_bernoulli(to, static_cast<const T*>(share.as<T>()), from);
+        fill_bernoulli_each(to, static_cast<const T*>(share.as<T>()), from);
     });
 }
 

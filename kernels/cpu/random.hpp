@@ -1,4 +1,4 @@
-/// What functions of random numbers share: their words tile by tile, and the memory that they fill.
+/// Helpers of the functions that draw random numbers: they read the words of a sequence tile by tile, and fill tensors.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +34,9 @@ inline void store_flags(const View& to, int64_t first, std::span<float> flags) {
         converter(Dtype::float32, to.dtype)(flags.data(), target, static_cast<int64_t>(flags.size()));
     }
 }
+
+/// Element i = u_i < p, u_i = the upper 24 bits of a word / 2^24: whole numbers are compared.
+void fill_bernoulli(const View& to, double p, const Sequence& from);
 
 /// Calls draw(dense output, sequence), then advances the generator by so many words for each element.
 template <class Draw>

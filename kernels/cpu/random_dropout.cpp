@@ -16,15 +16,6 @@ struct Scaled {
     T operator()(T x, T flag) const { return keep == 0 ? x * T{0} : x * flag / keep; }
 };
 
-void fill_flags(const View& to, double p, const Sequence& from) {
-    const auto below = static_cast<int32_t>(std::ceil(p * 0x1p24));
-    for_each_word_tile(to.numel, from, [&](int64_t first, std::span<const uint32_t> words) {
-        alignas(64) float flags[kTile];
-        for (size_t i = 0; i < words.size(); ++i) flags[i] = static_cast<int32_t>(words[i] >> 8) < below ? 1.0F : 0.0F;
-        store_flags(to, first, {flags, words.size()});
-    });
-}
-
 diopiError_t dropout(diopiContextHandle_t ctx, std::string_view op, diopiTensorHandle_t out, diopiTensorHandle_t mask,
                      diopiConstTensorHandle_t input, double p, bool train, diopiGeneratorHandle_t generator) {
     const View y = view(out), x = view(input), flags = view(mask);
@@ -41,8 +32,8 @@ diopiError_t dropout(diopiContextHandle_t ctx, std::string_view op, diopiTensorH
     if (!broadcasts_to(flags.shape, x.shape)) {
         return wrong_shape(op, "mask", flags.shape, "one that broadcasts to input's " + to_string(x.shape));
     }
-    const diopiError_t error =
-        fill_random(ctx, flags, generator, [&](const View& to, const Sequence& from) { fill_flags(to, 1 - p, from); });
+    const diopiError_t error = fill_random(
+        ctx, flags, generator, [&](const View& to, const Sequence& from) { fill_bernoulli(to, 1 - p, from); });
     if (error != diopiSuccess || y.numel == 0) return error;
     const std::array ins = {x, flags};
     if (wide(x.dtype) == Dtype::float64) {

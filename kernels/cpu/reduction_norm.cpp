@@ -188,8 +188,8 @@ struct Sharing : Sum {
     static double finish(double a) { return a; }
 };
 
-/// grad * (the gradient of the norm by its element x). Of elements that share an extreme magnitude, each gets the grad
-/// that its result has already divided among them.
+/// grad * (the gradient of the norm by its element x). The grad of a norm of extreme magnitudes is already divided by
+/// the number of elements that have this magnitude.
 template <class T>
 struct NormGradient {
     double p;

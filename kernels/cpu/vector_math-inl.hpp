@@ -232,17 +232,23 @@ HWY_NOINLINE V far_exp(V x) {
     return choose(is_number(x), scaled_exp(within(x, F::kExpLow, F::kExpHigh)).value(), x);
 }
 
-/// `near` where |x| is at most kExpNormal, else far(x). A lane depends on its own x alone.
+/// Whether |x| is at most kExpNormal; not so for NaN.
 template <class V>
-HWY_INLINE V near_or_far(V x, V near, V (*far)(V)) {
-    const auto is_near = hn::Le(absolute(x), all<V>(FormatOf<V>::kExpNormal));
+HWY_INLINE auto has_normal_exp(V x) {
+    return hn::Le(absolute(x), all<V>(FormatOf<V>::kExpNormal));
+}
+
+/// `near` where the mask is set, else far(x), which is computed only if it is needed. A lane depends on its own x
+/// alone.
+template <class V>
+HWY_INLINE V near_or_far(hn::Mask<hn::DFromV<V>> is_near, V x, V near, V (*far)(V)) {
     if (HWY_LIKELY(hn::AllTrue(hn::DFromV<V>(), is_near))) return near;
     return choose(is_near, near, far(x));
 }
 
 template <class V>
 HWY_INLINE V exp(V x) {
-    return near_or_far(x, exp_normal(x), far_exp<V>);
+    return near_or_far(has_normal_exp(x), x, exp_normal(x), far_exp<V>);
 }
 
 /// exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), halved and doubled again because 2^(largest exponent + 1) is no number.

@@ -9,23 +9,11 @@
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operand.hpp"
 #include "kernels/reference/operators.hpp"
+#include "kernels/reference/rows_along.hpp"
 
 namespace diopi::reference {
 
 namespace {
-
-/// A tensor as (outer, n, inner), n along dim. A 0-dim tensor has n = 1.
-struct Columns {
-    int64_t outer = 1, n = 1, inner = 1;
-
-    Columns(ShapeView shape, int64_t dim) {
-        const auto d = static_cast<size_t>(require_dim(dim, static_cast<int64_t>(shape.size())));
-        if (shape.empty()) return;
-        outer = numel(shape.first(d));
-        n = shape[d];
-        inner = numel(shape.subspan(d + 1));
-    }
-};
 
 /// Neighbouring columns that are computed together, so that memory is read in its order: few enough for their part of
 /// the tensor to stay in a cache from one pass to the next.
@@ -33,7 +21,7 @@ constexpr int64_t kColumns = 512;
 
 /// Calls visit(offset of the first element, number of columns) for groups of columns along dim.
 template <class Visit>
-void for_each_group(const Columns& at, Visit&& visit) {
+void for_each_group(const RowsAlong& at, Visit&& visit) {
     for (int64_t o = 0; o < at.outer; ++o) {
         for (int64_t first = 0; first < at.inner; first += kColumns) {
             visit(o * at.n * at.inner + first, std::min(kColumns, at.inner - first));
@@ -43,7 +31,7 @@ void for_each_group(const Columns& at, Visit&& visit) {
 
 /// softmax or its logarithm. A column of -inf, or with +inf or NaN, gives NaN by arithmetic alone.
 template <bool kLogarithm, class T>
-void softmax_of(const double* x, T* y, const Columns& at) {
+void softmax_of(const double* x, T* y, const RowsAlong& at) {
     using std::exp, std::log;
     const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
     std::vector<T> greatest(width), total(width);
@@ -78,7 +66,7 @@ void softmax_of(const double* x, T* y, const Columns& at) {
 template <class T>
 void log_softmax_of(const double* x, T* y, int64_t outer, int64_t n, int64_t inner) {
     const int64_t shape[] = {outer, n, inner};
-    softmax_of<true>(x, y, Columns(shape, 1));
+    softmax_of<true>(x, y, RowsAlong(shape, 1));
 }
 
 }  // namespace
@@ -102,7 +90,7 @@ diopiError_t gradient(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input, 
         Output<T> gx(grad_input, "grad_input");
         require_shape("grad_output", g.shape(), y.shape());
         require_shape("grad_input", gx.shape(), y.shape());
-        const Columns at(y.shape(), dim);
+        const RowsAlong at(y.shape(), dim);
         const auto width = static_cast<size_t>(std::min(kColumns, at.inner));
         std::vector<Sum<T>> sum(width);
         std::vector<T> total(width);
@@ -133,7 +121,7 @@ diopiError_t softmax_along(diopiContextHandle_t ctx, std::string_view, diopiTens
         const Operand<T> x(input, "input");
         Output<T> y(out, "out");
         require_shape("out", y.shape(), x.shape());
-        const Columns at(x.shape(), dim);
+        const RowsAlong at(x.shape(), dim);
         softmax_of<kLogarithm>(x.data(), y.data(), at);
         y.store();
     });

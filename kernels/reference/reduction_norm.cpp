@@ -197,8 +197,8 @@ T signed_as(T size, double x) {
     return x > 0 ? size : x < 0 ? -size : T(0);
 }
 
-/// The gradient of the norm by one of its elements, x. Of elements that share the extreme magnitude, each gets its
-/// share. Source: torch.ops.aten.norm_backward.
+/// The gradient of the norm by one of its elements, x. Elements that have the same extreme magnitude share it equally.
+/// Source: torch.ops.aten.norm_backward.
 template <class T>
 T norm_slope(double p, double x, double norm, double sharing) {
     const double size = std::fabs(x);

@@ -176,7 +176,7 @@ int64_t padded(std::string_view mode, int64_t at, int64_t size, int64_t first, i
 diopiError_t pad_dims(diopiContextHandle_t, std::string_view, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiSize_t pads, const char* mode, const double* value) {
     return kernel([&] {
-        const ShapeView shape = shape_of(input);
+        const ShapeView shape = shape_of(input), wide = view_of(out).shape;
         const std::string_view how = mode == nullptr ? "constant" : mode;
         if (how != "constant" && how != "reflect" && how != "replicate" && how != "circular") {
             refuse("mode is '" + std::string(how) + "', wanted constant, reflect, replicate or circular");
@@ -194,9 +194,8 @@ diopiError_t pad_dims(diopiContextHandle_t, std::string_view, diopiTensorHandle_
                                (how == "circular" && most > last - first) ||
                                (how == "replicate" && most > 0 && shape[d] == 0);
             if (lacks || shape[d] + before + after < 0) refuse("pad does not fit shape " + to_string(shape));
-            const ShapeView padded_shape = view_of(out).shape;
-            const bool fits = padded_shape.size() == shape.size() && padded_shape[d] == shape[d] + before + after;
-            if (!fits) refuse("out has shape " + to_string(padded_shape) + ", not that of the padded input");
+            const bool fits = wide.size() == shape.size() && wide[d] == shape[d] + before + after;
+            if (!fits) refuse("out has shape " + to_string(wide) + ", not that of the padded input");
             Positions& own = positions.emplace_back();
             for (int64_t at = -before; at < shape[d] + after; ++at)
                 own.push_back(padded(how, at, shape[d], first, last));

@@ -3,7 +3,7 @@
 
 #include "kernels/entries/entries.hpp"
 #include "kernels/reference/operators.hpp"
-#include "kernels/reference/sort_rows.hpp"
+#include "kernels/reference/rows_along.hpp"
 #include "kernels/reference/sum.hpp"
 
 namespace diopi::reference {

@@ -24,7 +24,7 @@ using Specs = Result<std::vector<OutputSpec>>;
 [[nodiscard]] Result<size_t> position_of_dim(const Call& call, int64_t dim, int64_t rank);
 /// The number of elements that are not 0; nullopt where the values are not at hand.
 [[nodiscard]] std::optional<int64_t> count_true(const Tensor& tensor);
-/// What index tensors make of a tensor.
+/// The result of a tensor that is indexed by tensors.
 struct Indexed {
     Shape shape;            ///< of the result
     Shape places;           ///< the shape to which the index tensors broadcast

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "call/factors.hpp"
 #include "call/tensors.hpp"
 #include "check/oracle.hpp"
 #include "intercept/call_copy.hpp"
@@ -17,14 +18,7 @@ Dtype narrower(Dtype dtype, Dtype adapted) { return DtypeCast{dtype, adapted}.ro
 
 /// Whether the call multiplies sums of products by a number: a product of three factors may overflow on the way, be
 /// lost or become infinity times 0, where the inputs use more than half of the dtype's range.
-bool has_three_factors(const Call& call) {
-    if (call.row->accuracy != AccuracyClass::D) return false;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
-        if (factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0) return true;
-    }
-    return false;
-}
+bool has_three_factors(const Call& call) { return call.row->accuracy == AccuracyClass::D && is_scaled(call); }
 
 /// Whether a rounding of `wide` made finite elements infinite, or elements other than 0 to 0.
 bool loses_range(const Tensor& wide, const Tensor& rounded) {

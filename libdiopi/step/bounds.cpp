@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "call/factors.hpp"
 #include "call/tensors.hpp"
 #include "check/judge.hpp"
 
@@ -30,13 +31,8 @@ bool rounds_integers(const Call& call, Dtype result) {
 /// Class B allows for one rounding. A sum with a factor alpha has two, a sum, product or quotient of large integers up
 /// to three, a complex product or quotient several: they are checked as class D, as sums of that many products.
 void split_composite(const Call& call, const TensorSpec& spec, Bound& bound) {
-    bool scaled = false;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-        const auto* factor = call.row->args()[i].is_factor ? std::get_if<Scalar>(&call.args[i]) : nullptr;
-        scaled |= factor != nullptr && std::fabs(factor->as_double()) != 1 && factor->as_double() != 0;
-    }
-    scaled |= rounds_integers(call, spec.dtype);
-    if (!scaled && !is_complex(spec.dtype)) return;
+    const bool is_plain = !is_scaled(call) && !rounds_integers(call, spec.dtype);
+    if (is_plain && !is_complex(spec.dtype)) return;
     bound.accuracy = AccuracyClass::D;
     bound.accumulation_length = is_complex(spec.dtype) ? 4 : 2;
 }

@@ -28,7 +28,8 @@ Result<TensorPtr> numbered(const Shape& shape) {
     return made;
 }
 
-/// What a function of the reference makes of a call's arguments, with these tensors in the place of its own.
+/// Runs a function of the reference with the arguments of a call, of which `changes` replaces some, and returns its
+/// first result.
 Result<TensorPtr> run_with(const char* function, const Call& call,
                            std::initializer_list<std::pair<std::string_view, TensorPtr>> changes) {
     Call other(*find_row(function));
